@@ -1,0 +1,249 @@
+"""float32 and float64 arithmetic (PTX ISA: Floating Point Instructions).
+
+float32 inputs of `.ftz` instructions arrive flushed; results are flushed here. Everything IEEE 754 decides is
+rounded once and exactly; `.approx` results are rounded from float64, so a GPU's are close, not equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from course_lib.simulator.instructions import rounding
+from course_lib.simulator.instructions.forms import FLOATS, form, last
+from course_lib.simulator.instructions.half import maximum, minimum, saturate
+from course_lib.simulator.instructions.registry import Opcode, Pure, UnsupportedInstruction, pure
+from course_lib.simulator.instructions.rounding import MODES, rounding_mode
+
+
+def _finished(op: Opcode, compute: Callable, inputs: int) -> Pure:
+    """`compute`, then .sat and .ftz where the opcode asks for them."""
+    kind = last(op)
+    for wanted, finish in (("sat", saturate), ("ftz", rounding.flush)):
+        if op.has(wanted) and kind == "f32":
+            compute = _after(compute, finish)
+    return Pure(compute, (kind,) * inputs, (kind,))
+
+
+def _after(compute: Callable, finish: Callable) -> Callable:
+    return lambda *operands: finish(compute(*operands))
+
+
+# --- add, subtract, multiply, multiply and add
+
+
+@form("add", *FLOATS)
+def add(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    return _finished(op, _rounded_sum(op, np.add, 1), 2)
+
+
+@form("sub", *FLOATS)
+def sub(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    return _finished(op, _rounded_sum(op, np.subtract, -1), 2)
+
+
+def _rounded_sum(op: Opcode, nearest: Callable, sign: int) -> Callable:
+    """a + b, or a - b for sign -1, in the opcode's rounding mode."""
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return nearest
+    if last(op) == "f32":
+        return lambda a, b: _f32_sum(a.astype(np.float64), sign * b.astype(np.float64), mode)
+    return lambda a, b: _signed_zero(rounding.toward(*rounding.two_sum(a, sign * b), mode), a, sign * b, mode)
+
+
+def _f32_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    """The float32 nearest in `mode` to the exact sum of two float64 arrays."""
+    return _signed_zero(rounding.narrow(rounding.odd_sum(a, b), "f32", mode), a, b, mode)
+
+
+def _signed_zero(total: np.ndarray, a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    """x + (-x) is -0 when rounding toward minus infinity, +0 in all other modes."""
+    if mode != "rm":
+        return total
+    cancelled = (total == 0) & (a == -b) & (np.signbit(a) | np.signbit(b))
+    return np.where(cancelled, -total.dtype.type(0), total)
+
+
+@form("mul", *FLOATS)
+def mul(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return _finished(op, np.multiply, 2)
+    if last(op) == "f64":
+        return _finished(op, _exact(np.multiply, lambda a, b: a * b, mode), 2)
+    return _finished(op, lambda a, b: rounding.narrow(a.astype(np.float64) * b, "f32", mode), 2)
+
+
+@form("fma", *FLOATS)
+def fma(op: Opcode) -> Pure:
+    """a * b + c, rounded once."""
+    op.only(*MODES, "sat", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode != "rn":
+        return _finished(op, _directed_fma(op, mode), 3)
+    if op.has("ftz") and not op.has("sat"):
+        return Pure(rounding.fma32_ftz, ("f32",) * 3, ("f32",))
+    return _finished(op, rounding.fma32 if last(op) == "f32" else rounding.fma64, 3)
+
+
+form("mad", *FLOATS)(fma)
+
+
+def _directed_fma(op: Opcode, mode: str) -> Callable:
+    if last(op) == "f32":
+        return lambda a, b, c: _f32_sum(a.astype(np.float64) * b, c.astype(np.float64), mode)
+    compute = _exact(rounding.fma64, lambda a, b, c: a * b + c, mode)
+    return lambda a, b, c: _signed_zero(compute(a, b, c), a * b, c, mode)
+
+
+def _exact(nearest: Callable, formula: Callable, mode: str) -> Callable:
+    """float64 in a directed mode: slow, lane by lane, because programs seldom ask for it."""
+
+    def compute(*operands):
+        result = nearest(*operands)
+        finite = np.isfinite(np.sum(np.broadcast_arrays(*(x * 0 for x in operands)), axis=0))
+        rounding.exact_lanes(result, finite, formula, operands, mode)
+        return result
+
+    return compute
+
+
+# --- divide and square root
+
+
+@form("div", *FLOATS)
+def div(op: Opcode) -> Pure:
+    op.only(*MODES, "full", "approx", "ftz")
+    compute = _quotient(op)
+    if op.has("approx"):
+        return _finished(op, lambda a, b: np.where(_huge(b), _over_huge(a, b), compute(a, b)), 2)
+    return _finished(op, compute, 2)
+
+
+def _huge(b: np.ndarray) -> np.ndarray:
+    return (np.abs(b) > np.float32(2.0**126)) & np.isfinite(b)
+
+
+def _over_huge(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`div.approx.f32` gives 0 for divisors above 2^126, and NaN when the dividend is infinite."""
+    return np.where(np.isfinite(a), np.copysign(np.float32(0), a) * np.sign(b), np.float32(np.nan))
+
+
+@form("rcp", *FLOATS)
+def rcp(op: Opcode) -> Pure:
+    """1 / x."""
+    op.only(*MODES, "approx", "ftz")
+    quotient = _quotient(op)
+    return _finished(op, lambda x: quotient(np.ones_like(x), x), 1)
+
+
+def _quotient(op: Opcode) -> Callable:
+    """a / b. A float64 quotient of float32 values is never mistaken for a boundary between two float32."""
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return np.divide
+    if last(op) == "f32":
+        return lambda a, b: rounding.narrow(a.astype(np.float64) / b, "f32", mode)
+    return _guarded_division(mode)
+
+
+def _guarded_division(mode: str) -> Callable:
+    def compute(a, b):
+        result = a / b
+        possible = np.isfinite(a) & np.isfinite(b) & (b != 0)
+        rounding.exact_lanes(result, possible, lambda x, y: x / y, (a, b), mode)
+        return result
+
+    return compute
+
+
+@form("sqrt", *FLOATS)
+def sqrt(op: Opcode) -> Pure:
+    op.only(*MODES, "approx", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return _finished(op, np.sqrt, 1)
+    if last(op) == "f64":
+        raise UnsupportedInstruction(f"{op.text}: float64 square roots are simulated to nearest only")
+    return _finished(op, lambda x: rounding.narrow(np.sqrt(x.astype(np.float64)), "f32", mode), 1)
+
+
+# --- approximations
+
+
+def _approximation(op: Opcode, function: Callable) -> Pure:
+    """A function computed in float64 and rounded; a GPU's `.approx` differs in the last bits."""
+    op.only("approx", "ftz")
+    return _finished(op, lambda x: function(x.astype(np.float64)).astype(x.dtype), 1)
+
+
+@form("rsqrt", *FLOATS)
+def rsqrt(op: Opcode) -> Pure:
+    """1 / square root."""
+    return _approximation(op, lambda x: 1.0 / np.sqrt(x))
+
+
+@form("ex2", "f32")
+def ex2(op: Opcode) -> Pure:
+    """2 to the power of x."""
+    return _approximation(op, np.exp2)
+
+
+@pure("lg2")
+def lg2(op: Opcode) -> Pure:
+    """Logarithm to base 2."""
+    return _approximation(op, np.log2)
+
+
+@pure("sin")
+def sin(op: Opcode) -> Pure:
+    return _approximation(op, np.sin)
+
+
+@pure("cos")
+def cos(op: Opcode) -> Pure:
+    return _approximation(op, np.cos)
+
+
+@form("tanh", "f32")
+def tanh(op: Opcode) -> Pure:
+    return _approximation(op, np.tanh)
+
+
+# --- sign, minimum, maximum
+
+
+@form("abs", *FLOATS)
+def abs_(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _finished(op, np.abs, 1)
+
+
+@form("neg", *FLOATS)
+def neg(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _finished(op, np.negative, 1)
+
+
+@form("min", *FLOATS)
+def min_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _finished(op, minimum(op), 2)
+
+
+@form("max", *FLOATS)
+def max_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _finished(op, maximum(op), 2)
+
+
+@pure("copysign")
+def copysign(op: Opcode) -> Pure:
+    """The sign of a on the value of b."""
+    op.only()
+    return _finished(op, lambda a, b: np.copysign(b, a), 2)
