@@ -1,0 +1,16 @@
+"""All test kernels: `CASES` are right, `WRONG` have one known mistake each."""
+
+from . import async_copy, atomics, basics, gemm, shared, warp
+from .case import Case, WrongCase
+from .hostile import WRONG
+
+CASES: list[Case] = [
+    case for theme in (basics, shared, gemm, warp, atomics, async_copy) for case in theme.CASES
+]
+
+__all__ = ["CASES", "WRONG", "Case", "WrongCase", "by_name"]
+
+
+def by_name(name: str) -> Case | WrongCase:
+    """The case with this name."""
+    return next(case for case in [*CASES, *WRONG] if case.name == name)
