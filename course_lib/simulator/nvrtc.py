@@ -41,7 +41,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Resources:
-    """What one thread (registers, bytes of spills and local memory) and one block (the rest) of a kernel take."""
+    """What a thread (registers, bytes of spills and local memory) and a block (the rest) of a kernel take."""
 
     registers: int
     spill_stores: int
@@ -52,7 +52,10 @@ class Resources:
 
 
 def compile_ptx(
-    source: str, name_expressions: Sequence[str] = (), options: Sequence[str] = (), file_name: str = "kernel.cu"
+    source: str,
+    name_expressions: Sequence[str] = (),
+    options: Sequence[str] = (),
+    file_name: str = "kernel.cu",
 ) -> Compiled:
     """Compile CUDA C++ `source` to PTX for a virtual architecture (compute_80 unless an option names one).
 
@@ -117,7 +120,8 @@ def parameter_names(source: str, name: str) -> tuple[str, ...]:
     found = re.search(rf"__global__[^;{{}}]*?\b{plain}\s*\(([^)]*)\)\s*\{{", text)
     if found is None:
         return ()
-    names = [re.search(r"(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=[^=]*)?$", part.strip()) for part in found[1].split(",")]
+    last_word = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=[^=]*)?$")
+    names = (last_word.search(part.strip()) for part in found[1].split(","))
     return tuple(match[1] for match in names if match)
 
 
@@ -126,12 +130,12 @@ def _is_arch(option: str) -> bool:
 
 
 def _full_options(options: Sequence[str], arch: str, debug_lines: bool) -> tuple[str, ...]:
-    """The learner's options without their architecture, plus what every kernel of the course is compiled with."""
+    """The learner's options without their architecture, plus what every kernel here is compiled with."""
     for option in options:
         if option in ("-G", "--device-debug", "-device-debug"):
             raise CompileError(
-                f"the option {option} is not supported: it turns every optimisation off and changes the program. "
-                "Leave it out: line numbers are always kept."
+                f"the option {option} is not supported: it turns every optimisation off and so "
+                "changes the program. Leave it out: line numbers are always kept."
             )
     kept = [option for option in options if not _is_arch(option)]
     if not any(option.startswith(("--std=", "-std=")) for option in kept):

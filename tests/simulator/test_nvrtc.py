@@ -11,7 +11,8 @@ extern "C" __global__ void scale(float* out, const float* in, /* a, b */ float f
     if (i < n) out[i] = factor * in[i];
 }
 """
-TEMPLATE = "template <typename T, int N> __global__ void fill(T *out, T value[]) { out[threadIdx.x] = value[N]; }"
+TEMPLATE = """template <typename T, int N>
+__global__ void fill(T *out, T value[]) { out[threadIdx.x] = value[N]; }"""
 
 
 def test_default_options():
@@ -34,7 +35,10 @@ def test_compiled_once():
     assert nvrtc.compile_ptx(SCALE).ptx is nvrtc.compile_ptx(SCALE, options=[]).ptx
 
 
-@pytest.mark.parametrize("header", ["cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda_pipeline.h", "cuda/std/cstdint"])
+HEADERS = ["cuda_fp16.h", "cuda_bf16.h", "mma.h", "cuda_pipeline.h", "cuda/std/cstdint"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
 def test_cuda_headers_are_found(header):
     assert "fill" in nvrtc.compile_ptx(f"#include <{header}>\n{SCALE.replace('scale', 'fill')}").ptx
 

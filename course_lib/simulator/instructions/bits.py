@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions.forms import (
+from .forms import (
     BITS,
     SIGNED,
     UNSIGNED,
@@ -20,7 +20,7 @@ from course_lib.simulator.instructions.forms import (
     same,
     width,
 )
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
+from .registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
 
 LOGIC = ("pred", *BITS)
 LONG = ("u32", "u64", "s32", "s64")
@@ -186,7 +186,7 @@ def clz(op: Opcode) -> Pure:
 
 @form("bfind", *LONG)
 def bfind(op: Opcode) -> Pure:
-    """Position of the highest bit that differs from the sign, 0xffffffff for none; .shiftamt: from the top."""
+    """Position of the highest bit that differs from the sign (none: 0xffffffff); .shiftamt: from the top."""
     op.only("shiftamt")
     kind, bits = last(op), np.uint32(width(last(op)))
 
@@ -235,7 +235,7 @@ PRMT_MODES = {
 
 @pure("prmt")
 def prmt(op: Opcode) -> Pure:
-    """Build a word from bytes of b:a; each selector digit names a byte, its bit 3 asks for the sign instead."""
+    """Build a word from bytes of b:a: a selector digit names a byte, its bit 3 asks for the sign instead."""
     op.only(*PRMT_MODES)
     mode = next((m for m in op.modifiers if m in PRMT_MODES), None)
     if last(op) != "b32":

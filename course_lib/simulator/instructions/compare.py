@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions.forms import BITS, FLOATS, HALVES, INTEGERS, form, last
-from course_lib.simulator.instructions.half import join, pack_halves, split
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
+from .forms import BITS, FLOATS, HALVES, INTEGERS, form, last
+from .half import join, pack_halves, split
+from .registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
 
 
 def _ordered_not_equal(a: np.ndarray, b: np.ndarray) -> np.ndarray:

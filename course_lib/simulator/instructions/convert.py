@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions import rounding
-from course_lib.simulator.instructions.forms import width
-from course_lib.simulator.instructions.half import clamp_of, join, split
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
-from course_lib.simulator.instructions.rounding import MODES, rounding_mode
+from . import rounding
+from .forms import width
+from .half import clamp_of, join, split
+from .registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
+from .rounding import MODES, rounding_mode
 
 TO_INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 PACKED = ("f16x2", "bf16x2")
@@ -65,7 +65,7 @@ def _float_to_integer(op: Opcode) -> Callable:
     integral = _integral(op) or np.trunc
     limits = np.iinfo(DTYPES[target])
     # NaN gives 0, except where a 64-bit type takes part: there it gives the top bit alone.
-    nan = 1 << (width(target) - 1) if "f64" == source or width(target) == 64 else 0
+    nan = 1 << (width(target) - 1) if source == "f64" or width(target) == 64 else 0
     nan = np.array(nan, np.uint64).astype(DTYPES[target])
 
     def compute(x):

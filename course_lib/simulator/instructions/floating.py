@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions import rounding
-from course_lib.simulator.instructions.forms import FLOATS, form, last
-from course_lib.simulator.instructions.half import maximum, minimum, saturate
-from course_lib.simulator.instructions.registry import Opcode, Pure, UnsupportedInstruction, pure
-from course_lib.simulator.instructions.rounding import MODES, rounding_mode
+from . import rounding
+from .forms import FLOATS, form, last
+from .half import maximum, minimum, saturate
+from .registry import Opcode, Pure, UnsupportedInstruction, pure
+from .rounding import MODES, rounding_mode
 
 
 def _finished(op: Opcode, compute: Callable, inputs: int) -> Pure:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
+from .registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
 
 SIGNED = ("s16", "s32", "s64")
 UNSIGNED = ("u16", "u32", "u64")

@@ -1,4 +1,4 @@
-"""16-bit floats (PTX ISA: Half Precision Floating Point Instructions): f16, bf16, and two of them in one register.
+"""16-bit floats (PTX ISA: Half Precision Floating Point Instructions): f16, bf16, and pairs of them.
 
 A formula works on float64 values: exact or rounded to odd, so that the one rounding to 16 bits is right.
 """
@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions import rounding
-from course_lib.simulator.instructions.forms import HALVES, form, last
-from course_lib.simulator.instructions.registry import Opcode, Pure
+from . import rounding
+from .forms import HALVES, form, last
+from .registry import Opcode, Pure
 
 SMALLEST_F16 = 2.0**-14
 """The smallest normal float16."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from course_lib.simulator.instructions.forms import (
+from .forms import (
     INTEGERS,
     SIGNED,
     as_type,
@@ -20,7 +20,7 @@ from course_lib.simulator.instructions.forms import (
     wider,
     width,
 )
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
+from .registry import DTYPES, Opcode, Pure, UnsupportedInstruction, pure
 
 PACKED = ("u16x2", "s16x2")
 """Two 16-bit integers in one register (sm_90)."""
@@ -122,7 +122,8 @@ def _mad_with_carry(op: Opcode, reads: bool) -> Pure:
     product, kind = _product(op), last(op)
 
     def compute(a, b, c, carry=np.False_):
-        return _add_with_carry(as_type(product(as_type(a, kind), as_type(b, kind)), f"u{width(kind)}"), c, carry)
+        part = product(as_type(a, kind), as_type(b, kind))
+        return _add_with_carry(as_type(part, f"u{width(kind)}"), c, carry)
 
     return _carrying(op, compute, 3, reads)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from course_lib.simulator.instructions.forms import BITS, FLOATS, INTEGERS, as_type, form, last, same, width
-from course_lib.simulator.instructions.registry import DTYPES, Opcode, Pure
+from .forms import BITS, FLOATS, INTEGERS, as_type, form, last, same, width
+from .registry import DTYPES, Opcode, Pure
 
 
 @form("mov", "pred", *BITS, *INTEGERS, *FLOATS)

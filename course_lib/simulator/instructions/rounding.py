@@ -1,7 +1,7 @@
 """Rounding exactly once, as IEEE 754 asks, with NumPy arrays.
 
-The trick used everywhere: compute in float64 so that the result is exact or *rounded to odd* (cut off, and the
-last bit set when anything was lost). A float64 rounded to odd still knows on which side of every boundary
+The trick used everywhere: compute in float64 so that the result is exact or *rounded to odd* (cut off, and
+the last bit set when anything was lost). A float64 rounded to odd still knows on which side of every boundary
 between shorter floats the exact value lies, so rounding it again to float32, float16 or bfloat16 is right in
 every mode (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE TC 57(4), 2008).
 """
@@ -91,7 +91,8 @@ def toward(total: np.ndarray, error: np.ndarray, mode: str) -> np.ndarray:
     if mode == "rn":
         return total
     if mode == "rz":
-        return np.where((error != 0) & ((error > 0) != (total > 0)), np.nextafter(total, total.dtype.type(0)), total)
+        too_long = (error != 0) & ((error > 0) != (total > 0))
+        return np.where(too_long, np.nextafter(total, total.dtype.type(0)), total)
     up = mode == "rp"
     target = total.dtype.type(np.inf if up else -np.inf)
     return np.where(error > 0 if up else error < 0, np.nextafter(total, target), total)
@@ -151,7 +152,7 @@ def fma32(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def fma32_ftz(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """float32 a * b + c, rounded once to nearest, subnormal results flushed: the busiest instruction of a GEMM."""
+    """float32 a * b + c, rounded once to nearest, subnormal results flushed: a GEMM's busiest step."""
     total = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
     result = total.astype(np.float32)
     if _destroy_and_find_tie(total):
@@ -165,7 +166,7 @@ def fma32_odd(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _destroy_and_find_tie(total: np.ndarray) -> bool:
-    """Whether a float64 lies halfway between two float32. Overwrites `total`: a fresh array would cost more."""
+    """Whether a float64 lies halfway between two float32. Overwrites `total`: fresh arrays cost time."""
     bits = total.view(np.int64)
     bits &= CUT_BITS
     return bool(np.count_nonzero(bits == CUT_TIE))
@@ -177,7 +178,7 @@ def _any_tiny(x: np.ndarray) -> bool:
 
 
 def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """float64 a * b + c, rounded once to nearest; lanes with extreme exponents are computed with Fractions."""
+    """float64 a * b + c, rounded once to nearest; lanes with extreme exponents go through Fractions."""
     product, low = two_product(a, b)
     high, middle = two_sum(product, two_sum(c, low)[0])
     rest = odd_sum(middle, two_sum(c, low)[1])
@@ -192,7 +193,11 @@ def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def exact_lanes(
-    result: np.ndarray, where: np.ndarray, formula: Callable, operands: tuple[np.ndarray, ...], mode: str = "rn"
+    result: np.ndarray,
+    where: np.ndarray,
+    formula: Callable,
+    operands: tuple[np.ndarray, ...],
+    mode: str = "rn",
 ) -> None:
     """Overwrite some lanes of a float64 `result` with `formula` over exact Fractions, rounded once.
 
