@@ -1,0 +1,30 @@
+"""The small library that the notebooks lean on. What a name needs is loaded when the name is first used."""
+
+from importlib import import_module
+
+# At once, because importing the room `timeline` later would put the module in the place of the function.
+from .timeline import timeline
+
+_ROOMS = {
+    "cp": "device",
+    "OPTIONS": "device",
+    "show_env": "device",
+    "simulate": "report",
+    "Gemm": "gemm",
+    "benchmark": "bench",
+    "kernel_source": "lessons",
+    "show_diff": "lessons",
+    "check_exercise": "exercises",
+    "HazardError": "simulator",
+}
+__all__ = ["timeline", *_ROOMS]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOMS:
+        raise AttributeError(f"course_lib has no {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,196 @@
+"""One GEMM problem, C = A @ B.T: its inputs, a launch, and a verdict on a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from . import device
+from .report import simulate
+
+# dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
+# on normal data: several times the worst of a right kernel, far below that of a less exact type.
+DTYPES = {"float32": ("F", "NT", 4e-5), "float16": ("C", "TN", 3e-3)}
+SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
+"""(k-tiles, blocks along M, along N) of the simulated checks: a pipeline may fail for one number only."""
+
+Tile = tuple[int, int, int]
+Threads = int | tuple[int, ...]
+
+
+class CheckFailed(AssertionError):
+    """The kernel is wrong; the message says how. A notebook shows the message alone."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"CheckFailed: {self}"]
+
+
+class Verdict(str):
+    """What `Gemm.check` returns when everything is right: one line."""
+
+    __repr__ = str.__str__
+
+
+class Gemm:
+    """C = A @ B.T with A (M,K), B (N,K), C (M,N); float32 is column-major (NT), float16 row-major (TN)."""
+
+    def __init__(self, M: int, N: int, K: int, dtype: str = "float32") -> None:
+        if min(M, N, K) < 1 or dtype not in DTYPES:
+            raise ValueError(f"Gemm({M}, {N}, {K}, {dtype!r}): sizes start at 1, dtype is float32 or float16")
+        self.M, self.N, self.K, self.dtype = M, N, K, dtype
+        self.order, self.layout, self._limit = DTYPES[dtype]
+
+    def __repr__(self) -> str:
+        return f"Gemm(M={self.M}, N={self.N}, K={self.K}, {self.dtype}, {self.layout})"
+
+    @cached_property
+    def inputs(self) -> tuple:
+        """A and B of normal random numbers, where this machine's kernels read them."""
+        return tuple(map(device.cp.asarray, self._numbers(seed=0)))
+
+    def grid(self, tile: Tile) -> tuple[int, int]:
+        """Blocks along M (blockIdx.x) and N (blockIdx.y). The tile must divide the shape."""
+        for name, size, step in zip("MNK", (self.M, self.N, self.K), tile, strict=True):
+            if size % step:
+                raise ValueError(
+                    f"{name}={size} does not fit tile {tile}: the kernel takes {name} = {step}, {2 * step}, "
+                    f"{3 * step}, ... Change the shape of the Gemm, or the tile of the kernel."
+                )
+        return self.M // tile[0], self.N // tile[1]
+
+    def arguments(self, A: object, B: object) -> tuple:
+        """A kernel's arguments (A, B, C, M, N, K). C is new and full of NaN: what is never written shows."""
+        like = np if isinstance(A, np.ndarray) else device.cp
+        C = like.full((self.M, self.N), np.nan, self.dtype, order=self.order)
+        return A, B, C, np.int32(self.M), np.int32(self.N), np.int32(self.K)
+
+    def launch(
+        self, kernel: object, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0
+    ) -> object:
+        """Run the kernel on `inputs` and return C. `shared_mem` is dynamic shared memory, in bytes."""
+        if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
+            raise ValueError(
+                f"{self} takes minutes in the simulator: without a GPU use 512 x 512 x 512 or less"
+            )
+        return self._run(kernel, self.inputs, tile, threads, shared_mem)
+
+    def check(
+        self,
+        kernel: object,
+        tile: Tile = (64, 64, 16),
+        threads: Threads = 256,
+        shared_mem: int = 0,
+        seed: int = 0,
+    ) -> Verdict:
+        """Return a verdict, or raise CheckFailed with the hazard, or with where and how C is wrong.
+
+        First small shapes in the simulator, on every machine: integers, so that C must be exact, and no
+        hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem.
+        """
+        self.grid(tile)
+        small = [_small(tile, self.dtype, *counts) for counts in SMALL]
+        for gemm in small:
+            args = gemm.arguments(*gemm._numbers(seed, integers=True))
+            report = simulate(kernel, gemm.grid(tile), _block(threads), args, shared_mem)
+            gemm._judge(report, *args[:3], tile)
+        for gemm in (small[0], self) if device.backend() == "cupy" else small[:1]:
+            inputs = tuple(map(device.cp.asarray, gemm._numbers(seed)))
+            C = gemm._run(kernel, inputs, tile, threads, shared_mem)
+            if wrong := _wrong(C, _product(*inputs), gemm._limit * gemm.K**0.5):
+                raise CheckFailed(f"check failed: {gemm}, random data\n{wrong}")
+        return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
+
+    def _numbers(self, seed: int, integers: bool = False) -> Iterator[np.ndarray]:
+        """A and B: normal, or integers from -4 to 4, whose sums are exact in float32 in any order."""
+        rng = np.random.default_rng(seed)
+        for shape in ((self.M, self.K), (self.N, self.K)):
+            numbers = rng.integers(-4, 5, shape) if integers else rng.standard_normal(shape)
+            yield numbers.astype(self.dtype, order=self.order)
+
+    def _run(self, kernel: object, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int) -> object:
+        """Launch, having asked for as much shared memory as the launch needs; return C."""
+        args = self.arguments(*inputs)
+        if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared_mem
+        kernel(self.grid(tile), _block(threads), args, shared_mem=shared_mem)
+        return args[2]
+
+    def _judge(self, report: object, A: np.ndarray, B: np.ndarray, C: np.ndarray, tile: Tile) -> None:
+        """The report comes first: a race may leave the numbers right, on this machine, today."""
+        wrong = _wrong(C, _product(A, B).astype(self.dtype), 0.0)
+        written = ~np.isnan(C)
+        for words, guess in _mistakes(A, B, tile, self.order) if wrong and written.any() else ():
+            if np.array_equal(C[written], guess.astype(self.dtype)[written]):
+                wrong += f"\nWhat was written equals {words}."
+                break
+        if not report.ok:
+            wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
+            raise CheckFailed(f"check failed: {self}, hazard\n{report}\n{wrong}")
+        if wrong:
+            raise CheckFailed(f"check failed: {self}, no hazard, wrong numbers\n{wrong}")
+
+
+def _small(tile: Tile, dtype: str, k_tiles: int, blocks_m: int, blocks_n: int) -> Gemm:
+    """A small problem; M, N and K all differ, so that mixing them up shows."""
+    M, N, K = blocks_m * tile[0], blocks_n * tile[1], k_tiles * tile[2]
+    while len({M, N, K}) < 3:
+        M, N = M + tile[0], N + 2 * tile[1]
+    return Gemm(M, N, K, dtype)
+
+
+def _wrong(C: object, expected: object, limit: float) -> str:
+    """Where C differs by more than `limit` or is NaN; "" when nowhere. Works for NumPy and CuPy arrays."""
+    wrong = ~(abs(C - expected) <= limit)
+    if not wrong.any():
+        return ""
+    rows, columns = wrong.nonzero()
+    at, never = (int(rows[0]), int(columns[0])), int((C != C).sum())
+    text = (
+        f"{len(rows)} of {C.size} elements of C are wrong: rows {int(rows.min())} to {int(rows.max())}, "
+        f"columns {int(columns.min())} to {int(columns.max())}.\nThe first is row {at[0]}, column {at[1]}: "
+        f"expected {float(expected[at]):g}, got {float(C[at]):g}."
+    )
+    return text + (f"\n{never} elements are NaN: never written, or computed from NaN." if never else "")
+
+
+def _mistakes(A: np.ndarray, B: np.ndarray, tile: Tile, order: str) -> Iterator[tuple[str, np.ndarray]]:
+    """What common mistakes make of C, in words and in numbers."""
+    m, n, k = np.arange(len(A)), np.arange(len(B)), np.arange(A.shape[1])
+    (tile_m, tile_n, tile_k), right = tile, _product(A, B)
+    last = len(k) - tile_k
+    for words, used in (
+        (f"without the last k-tile (k = {last} to {len(k) - 1})", k[:last]),
+        (f"without the first k-tile (k = 0 to {tile_k - 1})", k[tile_k:]),
+        ("with the first k-tile in the place of every k-tile", k % tile_k),
+        ("one k-tile behind (the first twice, the last never)", np.maximum(k - tile_k, k % tile_k)),
+        ("one k-tile ahead (the first never, the last twice)", np.where(k < last, k + tile_k, k)),
+        ("without the last k of every k-tile", k[k % tile_k != tile_k - 1]),
+        ("without the first k of every k-tile", k[k % tile_k != 0]),
+    ):
+        yield f"A @ B.T {words}", _product(A[:, used], B[:, used])
+
+    # Whoever mixes up rows and columns takes memory in one order for memory in the other.
+    def turned(matrix: np.ndarray, order: str) -> np.ndarray:
+        return matrix.ravel(order=order).reshape(matrix.shape, order="C" if order == "F" else "F")
+
+    yield "A @ B.T: only the rest is missing", right
+    yield "A @ B.T with A read as if it was transposed: look at the index of A", _product(turned(A, order), B)
+    yield "A @ B.T with B read as if it was transposed: look at the index of B", _product(A, turned(B, order))
+    yield "A @ B.T with A and B read as if transposed", _product(turned(A, order), turned(B, order))
+    yield "A @ B.T stored transposed: look at the index of C", turned(right, "C" if order == "F" else "F")
+    yield "block row 0 of A @ B.T in every block row: look at blockIdx.x", right[m % tile_m]
+    yield "block column 0 of A @ B.T in every block column: look at blockIdx.y", right[:, n % tile_n]
+    for name, step, axis in (("M", tile_m, 0), ("N", tile_n, 1)):
+        yield f"A @ B.T one tile too far along {name}", np.roll(right, step, axis)
+        yield f"A @ B.T one tile short along {name}", np.roll(right, -step, axis)
+
+
+def _product(A: object, B: object) -> object:
+    """A @ B.T in float64."""
+    return A.astype("float64") @ B.astype("float64").T
+
+
+def _block(threads: Threads) -> tuple[int, ...]:
+    return threads if isinstance(threads, tuple) else (threads,)

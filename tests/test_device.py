@@ -1,0 +1,154 @@
+"""Which backend is chosen, and what the learner is told about it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from course_lib import device
+from course_lib.simulator import nvrtc
+
+
+def fake_cupy(major: int, minor: int, available: bool = True) -> SimpleNamespace:
+    """CuPy as far as `device` looks at it."""
+    properties = {"name": b"Fake GPU", "major": major, "minor": minor}
+    runtime = SimpleNamespace(getDeviceProperties=lambda _: properties)
+    cuda = SimpleNamespace(
+        is_available=lambda: available, runtime=runtime, Device=lambda: SimpleNamespace(id=0)
+    )
+    return SimpleNamespace(cuda=cuda, __version__="14.2.0")
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Pretend to be another machine: machine(cupy module or None, value of COURSE_BACKEND or None)."""
+
+    def pretend(cupy=None, wanted=None):
+        if wanted is None:
+            monkeypatch.delenv("COURSE_BACKEND", raising=False)
+        else:
+            monkeypatch.setenv("COURSE_BACKEND", wanted)
+        # None in sys.modules makes `import cupy` fail, as where it is not installed.
+        monkeypatch.setitem(sys.modules, "cupy", cupy)
+        forget()
+
+    def forget():
+        for cached in (device.backend, device._cupy, device._gpu):
+            cached.cache_clear()
+
+    yield pretend
+    monkeypatch.undo()
+    forget()
+
+
+def shown(capsys) -> str:
+    device.show_env()
+    return capsys.readouterr().out
+
+
+def test_importing_the_course_loads_neither_cupy_nor_matplotlib():
+    code = "import course_lib, sys; print(sorted({'cupy', 'matplotlib'} & set(sys.modules)))"
+    root = Path(device.__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
+    assert done.stdout == "[]\n"
+
+
+def test_the_public_names():
+    import course_lib
+
+    names = "cp OPTIONS show_env simulate Gemm benchmark timeline kernel_source show_diff check_exercise"
+    assert sorted(course_lib.__all__) == sorted([*names.split(), "HazardError"])
+    assert set(dir(course_lib)) == set(course_lib.__all__)
+    with pytest.raises(AttributeError, match="course_lib has no 'gem'"):
+        _ = course_lib.gem
+
+
+def test_a_name_is_never_hidden_by_the_module_of_the_same_name():
+    import course_lib.timeline  # noqa: F401
+    from course_lib import timeline
+
+    assert callable(timeline)
+
+
+def test_options_are_a_tuple_with_the_course_headers():
+    assert isinstance(device.OPTIONS, tuple)
+    assert device.OPTIONS[0] == "--std=c++17"
+    assert Path(device.OPTIONS[1].removeprefix("-I"), "course").is_dir()
+
+
+def test_without_cupy_the_simulator_is_used(machine, capsys):
+    machine(cupy=None)
+    assert device.backend() == "simulator"
+    assert device.cp.__name__ == "course_lib.standin"
+    assert "backend  simulator: CuPy is not installed" in shown(capsys)
+
+
+def test_cupy_without_a_gpu(machine, capsys):
+    machine(fake_cupy(0, 0, available=False))
+    assert device.backend() == "simulator"
+    assert "no NVIDIA GPU with a working driver was found" in shown(capsys)
+
+
+def test_a_gpu_of_capability_8(machine, capsys):
+    cupy = fake_cupy(8, 0)
+    machine(cupy)
+    assert device.backend() == "cupy"
+    assert device.cp is cupy
+    text = shown(capsys)
+    assert "GPU      Fake GPU, compute capability 8.0" in text
+    assert "everything, on the GPU" in text
+
+
+def test_an_older_gpu_is_not_used_and_the_reason_is_shown(machine, capsys):
+    machine(fake_cupy(7, 5))
+    assert device.backend() == "simulator"
+    assert "Fake GPU has compute capability 7.5, and cp.async needs 8.0" in shown(capsys)
+
+
+def test_an_older_gpu_is_used_when_asked_for(machine):
+    machine(fake_cupy(7, 5), wanted="cupy")
+    assert device.backend() == "cupy"
+
+
+def test_the_simulator_can_be_asked_for_on_a_gpu(machine, capsys):
+    machine(fake_cupy(9, 0), wanted="simulator")
+    assert device.backend() == "simulator"
+    assert "COURSE_BACKEND asks for it" in shown(capsys)
+
+
+def test_asking_for_cupy_without_a_gpu_says_what_to_do(machine):
+    machine(cupy=None, wanted="cupy")
+    with pytest.raises(RuntimeError, match=r"CuPy is not installed.*pip install.*unset COURSE_BACKEND"):
+        device.backend()
+
+
+def test_a_wrong_value_of_course_backend(machine):
+    machine(wanted="gpu")
+    with pytest.raises(ValueError, match="COURSE_BACKEND is 'gpu'; allowed are 'cupy' and 'simulator'"):
+        device.backend()
+
+
+@pytest.mark.parametrize(
+    "platform, words", [("darwin", "none for macOS"), ("linux", "pip install nvidia-cuda-nvrtc")]
+)
+def test_without_nvrtc_it_says_what_still_works(machine, monkeypatch, capsys, platform, words):
+    def missing():
+        raise nvrtc.NvrtcMissing
+
+    machine(cupy=None)
+    monkeypatch.setattr(nvrtc, "version", missing)
+    monkeypatch.setattr(sys, "platform", platform)
+    text = shown(capsys)
+    assert "NVRTC    missing: " in text and words in text
+    assert "works    reading, recorded measurements; no kernels" in text
+
+
+@pytest.mark.parametrize("activated", [True, False])
+def test_a_conda_environment_that_is_not_activated(machine, monkeypatch, capsys, tmp_path, activated):
+    (tmp_path / "conda-meta").mkdir()
+    machine(cupy=None)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path) if activated else "")
+    assert ("not activated" in shown(capsys)) is not activated

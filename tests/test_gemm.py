@@ -1,0 +1,214 @@
+"""`Gemm.check` accepts right kernels and rejects wrong ones, in words that help."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from course_lib import OPTIONS, Gemm, device, standin
+from course_lib.gemm import CheckFailed
+
+PASSED = "check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64"
+
+TILED = r"""
+constexpr int TILE = 16;
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    __shared__ float As[TILE][TILE], Bs[TILE][TILE];
+    int i = threadIdx.x % TILE, j = threadIdx.x / TILE;
+    int m = blockIdx.x * TILE + i, n = blockIdx.y * TILE + i;
+    float sum = 0.0f;
+    for (int k_tile = 0; k_tile < K / TILE; ++k_tile) {
+        int k = k_tile * TILE + j;
+        As[j][i] = A[m + k * M];
+        Bs[j][i] = B[n + k * N];
+        __syncthreads();  // the tile is here
+        for (int kk = 0; kk < TILE; ++kk)
+            sum += As[kk][i] * Bs[kk][j];
+        __syncthreads();  // the tile is used
+    }
+    n = blockIdx.y * TILE + j;
+    C[m + n * M] = sum;
+}
+"""
+HOW = {"tile": (16, 16, 16), "threads": 256}
+
+WRONG = {
+    "first barrier removed": ("__syncthreads();  // the tile is here", "", ["hazard", "read-after-write"]),
+    "second barrier removed": ("__syncthreads();  // the tile is used", "", ["hazard", "write-after-read"]),
+    "last k-tile skipped": (
+        "k_tile < K / TILE",
+        "k_tile < K / TILE - 1",
+        ["no hazard", "A @ B.T without the last k-tile (k = 32 to 47)"],
+    ),
+    "first k-tile skipped": ("k_tile = 0", "k_tile = 1", ["without the first k-tile (k = 0 to 15)"]),
+    "always the first k-tile": ("k_tile * TILE + j", "j", ["the first k-tile in the place of every k-tile"]),
+    "one k-tile behind": ("k = k_tile * TILE", "k = max(k_tile - 1, 0) * TILE", ["one k-tile behind"]),
+    "one k-tile ahead": (
+        "k = k_tile * TILE",
+        "k = min(k_tile + 1, K / TILE - 1) * TILE",
+        ["one k-tile ahead"],
+    ),
+    "last k of a tile skipped": ("kk < TILE", "kk < TILE - 1", ["without the last k of every k-tile"]),
+    "first k of a tile skipped": ("kk = 0", "kk = 1", ["without the first k of every k-tile"]),
+    "A transposed": (
+        "A[m + k * M]",
+        "A[k + m * K]",
+        ["A read as if it was transposed: look at the index of A"],
+    ),
+    "B transposed": (
+        "B[n + k * N]",
+        "B[k + n * K]",
+        ["B read as if it was transposed: look at the index of B"],
+    ),
+    "C transposed": ("C[m + n * M]", "C[n + m * N]", ["stored transposed: look at the index of C"]),
+    "block row ignored": ("A[m + k * M]", "A[i + k * M]", ["look at blockIdx.x"]),
+    "block column ignored": ("B[n + k * N]", "B[i + k * N]", ["look at blockIdx.y"]),
+    "one tile off": ("A[m + k * M]", "A[(m + TILE) % M + k * M]", ["one tile", "along M"]),
+    "index of A off by one": ("A[m + k * M]", "A[m + 1 + k * M]", ["hazard", "out-of-bounds"]),
+    "shared index off by one": (
+        "As[kk][i]",
+        "As[kk][(i + 1) % TILE]",
+        ["no hazard", "elements of C are wrong"],
+    ),
+    "stride of another matrix": ("C[m + n * M]", "C[m + n * N]", ["elements are NaN: never written"]),
+    "some rows never written": (
+        "    C[m + n * M]",
+        "    if (m % 4 != 3) C[m + n * M]",
+        ["rows 3 to 15", "expected", "got nan", "What was written equals A @ B.T: only the rest is missing."],
+    ),
+    "C read as well": ("C[m + n * M] = sum", "C[m + n * M] += sum", ["512 elements are NaN"]),
+    "rounded too much": (
+        "C[m + n * M] = sum",
+        "C[m + n * M] = __int_as_float((__float_as_int(sum) + 0x1000) & 0xffffe000)",
+        ["random data", "elements of C are wrong"],
+    ),
+}
+
+
+def kernel_of(source: str) -> standin.RawKernel:
+    return standin.RawKernel(source, "tiled", options=OPTIONS)
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    """These tests hold on a GPU machine too; there is a GPU only where a test says so."""
+    monkeypatch.setattr(device, "backend", lambda: "simulator")
+
+
+def test_a_right_kernel_passes():
+    assert repr(Gemm(64, 32, 48).check(kernel_of(TILED), **HOW)) == PASSED
+
+
+def test_another_seed_is_other_data_and_the_same_verdict():
+    assert repr(Gemm(64, 32, 48).check(kernel_of(TILED), **HOW, seed=1)) == PASSED
+    first, second = (next(Gemm(16, 16, 16)._numbers(seed, integers=True)) for seed in (0, 1))
+    assert (first != second).any()
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_wrong_kernel_is_rejected_in_the_right_words(mistake):
+    right, wrong, words = WRONG[mistake]
+    assert TILED.count(right) == 1
+    with pytest.raises(CheckFailed) as caught:
+        Gemm(64, 32, 48).check(kernel_of(TILED.replace(right, wrong)), **HOW)
+    message = str(caught.value)
+    assert message.startswith("check failed: Gemm(M=")
+    for word in words:
+        assert word in message
+
+
+def test_a_notebook_shows_the_message_alone():
+    assert CheckFailed("two\nlines")._render_traceback_() == ["CheckFailed: two\nlines"]
+
+
+def test_a_shape_that_the_tile_does_not_divide():
+    for shape, words in [((40, 32, 48), "M=40"), ((64, 30, 48), "N=30"), ((64, 32, 50), "K=50")]:
+        for method in (Gemm(*shape).check, Gemm(*shape).launch):
+            with pytest.raises(ValueError, match=f"{words} does not fit tile .* = 16, 32, 48, "):
+                method(kernel_of(TILED), **HOW)
+
+
+def test_shapes_and_dtypes_that_do_not_exist():
+    for arguments in [(0, 16, 16), (16, -16, 16), (16, 16, 16, "int8")]:
+        with pytest.raises(ValueError, match="sizes start at 1, dtype is float32 or float16"):
+            Gemm(*arguments)
+
+
+def test_launch_returns_c_in_column_major_order():
+    gemm = Gemm(32, 48, 16)
+    C = gemm.launch(kernel_of(TILED), **HOW)
+    A, B = gemm.inputs
+    assert A.flags.f_contiguous and B.flags.f_contiguous and C.flags.f_contiguous
+    assert C.shape == (32, 48) and C.dtype == np.float32
+    np.testing.assert_allclose(C, A @ B.T, rtol=1e-4, atol=1e-4)
+
+
+def test_a_launch_that_the_simulator_would_not_finish_is_refused():
+    with pytest.raises(ValueError, match="takes minutes in the simulator"):
+        Gemm(4096, 4096, 4096).launch(kernel_of(TILED), **HOW)
+
+
+def test_float16_is_row_major():
+    gemm = Gemm(16, 32, 48, "float16")
+    assert gemm.layout == "TN" and repr(gemm) == "Gemm(M=16, N=32, K=48, float16, TN)"
+    source = r"""
+    #include <cuda_fp16.h>
+    extern "C" __global__ void naive(const half* A, const half* B, half* C, int M, int N, int K)
+    {
+        int m = blockIdx.x * 16 + threadIdx.x, n = blockIdx.y * 16 + threadIdx.y;
+        float sum = 0.0f;
+        for (int k = 0; k < K; ++k)
+            sum += __half2float(A[m * K + k]) * __half2float(B[n * K + k]);
+        C[m * N + n] = __float2half(sum);
+    }
+    """
+    kernel = standin.RawKernel(source, "naive", options=OPTIONS)
+    assert repr(gemm.check(kernel, tile=(16, 16, 16), threads=(16, 16))) == PASSED
+
+
+def test_dynamic_shared_memory_is_asked_for():
+    source = TILED.replace(
+        "__shared__ float As[TILE][TILE], Bs[TILE][TILE];", "extern __shared__ float s[][TILE];"
+    )
+    source = source.replace("    int i =", "    auto As = s, Bs = s + TILE;\n    int i =")
+    kernel = kernel_of(source)
+    assert repr(Gemm(16, 16, 16).check(kernel, **HOW, shared_mem=60000)) == PASSED
+    assert kernel.max_dynamic_shared_size_bytes == 60000
+
+
+def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
+    """The simulated shapes are right; on the "GPU", which is played by NumPy, the large problem is not."""
+    shapes = []
+
+    class Kernel(standin.RawKernel):
+        def __call__(self, grid, block, args, shared_mem=0):
+            A, B, C = args[:3]
+            shapes.append(C.shape)
+            C[:] = A @ B.T
+            if C.shape == (64, 32):
+                C[5, 7] = np.nan
+
+    monkeypatch.setattr(device, "backend", lambda: "cupy")
+    monkeypatch.setattr(device, "cp", standin, raising=False)
+    with pytest.raises(
+        CheckFailed, match=r"Gemm\(M=64, N=32, K=48.*random data\n1 of 2048 .* row 5, column 7"
+    ):
+        Gemm(64, 32, 48).check(Kernel(TILED, "tiled", OPTIONS), **HOW)
+    assert shapes == [(16, 32), (64, 32)]
+
+
+def test_the_report_is_read_before_the_numbers(monkeypatch):
+    """A hazard with right numbers fails, and nothing after it runs."""
+    report = SimpleNamespace(ok=False, __str__=lambda self: "the report")
+
+    def simulate(kernel, grid, block, args, shared_mem):
+        A, B, C = args[:3]
+        C[:] = A @ B.T
+        return report
+
+    monkeypatch.setattr("course_lib.gemm.simulate", simulate)
+    with pytest.raises(
+        CheckFailed, match="hazard\n.*\nThe numbers are right this time. On a GPU they may not be"
+    ):
+        Gemm(64, 32, 48).check(kernel_of(TILED), **HOW)

@@ -1,0 +1,85 @@
+"""Kernels are read from the notebooks without running them, and compared."""
+
+import json
+
+import pytest
+
+from course_lib import kernel_source, lessons, show_diff
+
+NAIVE = 'extern "C" __global__ void naive(float* C)\n{\n    C[0] = 1;\n}\n'
+
+
+def cell(source: str, *tags: str) -> dict:
+    lines = source.splitlines(keepends=True)
+    return {"cell_type": "code", "metadata": {"tags": list(tags)} if tags else {}, "source": lines}
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    """notebook(cells) writes lesson 01 into an empty folder of notebooks."""
+    monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
+
+    def write(*cells):
+        (tmp_path / "01_mainloop.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+
+    return write
+
+
+def test_kernels_come_in_the_order_of_the_notebook(notebook):
+    notebook(
+        cell("print('no kernel')"),
+        cell(f'# the first\ntiled = r"""{NAIVE}"""', "kernel", "kernel:tiled"),
+        cell(f'naive = r"""\n{NAIVE}"""', "kernel", "kernel:naive"),
+    )
+    assert list(lessons.kernels("01_mainloop")) == ["tiled", "naive"]
+    assert kernel_source("01_mainloop", "naive") == "\n" + NAIVE
+    assert kernel_source("01_mainloop.ipynb", "tiled") == NAIVE
+
+
+def test_a_backslash_in_the_kernel_stays(notebook):
+    notebook(cell('k = r"""printf("%d\\n", 1);"""', "kernel:k"))
+    assert kernel_source("01_mainloop", "k") == r'printf("%d\n", 1);'
+
+
+def test_an_unknown_kernel_or_notebook_names_what_there_is(notebook):
+    notebook(cell('naive = "x"', "kernel:naive"))
+    with pytest.raises(ValueError, match="01_mainloop has no kernel 'tilde'; it has naive"):
+        kernel_source("01_mainloop", "tilde")
+    with pytest.raises(ValueError, match="no notebook '09_none'; notebooks: 01_mainloop"):
+        kernel_source("09_none", "naive")
+
+
+@pytest.mark.parametrize(
+    "source", ["a = 1", "a = open('x').read()", "a = 'x'\nb = 'y'", "print('x')", "a = f'{1}'"]
+)
+def test_a_kernel_cell_is_one_plain_string_and_is_not_executed(notebook, source):
+    notebook(cell(source, "kernel:naive"))
+    with pytest.raises(
+        ValueError, match="tagged 'kernel:naive' must hold one assignment of one plain string"
+    ):
+        kernel_source("01_mainloop", "naive")
+
+
+def test_the_diff_shows_what_changed_and_where():
+    diff = show_diff("a\nb\nc\n", "\na\nB\nc\n")
+    assert repr(diff) == "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c"
+
+
+def test_the_diff_of_two_kernels_takes_their_source():
+    class Kernel:
+        def __init__(self, code):
+            self.code = code
+
+    assert repr(show_diff(Kernel("a\nx"), Kernel("a\ny"))) == repr(show_diff("a\nx", "a\ny"))
+
+
+def test_no_difference():
+    assert repr(show_diff(NAIVE, NAIVE)) == "no difference"
+    assert "no difference" in show_diff(NAIVE, NAIVE)._repr_html_()
+
+
+def test_the_diff_in_html_keeps_the_marks_and_escapes_the_source():
+    html = show_diff("if (a < b)", "if (a > b)")._repr_html_()
+    assert ">-if (a &lt; b)<" in html and ">+if (a &gt; b)<" in html
+    # Shades are half-transparent and the text keeps the page's colour, so both themes can be read.
+    assert "rgba(" in html and "color:#" not in html and ";color:" not in html
