@@ -1,0 +1,149 @@
+"""What needs a real GPU: launch a GEMM kernel many times, time it, and say which machine it ran on.
+
+Only `benchmark` and `timeline` call these functions, and only where `cp` is CuPy.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from . import device
+
+METHOD = (
+    "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
+    "data; L2 cache warm; SM clock measured right after; cuBLAS in the same process before and after"
+)
+_SPIN = """extern "C" __global__ void spin(long long cycles)
+{
+    long long start = clock64();
+    while (clock64() - start < cycles) {}
+}"""
+
+
+def launcher(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, *extra) -> Callable[[], None]:
+    """A function that launches the kernel once and does nothing else. `extra` are arguments that follow K."""
+    block = threads if isinstance(threads, tuple) else (threads,)
+    grid, args = gemm.grid(tile), (*gemm.arguments(*gemm.inputs), *extra)
+    return lambda: kernel(grid, block, args, shared_mem=shared_mem)
+
+
+def cublas(gemm) -> Callable[[], None]:
+    """A function that calls cublasSgemm once, on the same column-major arrays, with no copies.
+
+    Its first result is compared with float64 on a few rows: TF32, which the environment may switch on, is
+    another and much faster problem. Its error is near 3e-4, that of fp32 below 2e-6.
+    """
+    from cupy.cublas import gemm as blas_gemm
+
+    A, B, C, *_ = gemm.arguments(*gemm.inputs)
+    if gemm.dtype != "float32" or not all(array.flags.f_contiguous for array in (A, B, C)):
+        raise ValueError(f"cuBLAS is compared for column-major float32 only; got {gemm}")
+
+    def call() -> None:
+        blas_gemm("N", "T", A, B, out=C)
+
+    call()
+    a, b, c = (device.cp.asnumpy(array).astype(np.float64) for array in (A[:32], B, C[:32]))
+    error = np.linalg.norm(c - a @ b.T) / np.linalg.norm(c)
+    if not error < 1e-5:
+        raise RuntimeError(
+            f"cuBLAS has a relative error of {error:.1e}, not that of fp32. Is TF32 switched on?"
+        )
+    return call
+
+
+def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
+    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last.
+
+    A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured.
+    """
+    Event = device.cp.cuda.Event
+    for _ in range(3):
+        launch()
+    spin_ms = 5.0
+    while spin_ms < 1000:
+        device.cp.cuda.Device().synchronize()
+        _spin(int(spin_ms * 2e6))
+        gate = Event()
+        gate.record()
+        pairs = [(Event(), Event()) for _ in range(repeats)]
+        for _ in range(2):
+            launch()
+        for begin, end in pairs:
+            begin.record()
+            launch()
+            end.record()
+        host_was_ahead = not gate.done
+        pairs[-1][1].synchronize()
+        if host_was_ahead:
+            return np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
+        spin_ms *= 2
+    raise RuntimeError("the launches could not be queued ahead of the GPU. Does each of them wait for it?")
+
+
+def sm_clock_mhz(cycles: int = 4_000_000) -> int:
+    """The SM clock at this moment: the cycles of a spin over its time. A spin before it hides the host."""
+    begin, end = device.cp.cuda.Event(), device.cp.cuda.Event()
+    _spin(cycles)
+    begin.record()
+    _spin(cycles)
+    end.record()
+    end.synchronize()
+    return round(cycles / (1000 * device.cp.cuda.get_elapsed_time(begin, end)))
+
+
+def _spin(cycles: int) -> None:
+    _spin_kernel()((1,), (1,), (np.int64(cycles),))
+
+
+@cache
+def _spin_kernel():
+    return device.cp.RawKernel(_SPIN, "spin")
+
+
+def today() -> str:
+    return datetime.date.today().isoformat()
+
+
+def name() -> str:
+    """The name of the GPU in use, as its driver gives it."""
+    cuda = device.cp.cuda
+    return cuda.runtime.getDeviceProperties(cuda.Device().id)["name"].decode()
+
+
+def provenance() -> dict:
+    """The machine, the software and the method of a measurement."""
+    cp = device.cp
+    runtime = cp.cuda.runtime.runtimeGetVersion()
+    commit = _output("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty")
+    query = "--query-gpu=driver_version,clocks.max.sm"
+    asked = _output("nvidia-smi", query, "--format=csv,noheader,nounits")
+    driver, _, max_clock = asked.partition("\n")[0].partition(", ")
+    return {
+        "gpu": name(),
+        "sm_count": cp.cuda.Device().attributes["MultiProcessorCount"],
+        "max_sm_clock_mhz": int(max_clock) if max_clock.isdigit() else None,
+        "driver": driver or "unknown",
+        "cuda": f"{runtime // 1000}.{runtime % 1000 // 10}",
+        "nvrtc": "{}.{}".format(*cp.cuda.nvrtc.getVersion()),
+        "cupy": cp.__version__,
+        "date": today(),
+        "commit": os.environ.get("COURSE_COMMIT") or commit or "unknown",
+        "l2": "warm",
+        "method": METHOD,
+    }
+
+
+def _output(*command: str) -> str:
+    """What a command prints, or "" when it is missing or fails."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,0 +1,279 @@
+"""Benchmarks: keys of records, timing, record and replay, tables and pictures."""
+
+import json
+
+import numpy as np
+import pytest
+from fake_gpu import FakeCupy, install
+
+from course_lib import OPTIONS, bench, gpu, records, style
+from course_lib.bench import benchmark
+from course_lib.gemm import Gemm
+
+SOURCE = r"""
+#include <course/timeline.cuh>
+#define STEP 4
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    int row = threadIdx.x;  // one row per thread
+    if (row < M && K > STEP) C[row] = A[row] * 1e-3f;
+    printf("a  b");
+}
+"""
+GEMM = Gemm(128, 128, 64)
+
+
+def kernel_of(source=SOURCE, name="tiled", options=OPTIONS):
+    return FakeCupy({}).RawKernel(source, name, options)
+
+
+def key_of(source=SOURCE, name="tiled", options=OPTIONS, gemm=GEMM, **launch):
+    return records.kernel_key(kernel_of(source, name, options), gemm, **bench.DEFAULT_LAUNCH | launch)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("// one row per thread", ""),
+        ("// one row per thread", "/* a line\n   for each thread */"),
+        ("    int row", "int\trow"),
+        ("row < M && K", "row<M&&K"),
+        ("{\n", "\n{"),
+        ("#define STEP 4", "# define  STEP \\\n 4"),
+    ],
+)
+def test_comments_and_white_space_leave_the_key(old, new):
+    assert old in SOURCE and key_of(SOURCE.replace(old, new)) == key_of()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("A[row]", "A[M]"),
+        ("STEP 4", "STEP 8"),
+        ("1e-3f", "1e-4f"),
+        ("#define STEP 4\n", "#define STEP 4 "),
+        ('"a  b"', '"a b"'),
+        ("&&", "& &"),
+        ("int row", "introw"),
+    ],
+)
+def test_an_edit_changes_the_key(old, new):
+    assert old in SOURCE and key_of(SOURCE.replace(old, new)) != key_of()
+
+
+def test_options_count_but_not_paths():
+    assert key_of(options=("--std=c++17", "-I/elsewhere/include")) == key_of()
+    assert key_of(options=("-I", "/elsewhere", "--std=c++17", "--include-path=/usr")) == key_of()
+    assert key_of(options=(*OPTIONS, "-DSTEP=8")) != key_of()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "other"},
+        {"gemm": Gemm(128, 128, 128)},
+        {"gemm": Gemm(128, 128, 64, "float16")},
+        {"tile": (32, 64, 16)},
+        {"threads": 128},
+        {"shared_mem": 1024},
+    ],
+)
+def test_problem_and_launch_are_in_the_key(change):
+    assert key_of(**change) != key_of()
+
+
+def test_an_edited_course_header_changes_the_key(tmp_path, monkeypatch):
+    headers = tmp_path / "include" / "course"
+    headers.mkdir(parents=True)
+    (headers / "timeline.cuh").write_text('#include "course/inner.cuh"\n')
+    (headers / "inner.cuh").write_text("int inner;")
+    monkeypatch.setattr(records, "HERE", tmp_path)
+    before = key_of()
+    (headers / "inner.cuh").write_text("int inner;  // why")
+    assert key_of() == before
+    (headers / "inner.cuh").write_text("long inner;")
+    assert key_of() != before
+
+
+# Timing, on a GPU that keeps a clock of its own.
+
+
+def test_no_gap_of_the_host_is_measured(monkeypatch):
+    fake = install(monkeypatch, FakeCupy({"short": 3.0}))
+    times = gpu.time_launches(lambda: fake.RawKernel("", "short")((1,), (1,), ()), repeats=60)
+    assert np.allclose(times, 3.0)  # each call takes the host 10 microseconds
+
+
+def test_the_spin_grows_until_the_host_is_ahead(monkeypatch):
+    fake = install(monkeypatch, FakeCupy({"short": 3.0}))
+
+    def slow_to_queue():
+        fake.host += 200
+        fake.RawKernel("", "short")((1,), (1,), ())
+
+    assert np.allclose(gpu.time_launches(slow_to_queue, repeats=60), 3.0)
+    assert [name for name, *_ in fake.launched].count("spin") == 3
+
+
+def test_a_launch_that_waits_is_refused(monkeypatch):
+    fake = install(monkeypatch, FakeCupy({}))
+
+    def waits():
+        fake.RawKernel("", "short")((1,), (1,), ())
+        fake.wait()
+
+    with pytest.raises(RuntimeError, match="Does each of them wait"):
+        gpu.time_launches(waits, repeats=20)
+
+
+def test_the_clock_is_cycles_over_time(monkeypatch):
+    install(monkeypatch, FakeCupy({}))
+    assert gpu.sm_clock_mhz() == 2000
+
+
+# Record and replay.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    monkeypatch.delenv("COURSE_RECORD", raising=False)
+    return tmp_path
+
+
+KERNELS = {
+    "naive": (kernel_of(name="naive"), {"tile": (16, 16, 16), "threads": (16, 16)}),
+    "tiled": (kernel_of(), {}),
+}
+
+
+@pytest.fixture
+def measured(folder, monkeypatch):
+    """The results of a benchmark on a GPU where every launch takes a known time, left in a record."""
+    with monkeypatch.context() as patch:
+        fake = install(patch, FakeCupy({"naive": 400.0, "tiled": 100.0, "cublas": 50.0}))
+        patch.setattr(gpu, "cublas", lambda gemm: lambda: fake.RawKernel("", "cublas")((1,), (1,), ()))
+        patch.setenv("COURSE_RECORD", str(folder / "nvidia-h100-80gb-hbm3.json"))
+        patch.setenv("COURSE_COMMIT", "abc1234")
+        yield benchmark(
+            GEMM,
+            {
+                label: (fake.RawKernel(kernel.code, kernel.name, kernel.options), launch)
+                for label, (kernel, launch) in KERNELS.items()
+            },
+        )
+
+
+def test_measured_rows(measured):
+    naive, tiled, cublas = measured.rows
+    assert [row.label for row in measured.rows] == ["naive", "tiled", "cuBLAS"]
+    assert naive.median_us == pytest.approx(400) and tiled.median_us == pytest.approx(100)
+    assert naive.repeats == 60 and cublas.repeats == 120
+    assert tiled.tflops == pytest.approx(2 * 128 * 128 * 64 / 100 / 1e6, abs=0.01)
+    assert tiled.origin == f"measured now on NVIDIA H100 80GB HBM3, {gpu.today()}"
+    assert naive.intensity == 4.0 and tiled.intensity == 16.0 and cublas.intensity is None
+
+
+def a_record(folder, **changes):
+    """A record made by hand: a size at which numbers are readable."""
+    gemm = Gemm(4096, 4096, 4096)
+    entries = {}
+    for label, tflops in {"naive": 4.0, "tiled": 31.5, "cuBLAS": 52.0}.items():
+        median = round(2 * 4096**3 / tflops / 1e6, 2)
+        entry = {"tflops": tflops, "median_us": median, "p10_us": 0.99 * median, "p90_us": 1.02 * median}
+        entry |= {"label": label, "repeats": 20, "cublas_tflops": 52.0, "date": "2026-11-21"}
+        key = records.cublas_key(gemm) if label == "cuBLAS" else ""
+        if not key:
+            kernel, launch = KERNELS[label]
+            key = records.kernel_key(kernel, gemm, **bench.DEFAULT_LAUNCH | launch)
+        entries[key] = entry
+    record = {"provenance": {"gpu": "NVIDIA H100 80GB HBM3"}, "speeds": entries, "timelines": {}} | changes
+    records.write(folder / "nvidia-h100-80gb-hbm3.json", record)
+    return gemm
+
+
+def test_a_record_says_where_it_comes_from(measured, folder):
+    record = json.loads((folder / "nvidia-h100-80gb-hbm3.json").read_text())
+    provenance = record["provenance"]
+    assert provenance["gpu"] == "NVIDIA H100 80GB HBM3" and provenance["commit"] == "abc1234"
+    assert {"sm_count", "driver", "cuda", "nvrtc", "cupy", "date", "l2", "method"} <= set(provenance)
+    assert provenance["cuda"] == "13.2" and provenance["l2"] == "warm"
+    for entry in record["speeds"].values():
+        assert {"median_us", "p10_us", "p90_us", "repeats", "tflops", "cublas_tflops"} <= set(entry)
+        assert entry["sm_clock_mhz"] == 2000
+    by_label = {entry["label"]: entry for entry in record["speeds"].values()}
+    assert by_label["tiled"]["registers"] == 64 and by_label["tiled"]["shape"] == [128, 128, 64]
+    assert by_label["naive"]["threads"] == [16, 16]
+    assert by_label["cuBLAS"]["before_us"] == by_label["cuBLAS"]["after_us"] == 50
+    assert not list(folder.glob("*.partial"))
+
+
+def test_a_second_benchmark_adds_to_the_record(measured, folder, monkeypatch):
+    path = folder / "nvidia-h100-80gb-hbm3.json"
+    before = json.loads(path.read_text())["speeds"]
+    monkeypatch.setenv("COURSE_RECORD", str(path))
+    records.remember("speeds", {"ffff": {"label": "new"}})
+    assert json.loads(path.read_text())["speeds"] == before | {"ffff": {"label": "new"}}
+
+
+def test_replay(folder):
+    results = benchmark(a_record(folder), KERNELS)
+    assert [row.tflops for row in results.rows] == [4.0, 31.5, 52.0]
+    assert results.rows[1].origin == "recorded on NVIDIA H100 80GB HBM3, 2026-11-21"
+    text = repr(results)
+    assert "4096 x 4096 x 4096 float32" in text and "7.88x" in text and "61%" in text
+    assert "<td>tiled</td>" in results._repr_html_()
+
+
+def test_an_edited_kernel_has_no_record(folder, capsys):
+    gemm = a_record(folder)
+    edited = {"edited <1>": (kernel_of(SOURCE.replace("A[row]", "A[0]")), {})}
+    results = benchmark(gemm, KERNELS | edited)
+    row = results.rows[2]
+    assert row.tflops is None and row.origin.startswith("no record: the kernel was edited")
+    assert "edited &lt;1&gt;" in results._repr_html_() and "edited" in repr(results)
+    _, alt = results.figure()
+    assert "edited" not in alt and "tiled 31.5" in alt
+    nothing = benchmark(Gemm(64, 64, 64), edited)
+    nothing.plot()
+    nothing.roofline()
+    assert capsys.readouterr().out.count("nothing to draw. no record") == 2
+
+
+def test_the_h100_is_asked_first(folder):
+    a_record(folder)
+    (folder / "another.json").write_text("{}")
+    assert [path.name for path in records.files()] == ["nvidia-h100-80gb-hbm3.json", "another.json"]
+    assert records.file_name("NVIDIA H100 80GB HBM3") == "nvidia-h100-80gb-hbm3.json"
+
+
+def test_bars(folder):
+    figure, alt = benchmark(a_record(folder), KERNELS).figure()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert "31.5, 7.88 x previous, 61% of cuBLAS" in words
+    assert any("ceiling 66.9 TFLOP/s" in text for text in words)
+    assert "recorded on NVIDIA H100 80GB HBM3" in alt and "7.88 x previous" in alt
+    assert len(style.png(figure)) < 60_000
+
+
+def test_roofline(folder):
+    results = benchmark(a_record(folder), KERNELS)
+    figure, alt = results.roofline_figure()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert {"naive", "tiled"} <= set(words) and any("2.85 TB/s" in text for text in words)
+    assert "each byte moved once: 683 FLOP/byte" in words
+    assert "tiled 31.5 at 16 FLOP/byte" in alt
+    assert len(style.png(figure)) < 60_000
+
+
+def test_a_gpu_without_known_ceilings_is_drawn_without(folder):
+    gemm = a_record(folder, provenance={"gpu": "another GPU"})
+    results = benchmark(gemm, KERNELS)
+    for draw in (results.figure, results.roofline_figure):
+        assert not any("66.9" in text.get_text() for text in draw()[0].axes[0].texts)
+
+
+def test_the_name_of_cublas_is_taken():
+    with pytest.raises(ValueError, match="none with the label 'cuBLAS'"):
+        benchmark(GEMM, {"cuBLAS": KERNELS["tiled"]})

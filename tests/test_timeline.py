@@ -1,0 +1,178 @@
+"""Timelines: macros that vanish, events from a trace buffer, replay, and the picture."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from fake_gpu import FakeCupy, install
+
+from course_lib import OPTIONS, records, style
+from course_lib.gemm import Gemm
+from course_lib.simulator import nvrtc
+from course_lib.timeline import K_TILES, PHASES, WARPS, Event, Timeline, events_of, timeline
+
+TRACED = r"""
+#include <course/timeline.cuh>
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K TRACE_ARG)
+{
+    __shared__ float tile[16];
+    float sum = 0;
+    for (int k_tile = 0; k_tile < K / 16; ++k_tile) {
+        TRACE_BEGIN(copy, k_tile);
+        if (threadIdx.x < 16) tile[threadIdx.x] = A[k_tile * 16 + threadIdx.x];
+        TRACE_END(copy, k_tile);
+        TRACE_BEGIN(barrier, k_tile);
+        __syncthreads();
+        TRACE_END(barrier, k_tile);
+        TRACE_BEGIN(math, k_tile);
+        for (int k = 0; k < 16; ++k) sum += tile[k] * B[k];
+        TRACE_END(math, k_tile);
+        __syncthreads();
+    }
+    TRACE_BEGIN(epilogue, 0);
+    C[threadIdx.x] = sum;
+    TRACE_END(epilogue, 0);
+}
+"""
+PLAIN = re.sub(r"(?m)^.*(TRACE_BEGIN|TRACE_END|#include).*\n", "", TRACED).replace(" TRACE_ARG", "")
+
+
+def body(source, *options):
+    """The kernel's PTX without the line numbers."""
+    ptx = nvrtc.compile_ptx(source, options=(*OPTIONS, *options)).ptx
+    text = "\n".join(line for line in ptx.splitlines() if not re.match(r"\s*(\.loc|//|$)", line))
+    return text[text.index(".visible .entry") : text.rindex("ret;")]
+
+
+def test_without_tracing_the_macros_leave_no_trace():
+    assert "TRACE" not in PLAIN and "timeline" not in PLAIN
+    assert body(TRACED) == body(PLAIN)
+
+
+def test_with_tracing_the_clock_is_read_at_both_ends():
+    assert body(TRACED, "-DCOURSE_TRACE").count("%clock64") >= 8
+    assert "%clock64" not in body(TRACED)
+
+
+def test_an_unknown_phase_does_not_compile_when_traced():
+    with pytest.raises(nvrtc.CompileError, match="trace_sleep"):
+        nvrtc.compile_ptx(TRACED.replace("(copy", "(sleep"), options=(*OPTIONS, "-DCOURSE_TRACE"))
+
+
+def test_header_and_module_agree_on_the_buffer():
+    header = records.course_headers(TRACED)["course/timeline.cuh"]
+    enum = re.search(r"enum TracePhase \{ (.*?), trace_phases", header)[1]
+    assert [name.strip() for name in enum.split(",")] == [f"trace_{phase}" for phase in PHASES]
+    assert f"k_tile < {K_TILES}" in header
+    assert f"[{WARPS} warps][{len(PHASES)} phases][{K_TILES} k-tiles][begin, end]" in header
+
+
+def buffer_of(events):
+    buffer = np.zeros((WARPS, len(PHASES), K_TILES, 2), dtype=np.int64)
+    for warp, phase, k_tile, begin, end in events:
+        buffer[warp, PHASES.index(phase), k_tile] = begin, end
+    return buffer
+
+
+def test_events_are_relative_ordered_and_lose_the_clock_read():
+    buffer = buffer_of([(1, "math", 0, 1500, 1800), (0, "copy", 0, 1000, 1200), (0, "wait", 3, 1300, 1310)])
+    assert events_of(buffer, read_cost=40) == [
+        [0, "copy", 0, 0, 160],
+        [0, "wait", 3, 300, 300],  # never shorter than nothing
+        [1, "math", 0, 500, 760],
+    ]
+    assert events_of(np.zeros_like(buffer), 40) == []
+
+
+PHASES_IN_LOOP = ("copy", "barrier", "math", "epilogue")
+
+
+def a_loop(warps=8, k_tiles=16):
+    """Events as a main loop leaves them."""
+    for warp in range(warps):
+        for k_tile in range(k_tiles):
+            start = 1000 + k_tile * 1600 + warp * 12
+            yield warp, "copy", k_tile, start, start + 500
+            yield warp, "barrier", k_tile, start + 500, start + 560
+            yield warp, "math", k_tile, start + 560, start + 1500
+        yield warp, "epilogue", 0, 1000 + k_tiles * 1600, 3000 + k_tiles * 1600
+
+
+def a_timeline():
+    events = tuple(Event(*event) for event in events_of(buffer_of(a_loop()), 40))
+    gpu = "NVIDIA H100 80GB HBM3"
+    return Timeline(
+        "tiled, 4096 x 4096 x 4096 float32", PHASES_IN_LOOP, "recorded", gpu, "2026-11-21", 40, events
+    )
+
+
+def test_figure_names_origin_phases_and_k_tiles():
+    figure, alt = a_timeline().figure()
+    axes = figure.axes[0]
+    words = [text.get_text() for text in axes.texts]
+    assert {"copy", "barrier", "math"} <= set(words)
+    assert [word for word in words if word.startswith("k-tile")] == [f"k-tile {n}" for n in range(4)]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["warp 0", "warp 2", "warp 4", "warp 6"]
+    assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in axes.get_title(loc="left")
+    assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in alt and "math 900" in alt
+    assert "epilogue" not in words  # it comes long after the drawn k-tiles
+    assert len(style.png(figure)) < 60_000
+
+
+def test_few_events_can_be_drawn():
+    events = (Event(5, "epilogue", 0, 0, 100),)
+    _, alt = Timeline("odd", ("epilogue",), "measured", "some GPU", "2026-01-01", 0, events).figure()
+    assert "epilogue 100" in alt and "measured now on some GPU" in alt
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    monkeypatch.delenv("COURSE_RECORD", raising=False)
+    return tmp_path
+
+
+def kernel_of(source=TRACED, name="tiled"):
+    return FakeCupy({}).RawKernel(source, name, OPTIONS)
+
+
+def test_without_a_record_one_line_says_so(folder, capsys):
+    shown = timeline(kernel_of(), Gemm(128, 128, 64))
+    shown.plot()
+    why = "no record of this kernel as it stands now: it needs a GPU to be measured"
+    assert capsys.readouterr().out == f"{shown!r}: {why}.\n"
+    assert repr(shown) == "Timeline(tiled, 128 x 128 x 64 float32: copy, barrier, math, epilogue)"
+
+
+def test_a_kernel_without_macros_is_refused():
+    with pytest.raises(ValueError, match="TRACE_ARG after the last parameter"):
+        timeline(kernel_of(PLAIN), Gemm(128, 128, 64))
+
+
+def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
+    def write_clocks(kernel, args):
+        if kernel.name == "empty_phases":
+            args[-1][0, PHASES.index("math"), :] = (100, 140)
+        elif kernel.name == "tiled":
+            assert not args[-1].any(), "the buffer is cleared before every launch"
+            args[-1][:] = buffer_of(a_loop())
+
+    gemm = Gemm(128, 128, 256)
+    path = folder / "nvidia-h100-80gb-hbm3.json"
+    with monkeypatch.context() as patch:
+        fake = install(patch, FakeCupy({}, write_clocks))
+        patch.setenv("COURSE_RECORD", str(path))
+        measured = timeline(kernel_of(), gemm, shared_mem=1024)
+    name, grid, block, shared_mem, options = fake.launched[-1]
+    assert (name, grid, block, shared_mem) == ("tiled", (2, 2), (256,), 1024)
+    assert options == (*OPTIONS, "-DCOURSE_TRACE")
+    assert measured.origin.startswith("measured now on NVIDIA H100 80GB HBM3, ")
+    assert measured.read_cost == 40 and measured.cycles("math") == 900
+
+    replayed = timeline(kernel_of(), gemm, shared_mem=1024)
+    assert replayed.source == "recorded" and replayed.events == measured.events
+    assert repr(replayed) == repr(measured)
+    assert not timeline(kernel_of(), gemm).events, "another launch has no record"
+    (entry,) = json.loads(path.read_text())["timelines"].values()
+    assert entry["kernel"] == "tiled" and entry["source"] == records.source_key("tiled", TRACED)
