@@ -19,7 +19,7 @@ def __getattr__(name: str) -> ModuleType:
     if name != "cp":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if backend() == "cupy":
-        return _cupy()
+        return _machine()[0]
     from . import standin
 
     return standin
@@ -31,91 +31,57 @@ def backend() -> str:
     wanted = os.environ.get("COURSE_BACKEND", "")
     if wanted not in ("", "cupy", "simulator"):
         raise ValueError(f"COURSE_BACKEND is {wanted!r}; allowed are 'cupy' and 'simulator', or unset it")
-    if wanted == "cupy" and _gpu() is None:
+    _, gpu, reason = _machine()
+    if wanted == "cupy" and not gpu:
         raise RuntimeError(
-            f"COURSE_BACKEND=cupy, but {_why_simulated()}. With an NVIDIA GPU: pip install '.[cuda13]' (or "
-            "'.[cuda12]' for a CUDA 12 driver). Without one: unset COURSE_BACKEND, and the simulator is used."
+            f"COURSE_BACKEND=cupy, but {reason}. With an NVIDIA GPU: pip install '.[cuda13]' (or '.[cuda12]' "
+            "for a CUDA 12 driver). Without one: unset COURSE_BACKEND, and the simulator is used."
         )
-    return wanted or ("simulator" if _why_simulated() else "cupy")
+    return wanted or ("simulator" if reason else "cupy")
+
+
+@cache
+def _machine() -> tuple[ModuleType | None, str, str]:
+    """CuPy where there is one; the GPU in words; why the lessons do not use it, "" where they do."""
+    if os.environ.get("COURSE_BACKEND") == "simulator":
+        return None, "", "COURSE_BACKEND asks for it"
+    try:
+        import cupy
+    except ImportError:
+        return None, "", "CuPy is not installed"
+    if not cupy.cuda.is_available():
+        return cupy, "", "no NVIDIA GPU with a working driver was found"
+    about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    gpu = f"{about['name'].decode()}, compute capability {about['major']}.{about['minor']}"
+    return (
+        cupy,
+        gpu,
+        "" if about["major"] >= 8 else f"cp.async needs compute capability 8.0, and this is {gpu}",
+    )
 
 
 def show_env() -> None:
     """Print what this machine offers to the course, what is missing, and what works all the same."""
-    simulated, gpu, cupy, compiler = backend() == "simulator", _gpu(), _cupy(), _nvrtc_version()
-    if compiler:
-        works = (
-            "everything, simulated; measurements are recorded ones" if simulated else "everything, on the GPU"
-        )
-    else:
+    simulated, (cupy, gpu, reason) = backend() == "simulator", _machine()
+    works = "everything, simulated; measurements are recorded ones" if simulated else "everything, on the GPU"
+    try:
+        compiler = "{}.{}".format(*nvrtc.version())
+    except nvrtc.NvrtcMissing:
         works = "reading, recorded measurements; " + (
             "no kernels" if simulated else "kernels, without checks"
         )
-    rows = {
-        "backend": f"simulator: {_why_simulated()}" if simulated else "cupy",
-        "GPU": "{}, compute capability {}.{}".format(*gpu) if gpu else "none used",
-        "CuPy": cupy.__version__ if cupy else "none; only a GPU needs it",
-        "NVRTC": compiler
-        or "missing: "
-        + (
-            "NVIDIA makes none for macOS"
-            if sys.platform == "darwin"
-            else "pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt"
-        ),
-        "works": works,
-        "note": _conda_note(),
-    }
-    print("\n".join(f"{label:<9}{text}" for label, text in rows.items() if text))
-
-
-@cache
-def _cupy() -> ModuleType | None:
-    """CuPy, or None where it is not installed or COURSE_BACKEND=simulator keeps it out."""
-    if os.environ.get("COURSE_BACKEND") == "simulator":
-        return None
-    try:
-        import cupy
-    except ImportError:
-        return None
-    return cupy
-
-
-@cache
-def _gpu() -> tuple[str, int, int] | None:
-    """Name and compute capability (major, minor) of the GPU that CuPy uses, or None."""
-    cupy = _cupy()
-    if cupy is None or not cupy.cuda.is_available():
-        return None
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    return properties["name"].decode(), properties["major"], properties["minor"]
-
-
-def _why_simulated() -> str:
-    """Why the lessons cannot run on a GPU here; "" where they can."""
-    gpu = _gpu()
-    if os.environ.get("COURSE_BACKEND") == "simulator":
-        return "COURSE_BACKEND asks for it"
-    if _cupy() is None:
-        return "CuPy is not installed"
-    if gpu is None:
-        return "no NVIDIA GPU with a working driver was found"
-    if gpu[1] < 8:
-        return "{} has compute capability {}.{}, and cp.async needs 8.0".format(*gpu)
-    return ""
-
-
-def _nvrtc_version() -> str:
-    try:
-        return "{}.{}".format(*nvrtc.version())
-    except nvrtc.NvrtcMissing:
-        return ""
-
-
-def _conda_note() -> str:
-    """CuPy looks for CUDA headers in CONDA_PREFIX, which only activating the environment sets."""
-    if not (Path(sys.prefix) / "conda-meta").is_dir() or os.environ.get("CONDA_PREFIX") == sys.prefix:
-        return ""
-    return (
-        "this conda environment is not activated, so CuPy may fail to find the CUDA headers. Activate it\n"
-        "         before you start Jupyter, or once inside it: "
-        'python -m ipykernel install --user --name python3 --env CONDA_PREFIX "$CONDA_PREFIX"'
-    )
+        compiler = (
+            "missing: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt"
+        )
+        if sys.platform == "darwin":
+            compiler = "missing: NVIDIA makes none for macOS"
+    print("backend ", f"simulator: {reason}" if simulated else "cupy")
+    print("GPU     ", gpu or "none used")
+    print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")
+    print("NVRTC   ", compiler)
+    print("works   ", works)
+    # CuPy looks for CUDA headers in CONDA_PREFIX, which only activating the environment sets.
+    if (Path(sys.prefix) / "conda-meta").is_dir() and os.environ.get("CONDA_PREFIX") != sys.prefix:
+        print("note     this conda environment is not activated, so CuPy may not find the CUDA headers.")
+        print("         Activate it before you start Jupyter, or once inside it:")
+        print('         python -m ipykernel install --user --name python3 --env CONDA_PREFIX "$CONDA_PREFIX"')

@@ -38,9 +38,10 @@ def compiled(kernel: object) -> simulator.Kernel:
         )
     if kernel.code is None:
         raise TypeError("this kernel was loaded from a compiled file; the simulator needs its CUDA source")
-    # CuPy shows the name expressions of a RawModule's function in its pickled state only.
-    state = {} if hasattr(kernel, "name_expressions") else kernel.__getstate__()
-    expressions = getattr(kernel, "name_expressions", state.get("name_expressions"))
+    expressions = getattr(kernel, "name_expressions", None)
+    if type(kernel).__module__.startswith("cupy"):
+        # CuPy shows the name expressions of a RawModule's function in the pickled state only.
+        expressions = kernel.__getstate__()["name_expressions"]
     return simulator.compile(kernel.code, kernel.name, kernel.options, expressions or ())
 
 

@@ -39,9 +39,9 @@ def asnumpy(a: object, order: str = "C") -> np.ndarray:
 
 
 # A launch here has finished when it returns, so there is nothing to wait for.
-_finished = SimpleNamespace(id=0, synchronize=lambda: None)
+_idle = SimpleNamespace(synchronize=lambda: None)
 cuda = SimpleNamespace(
-    is_available=lambda: False, Device=lambda id=0: _finished, Stream=SimpleNamespace(null=_finished)
+    is_available=lambda: False, Device=lambda _=0: _idle, Stream=SimpleNamespace(null=_idle)
 )
 
 
@@ -73,16 +73,12 @@ class RawKernel:
         if not report.ok:
             raise simulator.HazardError(report)
 
-    def compile(self) -> None:
-        """Compile now, so that a mistake in the source shows here and not at the first launch."""
-        compiled(self)
-
     @cached_property
     def _resources(self) -> simulator.Resources:
         return simulator.resources(compiled(self))
 
     num_regs = property(lambda self: self._resources.registers, doc="Registers of a thread on an H100.")
-    shared_size_bytes = property(lambda self: self._resources.static_shared, doc="Static shared memory.")
+    shared_size_bytes = property(lambda self: self._resources.static_shared, doc="Static, of a block.")
     local_size_bytes = property(lambda self: self._resources.local_bytes, doc="Local memory of a thread.")
 
     @property
@@ -107,12 +103,16 @@ class RawKernel:
         names = ("num_regs", "shared_size_bytes", "local_size_bytes", "max_dynamic_shared_size_bytes")
         return {name: getattr(self, name) for name in names}
 
+    def compile(self) -> None:
+        """Compile now, so that a mistake in the source shows here and not at the first launch."""
+        compiled(self)
+
 
 class RawModule:
     """CUDA source with several kernels, or with templates that `name_expressions` name."""
 
     def __init__(
-        self, *, code: str, options: tuple[str, ...] = (), name_expressions: Sequence[str] | None = None
+        self, *, code: str, options: tuple = (), name_expressions: Sequence[str] | None = None
     ) -> None:
         self.code, self.options, self.name_expressions = code, options, tuple(name_expressions or ())
 

@@ -35,7 +35,7 @@ def machine(monkeypatch):
         forget()
 
     def forget():
-        for cached in (device.backend, device._cupy, device._gpu):
+        for cached in (device.backend, device._machine):
             cached.cache_clear()
 
     yield pretend
@@ -104,7 +104,9 @@ def test_a_gpu_of_capability_8(machine, capsys):
 def test_an_older_gpu_is_not_used_and_the_reason_is_shown(machine, capsys):
     machine(fake_cupy(7, 5))
     assert device.backend() == "simulator"
-    assert "Fake GPU has compute capability 7.5, and cp.async needs 8.0" in shown(capsys)
+    assert "cp.async needs compute capability 8.0, and this is Fake GPU, compute capability 7.5" in shown(
+        capsys
+    )
 
 
 def test_an_older_gpu_is_used_when_asked_for(machine):

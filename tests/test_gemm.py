@@ -209,6 +209,6 @@ def test_the_report_is_read_before_the_numbers(monkeypatch):
 
     monkeypatch.setattr("course_lib.gemm.simulate", simulate)
     with pytest.raises(
-        CheckFailed, match="hazard\n.*\nThe numbers are right this time. On a GPU they may not be"
+        CheckFailed, match=r"hazard\n.*\nThe numbers are right this time\. On a GPU they may not be"
     ):
         Gemm(64, 32, 48).check(kernel_of(TILED), **HOW)

@@ -19,9 +19,8 @@ SCALE = "template <typename T> __global__ void scale(T* a) { a[threadIdx.x] *= 2
 class GpuArray:
     """What `simulate` uses of a CuPy array. Its memory is out of a NumPy function's reach."""
 
-    __cuda_array_interface__ = {"version": 3}
-
     def __init__(self, values: np.ndarray) -> None:
+        self.__cuda_array_interface__ = {"version": 3}
         self._values = values
         self.flags, self.shape = values.flags, values.shape
         self.data = type("Memory", (), {"ptr": values.ctypes.data})
@@ -36,6 +35,8 @@ class GpuArray:
 
 class GpuKernel:
     """What `simulate` uses of a CuPy kernel: name expressions are in the pickled state only."""
+
+    __module__ = "cupy._core.raw"
 
     def __init__(
         self, code: str, name: str, options: tuple = (), name_expressions: tuple | None = None

@@ -42,7 +42,9 @@ def test_array_functions_are_those_of_numpy():
     assert cp.zeros((2, 3), dtype=cp.float32).flags.c_contiguous
     assert cp.ndarray is np.ndarray
     assert cp.random.default_rng(0).random() == np.random.default_rng(0).random()
-    with pytest.raises(AttributeError, match="cp.fuse: NumPy, which stands in for CuPy here, has no 'fuse'"):
+    with pytest.raises(
+        AttributeError, match=r"cp\.fuse: NumPy, which stands in for CuPy here, has no 'fuse'"
+    ):
         _ = cp.fuse
 
 
@@ -140,7 +142,7 @@ def test_printf_goes_to_stdout(capsys):
 def test_more_dynamic_shared_memory_must_be_asked_for():
     kernel, out = cp.RawKernel(DYNAMIC, "fill"), cp.zeros(32, dtype=cp.int32)
     with pytest.raises(
-        LaunchError, match="set kernel.max_dynamic_shared_size_bytes = 65536 before the launch"
+        LaunchError, match=r"set kernel\.max_dynamic_shared_size_bytes = 65536 before the launch"
     ):
         kernel((1,), (32,), (out,), shared_mem=65536)
     kernel.max_dynamic_shared_size_bytes = 65536
