@@ -1,0 +1,30 @@
+"""Run CUDA C++ kernels without a GPU: NVRTC compiles them to PTX, and NumPy runs the PTX.
+
+Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
+"""
+
+from .hazards import Hazard
+from .launch import Kernel, LaunchError, compile, launch
+from .nvrtc import CompileError, NvrtcMissing, Resources
+from .nvrtc import resources as _resources
+from .report import HazardError, Report
+
+
+def resources(kernel: Kernel, arch: str = "sm_90") -> Resources:
+    """Registers, spills and shared memory of a kernel on a real GPU architecture, as ptxas reports them."""
+    return _resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
+
+
+__all__ = [
+    "CompileError",
+    "Hazard",
+    "HazardError",
+    "Kernel",
+    "LaunchError",
+    "NvrtcMissing",
+    "Report",
+    "Resources",
+    "compile",
+    "launch",
+    "resources",
+]

@@ -1,0 +1,376 @@
+"""Instructions to steps: each PTX instruction becomes one Python function that acts on a machine.
+
+A step reads registers, works on whole arrays of lanes and writes registers. Basic blocks are decoded when a
+group of lanes first reaches them; an instruction that nobody executes need not be known.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import instructions
+from .instructions.registry import CONTROL, CONVERGENT, DTYPES, MACHINE, PURE, Pure, UnsupportedInstruction
+from .memory import Fault
+from .ptx import Immediate, Instruction, Pair, Program, Register, Special, Target, Variable
+
+for _module in pkgutil.iter_modules(instructions.__path__):
+    importlib.import_module(f"{instructions.__name__}.{_module.name}")
+
+Read = Callable[..., np.ndarray]
+Write = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    """Instructions that run one after the other; `end` says where the lanes go on."""
+
+    steps: tuple[tuple[int, Callable], ...]
+    end: Callable
+    end_pc: int
+    convergent: bool
+
+    @property
+    def length(self) -> int:
+        return len(self.steps) + 1
+
+
+class Code:
+    """A program with its basic blocks, decoded on demand. Holds nothing of any launch."""
+
+    def __init__(self, program: Program, variables: dict[str, int]) -> None:
+        self.program = program
+        self.variables = variables  # address of each __device__ and __constant__ variable
+        self.register_bits = (*program.register_bits, 1)  # the last one is the carry flag
+        self.carry = Register(len(program.register_bits), 1)
+        self.leaders = self._leaders()
+        self.shared_granule, self.global_granule = self._granules()
+        self._blocks: dict[int, BasicBlock] = {}
+        self._members: dict[int, Callable] = {}
+
+    def block(self, pc: int) -> BasicBlock:
+        found = self._blocks.get(pc)
+        if found is None:
+            found = self._blocks[pc] = self._decode(pc)
+        return found
+
+    def members(self, pc: int) -> Callable:
+        """Which lanes a `.sync` instruction names: a function of (machine, active lanes) to one bool a lane."""
+        found = self._members.get(pc)
+        if found is None:
+            found = self._members[pc] = _members(Decoder(self, pc), self.program.instructions[pc])
+        return found
+
+    def _leaders(self) -> set[int]:
+        leaders = {0}
+        for pc, instruction in enumerate(self.program.instructions):
+            for operand in instruction.operands:
+                for item in getattr(operand, "items", (operand,)):
+                    if isinstance(item, Target):
+                        leaders.add(item.pc)
+            if instruction.opcode.root in CONTROL:
+                leaders.add(pc + 1)
+            elif _convergent(instruction):
+                leaders.add(pc)
+        return leaders
+
+    def _granules(self) -> tuple[int, int]:
+        """The smallest access to shared and to global memory; generic accesses count for both."""
+        sizes: dict[str, list[int]] = {"shared": [4], "global": [4]}
+        for instruction in self.program.instructions:
+            opcode = instruction.opcode
+            if opcode.root in ("ld", "st", "atom", "red") and opcode.types:
+                size = DTYPES[opcode.types[-1]].itemsize
+                for space in sizes:
+                    other = {"shared", "global", "local", "param", "const"} - {space}
+                    if not other & {m.split("::")[0] for m in opcode.modifiers}:
+                        sizes[space].append(size)
+        return min(sizes["shared"]), min(sizes["global"])
+
+    def _decode(self, first: int) -> BasicBlock:
+        steps = []
+        pc = first
+        while True:
+            instruction = self.program.instructions[pc]
+            if pc != first and pc in self.leaders:
+                end, end_pc = _go_to(pc), pc - 1
+                break
+            if instruction.opcode.root in CONTROL:
+                end, end_pc = self._build(CONTROL, instruction, pc), pc
+                break
+            steps.append((pc, self._step(instruction, pc)))
+            pc += 1
+        return BasicBlock(tuple(steps), end, end_pc, _convergent(self.program.instructions[first]))
+
+    def _step(self, instruction: Instruction, pc: int) -> Callable:
+        step = self._build(MACHINE, instruction, pc)
+        return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
+
+    def _build(self, table: dict, instruction: Instruction, pc: int) -> Callable:
+        """The step; for an unknown instruction, a step that stops with its name when it is reached."""
+        decoder = Decoder(self, pc)
+        try:
+            build = table.get(instruction.opcode.root)
+            step = build(decoder, instruction) if build else None
+            return step or pure_step(decoder, instruction)
+        except UnsupportedInstruction as reason:
+            message = f"the simulator does not know '{instruction.text}': {reason}"
+
+            def stop(m) -> None:
+                raise Fault("unsupported-instruction", message)
+
+            return stop
+
+
+class Decoder:
+    """Operands of the instruction at `pc` to functions that read and write them."""
+
+    def __init__(self, code: Code, pc: int) -> None:
+        self.code = code
+        self.pc = pc
+
+    def constant(self, operand: object, dtype: np.dtype) -> np.ndarray | None:
+        """The value (shape (1,)) of an immediate or of a variable's address; None for anything else."""
+        if isinstance(operand, Immediate):
+            return operand.value(dtype)
+        if isinstance(operand, Variable):
+            base = self.code.variables[operand.name] if operand.space in ("global", "const") else 0
+            return np.array([base + operand.offset], np.uint64).astype(dtype)
+        return None
+
+    def source(self, operand: object, kind: str, flushed: bool = False) -> Read:
+        """A function machine -> array of the active lanes' values (or of one value for all).
+
+        `flushed`: float32 subnormals are read as zero (`.ftz`).
+        """
+        dtype = DTYPES[kind]
+        value = self.constant(operand, dtype)
+        if value is not None:
+            return lambda m: value
+        if isinstance(operand, Special):
+            return _read_special(operand.name, dtype)
+        if not isinstance(operand, Register):
+            raise UnsupportedInstruction(f"operand {operand} cannot be read")
+        if operand.bits == 1:
+            return _read_predicate(operand)
+        if operand.bits != 8 * dtype.itemsize:
+            return _read_part(operand, dtype)
+        return _read_flushed(operand.index) if flushed else _read(operand.index, dtype)
+
+    def target(self, operand: object) -> Write:
+        """A function (machine, array) that gives the active lanes a value; `_` and None swallow it."""
+        if operand is None:
+            return lambda m, value: None
+        if not isinstance(operand, Register):
+            raise UnsupportedInstruction(f"operand {operand} cannot be written")
+        return _write(operand.index, operand.bits)
+
+
+def _read(index: int, dtype: np.dtype) -> Read:
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if a.dtype != dtype:
+            a = a.view(dtype)
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _read_flushed(index: int) -> Read:
+    float32 = np.dtype(np.float32)
+
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if a.dtype != float32:
+            a = a.view(float32)
+        if not m.clean[index]:
+            subnormal = (a.view(np.uint32) << 1) - np.uint32(1) < np.uint32(0xFFFFFF)
+            if subnormal.any():
+                a = np.where(subnormal, np.copysign(np.float32(0), a), a)
+            else:
+                m.clean[index] = True
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _read_part(register: Register, dtype: np.dtype) -> Read:
+    """A register that is wider than the type: its low bits. (Narrower ones are extended with zeros.)"""
+    whole = np.dtype(f"u{register.bits // 8}")
+    read_whole = _read(register.index, whole)
+    bits = np.dtype(f"u{dtype.itemsize}")
+    return lambda m: read_whole(m).astype(bits).view(dtype)
+
+
+def _read_predicate(register: Register) -> Read:
+    index, negated = register.index, register.negated
+
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if m.idx is not None and len(a) > 1:
+            a = a[m.idx]
+        return ~a if negated else a
+
+    return read
+
+
+def _read_special(name: str, dtype: np.dtype) -> Read:
+    def read(m) -> np.ndarray:
+        a = m.special(name)
+        if a.dtype != dtype:
+            a = a.astype(dtype)
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _write(index: int, bits: int) -> Write:
+    size = max(bits // 8, 1)
+    extended = {"i": np.dtype(f"i{size}"), "u": np.dtype(f"u{size}"), "f": np.dtype(f"u{size}")}
+
+    def write(m, value: np.ndarray) -> None:
+        if value.dtype.itemsize != size:
+            value = (value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "f" else value).astype(
+                extended[value.dtype.kind]
+            )
+        m.clean[index] = False
+        if m.idx is None:
+            m.R[index] = value
+            return
+        old = m.R[index]
+        new = np.full(m.lanes, old[0]) if len(old) == 1 else old.copy()
+        if new.dtype != value.dtype:
+            new = new.view(value.dtype)
+        new[m.idx] = value
+        m.R[index] = new
+
+    return write
+
+
+# --------------------------------------------------------------------------- pure instructions
+
+
+def pure_step(d: Decoder, instruction: Instruction) -> Callable:
+    """The step of an instruction that maps lanes to lanes."""
+    opcode = instruction.opcode
+    build = PURE.get(opcode.root)
+    if build is None:
+        raise UnsupportedInstruction(f"there is no instruction '{opcode.root}' (have: {_similar(opcode.root)})")
+    spec = build(opcode)
+    outputs = instruction.operands[0]
+    targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
+    flushed = opcode.has("ftz")
+    reads = [
+        d.source(operand, kind, flushed and kind == "f32")
+        for operand, kind in zip(instruction.operands[1:], spec.inputs, strict=True)
+    ]
+    writes = [d.target(t) for t in targets]
+    return _with_carry(d, spec, reads, writes) if spec.reads_carry or spec.writes_carry else _plain(spec, reads, writes, flushed, targets)
+
+
+def _plain(spec: Pure, reads: list[Read], writes: list[Write], flushed: bool, targets: list) -> Callable:
+    compute = spec.compute
+    if len(spec.outputs) > 1:
+
+        def step(m) -> None:
+            for write, value in zip(writes, compute(*[read(m) for read in reads]), strict=False):
+                write(m, value)
+
+        return step
+    write = writes[0]
+    if flushed and spec.outputs == ("f32",) and isinstance(targets[0], Register):
+        return _flushed_step(compute, reads, write, targets[0].index)
+    if len(reads) == 1:
+        (first,) = reads
+        return lambda m: write(m, compute(first(m)))
+    if len(reads) == 2:
+        first, second = reads
+        return lambda m: write(m, compute(first(m), second(m)))
+    return lambda m: write(m, compute(*[read(m) for read in reads]))
+
+
+def _flushed_step(compute: Callable, reads: list[Read], write: Write, index: int) -> Callable:
+    """A float32 result that has been flushed: later reads need not look for subnormals again."""
+
+    def step(m) -> None:
+        clean = m.idx is None or m.clean[index]
+        write(m, compute(*[read(m) for read in reads]))
+        m.clean[index] = clean
+
+    return step
+
+
+def _with_carry(d: Decoder, spec: Pure, reads: list[Read], writes: list[Write]) -> Callable:
+    read_carry = d.source(d.code.carry, "pred")
+    write_carry = d.target(d.code.carry)
+
+    def step(m) -> None:
+        values = [read(m) for read in reads]
+        if spec.reads_carry:
+            values.append(read_carry(m))
+        result = spec.compute(*values)
+        if spec.writes_carry:
+            result, carry = result
+            write_carry(m, carry)
+        writes[0](m, result)
+
+    return step
+
+
+def _similar(root: str) -> str:
+    known = sorted(set(PURE) | set(MACHINE) | set(CONTROL))
+    near = [name for name in known if name[:2] == root[:2]]
+    return ", ".join(near or known)
+
+
+# --------------------------------------------------------------------------- guards, jumps, warps
+
+
+def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
+    """`@p step`: only for the lanes whose predicate is true."""
+    read = d.source(guard, "pred")
+
+    def guarded(m) -> None:
+        p = read(m)
+        if p.all():
+            step(m)
+        elif p.any():
+            whole = m.idx
+            m.idx = np.flatnonzero(p) if whole is None else whole[p]
+            step(m)
+            m.idx = whole
+
+    return guarded
+
+
+def _go_to(pc: int) -> Callable:
+    return lambda m: m.jump(pc, m.idx)
+
+
+def _convergent(instruction: Instruction) -> bool:
+    return instruction.opcode.root in CONVERGENT and instruction.opcode.has("sync")
+
+
+def _members(d: Decoder, instruction: Instruction) -> Callable:
+    """The mask operand of a `.sync` instruction is its last one."""
+    read = d.source(instruction.operands[-1], "b32") if not instruction.opcode.has("aligned") else None
+
+    def members(m, lanes: np.ndarray) -> np.ndarray:
+        needed = np.zeros(m.lanes, bool)
+        warps = np.unique(m.warp_of[lanes])
+        if read is None:
+            return np.isin(m.warp_of, warps)
+        mask = np.zeros(int(m.warp_of[-1]) + 1, np.uint32)
+        mask[m.warp_of[lanes]] = read(m)
+        lane = (m.thread_of % 32).astype(np.uint32)
+        needed[:] = (mask[m.warp_of] >> lane) & 1
+        return needed
+
+    return members
+
+
+__all__ = ["BasicBlock", "Code", "Decoder", "Read", "Write", "pure_step"]

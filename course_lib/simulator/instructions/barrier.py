@@ -1,0 +1,103 @@
+"""Barriers of a block and of a warp: bar, barrier, bar.warp.sync (PTX ISA 9.7.13.1-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ptx import Instruction
+from .registry import UnsupportedInstruction, control, machine
+
+
+@control("bar")
+def bar(d, ins: Instruction) -> Callable:
+    """bar.sync a{, b} · bar.arrive a, b · bar.red.{popc,and,or} d, a{, b}, p."""
+    opcode = ins.opcode
+    if opcode.has("red"):
+        return _reduction(d, ins)
+    if not opcode.has("sync") and not opcode.has("arrive"):
+        raise UnsupportedInstruction("only bar.sync, bar.arrive and bar.red are simulated")
+    waits = opcode.has("sync")
+    ident = d.source(ins.operands[0], "u32")
+    count = d.source(ins.operands[1], "u32") if len(ins.operands) > 1 else None
+    pc = d.pc
+    resume = _resume(pc + 1)
+
+    def end(m) -> None:
+        lanes = m.idx
+        needed = int(count(m)[0]) if count else None
+        m.arrive(int(ident(m)[0]), pc, needed, resume if waits else None)
+        if not waits:
+            m.jump(pc + 1, lanes)
+
+    return _guarded(d, ins, end)
+
+
+@control("barrier")
+def barrier(d, ins: Instruction) -> Callable:
+    """barrier.{sync,arrive,red}{.aligned}: the same as bar here."""
+    return bar(d, ins)
+
+
+def _resume(pc: int) -> Callable:
+    return lambda m, lanes: m.jump(pc, lanes)
+
+
+def _guarded(d, ins: Instruction, end: Callable) -> Callable:
+    """A guarded barrier: lanes whose guard is false pass it by."""
+    if ins.guard is None:
+        return end
+    read = d.source(ins.guard, "pred")
+    pc = d.pc
+
+    def guarded(m) -> None:
+        p, lanes = m.spread(read(m)), m.active()
+        if not p.all():
+            m.jump(pc + 1, lanes[~p] if p.any() else m.idx)
+        if p.any():
+            m.idx = lanes[p] if not p.all() else m.idx
+            end(m)
+
+    return guarded
+
+
+def _reduction(d, ins: Instruction) -> Callable:
+    """__syncthreads_count, _and, _or: a barrier that counts a predicate over the block."""
+    target = d.target(ins.operands[0])
+    ident = d.source(ins.operands[1], "u32")
+    count = d.source(ins.operands[2], "u32") if len(ins.operands) > 3 else None
+    predicate = d.source(ins.operands[-1], "pred")
+    kind = next(k for k in ("popc", "and", "or") if ins.opcode.has(k))
+    pc = d.pc
+    votes: dict[int, np.ndarray] = {}  # per machine: each lane's predicate
+
+    def resume(m, lanes: np.ndarray | None) -> None:
+        mine = votes[id(m)]
+        chosen = m.all_lanes(lanes)
+        blocks = m.block_of[chosen]
+        ones = np.bincount(blocks, weights=mine[chosen], minlength=len(m.blocks)).astype(np.uint32)
+        totals = np.bincount(blocks, minlength=len(m.blocks))
+        result = {"popc": ones, "and": ones == totals, "or": ones > 0}[kind]
+        m.idx = lanes
+        target(m, result[blocks])
+        m.jump(pc + 1, lanes)
+
+    def end(m) -> None:
+        if id(m) not in votes:
+            votes.clear()
+            votes[id(m)] = np.zeros(m.lanes, bool)
+        votes[id(m)][m.active()] = predicate(m)
+        m.arrive(int(ident(m)[0]), pc, int(count(m)[0]) if count else None, resume)
+
+    return end
+
+
+@machine("bar.warp", convergent=True)
+def warp_sync(d, ins: Instruction) -> Callable:
+    """__syncwarp: the named lanes of a warp have met, and see each other's earlier accesses."""
+
+    def step(m) -> None:
+        m.shadow.on_warp_sync(np.unique(m.warp_of[m.active()]))
+
+    return step

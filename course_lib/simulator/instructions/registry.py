@@ -1,0 +1,123 @@
+"""The table of PTX instructions: a function registers itself under the instruction's root name.
+
+Two kinds exist. A *pure* instruction maps lanes to lanes (`add`, `cvt`, `setp`): its builder gets the parsed
+opcode once, at decode time, and returns a `Pure` whose `compute` works on NumPy arrays. A *machine*
+instruction touches memory or other lanes (`ld`, `shfl`): its builder gets the decoder and the whole instruction
+and returns a step that the machine calls. A *control* instruction (`bra`, `bar`, `ret`) ends a basic block and
+says where its lanes go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+DTYPES: dict[str, np.dtype] = {
+    name: np.dtype(kind)
+    for name, kind in {
+        **{f"s{bits}": f"i{bits // 8}" for bits in (8, 16, 32, 64)},
+        **{f"{letter}{bits}": f"u{bits // 8}" for letter in "ub" for bits in (8, 16, 32, 64)},
+        "f16": "f2",
+        "f32": "f4",
+        "f64": "f8",
+        "bf16": "u2",
+        "f16x2": "u4",
+        "bf16x2": "u4",
+        "u16x2": "u4",
+        "s16x2": "u4",
+        "pred": "?",
+    }.items()
+}
+"""NumPy dtype of each PTX type; packed and bfloat16 values travel as plain bits."""
+
+
+class UnsupportedInstruction(Exception):
+    """The simulator does not know this instruction, or not this form of it."""
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """A PTX opcode such as `mad.lo.s32`, split at its dots."""
+
+    text: str
+
+    @cached_property
+    def root(self) -> str:
+        return "bar.warp" if self.text.startswith("bar.warp.") else self.text.split(".", 1)[0]
+
+    @cached_property
+    def modifiers(self) -> tuple[str, ...]:
+        return tuple(self.text.split(".")[1:])
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """Type modifiers in the order written: `cvt.rn.f16.f32` gives ("f16", "f32")."""
+        return tuple(m for m in self.modifiers if m in DTYPES)
+
+    def has(self, modifier: str) -> bool:
+        return modifier in self.modifiers
+
+    def only(self, *allowed: str) -> None:
+        """Raise UnsupportedInstruction when a modifier is neither a type nor one of `allowed`."""
+        for modifier in self.modifiers:
+            if modifier not in DTYPES and modifier not in allowed:
+                raise UnsupportedInstruction(f"{self.text}: '.{modifier}' is not simulated")
+
+
+@dataclass(frozen=True)
+class Pure:
+    """Lanes in, lanes out. `compute(*inputs)` returns one array, or a tuple with one array per output.
+
+    With `reads_carry` the carry flag comes as an extra last argument (bool array); with `writes_carry`
+    it is returned as an extra last output.
+    """
+
+    compute: Callable[..., np.ndarray | tuple[np.ndarray, ...]]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    reads_carry: bool = False
+    writes_carry: bool = False
+
+
+PURE: dict[str, Callable[[Opcode], Pure]] = {}
+MACHINE: dict[str, Callable] = {}
+CONTROL: dict[str, Callable] = {}
+CONVERGENT: set[str] = set()
+
+
+def pure(root: str) -> Callable:
+    """Register the builder of a pure instruction under its root name."""
+
+    def register(build: Callable[[Opcode], Pure]) -> Callable[[Opcode], Pure]:
+        PURE[root] = build
+        return build
+
+    return register
+
+
+def machine(root: str, *, convergent: bool = False) -> Callable:
+    """Register the builder of an instruction that needs the machine under its root name.
+
+    `convergent`: the lanes of a warp wait for each other before it (`shfl.sync`, `vote.sync`).
+    """
+
+    def register(build: Callable) -> Callable:
+        MACHINE[root] = build
+        if convergent:
+            CONVERGENT.add(root)
+        return build
+
+    return register
+
+
+def control(root: str) -> Callable:
+    """Register the builder of an instruction that ends a basic block."""
+
+    def register(build: Callable) -> Callable:
+        CONTROL[root] = build
+        return build
+
+    return register

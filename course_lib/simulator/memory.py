@@ -1,0 +1,196 @@
+"""Global, shared and local memory: bounds, alignment, and the bytes themselves.
+
+Addresses are plain integers. Each launch argument gets a range of its own, a terabyte away from the next one
+(`SPACING`), so that an index that runs out of one array never lands in another. Shared and local addresses
+are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7.9.20).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+SPACING = 1 << 40
+SHARED_WINDOW = 1 << 60
+LOCAL_WINDOW = 1 << 61
+UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
+"""The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
+
+
+class Fault(Exception):
+    """The kernel cannot go on. `lane` indexes the lanes that were active, if one of them is to blame."""
+
+    def __init__(self, kind: str, message: str, lane: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.lane = lane
+
+
+class Bytes:
+    """A flat run of bytes, seen as units of 1, 2, 4, 8 or 16 bytes."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        self.data = data
+        self._views: dict[int, np.ndarray] = {1: data}
+
+    def units(self, size: int) -> np.ndarray:
+        view = self._views.get(size)
+        if view is None:
+            whole = len(self.data) // size * size
+            view = self._views[size] = self.data[:whole].view(UNIT[size])
+        return view
+
+
+@dataclass
+class Buffer:
+    """One array in global memory. `label` is how messages call it: "C (float32, shape (64, 64))"."""
+
+    base: int
+    memory: Bytes
+    label: str
+    itemsize: int
+    owner: dict[int, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return len(self.memory.data)
+
+
+class GlobalMemory:
+    """The arrays of one launch, and the module's own __device__ and __constant__ variables."""
+
+    def __init__(self, buffers: list[Buffer]) -> None:
+        self.buffers = buffers
+        self._last: dict[int, Buffer] = {}  # by instruction: the buffer it touched last
+
+    def find(self, address: int) -> Buffer | None:
+        return next((b for b in self.buffers if b.base <= address < b.base + b.size), None)
+
+    def locate(self, addresses: np.ndarray, size: int, pc: int) -> tuple[Buffer, np.ndarray]:
+        """The buffer that holds all these accesses (uint64), and their unit indices in it.
+
+        Raises Fault for a bad access, and SplitAccess when the lanes touch several buffers.
+        """
+        buffer = self._last.get(pc)
+        if buffer is not None:
+            offsets = addresses - np.uint64(buffer.base)
+            if buffer.size >= size and offsets.max() <= buffer.size - size:
+                return buffer, self._aligned(offsets, size, addresses)
+        buffer = self.find(int(addresses[0]))
+        if buffer is None or buffer is self._last.get(pc):
+            self._explain(addresses, size)
+            raise SplitAccess
+        self._last[pc] = buffer
+        return self.locate(addresses, size, pc)
+
+    def _aligned(self, offsets: np.ndarray, size: int, addresses: np.ndarray) -> np.ndarray:
+        if size == 1:
+            return offsets.astype(np.int64)
+        if int(np.bitwise_or.reduce(addresses)) & (size - 1):
+            lane = int(np.flatnonzero(addresses & np.uint64(size - 1))[0])
+            self._misaligned(int(addresses[lane]), size, lane)
+        return (offsets >> np.uint64(size.bit_length() - 1)).astype(np.int64)
+
+    def _misaligned(self, address: int, size: int, lane: int) -> None:
+        buffer = self.find(address)
+        place = f"byte {address - buffer.base} of {buffer.label}" if buffer else f"address {address:#x}"
+        raise Fault(
+            "misaligned",
+            f"an access of {size} bytes at {place}; the address must be a multiple of {size}",
+            lane,
+        )
+
+    def _explain(self, addresses: np.ndarray, size: int) -> None:
+        """Raise Fault for the first access that lies in no array; return if there is none."""
+        inside = np.zeros(addresses.shape, bool)
+        for buffer in self.buffers:
+            if buffer.size >= size:
+                inside |= addresses - np.uint64(buffer.base) <= np.uint64(buffer.size - size)
+        if inside.all():
+            return
+        lane = int(np.flatnonzero(~inside)[0])
+        address = int(addresses[lane])
+        nearest = round(address / SPACING)
+        near = next((b for b in self.buffers if b.base // SPACING == nearest), None)
+        if near is None:
+            where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
+            raise Fault("out-of-bounds", f"an access of {size} bytes through {where}", lane)
+        element = (address - near.base) // near.itemsize
+        raise Fault(
+            "out-of-bounds",
+            f"an access of {size} bytes at element {element} of {near.label}, "
+            f"which has {near.size // near.itemsize} elements",
+            lane,
+        )
+
+
+class SplitAccess(Exception):
+    """The lanes of one instruction touch several arrays: the machine runs it array by array."""
+
+
+class SharedMemory:
+    """The shared memory of all resident blocks, block after block; it starts as NaN bits."""
+
+    def __init__(self, blocks: int, size: int, names: list[tuple[int, int, str]]) -> None:
+        self.size = size
+        self.stride = -(-max(size, 1) // 16) * 16
+        self.memory = Bytes(np.full(blocks * self.stride, 0xFF, np.uint8))
+        self.names = names
+
+    def locate(self, addresses: np.ndarray, size: int, block_base: np.ndarray) -> np.ndarray:
+        """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Fault."""
+        if addresses.max() > self.size - size or addresses.min() < 0:
+            lane = int(np.flatnonzero((addresses > self.size - size) | (addresses < 0))[0])
+            raise Fault(
+                "out-of-bounds",
+                f"an access of {size} bytes at byte {int(addresses[lane])} of shared memory{self._near(addresses[lane])}, "
+                f"of which the block has {self.size}",
+                lane,
+            )
+        if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
+            lane = int(np.flatnonzero(addresses & (size - 1))[0])
+            raise Fault(
+                "misaligned",
+                f"an access of {size} bytes at {self.describe(int(addresses[lane]))}; "
+                f"the address must be a multiple of {size}",
+                lane,
+            )
+        return (block_base + addresses) >> (size.bit_length() - 1)
+
+    def describe(self, offset: int) -> str:
+        """A byte of shared memory in words: "byte 16 of tile" or "byte 16 of shared memory"."""
+        for start, size, name in self.names:
+            if start <= offset and (offset < start + size or not size):
+                return f"byte {offset - start} of shared array {name}"
+        return f"byte {offset} of shared memory"
+
+    def _near(self, offset: int) -> str:
+        before = [entry for entry in self.names if entry[0] <= offset]
+        return f" (past the end of {max(before)[2]})" if before and offset >= self.size else ""
+
+
+class LocalMemory:
+    """Each lane's private memory: local arrays, and parameters of device functions."""
+
+    def __init__(self, lanes: int, size: int) -> None:
+        self.size = size
+        self.stride = -(-max(size, 1) // 16) * 16
+        self.memory = Bytes(np.full(lanes * self.stride, 0xFF, np.uint8))
+
+    def locate(self, addresses: np.ndarray, size: int, lanes: np.ndarray) -> np.ndarray:
+        """Unit indices of accesses at these offsets (int64) within each lane's local memory. Raises Fault."""
+        outside = (addresses > self.size - size) | (addresses < 0)
+        if outside.any():
+            lane = int(np.flatnonzero(outside)[0])
+            raise Fault(
+                "out-of-bounds",
+                f"an access of {size} bytes at byte {int(addresses[lane])} of a thread's local arrays, "
+                f"which have {self.size} bytes",
+                lane,
+            )
+        if (addresses & (size - 1)).any():
+            lane = int(np.flatnonzero(addresses & (size - 1))[0])
+            raise Fault("misaligned", f"an access of {size} bytes at byte {int(addresses[lane])} of a local array", lane)
+        return (lanes * self.stride + addresses) >> (size.bit_length() - 1)

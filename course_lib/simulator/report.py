@@ -1,0 +1,80 @@
+"""What a launch in the simulator found: the report that a learner reads."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, field
+
+from .hazards import FATAL, Hazard
+
+CONTEXT = 3  # lines of source shown around a finding
+
+
+class HazardError(RuntimeError):
+    """A kernel launched through the stand-in for CuPy has a hazard. `kind` is that of the most serious one."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+        self.kind = report.hazards[0].kind
+
+
+@dataclass(frozen=True)
+class Report:
+    """Findings of one launch. `ok`: there are none. `output`: what the kernel printed."""
+
+    kernel: object = field(repr=False)
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    hazards: tuple[Hazard, ...]
+    output: str = field(default="", repr=False)
+
+    @property
+    def ok(self) -> bool:
+        return not self.hazards
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a finding ended the launch before the kernel did."""
+        return any(h.kind in FATAL for h in self.hazards)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{h.kind} at line {h.line}" for h in self.hazards)
+        return f"Report({self.kernel.name}: {kinds or 'no hazard'})"
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.kernel.name}: no hazard found"
+        lines = [f"{self.kernel.name}: {len(self.hazards)} hazard{'s' * (len(self.hazards) > 1)} found"]
+        for hazard in self.hazards:
+            lines += [str(hazard), *self._quote(hazard)]
+        if self.stopped:
+            lines.append("The launch stopped there.")
+        return "\n".join(lines)
+
+    def _quote(self, hazard: Hazard) -> list[str]:
+        source = self.kernel.source.splitlines()
+        wanted = [line for line in (hazard.call_line, hazard.line) if line and line <= len(source)]
+        return [f"    {line:4d} | {source[line - 1].strip()}" for line in wanted]
+
+    def _repr_html_(self) -> str:
+        """The source around each finding, with a mark in the margin that needs no colour to be seen."""
+        if self.ok:
+            return f"<p>✓ {html.escape(str(self))}</p>"
+        marked = {h.line for h in self.hazards} | {h.call_line for h in self.hazards if h.call_line}
+        source = self.kernel.source.splitlines()
+        rows = []
+        last = 0
+        for number, text in enumerate(source, 1):
+            if not any(abs(number - line) <= CONTEXT for line in marked):
+                continue
+            if last and number != last + 1:
+                rows.append("      ⋮")
+            last = number
+            mark = "▶" if number in marked else " "
+            code = html.escape(text)
+            rows.append(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}")
+            rows += [f"         <i>⚠ {html.escape(str(h))}</i>" for h in self.hazards if h.line == number]
+        rows += [f"<i>⚠ {html.escape(str(h))}</i>" for h in self.hazards if not h.line]
+        style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35"
+        return f'<pre style="{style}">' + "\n".join(rows) + "</pre>"
