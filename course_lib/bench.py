@@ -119,7 +119,8 @@ class Results:
         known = self._known
         ceiling = CEILINGS.get(known[0].gpu)
         fastest = max(row.tflops for row in known)
-        figure, axes = style.new_figure(1.3 + 0.42 * len(known))
+        figure = style.new_figure(1.3 + 0.42 * len(known))
+        axes = style.axes(figure)
         for place, row in enumerate(known):
             spread = (
                 np.array([[1 - row.median_us / row.p90_us], [row.median_us / row.p10_us - 1]]) * row.tflops
@@ -150,7 +151,8 @@ class Results:
         """The roofline, and its description in words."""
         rows = [row for row in self._known if row.intensity]
         most = self.flops / self.least_bytes
-        figure, axes = style.new_figure(4.2)
+        figure = style.new_figure(4.2)
+        axes = style.axes(figure)
         limits = _draw_ceilings(axes, CEILINGS.get(self._known[0].gpu), most)
         axes.axvline(most, color=style.TEXT, linestyle=":")
         words = f"each byte moved once: {most:,.0f} FLOP/byte"

@@ -46,12 +46,17 @@ def styled(draw: Callable) -> Callable:
 
 
 @styled
-def new_figure(height: float) -> tuple[Figure, Axes]:
-    """An empty figure, `height` inches high, and its axes."""
+def new_figure(height: float) -> Figure:
+    """An empty figure, `height` inches high."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    return figure, figure.subplots()
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+@styled
+def axes(figure: Figure) -> Axes:
+    """The one pair of axes of a figure."""
+    return figure.subplots()
 
 
 @styled

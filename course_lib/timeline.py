@@ -88,7 +88,8 @@ class Timeline:
         rows = sorted({event.warp for event in drawn})
         rows = rows[:: -(-len(rows) // warps)]
 
-        figure, axes = style.new_figure(1.5 + 0.42 * len(rows))
+        figure = style.new_figure(1.5 + 0.42 * len(rows))
+        axes = style.axes(figure)
         for phase, (colour, hatch) in LOOKS.items():
             bars = [event for event in drawn if event.phase == phase and event.warp in rows]
             axes.barh(

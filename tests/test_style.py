@@ -11,7 +11,8 @@ from course_lib import style
 
 
 def small_figure():
-    figure, axes = style.new_figure(2)
+    figure = style.new_figure(2)
+    axes = style.axes(figure)
     axes.barh([0, 1], [3, 4], color=style.SKY, hatch="//")
     return figure
 
