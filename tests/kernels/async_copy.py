@@ -100,18 +100,18 @@ extern "C" __global__ void gemm_pipeline(const float* A, const float* B, float* 
 
 SIZES = r"""
 // Copies of 4, 8 and 16 bytes, a short copy that is filled up with zeros, and wait_all.
-__device__ unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ unsigned place(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
 extern "C" __global__ void copy_sizes(const float* x, float* out, int n) {
     __shared__ __align__(16) float four[64], eight[128], sixteen[256], ragged[256];
     int t = threadIdx.x;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(shared_address(&four[t])), "l"(x + t));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_address(&eight[2 * t])), "l"(x + 2 * t));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(place(&four[t])), "l"(x + t));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(place(&eight[2 * t])), "l"(x + 2 * t));
     asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"
-                 :: "r"(shared_address(&sixteen[4 * t])), "l"(x + 4 * t));
+                 :: "r"(place(&sixteen[4 * t])), "l"(x + 4 * t));
     int left = min(max(n - 4 * t, 0), 4) * (int)sizeof(float);   // bytes to read; the rest of the 16 is zero
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
-                 :: "r"(shared_address(&ragged[4 * t])), "l"(left > 0 ? x + 4 * t : x), "r"(left));
+                 :: "r"(place(&ragged[4 * t])), "l"(left > 0 ? x + 4 * t : x), "r"(left));
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
     int mirror = 63 - t;
@@ -142,7 +142,8 @@ extern "C" __global__ void copy_own(const float* x, float* out, int rounds) {
     float sum = 0.0f;
     for (int round = 0; round < rounds; ++round) {
         unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(&mine[4 * t]));
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(to), "l"(x + 4 * (round * n + i)) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                     :: "r"(to), "l"(x + 4 * (round * n + i)) : "memory");
         asm volatile("cp.async.commit_group;\n cp.async.wait_group 0;" ::: "memory");
         float4 value = *reinterpret_cast<const float4*>(&mine[4 * t]);
         sum += value.x + value.y + value.z + value.w;
@@ -158,8 +159,9 @@ def own_data_args():
 
 def ring_case(stages: int, K: int) -> Case:
     return Case(
-        f"gemm_async_{stages}_stages_k{K}", RING, "gemm_async", lambda: gemm_args(64, 32, K, "f4", seed=stages),
-        (2, 1), (64,), gemm_float, options=(*CPP17, f"-DSTAGES={stages}"),
+        f"gemm_async_{stages}_stages_k{K}", RING, "gemm_async",
+        lambda: gemm_args(64, 32, K, "f4", seed=stages), (2, 1), (64,), gemm_float,
+        options=(*CPP17, f"-DSTAGES={stages}"),
     )  # fmt: skip
 
 
@@ -168,8 +170,8 @@ CASES = [
     ring_case(2, 16),
     ring_case(3, 8),  # fewer tiles than stages
     Case(
-        "gemm_pipeline_api", PIPELINE, "gemm_pipeline", lambda: gemm_args(32, 64, 24, "f4", seed=5), (1, 2), (64,),
-        gemm_float,
+        "gemm_pipeline_api", PIPELINE, "gemm_pipeline", lambda: gemm_args(32, 64, 24, "f4", seed=5), (1, 2),
+        (64,), gemm_float,
     ),
     Case("copy_sizes", SIZES, "copy_sizes", sizes_args, (1,), (64,), sizes_reference),
     Case(

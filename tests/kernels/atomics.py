@@ -95,13 +95,14 @@ def operations_args():
 def operations_reference(args):
     x = args[0]
     u = x.view("u4")
-    bits_set = (1 << 20) - 1
+    twenty_ones = (1 << 20) - 1
     down = 0
     for _ in range(200):
         down = 16 if down == 0 or down > 16 else down - 1
     wide = x.astype("i8") * 1000000007
     unsigned = [
-        u.min(), u.max(), np.bitwise_and.reduce(u | 0xFF00), bits_set, np.bitwise_xor.reduce(u), 200 % 41, down
+        u.min(), u.max(), np.bitwise_and.reduce(u | 0xFF00), twenty_ones, np.bitwise_xor.reduce(u), 200 % 41,
+        down,
     ]  # fmt: skip
     return {
         1: np.array([x.min(), x.max(), signed32(-int(x.sum(dtype="i8")))], "i4"),
@@ -165,7 +166,8 @@ extern "C" __global__ void compact(const int* x, int* kept, int* count, int n) {
 
 
 def compact_args():
-    return [random(5).randint(0, 1000, 300).astype("i4"), np.full(300, -1, "i4"), np.zeros(1, "i4"), np.int32(300)]
+    x = random(5).randint(0, 1000, 300).astype("i4")
+    return [x, np.full(300, -1, "i4"), np.zeros(1, "i4"), np.int32(300)]
 
 
 def compact_reference(args):
@@ -211,14 +213,17 @@ def last_block_reference(args):
 
 CASES = [
     Case(
-        "histogram_global", HISTOGRAM_GLOBAL, "histogram_global", histogram_args, (4,), (128,), histogram_reference
+        "histogram_global", HISTOGRAM_GLOBAL, "histogram_global", histogram_args, (4,), (128,),
+        histogram_reference,
     ),
     Case(
-        "histogram_shared", HISTOGRAM_SHARED, "histogram_shared", histogram_args, (4,), (128,), histogram_reference
+        "histogram_shared", HISTOGRAM_SHARED, "histogram_shared", histogram_args, (4,), (128,),
+        histogram_reference,
     ),
     Case("atomic_sums", SUMS, "atomic_sums", sums_args, (4,), (128,), sums_reference),
     Case(
-        "atomic_operations", OPERATIONS, "atomic_operations", operations_args, (2,), (128,), operations_reference
+        "atomic_operations", OPERATIONS, "atomic_operations", operations_args, (2,), (128,),
+        operations_reference,
     ),
     # Every number is taken out once, except that of the last thread, which stays: which one is free.
     Case(

@@ -193,7 +193,8 @@ extern "C" __global__ void gcd(const int* a, const int* b, int* out) {
 
 def gcd_args():
     rng = random(6)
-    return [rng.randint(1, 10**6, 256).astype("i4"), rng.randint(1, 10**4, 256).astype("i4"), poison(256, "i4")]
+    a, b = rng.randint(1, 10**6, 256), rng.randint(1, 10**4, 256)
+    return [a.astype("i4"), b.astype("i4"), poison(256, "i4")]
 
 
 EARLY_RETURN = r"""
@@ -504,12 +505,10 @@ def quotient(a: int, b: int) -> int:
 def division_reference(args):
     a, b, c, d = (x.tolist() for x in args[:4])
     ab, cd = list(zip(a, b, strict=True)), list(zip(c, d, strict=True))
+    quotients, rests = [quotient(x, y) for x, y in ab], [x - quotient(x, y) * y for x, y in ab]
+    sevenths = [quotient(x, 7) for x in a]
     return {
-        4: np.array([
-            [quotient(x, y) for x, y in ab],
-            [x - quotient(x, y) * y for x, y in ab],
-            [quotient(x, 7) for x in a],
-        ], "i4"),
+        4: np.array([quotients, rests, sevenths], "i4"),
         5: np.array([[x % 2**32 // (y % 2**32) for x, y in ab], [x % 2**32 % 10 for x in a]], "u4"),
         6: np.array([[quotient(x, y) for x, y in cd], [x - quotient(x, y) * y for x, y in cd]], "i8"),
         7: np.array([[x % 2**64 // (y % 2**64) for x, y in cd], [x % 2**64 % 1000000007 for x in c]], "u8"),
@@ -517,7 +516,8 @@ def division_reference(args):
 
 
 INT64 = r"""
-extern "C" __global__ void int64(const long long* a, const long long* b, const int* s, long long* out, int n) {
+extern "C" __global__ void int64(const long long* a, const long long* b, const int* s, long long* out,
+                                 int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     unsigned long long ua = a[i], ub = b[i];
@@ -620,7 +620,8 @@ extern "C" __global__ void gray(const unsigned char* rgb, unsigned char* out, si
 
 
 def bytes_args():
-    return [random(15).randint(0, 256, (200, 3)).astype("u1"), poison(200, "u1"), poison(200, "i1"), np.int32(200)]
+    rgb = random(15).randint(0, 256, (200, 3)).astype("u1")
+    return [rgb, poison(200, "u1"), poison(200, "i1"), np.int32(200)]
 
 
 def bytes_reference(args):
@@ -662,7 +663,8 @@ def float_exact_args():
 def toward_zero(exact: np.ndarray) -> np.ndarray:
     """float64 to float32, rounded towards zero."""
     nearest = exact.astype("f4")
-    return np.where(np.abs(nearest.astype("f8")) > np.abs(exact), np.nextafter(nearest, np.float32(0)), nearest)
+    too_far = np.abs(nearest.astype("f8")) > np.abs(exact)
+    return np.where(too_far, np.nextafter(nearest, np.float32(0)), nearest)
 
 
 def float_exact_reference(args):
@@ -725,9 +727,10 @@ def conversions_reference(args):
     rows.append(clip(np.trunc(wide), 0, 2**32 - 1))
     rows.append(clip(np.rint(d), *int32))
     rows.append(k.astype("i2").astype("i8") + k.astype("i1").astype("i8"))
+    low, lowest = k.astype("i4"), k.astype("u1")
     return {
         3: np.stack(rows).astype("u4").view("i4"),
-        4: np.stack([k.astype("f4"), d.astype("f4"), k.astype("i4").astype("f4"), k.astype("u1").astype("f4")]),
+        4: np.stack([k.astype("f4"), d.astype("f4"), low.astype("f4"), lowest.astype("f4")]),
         5: np.stack([clip(np.trunc(d), -(2**63), 2**63 - 1), wide.view("i8"), x.view("i4").astype("i8")]),
     }
 
@@ -926,7 +929,8 @@ PRINT_ONE = r"""
 extern "C" __global__ void print_one(const float* x, long long big, int small) {
     if (threadIdx.x == 0 && blockIdx.x == 0) {
         printf("values %f %.3f %8.2f|%e|%g\n", x[0], x[1], x[2], x[1], x[0]);
-        printf("integers %d %5d|%-5d|%05d %u %x %lld %c%%\n", small, small, small, small, 4000000000u, 255, big, 'z');
+        printf("integers %d %5d|%-5d|%05d %u %x %lld %c%%\n", small, small, small, small, 4000000000u, 255,
+               big, 'z');
         printf("text %s, %s\n", "hello", small > 3 ? "more" : "less");
         printf("nothing\n");
     }
@@ -966,18 +970,22 @@ CASES = [
     Case("add_float4", FLOAT4, "add_float4", float4_args, (2,), (96,), float4_reference),
     Case("collatz", COLLATZ, "collatz", collatz_args, (3,), (128,), collatz_reference),
     Case("gcd", GCD, "gcd", gcd_args, (2,), (128,), lambda a: {2: np.gcd(a[0], a[1])}),
-    Case("early_return", EARLY_RETURN, "early_return", early_return_args, (4,), (128,), early_return_reference),
+    Case(
+        "early_return", EARLY_RETURN, "early_return", early_return_args, (4,), (128,), early_return_reference,
+    ),
     Case("nested_branches", NESTED, "nested", nested_args, (2,), (64,), nested_reference),
     Case("switch_table", SWITCH, "switch_table", switch_args, (3,), (64,), switch_reference),
     Case("mandelbrot", MANDELBROT, "mandelbrot", mandelbrot_args, (3, 5), (16, 8), mandelbrot_reference),
     Case("local_array", LOCAL_ARRAY, "digits", local_array_args, (2,), (64,), local_array_reference),
     Case("device_functions", FUNCTIONS, "functions", functions_args, (3,), (32,), functions_reference),
     Case(
-        "template_float_3", TEMPLATE, "repeat<float, 3>", template_args("f4", 3), (3,), (32,), template_reference,
+        "template_float_3", TEMPLATE, "repeat<float, 3>", template_args("f4", 3), (3,), (32,),
+        template_reference,
         name_expressions=("repeat<float, 3>", "repeat<short, 2>"),
     ),
     Case(
-        "template_short_2", TEMPLATE, "repeat<short, 2>", template_args("i2", 2), (3,), (32,), template_reference,
+        "template_short_2", TEMPLATE, "repeat<short, 2>", template_args("i2", 2), (3,), (32,),
+        template_reference,
         name_expressions=("repeat<float, 3>", "repeat<short, 2>"),
     ),
     Case("integer_division", DIVISION, "division", division_args, (2,), (128,), division_reference),
@@ -1003,7 +1011,10 @@ CASES = [
     ),
     Case("constant_memory", CONSTANT, "constants", constants_args, (1,), (128,), constants_reference),
     Case("cache_hints", CACHED, "cached", cached_args, (1,), (96,), cached_reference),
-    Case("printf_one_thread", PRINT_ONE, "print_one", print_one_args, (2,), (32,), lambda a: {}, prints=PRINTED),
+    Case(
+        "printf_one_thread", PRINT_ONE, "print_one", print_one_args, (2,), (32,), lambda a: {},
+        prints=PRINTED,
+    ),
     Case(
         "printf_many_threads", PRINT_ALL, "print_all", print_all_args, (2,), (40,), lambda a: {},
         prints="".join(f"block {i // 40} thread {i % 40} has {i % 7}\n" for i in range(80) if i % 7 > 2),

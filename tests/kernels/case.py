@@ -47,9 +47,9 @@ class WrongCase:
     the helper it sits in with `// CALLER`."""
 
     name: str
+    """Of the case and of its kernel."""
     kind: str
     source: str
-    kernel: str
     make: Callable[[], list]
     grid: tuple[int, ...]
     block: tuple[int, ...]

@@ -26,7 +26,8 @@ extern "C" __global__ void gemm_naive_float(const float* A, const float* B, floa
     naive(A, B, C, M, N, K);
 }
 
-extern "C" __global__ void gemm_naive_double(const double* A, const double* B, double* C, int M, int N, int K) {
+extern "C" __global__ void gemm_naive_double(const double* A, const double* B, double* C, int M, int N,
+                                             int K) {
     naive(A, B, C, M, N, K);
 }
 
@@ -99,7 +100,8 @@ extern "C" __global__ void gemm_tiled_half(const __half* A, const __half* B, __h
 
 TILED_DOUBLE = r"""
 // 64 threads make a 16x16 tile of C, 2x2 elements each, from k-tiles of 8.
-extern "C" __global__ void gemm_tiled_double(const double* A, const double* B, double* C, int M, int N, int K) {
+extern "C" __global__ void gemm_tiled_double(const double* A, const double* B, double* C, int M, int N,
+                                             int K) {
     __shared__ double2 As[8][8], Bs[8][8];
     int t = threadIdx.x, pair = t % 8, row = t / 8;
     int m = blockIdx.x * 16 + pair * 2, n = blockIdx.y * 16;
@@ -145,7 +147,7 @@ def gemm_float(args):
 
 def gemm_double(args):
     """Double: each fma exactly, by fractions, then rounded once."""
-    A, B, C = args[:3]
+    A, B = args[:2]
     rows, columns = ([[Fraction(v) for v in row] for row in x.tolist()] for x in (A, B))
 
     def dot(a, b):
@@ -167,8 +169,8 @@ CASES = [
         gemm_double,
     ),
     Case(
-        "gemm_naive_half", NAIVE, "gemm_naive_half", lambda: gemm_args(33, 19, 21, "f2", "C"), (3, 3), (16, 8),
-        gemm_float,
+        "gemm_naive_half", NAIVE, "gemm_naive_half", lambda: gemm_args(33, 19, 21, "f2", "C"), (3, 3),
+        (16, 8), gemm_float,
     ),
     Case(
         "gemm_fp32_64x64x16", TILED_FLOAT, "gemm_fp32_64x64x16", lambda: gemm_args(128, 64, 48, "f4"), (2, 1),

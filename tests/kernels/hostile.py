@@ -18,8 +18,16 @@ template <int NEWER> __device__ __forceinline__ void wait() {
 }
 """
 
-# The same, for mistakes that the copy itself makes.
-MARKED_COPY_HELPERS = COPY_HELPERS.replace("""(from) : "memory");""", """(from) : "memory");  // HERE""")
+
+def with_copy(kernel: str) -> str:
+    """The helpers above, then `kernel`."""
+    return COPY_HELPERS + kernel
+
+
+def with_marked_copy(kernel: str) -> str:
+    """The same for a mistake that shows in the copy itself, inside its helper."""
+    end = """(from) : "memory");"""
+    return COPY_HELPERS.replace(end, f"{end}  // HERE") + kernel
 
 
 def floats(n_in: int, n_out: int | None = None):
@@ -33,7 +41,7 @@ def floats(n_in: int, n_out: int | None = None):
 
 # -- copies that nobody waited for -------------------------------------------------------------------------
 
-NO_WAIT = COPY_HELPERS + r"""
+NO_WAIT = with_copy(r"""
 extern "C" __global__ void no_wait(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[256];
     int t = threadIdx.x;
@@ -42,9 +50,9 @@ extern "C" __global__ void no_wait(const float* in, float* out, int n) {
     __syncthreads();                       // a barrier is no wait
     out[t] = tile[t];  // HERE
 }
-"""
+""")
 
-WAIT_ONE_SHORT = COPY_HELPERS + r"""
+WAIT_ONE_SHORT = with_copy(r"""
 __device__ __forceinline__ float take(const float* tile, int i) {
     return tile[i];  // HERE
 }
@@ -60,9 +68,9 @@ extern "C" __global__ void wait_one_short(const float* in, float* out, int n) {
     out[t] = tiles[0][t];
     out[32 + t] = take(tiles[1], t);  // CALLER
 }
-"""
+""")
 
-NO_COMMIT = COPY_HELPERS + r"""
+NO_COMMIT = with_copy(r"""
 // wait_group counts groups: a copy that was never committed is in none of them.
 extern "C" __global__ void no_commit(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[128];
@@ -72,9 +80,9 @@ extern "C" __global__ void no_commit(const float* in, float* out, int n) {
     __syncthreads();
     out[t] = tile[(t + 1) % 32];  // HERE
 }
-"""
+""")
 
-READ_TOO_EARLY = COPY_HELPERS + r"""
+READ_TOO_EARLY = with_copy(r"""
 extern "C" __global__ void read_too_early(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[128];
     int t = threadIdx.x;
@@ -85,7 +93,7 @@ extern "C" __global__ void read_too_early(const float* in, float* out, int n) {
     __syncthreads();
     out[t] = early + tile[t];
 }
-"""
+""")
 
 # -- races in shared memory --------------------------------------------------------------------------------
 
@@ -98,7 +106,7 @@ extern "C" __global__ void raw(const float* in, float* out, int n) {
 }
 """
 
-RAW_COPY = COPY_HELPERS + r"""
+RAW_COPY = with_copy(r"""
 // The wait is right, but it counts for the own copies only: without a barrier the neighbour's may be missing.
 extern "C" __global__ void raw_copy(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[256];
@@ -108,7 +116,7 @@ extern "C" __global__ void raw_copy(const float* in, float* out, int n) {
     wait<0>();
     out[t] = tile[t];  // HERE
 }
-"""
+""")
 
 RAW_HELPER = r"""
 __device__ __forceinline__ float mirror(const float* row, int t) {
@@ -148,7 +156,7 @@ extern "C" __global__ void war(const float* in, float* out, int n) {
 }
 """
 
-WAR_COPY = MARKED_COPY_HELPERS + r"""
+WAR_COPY = with_marked_copy(r"""
 extern "C" __global__ void war_copy(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[256];
     int t = threadIdx.x;
@@ -161,7 +169,7 @@ extern "C" __global__ void war_copy(const float* in, float* out, int n) {
     __syncthreads();
     out[t] += tile[t];
 }
-"""
+""")
 
 WAW = r"""
 extern "C" __global__ void waw(const float* in, float* out, int n) {
@@ -175,7 +183,7 @@ extern "C" __global__ void waw(const float* in, float* out, int n) {
 """
 
 WAW_COUNTER = r"""
-extern "C" __global__ void waw_counter(const float* in, float* out, int n) {
+extern "C" __global__ void waw_one_place(const float* in, float* out, int n) {
     __shared__ float largest;
     if (in[threadIdx.x] > 10.0f) largest = in[threadIdx.x];  // HERE
     __syncthreads();
@@ -246,7 +254,7 @@ extern "C" __global__ void read_before_start(const float* in, float* out, int n)
 """
 
 MATRIX_ROW_TOO_FAR = r"""
-extern "C" __global__ void row_too_far(const float* in, float* out, int n) {
+extern "C" __global__ void matrix_row_too_far(const float* in, float* out, int n) {
     int column = threadIdx.x, row = threadIdx.y;
     out[row * 8 + column] = in[(row + 1) * 8 + column];  // HERE
 }
@@ -258,7 +266,7 @@ extern "C" __global__ void atomic_outside(const float* in, float* out, int n) {
 }
 """
 
-COPY_OUTSIDE = MARKED_COPY_HELPERS + r"""
+COPY_OUTSIDE = with_marked_copy(r"""
 extern "C" __global__ void copy_outside(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[256];
     int t = threadIdx.x;
@@ -268,7 +276,7 @@ extern "C" __global__ void copy_outside(const float* in, float* out, int n) {
     __syncthreads();
     out[t] = tile[t];
 }
-"""
+""")
 
 SHARED_WRITE_OUTSIDE = r"""
 extern "C" __global__ void shared_write_outside(const float* in, float* out, int n) {
@@ -327,7 +335,7 @@ extern "C" __global__ void misaligned_shared(const float* in, float* out, int n)
 }
 """
 
-MISALIGNED_COPY = MARKED_COPY_HELPERS + r"""
+MISALIGNED_COPY = with_marked_copy(r"""
 extern "C" __global__ void misaligned_copy(const float* in, float* out, int n) {
     __shared__ __align__(16) float tile[132];
     int t = threadIdx.x;
@@ -337,7 +345,7 @@ extern "C" __global__ void misaligned_copy(const float* in, float* out, int n) {
     __syncthreads();
     out[t] = tile[t];
 }
-"""
+""")
 
 # -- barriers and endless loops ----------------------------------------------------------------------------
 
@@ -430,88 +438,81 @@ extern "C" __global__ void spin(const float* in, float* out, int n) {
 
 ENDLESS = r"""
 // Thread 0 never gets on: twice 0 is 0.
-extern "C" __global__ void endless(const float* in, float* out, int n) {
+extern "C" __global__ void twice_zero(const float* in, float* out, int n) {
     for (int i = threadIdx.x; i < n; i *= 2) out[i] = in[i];  // HERE
 }
 """
 
 WRONG = [
-    WrongCase("no_wait", "unwaited-copy", NO_WAIT, "no_wait", floats(256, 64), (1,), (64,)),
-    WrongCase("wait_one_short", "unwaited-copy", WAIT_ONE_SHORT, "wait_one_short", floats(256, 64), (1,), (32,)),
-    WrongCase("no_commit", "unwaited-copy", NO_COMMIT, "no_commit", floats(128, 32), (1,), (32,)),
-    WrongCase("read_too_early", "unwaited-copy", READ_TOO_EARLY, "read_too_early", floats(128, 32), (1,), (32,)),
-    WrongCase("raw", "read-after-write", RAW, "raw", floats(64), (1,), (64,)),
-    WrongCase("raw_copy", "read-after-write", RAW_COPY, "raw_copy", floats(256, 64), (1,), (64,)),
-    WrongCase("raw_helper", "read-after-write", RAW_HELPER, "raw_helper", floats(96), (2,), (96,), shared_mem=384),
-    WrongCase("raw_noinline", "read-after-write", RAW_NOINLINE, "raw_noinline", floats(64), (1,), (64,)),
-    WrongCase("war", "write-after-read", WAR, "war", floats(192, 64), (1,), (64,)),
-    WrongCase("war_copy", "write-after-read", WAR_COPY, "war_copy", floats(256, 64), (1,), (64,)),
-    WrongCase("waw", "write-after-write", WAW, "waw", floats(64), (1,), (64,)),
-    WrongCase("waw_one_place", "write-after-write", WAW_COUNTER, "waw_counter", floats(64), (1,), (64,)),
-    WrongCase("uninitialised", "uninitialised-read", UNINITIALISED, "uninitialised", floats(64), (1,), (64,)),
+    WrongCase("no_wait", "unwaited-copy", NO_WAIT, floats(256, 64), (1,), (64,)),
+    WrongCase("wait_one_short", "unwaited-copy", WAIT_ONE_SHORT, floats(256, 64), (1,), (32,)),
+    WrongCase("no_commit", "unwaited-copy", NO_COMMIT, floats(128, 32), (1,), (32,)),
+    WrongCase("read_too_early", "unwaited-copy", READ_TOO_EARLY, floats(128, 32), (1,), (32,)),
+    WrongCase("raw", "read-after-write", RAW, floats(64), (1,), (64,)),
+    WrongCase("raw_copy", "read-after-write", RAW_COPY, floats(256, 64), (1,), (64,)),
+    WrongCase("raw_helper", "read-after-write", RAW_HELPER, floats(96), (2,), (96,), shared_mem=384),
+    WrongCase("raw_noinline", "read-after-write", RAW_NOINLINE, floats(64), (1,), (64,)),
+    WrongCase("war", "write-after-read", WAR, floats(192, 64), (1,), (64,)),
+    WrongCase("war_copy", "write-after-read", WAR_COPY, floats(256, 64), (1,), (64,)),
+    WrongCase("waw", "write-after-write", WAW, floats(64), (1,), (64,)),
+    WrongCase("waw_one_place", "write-after-write", WAW_COUNTER, floats(64), (1,), (64,)),
+    WrongCase("uninitialised", "uninitialised-read", UNINITIALISED, floats(64), (1,), (64,)),
+    WrongCase("uninitialised_sum", "uninitialised-read", UNINITIALISED_SUM, floats(32), (1,), (32,)),
     WrongCase(
-        "uninitialised_sum", "uninitialised-read", UNINITIALISED_SUM, "uninitialised_sum", floats(32), (1,), (32,)
-    ),
-    WrongCase(
-        "block_conflict", "block-conflict", BLOCK_CONFLICT, "block_conflict", floats(64, 32), (2,), (32,),
+        "block_conflict", "block-conflict", BLOCK_CONFLICT, floats(64, 32), (2,), (32,),
         array=("out", (32,)),
     ),
     WrongCase(
-        "block_conflict_sum", "block-conflict", BLOCK_CONFLICT_SUM, "block_conflict_sum",
-        lambda: [np.arange(3, dtype="f4"), np.zeros(1, "f4"), np.int32(3)], (3,), (32,), array=("out", (1,)),
+        "block_conflict_sum", "block-conflict", BLOCK_CONFLICT_SUM,
+        lambda: [np.arange(3, dtype="f4"), np.zeros(1, "f4"), np.int32(3)], (3,), (32,),
+        array=("out", (1,)),
     ),
     WrongCase(
-        "read_after_end", "out-of-bounds", READ_AFTER_END, "read_after_end", floats(128), (2,), (64,),
+        "read_after_end", "out-of-bounds", READ_AFTER_END, floats(128), (2,), (64,),
         array=("in", (128,)),
     ),
     WrongCase(
-        "write_after_end", "out-of-bounds", WRITE_AFTER_END, "write_after_end", floats(100), (2,), (64,),
+        "write_after_end", "out-of-bounds", WRITE_AFTER_END, floats(100), (2,), (64,),
         array=("out", (100,)),
     ),
     WrongCase(
-        "read_before_start", "out-of-bounds", READ_BEFORE_START, "read_before_start", floats(64), (1,), (64,),
+        "read_before_start", "out-of-bounds", READ_BEFORE_START, floats(64), (1,), (64,),
         array=("in", (64,)),
     ),
     WrongCase(
-        "matrix_row_too_far", "out-of-bounds", MATRIX_ROW_TOO_FAR, "row_too_far",
-        lambda: [np.zeros((4, 8), "f4"), poison((4, 8), "f4"), np.int32(32)], (1,), (8, 4), array=("in", (4, 8)),
+        "matrix_row_too_far", "out-of-bounds", MATRIX_ROW_TOO_FAR,
+        lambda: [np.zeros((4, 8), "f4"), poison((4, 8), "f4"), np.int32(32)], (1,), (8, 4),
+        array=("in", (4, 8)),
     ),
     WrongCase(
-        "atomic_outside", "out-of-bounds", ATOMIC_OUTSIDE, "atomic_outside", floats(32), (1,), (32,),
+        "atomic_outside", "out-of-bounds", ATOMIC_OUTSIDE, floats(32), (1,), (32,),
         array=("out", (32,)),
     ),
     WrongCase(
-        "copy_outside", "out-of-bounds", COPY_OUTSIDE, "copy_outside", floats(256, 64), (1,), (64,),
+        "copy_outside", "out-of-bounds", COPY_OUTSIDE, floats(256, 64), (1,), (64,),
         array=("in", (256,)),
     ),
+    WrongCase("shared_write_outside", "out-of-bounds", SHARED_WRITE_OUTSIDE, floats(64), (1,), (64,)),
     WrongCase(
-        "shared_write_outside", "out-of-bounds", SHARED_WRITE_OUTSIDE, "shared_write_outside", floats(64), (1,), (64,)
-    ),
-    WrongCase(
-        "shared_read_outside", "out-of-bounds", SHARED_READ_OUTSIDE, "shared_read_outside", floats(64), (1,), (64,),
+        "shared_read_outside", "out-of-bounds", SHARED_READ_OUTSIDE, floats(64), (1,), (64,),
         shared_mem=256,
     ),
-    WrongCase("shared_negative", "out-of-bounds", SHARED_NEGATIVE, "shared_negative", floats(64), (1,), (64,)),
+    WrongCase("shared_negative", "out-of-bounds", SHARED_NEGATIVE, floats(64), (1,), (64,)),
+    WrongCase("misaligned_read", "misaligned", MISALIGNED_READ, floats(64), (1,), (32,), array=("in", (64,))),
     WrongCase(
-        "misaligned_read", "misaligned", MISALIGNED_READ, "misaligned_read", floats(64), (1,), (32,),
-        array=("in", (64,)),
-    ),
-    WrongCase(
-        "misaligned_write", "misaligned", MISALIGNED_WRITE, "misaligned_write", floats(128), (1,), (32,),
+        "misaligned_write", "misaligned", MISALIGNED_WRITE, floats(128), (1,), (32,),
         array=("out", (128,)),
     ),
-    WrongCase("misaligned_shared", "misaligned", MISALIGNED_SHARED, "misaligned_shared", floats(32), (1,), (32,)),
+    WrongCase("misaligned_shared", "misaligned", MISALIGNED_SHARED, floats(32), (1,), (32,)),
     WrongCase(
-        "misaligned_copy", "misaligned", MISALIGNED_COPY, "misaligned_copy", floats(132, 32), (1,), (32,),
+        "misaligned_copy", "misaligned", MISALIGNED_COPY, floats(132, 32), (1,), (32,),
         array=("in", (132,)),
     ),
-    WrongCase("two_barriers", "barrier-divergence", TWO_BARRIERS, "two_barriers", floats(64), (1,), (64,)),
-    WrongCase(
-        "barrier_in_branch", "barrier-divergence", BARRIER_IN_BRANCH, "barrier_in_branch", floats(64), (1,), (64,)
-    ),
-    WrongCase("barrier_in_loop", "barrier-divergence", BARRIER_IN_LOOP, "barrier_in_loop", floats(64), (1,), (64,)),
-    WrongCase("half_a_warp", "deadlock", HALF_A_WARP, "half_a_warp", floats(32), (1,), (32,)),
-    WrongCase("named_barrier", "deadlock", NAMED_BARRIER, "named_barrier", floats(64), (1,), (64,)),
-    WrongCase("spin", "step-limit", SPIN, "spin", floats(64), (1,), (64,), max_steps=2000),
-    WrongCase("twice_zero", "step-limit", ENDLESS, "endless", floats(64), (1,), (64,), max_steps=2000),
+    WrongCase("two_barriers", "barrier-divergence", TWO_BARRIERS, floats(64), (1,), (64,)),
+    WrongCase("barrier_in_branch", "barrier-divergence", BARRIER_IN_BRANCH, floats(64), (1,), (64,)),
+    WrongCase("barrier_in_loop", "barrier-divergence", BARRIER_IN_LOOP, floats(64), (1,), (64,)),
+    WrongCase("half_a_warp", "deadlock", HALF_A_WARP, floats(32), (1,), (32,)),
+    WrongCase("named_barrier", "deadlock", NAMED_BARRIER, floats(64), (1,), (64,)),
+    WrongCase("spin", "step-limit", SPIN, floats(64), (1,), (64,), max_steps=2000),
+    WrongCase("twice_zero", "step-limit", ENDLESS, floats(64), (1,), (64,), max_steps=2000),
 ]  # fmt: skip

@@ -381,7 +381,10 @@ def shared_vectors_reference(args):
 
 
 CASES = [
-    Case("transpose_padded", TRANSPOSE, "transpose", transpose_args, (2, 3), (32, 8), lambda a: {1: a[0].T.copy()}),
+    Case(
+        "transpose_padded", TRANSPOSE, "transpose", transpose_args, (2, 3), (32, 8),
+        lambda a: {1: a[0].T.copy()},
+    ),
     Case("block_sum", BLOCK_SUM, "block_sum", block_sum_args, (4,), (256,), block_sum_reference),
     Case(
         "block_sum_last_warp", BLOCK_SUM_LAST_WARP, "block_sum_last_warp", block_sum_args, (4,), (256,),

@@ -80,8 +80,8 @@ def shuffles_reference(args):
 
     first_of_8 = lane // 8 * 8
     sources = [
-        np.full(128, 5), i * 7 % 32, first_of_8 + 3, up(3, 32), up(1, 4), down(9, 32), down(2, 16), xor(21, 32),
-        xor(12, 8),
+        np.full(128, 5), i * 7 % 32, first_of_8 + 3, up(3, 32), up(1, 4), down(9, 32), down(2, 16),
+        xor(21, 32), xor(12, 8),
     ]  # fmt: skip
     return {1: np.stack([args[0][base + source] for source in sources])}
 
@@ -150,7 +150,8 @@ def match_reference(args):
         for v in warp:
             mask = sum(1 << lane for lane, other in enumerate(warp) if other == v)
             columns.append([
-                mask, 0xFFFFFFFF if same else 0, same, sum(warp), max(warp), min(warp), np.bitwise_xor.reduce(warp),
+                mask, 0xFFFFFFFF if same else 0, same, sum(warp), max(warp), min(warp),
+                np.bitwise_xor.reduce(warp),
             ])  # fmt: skip
     return {1: np.array(columns, "u4").T.copy()}
 
@@ -210,7 +211,8 @@ CASES = [
     Case("votes", VOTES, "votes", votes_args, (3,), (64,), votes_reference),
     Case("shuffles", SHUFFLES, "shuffles", shuffles_args, (2,), (64,), shuffles_reference),
     Case(
-        "shuffle_types", SHUFFLE_TYPES, "shuffle_types", shuffle_types_args, (1,), (64,), shuffle_types_reference
+        "shuffle_types", SHUFFLE_TYPES, "shuffle_types", shuffle_types_args, (1,), (64,),
+        shuffle_types_reference,
     ),
     Case("match_and_reduce", MATCH, "match_and_reduce", match_args, (1,), (96,), match_reference),
     Case("warp_exchange", SYNCWARP, "warp_exchange", syncwarp_args, (1,), (128,), syncwarp_reference),

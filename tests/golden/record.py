@@ -1,0 +1,174 @@
+"""Run every test kernel on this machine's GPU and freeze the results: h100.npz and h100.json.
+
+    python tests/golden/record.py
+
+It needs CuPy and NumPy. The results are checked against the NumPy references first; what fails is not
+frozen, and is listed last. The files go to the folder that the environment variable OUT names, else next to
+this script.
+"""
+
+from __future__ import annotations
+
+import datetime
+import multiprocessing
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.kernels.case import Case, fingerprint, mismatch, same_text
+from tests.kernels.cases import CASES
+from tests.kernels.golden import Golden, entry, key, save
+
+TIMEOUT = 60  # seconds for one case, the compilation included
+MOST_BYTES = 2_000_000
+
+
+def all_cases() -> list[Case]:
+    """Test kernels, single instructions and the kernels of the lessons, as far as they exist."""
+    return [*CASES, *instruction_cases(), *lesson_cases()]
+
+
+def instruction_cases() -> list[Case]:
+    try:
+        from tests.kernels import instruction_cases as module
+    except ImportError as error:
+        print(f"no instruction cases: {error}")
+        return []
+    from tests.kernels.adapt import from_instruction
+
+    return [from_instruction(case) for case in module.CASES]
+
+
+def lesson_cases() -> list[Case]:
+    try:
+        from tests.kernels.lesson_cases import CASES as lessons
+    except (ImportError, ValueError) as error:
+        print(f"no lesson cases: {error}")
+        return []
+    return lessons
+
+
+def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
+    """Launch once through CuPy; returns every array argument afterwards, and what was printed."""
+    import cupy as cp
+
+    args = case.make()
+    device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
+    module = cp.RawModule(
+        code=case.source, options=case.options, name_expressions=case.name_expressions or None
+    )
+    kernel = module.get_function(case.kernel)
+    if case.shared_mem > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = case.shared_mem
+
+    def launch():
+        kernel(case.grid, case.block, tuple(device), shared_mem=case.shared_mem)
+        cp.cuda.Device().synchronize()  # this also prints what the kernel printed
+
+    text = printed_by(launch)
+    arrays = {
+        i: device[i].get().reshape(a.shape, order="C" if a.flags.c_contiguous else "F")
+        for i, a in enumerate(args)
+        if isinstance(a, np.ndarray)
+    }
+    return arrays, text
+
+
+def printed_by(launch) -> str:
+    """Text that reaches file descriptor 1 during `launch()`: a kernel's printf does not go through Python."""
+    sys.stdout.flush()
+    keep = os.dup(1)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 1)
+        try:
+            launch()
+        finally:
+            os.dup2(keep, 1)
+            os.close(keep)
+        file.seek(0)
+        return file.read().decode(errors="replace")
+
+
+def record(position: int) -> tuple[dict[int, np.ndarray], str, list[str]]:
+    """Results to freeze and what is wrong with them, for one case. Runs in a worker process."""
+    case = all_cases()[position]
+    expected = case.reference(case.make())
+    arrays, text = run_on_gpu(case)
+    wrong = [mismatch(case, index, array, arrays[index]) for index, array in expected.items()]
+    if not same_text(case.prints, text):
+        wrong.append(f"printed {text!r}, expected {case.prints!r}")
+    outputs = {index: arrays[index] for index in (expected or arrays if not case.prints else expected)}
+    outputs = {
+        index: np.sort(array, axis=None).reshape(array.shape) if index in case.unordered else array
+        for index, array in outputs.items()
+    }
+    return outputs, text, [line for line in wrong if line]
+
+
+def provenance() -> dict[str, str]:
+    """Which GPU, driver and compilers gave these results. Runs in a worker process."""
+    import cupy as cp
+    from cupy.cuda import nvrtc, runtime
+
+    def version(number: int) -> str:
+        return f"{number // 1000}.{number % 1000 // 10}"
+
+    return {
+        "gpu": runtime.getDeviceProperties(0)["name"].decode(),
+        "cuda_driver_api": version(runtime.driverGetVersion()),
+        "cuda_runtime": version(runtime.runtimeGetVersion()),
+        "nvrtc": "{}.{}".format(*nvrtc.getVersion()),
+        "driver": driver_version(),
+        "cupy": cp.__version__,
+        "numpy": np.__version__,
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def driver_version() -> str:
+    try:
+        text = Path("/proc/driver/nvidia/version").read_text(encoding="utf-8")
+        return next(word for word in text.split() if word[0].isdigit() and "." in word)
+    except (OSError, StopIteration):
+        return "unknown"
+
+
+def main() -> int:
+    cases = all_cases()
+    context = multiprocessing.get_context("spawn")  # a kernel that fails can spoil its process's GPU context
+    pool = context.Pool(1)
+    facts = pool.apply(provenance)
+    print(facts)
+    golden, failures = Golden(facts, {}, {}), []
+    for position, case in enumerate(cases):
+        try:
+            outputs, text, wrong = pool.apply_async(record, (position,)).get(TIMEOUT)
+        except Exception as error:
+            wrong = [f"{type(error).__name__}: {error}".strip()[:500]]
+            pool.terminate()
+            pool = context.Pool(1)
+        if wrong:
+            failures += [f"{case.name}: {line}" for line in wrong]
+            continue
+        golden.cases[case.name] = entry(case, sorted(outputs), text, fingerprint(case))
+        golden.arrays.update({key(case.name, index): array for index, array in outputs.items()})
+    pool.terminate()
+
+    folder = Path(os.environ.get("OUT") or Path(__file__).parent)
+    save(folder, golden)
+    size = (folder / "h100.npz").stat().st_size
+    print(f"{len(golden.cases)} of {len(cases)} cases frozen, {size} bytes")
+    if size > MOST_BYTES:
+        failures.append(f"h100.npz has {size} bytes; keep it under {MOST_BYTES} with smaller cases")
+    for failure in failures:
+        print("FAILED", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""The simulator on small CUDA kernels: nothing is reported, and the numbers are NumPy's and an H100's."""
+
+import numpy as np
+import pytest
+
+from tests.kernels import golden
+from tests.kernels.case import fingerprint, mismatch, same_text
+from tests.kernels.cases import CASES
+
+FROZEN = golden.load()
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def simulate(case, seed=None):
+    """Run `case`; returns (arguments before, arguments after, report)."""
+    from course_lib.simulator import compile, launch
+
+    kernel = compile(case.source, case.kernel, case.options, case.name_expressions)
+    before, args = case.make(), case.make()
+    report = launch(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, seed=seed)
+    return before, args, report
+
+
+def assert_right(case, before, args, report):
+    assert report.ok, str(report)
+    for index, expected in case.reference(before).items():
+        assert not (wrong := mismatch(case, index, expected, args[index])), wrong
+    assert same_text(case.prints, report.output), report.output
+
+
+@every_case
+def test_right_kernel_gives_the_reference_and_no_report(case):
+    before, args, report = simulate(case)
+    assert_right(case, before, args, report)
+    if FROZEN and case.name in FROZEN.cases:
+        for index, expected in FROZEN.outputs(case.name).items():
+            wrong = mismatch(case, index, expected, args[index])
+            assert not wrong, f"differs from the H100: {wrong}"
+        assert same_text(FROZEN.cases[case.name]["prints"], report.output)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("case", [case for case in CASES if case.cheap], ids=lambda case: case.name)
+def test_other_orders_of_warps_change_nothing(case, seed):
+    assert_right(case, *simulate(case, seed))
+
+
+@every_case
+def test_frozen_result_is_current(case):
+    if FROZEN is None or case.name not in FROZEN.cases:
+        pytest.skip(f"no frozen result; {golden.HOW_TO_RECORD}")
+    assert FROZEN.cases[case.name]["fingerprint"] == fingerprint(case), (
+        f"source, launch or inputs of {case.name} changed after its result was frozen; {golden.HOW_TO_RECORD}"
+    )
+
+
+@every_case
+def test_reference_rejects_a_kernel_that_does_nothing(case):
+    args = case.make()
+    expected = case.reference(args)
+    assert expected or case.prints
+    for index, array in expected.items():
+        assert mismatch(case, index, array, args[index])
+
+
+def test_names_are_unique_and_cases_many():
+    names = [case.name for case in CASES]
+    assert len(set(names)) == len(names) >= 28
+
+
+def test_a_single_wrong_bit_or_nan_is_a_mismatch():
+    exact = next(case for case in CASES if case.exact)
+    close = next(case for case in CASES if not case.exact)
+    right = np.linspace(1, 2, 5, dtype="f4")
+    one_bit, with_nan = right.copy(), right.copy()
+    one_bit.view("u4")[3] ^= 1
+    with_nan[2] = np.nan
+    assert mismatch(exact, 0, right, one_bit) and not mismatch(close, 0, right, one_bit)
+    assert mismatch(exact, 0, right, with_nan) and mismatch(close, 0, right, with_nan)
+    assert mismatch(exact, 0, np.float32([0.0]), np.float32([-0.0]))
+    assert mismatch(exact, 0, right, right.astype("f8")) and not mismatch(exact, 0, right, right.copy())
