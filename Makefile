@@ -1,0 +1,49 @@
+# Every target first makes .venv, or brings it up to date; that takes no time when nothing changed.
+# Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
+# none) chooses CuPy by hand, for example on a login node without a GPU.
+
+PYTHON ?=
+EXTRA ?=
+RUN := .venv/bin/python
+BELOW := $(if $(PYTHON),99,15)
+
+.DEFAULT_GOAL := help
+.PHONY: help course lab test record bench clean install
+
+help:
+	@echo "make course   run every lesson, write build/course/index.html, print one table"
+	@echo "make lab      open the lessons in JupyterLab"
+	@echo "make test     style, library and notebooks"
+	@echo "make record   on a GPU machine: measure the lessons' kernels into assets/measurements/"
+	@echo "make bench    how fast the simulator is on this machine"
+	@echo "make clean    remove .venv and build"
+
+course: install
+	@$(RUN) tools/course.py
+
+lab: install
+	@$(RUN) -m jupyterlab --notebook-dir=notebooks
+
+test: install
+	@set -e; for step in "ruff check ." "ruff format --check ." "pytest --nbval tests notebooks"; do \
+	  echo "== $$step"; $(RUN) -m $$step; done
+
+record: install
+	@$(RUN) tools/record.py
+
+bench: install
+	@$(RUN) tools/bench.py
+
+clean:
+	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis
+
+# The first interpreter that is new enough, python3 before the others, and not newer than the locked packages.
+install:
+	@for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.14 python3.11 python); do \
+	  if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $(BELOW)))' 2>/dev/null; \
+	  then exec "$$python" tools/install.py $(EXTRA); fi; \
+	done; \
+	echo "No suitable Python found: python3 is $$(python3 --version 2>&1)." >&2; \
+	echo "The course needs Python 3.11 or later (its packages are pinned for 3.11 to 3.14)." >&2; \
+	echo "Install one of these, or name one that is not on the PATH: make PYTHON=/folder/of/python3.12" >&2; \
+	exit 1

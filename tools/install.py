@@ -1,0 +1,181 @@
+"""Create `.venv` and install the course into it; do nothing when that is done already.
+
+`make` runs it before every target, with the standard library only. What is installed is written down last, in
+`.venv/course-installed`: when the lock, the package metadata or the place of this folder changes, it is installed
+again. `.venv/course-installing` lies there from start to end: found at the start, it means that an earlier run was
+interrupted. pip can then take a half-copied package for a whole one, so everything is installed afresh.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTRAS = ("none", "cuda12", "cuda13")
+CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt")
+"""What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
+
+
+def gpu_line() -> str:
+    """What nvidia-smi says about the first GPU: "driver, compute capability, name"; "" without a driver."""
+    query = ["nvidia-smi", "--query-gpu=driver_version,compute_cap,name", "--format=csv,noheader"]
+    try:
+        asked = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return asked.stdout.strip().partition("\n")[0]
+
+
+def choose_extra(gpu: str) -> tuple[str, str]:
+    """The extra for this machine, and why. `gpu` is a line from `gpu_line`."""
+    if not gpu:
+        return "none", "no NVIDIA driver found: kernels run in the simulator"
+    driver, capability, name = [part.strip() for part in gpu.split(",", 2)]
+    found = f"{name}, driver {driver}"
+    major = int(re.match(r"\d*", driver)[0] or 0)
+    if re.match(r"[1-7]\.", capability):
+        return "none", f"{found}: compute capability {capability}, the lessons need 8.0: simulator"
+    if major >= 580:
+        return "cuda13", f"{found}: drivers from 580 on run CUDA 13: CuPy for CUDA 13"
+    if major >= 525:
+        return "cuda12", f"{found}: drivers from 525 to 579 run CUDA 12: CuPy for CUDA 12"
+    return "none", f"{found}: CuPy needs a driver from 525 on: simulator"
+
+
+def fingerprint(root: Path) -> str:
+    """Changes when what is to be installed, or the place it is installed from, changes."""
+    parts = [
+        str(root).encode(),
+        *((root / name).read_bytes() for name in ("requirements.lock", "pyproject.toml")),
+    ]
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extra: str) -> str:
+    """What to do: "nothing", "install" over what is there, or "afresh".
+
+    `installed` is the text of the stamp ("" without one): a fingerprint and an extra. An environment with CuPy also
+    serves where no driver is found: a cluster's login node shares its files with the nodes that have GPUs.
+    """
+    has, _, has_extra = installed.partition(" ")
+    if interrupted or not starts:
+        return "afresh"
+    if has_extra in ("cuda12", "cuda13") and extra not in ("none", has_extra):
+        return "afresh"  # never two CuPy packages in one environment
+    return "nothing" if has == wanted and extra in ("none", has_extra) else "install"
+
+
+def python_of(venv: Path) -> Path:
+    """The interpreter inside an environment."""
+    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def starts(venv: Path) -> bool:
+    """Whether the environment's interpreter runs and has pip; it does not after Python was removed or moved."""
+    try:
+        subprocess.run([python_of(venv), "-c", "import pip"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+def run_pip(python: Path, arguments: list[str], log: Path) -> None:
+    """Run pip quietly: one changing line on a terminal, everything in the log, the end of the log on failure."""
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
+    count, shown = 0, sys.stdout.isatty()
+    with (
+        open(log, "a", encoding="utf-8") as file,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
+        ) as pip,
+    ):
+        for line in pip.stdout:
+            file.write(line)
+            doing, _, rest = line.strip().partition(" ")
+            if doing == "Collecting":
+                count += 1
+                say = f"  found {count}: {rest.split(' (')[0]}"
+            elif line.startswith("Installing collected"):
+                say = f"  installing {line.count(',') + 1} packages (the long part)"
+            else:
+                continue
+            if shown:
+                print(f"\r{say[:78]:78}", end="", flush=True)
+            elif doing == "Installing":
+                print(say, flush=True)
+    if shown:
+        print(f"\r{'':78}\r", end="")
+    if pip.returncode:
+        tail = log.read_text(encoding="utf-8").splitlines()[-15:]
+        sys.exit(
+            "\n".join(
+                [*tail, f"pip failed; all it said is in {log}. Run the same command again to try again."]
+            )
+        )
+
+
+def install(venv: Path, extra: str, afresh: bool) -> None:
+    """Make the environment and install the course with the locked versions."""
+    if afresh:
+        shutil.rmtree(venv, ignore_errors=True)
+    venv.mkdir(exist_ok=True)
+    (venv / "course-installing").touch()
+    (venv / "course-installed").unlink(missing_ok=True)
+    if not python_of(venv).exists():
+        base = getattr(
+            sys, "_base_executable", sys.executable
+        )  # not the .venv that a learner may have activated
+        made = subprocess.run([base, "-m", "venv", venv], capture_output=True, text=True)
+        if made.returncode:
+            hint = "On Debian and Ubuntu: sudo apt install python3-venv"
+            sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
+    extras = "dev" if extra == "none" else f"dev,{extra}"
+    log = venv / "course-install.log"
+    run_pip(python_of(venv), ["install", "-c", "requirements.lock", "-e", f".[{extras}]"], log)
+    if extra == "cuda12":
+        run_pip(python_of(venv), ["uninstall", "--yes", *CUDA13_ONLY], log)
+    stamp = venv / "course-installed.part"
+    stamp.write_text(f"{fingerprint(ROOT)} {extra}", encoding="utf-8")
+    os.replace(stamp, venv / "course-installed")
+    (venv / "course-installing").unlink()
+
+
+def main() -> None:
+    """Look at the machine, install what is missing, say what is done and why."""
+    parser = argparse.ArgumentParser(description="Create .venv and install the course into it.")
+    parser.add_argument("extra", nargs="?", choices=EXTRAS, help="default: chosen from the NVIDIA driver")
+    asked = parser.parse_args().extra
+    extra, why = (asked, "asked for") if asked else choose_extra(gpu_line())
+    venv = ROOT / ".venv"
+    stamp = venv / "course-installed"
+    todo = plan(
+        installed=stamp.read_text(encoding="utf-8") if stamp.exists() else "",
+        interrupted=(venv / "course-installing").exists(),
+        starts=starts(venv),
+        wanted=fingerprint(ROOT),
+        extra=extra,
+    )
+    if todo == "nothing":
+        return
+    begin = time.monotonic()
+    version = ".".join(map(str, sys.version_info[:3]))
+    again = venv.exists() and todo == "afresh"
+    print(f"Extra {extra}: {why}.")
+    print(f"{'Making .venv again' if again else 'Installing into .venv'} with Python {version}.", flush=True)
+    try:
+        install(venv, extra, todo == "afresh")
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run the same command again: it starts afresh.")
+    print(f"Installed in {time.monotonic() - begin:.0f} s.", flush=True)
+
+
+if __name__ == "__main__":
+    main()
