@@ -46,7 +46,7 @@ class Launch:
         return self.block[0] * self.block[1] * self.block[2]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Waiting:
     """Lanes blocked at one barrier instruction, and what they do when it completes."""
 

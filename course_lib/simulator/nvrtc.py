@@ -124,7 +124,9 @@ def parameters(source: str, name: str) -> tuple[tuple[str, bool], ...]:
     trace_argument = re.compile(r"\bTRACE_ARG\b")
     last_word = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=[^=]*)?$")
     parts = [trace_argument.sub("", part).strip() for part in found[1].split(",")]
-    return tuple((match[1], "*" in part or "[" in part) for part in parts if (match := last_word.search(part)))
+    return tuple(
+        (match[1], "*" in part or "[" in part) for part in parts if (match := last_word.search(part))
+    )
 
 
 def _is_arch(option: str) -> bool:

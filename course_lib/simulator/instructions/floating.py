@@ -50,22 +50,26 @@ def _rounded_sum(op: Opcode, nearest: Callable, sign: int) -> Callable:
     mode = rounding_mode(op.modifiers)
     if mode == "rn":
         return nearest
-    if last(op) == "f32":
-        return lambda a, b: _f32_sum(a.astype(np.float64), sign * b.astype(np.float64), mode)
-    return lambda a, b: _signed_zero(rounding.toward(*rounding.two_sum(a, sign * b), mode), a, sign * b, mode)
+    compute = _in_mode(_f32_sum if last(op) == "f32" else _f64_sum, mode)
+    return lambda a, b: compute(a, sign * b)
 
 
 def _f32_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
-    """The float32 nearest in `mode` to the exact sum of two float64 arrays."""
-    return _signed_zero(rounding.narrow(rounding.odd_sum(a, b), "f32", mode), a, b, mode)
+    return rounding.narrow(rounding.odd_sum(a.astype(np.float64), b.astype(np.float64)), "f32", mode)
 
 
-def _signed_zero(total: np.ndarray, a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
-    """x + (-x) is -0 when rounding toward minus infinity, +0 in all other modes."""
+def _f64_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    return rounding.toward(*rounding.two_sum(a, b), mode)
+
+
+def _in_mode(compute: Callable, mode: str) -> Callable:
+    """A sum (of the first operand or product, and the last operand) in a fixed mode.
+
+    Rounding down is rounding up in a mirror. This also gives x + (-x) its sign, minus for `rm` alone.
+    """
     if mode != "rm":
-        return total
-    cancelled = (total == 0) & (a == -b) & (np.signbit(a) | np.signbit(b))
-    return np.where(cancelled, -total.dtype.type(0), total)
+        return lambda *operands: compute(*operands, mode)
+    return lambda first, *others: -compute(-first, *others[:-1], -others[-1], "rp")
 
 
 @form("mul", *FLOATS)
@@ -85,7 +89,7 @@ def fma(op: Opcode) -> Pure:
     op.only(*MODES, "sat", "ftz")
     mode = rounding_mode(op.modifiers)
     if mode != "rn":
-        return _finished(op, _directed_fma(op, mode), 3)
+        return _finished(op, _in_mode(_f32_fma if last(op) == "f32" else _f64_fma, mode), 3)
     if op.has("ftz") and not op.has("sat"):
         return Pure(rounding.fma32_ftz, ("f32",) * 3, ("f32",))
     return _finished(op, rounding.fma32 if last(op) == "f32" else rounding.fma64, 3)
@@ -94,11 +98,12 @@ def fma(op: Opcode) -> Pure:
 form("mad", *FLOATS)(fma)
 
 
-def _directed_fma(op: Opcode, mode: str) -> Callable:
-    if last(op) == "f32":
-        return lambda a, b, c: _f32_sum(a.astype(np.float64) * b, c.astype(np.float64), mode)
-    compute = _exact(rounding.fma64, lambda a, b, c: a * b + c, mode)
-    return lambda a, b, c: _signed_zero(compute(a, b, c), a * b, c, mode)
+def _f32_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
+    return rounding.narrow(rounding.fma32_odd(a, b, c), "f32", mode)
+
+
+def _f64_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
+    return _exact(rounding.fma64, lambda x, y, z: x * y + z, mode)(a, b, c)
 
 
 def _exact(nearest: Callable, formula: Callable, mode: str) -> Callable:
@@ -106,7 +111,7 @@ def _exact(nearest: Callable, formula: Callable, mode: str) -> Callable:
 
     def compute(*operands):
         result = nearest(*operands)
-        finite = np.isfinite(np.sum(np.broadcast_arrays(*(x * 0 for x in operands)), axis=0))
+        finite = np.logical_and.reduce(np.broadcast_arrays(*(np.isfinite(x) for x in operands)))
         rounding.exact_lanes(result, finite, formula, operands, mode)
         return result
 

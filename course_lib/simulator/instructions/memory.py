@@ -114,9 +114,9 @@ def load(m, space: str, addresses: np.ndarray, size: int, pc: int) -> np.ndarray
     if space == "global" or space == "const":
         return load_global(m, addresses, size, pc)
     if space == "shared":
-        return load_shared(m, addresses, size, pc)
+        return load_shared(m, m.spread(addresses), size, pc)
     if space == "local":
-        return m.local.memory.units(size)[m.local.locate(addresses, size, m.active())]
+        return m.local.memory.units(size)[m.local.locate(m.spread(addresses), size, m.active())]
     if space == "param":
         return _load_param(m, addresses, size)
     return _generic(m, addresses.view(np.uint64), lambda s, a, part: load(m, s, a, size, pc), UNIT[size])
@@ -189,21 +189,18 @@ def ld(d, ins: Instruction) -> Callable:
     size = count * dtype.itemsize
     if size > 16:
         raise UnsupportedInstruction("loads of more than 16 bytes need a newer GPU than sm_90")
-    address = address_reader(d, ins.operands[1], space in ("global", "const", "generic"))
+    place = ins.operands[1]
+    if isinstance(place.base, Variable) and place.base.space == "local":  # a device function's parameter
+        space = "local"
+    address = address_reader(d, place, space in ("global", "const", "generic"))
     pc = d.pc
-    if space == "shared":
-        read_raw = lambda m: load_shared(m, m.spread(address(m)), size, pc)  # noqa: E731
-    else:
-        read_raw = lambda m: load(m, space, address(m), size, pc)  # noqa: E731
-        if space == "local":
-            read_raw = lambda m: load(m, space, m.spread(address(m)), size, pc)  # noqa: E731
     if count == 1:
         write = d.target(ins.operands[0])
-        return lambda m: write(m, read_raw(m).view(dtype))
+        return lambda m: write(m, load(m, space, address(m), size, pc).view(dtype))
     writes = [d.target(item) for item in ins.operands[0].items]
 
     def step(m) -> None:
-        columns = read_raw(m).view(dtype).reshape(-1, count)
+        columns = load(m, space, address(m), size, pc).view(dtype).reshape(-1, count)
         for j, write in enumerate(writes):
             write(m, np.ascontiguousarray(columns[:, j]))
 

@@ -40,11 +40,14 @@ def flush(x: np.ndarray) -> np.ndarray:
 
 
 def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """float64 sum and its exact error: a + b == total + error (zero error when the total is not finite)."""
+    """float64 sum and its exact error: a + b == total + error (infinite where the sum overflows)."""
     total = a + b
     b_part = total - a
     error = (a - (total - b_part)) + (b - b_part)
-    return total, np.where(np.isfinite(total), error, 0.0)
+    if not np.isfinite(total).all():
+        overflow = np.isinf(total) & np.isfinite(a) & np.isfinite(b)
+        error = np.where(np.isfinite(total), error, np.where(overflow, -total, 0.0))
+    return total, error
 
 
 def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,6 +86,8 @@ def odd_float64(x: np.ndarray) -> np.ndarray:
 
 def integer_halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two float64 whose exact sum is the integer."""
+    if x.itemsize < 8:
+        x = x.astype(np.int64)
     return (x >> 32).astype(np.float64) * 4294967296.0, (x & 0xFFFFFFFF).astype(np.float64)
 
 
@@ -182,11 +187,12 @@ def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     product, low = two_product(a, b)
     high, middle = two_sum(product, two_sum(c, low)[0])
     rest = odd_sum(middle, two_sum(c, low)[1])
-    plain = a * b + c
+    finite = np.isfinite(a) & np.isfinite(b)
+    plain = np.where(finite & np.isinf(c), c, a * b + c)  # a product that overflows must not meet infinity
     ordinary = (np.abs(product) > 2.0**-900) & (np.abs(product) < 2.0**1000) & (np.abs(c) < 2.0**1000)
     ordinary &= (np.abs(a) < 2.0**990) & (np.abs(b) < 2.0**990)
     result = np.where(ordinary, high + rest, plain)
-    extreme = ~ordinary & np.isfinite(a) & np.isfinite(b) & np.isfinite(c) & (a != 0) & (b != 0)
+    extreme = ~ordinary & finite & np.isfinite(c) & (a != 0) & (b != 0)
     if np.count_nonzero(extreme):
         exact_lanes(result, extreme, lambda x, y, z: x * y + z, (a, b, c))
     return result
