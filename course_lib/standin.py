@@ -52,8 +52,7 @@ class RawKernel:
     _dynamic_limit: int | None = None
 
     def __init__(self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc") -> None:
-        if not isinstance(options, tuple):
-            raise TypeError(f"options must be a tuple, such as OPTIONS or ('--std=c++17',); got {options!r}")
+        _check_options(options)
         if backend != "nvrtc":
             raise ValueError(f"backend={backend!r}: the simulator compiles with 'nvrtc' only")
         self.code, self.name, self.options, self.backend = code, name, options, backend
@@ -114,6 +113,7 @@ class RawModule:
     def __init__(
         self, *, code: str, options: tuple = (), name_expressions: Sequence[str] | None = None
     ) -> None:
+        _check_options(options)
         self.code, self.options, self.name_expressions = code, options, tuple(name_expressions or ())
 
     def get_function(self, name: str) -> RawKernel:
@@ -122,3 +122,8 @@ class RawModule:
         kernel.name_expressions = self.name_expressions
         kernel.compile()
         return kernel
+
+
+def _check_options(options: object) -> None:
+    if not isinstance(options, tuple):
+        raise TypeError(f"options must be a tuple, such as OPTIONS or ('--std=c++17',); got {options!r}")

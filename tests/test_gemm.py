@@ -71,7 +71,11 @@ WRONG = {
         "As[kk][(i + 1) % TILE]",
         ["no hazard", "elements of C are wrong"],
     ),
-    "stride of another matrix": ("C[m + n * M]", "C[m + n * N]", ["elements are NaN: never written"]),
+    "stride of another matrix": (
+        "C[m + n * M]",
+        "C[m + n * N]",
+        ["hazard", "out-of-bounds", "of C (float32, shape (16, 32))"],
+    ),
     "some rows never written": (
         "    C[m + n * M]",
         "    if (m % 4 != 3) C[m + n * M]",
@@ -86,6 +90,58 @@ WRONG = {
 }
 
 
+# Two buffers: k-tile i + 1 is copied while k-tile i is multiplied.
+TWO_BUFFERS = r"""
+#include <cuda_pipeline_primitives.h>
+constexpr int TILE = 16;
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    __shared__ float As[2][TILE][TILE], Bs[2][TILE][TILE];
+    int i = threadIdx.x % TILE, j = threadIdx.x / TILE;
+    int m = blockIdx.x * TILE + i, n = blockIdx.y * TILE + i;
+    int k_tiles = K / TILE;
+    auto copy = [&](int k_tile) {
+        if (k_tile < k_tiles) {
+            int k = k_tile * TILE + j;
+            __pipeline_memcpy_async(&As[k_tile % 2][j][i], &A[m + k * M], 4);
+            __pipeline_memcpy_async(&Bs[k_tile % 2][j][i], &B[n + k * N], 4);
+        }
+        __pipeline_commit();
+    };
+    float sum = 0.0f;
+    copy(0);
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        copy(k_tile + 1);
+        __pipeline_wait_prior(1);
+        __syncthreads();  // the tile is here
+        for (int kk = 0; kk < TILE; ++kk)
+            sum += As[k_tile % 2][kk][i] * Bs[k_tile % 2][kk][j];
+        __syncthreads();  // the tile is used
+    }
+    C[m + (blockIdx.y * TILE + j) * M] = sum;
+}
+"""
+
+WRONG_WITH_TWO_BUFFERS = {
+    "no wait": ("__pipeline_wait_prior(1);", "", ["hazard", "unwaited-copy"]),
+    "waits for too few": ("wait_prior(1)", "wait_prior(2)", ["hazard", "unwaited-copy"]),
+    "first barrier removed": ("__syncthreads();  // the tile is here", "", ["hazard", "read-after-write"]),
+    "second barrier removed": ("__syncthreads();  // the tile is used", "", ["hazard", "write-after-read"]),
+    "copies past the end": ("k_tile < k_tiles)", "k_tile <= k_tiles)", ["hazard", "out-of-bounds"]),
+    "first copy missing": ("    copy(0);", "    copy(1);", ["hazard", "uninitialised-read"]),
+    "last k-tile skipped": (
+        "k_tile < k_tiles; ++k_tile",
+        "k_tile < k_tiles - 1; ++k_tile",
+        ["without the last k-tile"],
+    ),
+    "multiplies the other buffer": (
+        "sum += As[k_tile % 2]",
+        "sum += As[(k_tile + 1) % 2]",
+        ["hazard", "unwaited-copy"],
+    ),
+}
+
+
 def kernel_of(source: str) -> standin.RawKernel:
     return standin.RawKernel(source, "tiled", options=OPTIONS)
 
@@ -96,22 +152,29 @@ def on_the_simulator(monkeypatch):
     monkeypatch.setattr(device, "backend", lambda: "simulator")
 
 
-def test_a_right_kernel_passes():
-    assert repr(Gemm(64, 32, 48).check(kernel_of(TILED), **HOW)) == PASSED
+@pytest.mark.parametrize("source", [TILED, TWO_BUFFERS])
+def test_a_right_kernel_passes(source):
+    assert repr(Gemm(64, 32, 48).check(kernel_of(source), **HOW)) == PASSED
 
 
 def test_another_seed_is_other_data_and_the_same_verdict():
     assert repr(Gemm(64, 32, 48).check(kernel_of(TILED), **HOW, seed=1)) == PASSED
-    first, second = (next(Gemm(16, 16, 16)._numbers(seed, integers=True)) for seed in (0, 1))
-    assert (first != second).any()
+    for draw in (Gemm(16, 16, 16)._integers, Gemm(16, 16, 16)._random):
+        assert all((one != other).any() for one, other in zip(draw(0), draw(1), strict=True))
 
 
-@pytest.mark.parametrize("mistake", WRONG)
-def test_a_wrong_kernel_is_rejected_in_the_right_words(mistake):
-    right, wrong, words = WRONG[mistake]
-    assert TILED.count(right) == 1
+@pytest.mark.parametrize(
+    "source, right, wrong, words",
+    [pytest.param(TILED, *case, id=name) for name, case in WRONG.items()]
+    + [
+        pytest.param(TWO_BUFFERS, *case, id=f"{name}, two buffers")
+        for name, case in WRONG_WITH_TWO_BUFFERS.items()
+    ],
+)
+def test_a_wrong_kernel_is_rejected_in_the_right_words(source, right, wrong, words):
+    assert source.count(right) == 1
     with pytest.raises(CheckFailed) as caught:
-        Gemm(64, 32, 48).check(kernel_of(TILED.replace(right, wrong)), **HOW)
+        Gemm(64, 32, 48).check(kernel_of(source.replace(right, wrong)), **HOW)
     message = str(caught.value)
     assert message.startswith("check failed: Gemm(M=")
     for word in words:
@@ -192,7 +255,7 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", standin, raising=False)
     with pytest.raises(
-        CheckFailed, match=r"Gemm\(M=64, N=32, K=48.*random data\n1 of 2048 .* row 5, column 7"
+        CheckFailed, match=r"(?s)Gemm\(M=64, N=32, K=48.*random data\n1 of 2048 .* row 5, column 7"
     ):
         Gemm(64, 32, 48).check(Kernel(TILED, "tiled", OPTIONS), **HOW)
     assert shapes == [(16, 32), (64, 32)]
@@ -200,7 +263,7 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
 
 def test_the_report_is_read_before_the_numbers(monkeypatch):
     """A hazard with right numbers fails, and nothing after it runs."""
-    report = SimpleNamespace(ok=False, __str__=lambda self: "the report")
+    report = SimpleNamespace(ok=False, stopped=False, __str__=lambda self: "the report")
 
     def simulate(kernel, grid, block, args, shared_mem):
         A, B, C = args[:3]

@@ -130,7 +130,7 @@ def test_a_hazard_is_raised_with_its_report():
         kernel((1,), (64,), (cp.zeros(64, dtype=cp.float32),))
     assert caught.value.kind == "read-after-write"
     assert not caught.value.report.ok
-    assert caught.value.report.hazards[0].line == 6
+    assert caught.value.report.hazards[0].line == 7
 
 
 def test_printf_goes_to_stdout(capsys):
