@@ -1,9 +1,9 @@
 """Create `.venv` and install the course into it; do nothing when that is done already.
 
 `make` runs it before every target, with the standard library only. What is installed is written down last, in
-`.venv/course-installed`: when the lock, the package metadata or the place of this folder changes, it is installed
-again. `.venv/course-installing` lies there from start to end: found at the start, it means that an earlier run was
-interrupted. pip can then take a half-copied package for a whole one, so everything is installed afresh.
+`.venv/course-installed`; when the lock, the package metadata or the place of this folder changes, pip runs
+again. `.venv/course-installing` lies there from start to end. Found at the start, it means that an earlier run
+was interrupted; pip can then take a half-copied package for a whole one, so everything is installed afresh.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def fingerprint(root: Path) -> str:
 def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extra: str) -> str:
     """What to do: "nothing", "install" over what is there, or "afresh".
 
-    `installed` is the text of the stamp ("" without one): a fingerprint and an extra. An environment with CuPy also
-    serves where no driver is found: a cluster's login node shares its files with the nodes that have GPUs.
+    `installed` is the text of the stamp ("" without one): a fingerprint and an extra. An environment with
+    CuPy also serves where no driver is found: a cluster's login node shares its files with the GPU nodes.
     """
     has, _, has_extra = installed.partition(" ")
     if interrupted or not starts:
@@ -79,7 +79,7 @@ def python_of(venv: Path) -> Path:
 
 
 def starts(venv: Path) -> bool:
-    """Whether the environment's interpreter runs and has pip; it does not after Python was removed or moved."""
+    """Whether the environment's interpreter runs and has pip; it does not after Python was removed."""
     try:
         subprocess.run([python_of(venv), "-c", "import pip"], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
@@ -88,7 +88,7 @@ def starts(venv: Path) -> bool:
 
 
 def run_pip(python: Path, arguments: list[str], log: Path) -> None:
-    """Run pip quietly: one changing line on a terminal, everything in the log, the end of the log on failure."""
+    """Run pip quietly: one changing line on a terminal, all in the log, its end shown on failure."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
     count, shown = 0, sys.stdout.isatty()
     with (

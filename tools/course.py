@@ -1,0 +1,254 @@
+"""Run every lesson, write it as a page that works offline, print one table. `make course` calls this.
+
+Each notebook is executed from its first cell in a fresh kernel of this Python. A cell that raises counts as
+failed, except one tagged `raises-exception`, which has to raise. The pages lie in `build/course/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import html
+import os
+import re
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from jupyter_client import AsyncKernelManager, KernelClient
+from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbconvert import HTMLExporter
+
+ROOT = Path(__file__).resolve().parent.parent
+CELL_SECONDS = 300
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class ThisPython(KernelSpecManager):
+    """Every kernel name stands for the Python that runs this file, whatever kernels are registered."""
+
+    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=ERROR", "-f", "{connection_file}"]
+        return KernelSpec(argv=command, language="python", display_name="Python")
+
+
+class Executor(NotebookClient):
+    """An executor whose kernel is this Python, and that Ctrl-C stops."""
+
+    def create_kernel_manager(self) -> AsyncKernelManager:
+        self.km = AsyncKernelManager(kernel_spec_manager=ThisPython())
+        return self.km
+
+    async def async_start_new_kernel_client(self) -> KernelClient:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with contextlib.suppress(RuntimeError):  # on Windows there is nothing to take off
+                # nbclient's own handler would end the kernel and go on, as if the notebook had failed.
+                asyncio.get_running_loop().remove_signal_handler(number)
+        return await super().async_start_new_kernel_client()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened in one notebook. `failures` says where and why, one line each."""
+
+    name: str
+    title: str
+    cells: int
+    checks: int
+    seconds: float
+    failures: tuple[str, ...]
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, progress) -> list[str]:
+    """Run all cells in place and return what stopped the run, which is nothing when it came to the end.
+
+    A cell that raises does not stop it. `progress(done)` is called with the number of finished cells.
+    """
+    total = len(notebook.cells)
+    client = Executor(
+        notebook,
+        resources={"metadata": {"path": str(folder)}},
+        timeout=CELL_SECONDS,
+        allow_errors=True,
+        shutdown_kernel="immediate",
+        on_cell_start=lambda cell, cell_index: progress(cell_index, total),
+    )
+    try:
+        with asyncio.Runner() as runner:
+            runner.get_loop().set_exception_handler(
+                lambda *_: None
+            )  # Ctrl-C ends the kernel; that is no news
+            runner.run(client.async_execute())
+    except CellTimeoutError:
+        return [f"a cell took longer than {CELL_SECONDS} s; the cells after it did not run"]
+    except DeadKernelError:
+        return ["the kernel ended by itself; the cells after it did not run"]
+    progress(total, total)
+    return []
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The code cells that hold something."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+
+
+def texts(cell: nbformat.NotebookNode) -> list[str]:
+    """The text of each output of a cell."""
+    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+
+
+def count_checks(notebook: nbformat.NotebookNode) -> int:
+    """How many checks passed: lines of output that start with "check passed"."""
+    lines = [line for cell in code_cells(notebook) for text in texts(cell) for line in text.splitlines()]
+    return sum(line.startswith("check passed") for line in lines)
+
+
+def failures(notebook: nbformat.NotebookNode) -> list[str]:
+    """One line for each code cell that did not do what it should."""
+    found = []
+    for number, cell in enumerate(code_cells(notebook), start=1):
+        raised = [output for output in cell.outputs if output.output_type == "error"]
+        expected = "raises-exception" in cell.metadata.get("tags", [])
+        if raised and not expected:
+            reason = _COLOUR.sub("", raised[0].evalue).strip().partition("\n")[0]
+            found.append(f"code cell {number} raised {raised[0].ename}: {reason}")
+        elif expected and not raised:
+            found.append(f"code cell {number} should have raised an exception and did not")
+        found += [
+            f"code cell {number}: {t.splitlines()[0]}" for t in texts(cell) if t.startswith("check failed")
+        ]
+    return found
+
+
+def title_of(notebook: nbformat.NotebookNode, name: str) -> str:
+    """The first heading of a notebook, or its name."""
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    heading = re.search(r"^#\s+(.+)$", text, re.MULTILINE)
+    return heading[1].strip() if heading else name
+
+
+def page(notebook: nbformat.NotebookNode, title: str) -> str:
+    """The notebook as one HTML page that asks the network for nothing."""
+    exporter = HTMLExporter(embed_images=True, mathjax_url="", require_js_url="")
+    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
+    return without_network(body)
+
+
+def without_network(body: str) -> str:
+    """A page of nbconvert without the scripts that it would load (for formulas, widgets, diagrams)."""
+    return re.sub(r"<script\b(?:(?!</script>).)*?https?://.*?</script>", "", body, flags=re.DOTALL)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def index(outcomes: list[Outcome], machine: str) -> str:
+    """The page that links to the lessons, one line each."""
+    rows = "".join(
+        f'<tr><td><a href="{outcome.name}.html">{html.escape(outcome.title)}</a></td>'
+        f"<td>{outcome.checks} checks passed</td><td>{outcome.seconds:.0f} s</td>"
+        f"<td>{html.escape('; '.join(outcome.failures)) or 'all cells ran'}</td></tr>\n"
+        for outcome in outcomes
+    )
+    return f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Hiding latency</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 60rem; margin: 3rem auto; padding: 0 1rem }}
+td {{ padding: .2rem 1.5rem .2rem 0; vertical-align: top }}
+</style>
+<h1>Hiding latency</h1>
+<p>The lessons as they ran on this machine (kernels: {html.escape(machine)}).</p>
+<table>
+{rows}</table>
+</html>
+"""
+
+
+def table(outcomes: list[Outcome], machine: str) -> str:
+    """The one table that is printed: a line for each notebook, then what went wrong."""
+    head = ("notebook", "cells", "checks passed", "seconds", "backend", "")
+    rows = [
+        (o.name, str(o.cells), str(o.checks), f"{o.seconds:.1f}", machine, "FAILED" if o.failures else "ok")
+        for o in outcomes
+    ]
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in [head, *rows]]
+    lines += [f"{outcome.name}, {failure}" for outcome in outcomes for failure in outcome.failures]
+    return "\n".join(lines)
+
+
+def bar(name: str):
+    """A progress bar for one notebook: redrawn on a terminal; elsewhere nothing, the table says it all."""
+    begin = time.monotonic()
+
+    def draw(done: int, total: int) -> None:
+        if sys.stdout.isatty():
+            filled = 24 * done // max(total, 1)
+            passed = f"{done}/{total} cells, {time.monotonic() - begin:.0f} s"
+            print(f"\r{name:24} [{'#' * filled:.<24}] {passed:18}", end="", flush=True)
+
+    return draw
+
+
+def run_lesson(path: Path, out: Path) -> Outcome:
+    """Execute one notebook, write its page, and say how it went."""
+    begin = time.monotonic()
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = (
+                [],
+                None,
+            )  # nothing committed may pass for a result of this run
+    stopped = execute(notebook, path.parent, bar(path.stem))
+    title = title_of(notebook, path.stem)
+    write(out / f"{path.stem}.html", page(notebook, title))
+    seconds = time.monotonic() - begin
+    found = tuple(failures(notebook) + stopped)
+    return Outcome(path.stem, title, len(code_cells(notebook)), count_checks(notebook), seconds, found)
+
+
+def run_course(notebooks: Path, out: Path, machine: str) -> list[Outcome]:
+    """Run all notebooks of a folder in order and write their pages and the index into `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    for path in sorted(notebooks.glob("*.ipynb")):
+        outcomes.append(run_lesson(path, out))
+        if sys.stdout.isatty():
+            print()
+        else:
+            print(f"{path.stem}: {outcomes[-1].seconds:.0f} s", flush=True)
+    write(out / "index.html", index(outcomes, machine))
+    return outcomes
+
+
+def main() -> int:
+    """Run the course and return the exit status: 0 when everything ran and every check passed."""
+    from course_lib import device
+
+    out, machine = ROOT / "build" / "course", device.backend()
+    try:
+        outcomes = run_course(ROOT / "notebooks", out, machine)
+    except KeyboardInterrupt:
+        print(
+            "\nStopped. The pages in build/course are whole, some may be from an earlier run. Run it again."
+        )
+        return 130
+    print(f"\n{table(outcomes, machine)}")
+    print(f"\nRead the lessons: {(out / 'index.html').relative_to(ROOT)}")
+    return 1 if not outcomes or any(outcome.failures for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
