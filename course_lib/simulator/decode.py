@@ -259,7 +259,9 @@ def pure_step(d: Decoder, instruction: Instruction) -> Callable:
     opcode = instruction.opcode
     build = PURE.get(opcode.root)
     if build is None:
-        raise UnsupportedInstruction(f"there is no instruction '{opcode.root}' (have: {_similar(opcode.root)})")
+        raise UnsupportedInstruction(
+            f"there is no instruction '{opcode.root}' (have: {_similar(opcode.root)})"
+        )
     spec = build(opcode)
     outputs = instruction.operands[0]
     targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
@@ -269,7 +271,11 @@ def pure_step(d: Decoder, instruction: Instruction) -> Callable:
         for operand, kind in zip(instruction.operands[1:], spec.inputs, strict=True)
     ]
     writes = [d.target(t) for t in targets]
-    return _with_carry(d, spec, reads, writes) if spec.reads_carry or spec.writes_carry else _plain(spec, reads, writes, flushed, targets)
+    return (
+        _with_carry(d, spec, reads, writes)
+        if spec.reads_carry or spec.writes_carry
+        else _plain(spec, reads, writes, flushed, targets)
+    )
 
 
 def _plain(spec: Pure, reads: list[Read], writes: list[Write], flushed: bool, targets: list) -> Callable:

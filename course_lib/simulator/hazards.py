@@ -133,9 +133,19 @@ class SharedShadow:
             self._enter_reads()
 
     def on_write(
-        self, lanes: np.ndarray | None, unit: np.ndarray, size: int, pc: int, changed: np.ndarray | None, *, time: int = 0
+        self,
+        lanes: np.ndarray | None,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        changed: np.ndarray | None,
+        *,
+        time: int = 0,
     ) -> None:
-        """`changed`: per access, whether it alters the bytes (None: take it that all do). `time`: IN_FLIGHT for cp.async."""
+        """`changed`: per access, whether it alters the bytes (None: take it that all do).
+
+        `time`: IN_FLIGHT when a cp.async is issued.
+        """
         count = size // self.granule
         self._enter_reads()
         granules = self._granules(unit, count)
@@ -232,7 +242,9 @@ class SharedShadow:
     def _lanes(self, lanes: np.ndarray | None, count: int) -> np.ndarray:
         return np.repeat(np.arange(len(self.warp_of)) if lanes is None else lanes, count)
 
-    def _note_write(self, lanes: np.ndarray | None, granules: np.ndarray, count: int, pc: int, time: int) -> None:
+    def _note_write(
+        self, lanes: np.ndarray | None, granules: np.ndarray, count: int, pc: int, time: int
+    ) -> None:
         self.write_time[granules] = time
         self.writer[granules] = np.repeat(self.thread_of if lanes is None else self.thread_of[lanes], count)
         self.write_pc[granules] = pc
@@ -244,7 +256,13 @@ class SharedShadow:
             self._reads = _Reads(self.stride // self.granule, warps, len(self.write_time))
         for lanes, unit, count, pc, time in self.pending:
             self._reads.enter(
-                self._granules(unit, count), self._lanes(lanes, count), self.warp_of, self.seen, pc, time, self.warps_per_block
+                self._granules(unit, count),
+                self._lanes(lanes, count),
+                self.warp_of,
+                self.seen,
+                pc,
+                time,
+                self.warps_per_block,
             )
         self.pending.clear()
 
@@ -253,7 +271,9 @@ class SharedShadow:
         seen = self.seen[self.warp_of[lanes], np.maximum(threads, 0) // 32]
         return (times >= seen) & (threads != self.thread_of[lanes])
 
-    def _check_read(self, lanes: np.ndarray | None, unit: np.ndarray, count: int, pc: int, bad: np.ndarray) -> None:
+    def _check_read(
+        self, lanes: np.ndarray | None, unit: np.ndarray, count: int, pc: int, bad: np.ndarray
+    ) -> None:
         granules = self._granules(unit, count)[bad]
         lanes = self._lanes(lanes, count)[bad]
         times = self.write_time[granules]
@@ -298,10 +318,14 @@ class SharedShadow:
         for w in range(self.warps_per_block):
             key = (first + w) * reads.per_block + granules % reads.per_block
             unseen = reads.time[key] >= self.seen[self.warp_of[lanes], w]
-            own_lane = np.where(self.warp_of[lanes] == first + w, self.thread_of[lanes] % 32, 32).astype(np.uint64)
+            own_lane = np.where(self.warp_of[lanes] == first + w, self.thread_of[lanes] % 32, 32).astype(
+                np.uint64
+            )
             others = reads.mask[key] & ~(np.uint64(1) << own_lane)
             unseen &= others != 0
-            reader[unseen] = 32 * w + np.log2((others & -others.view(np.int64).astype(np.uint64))[unseen]).astype(np.int32)
+            reader[unseen] = 32 * w + np.log2(
+                (others & -others.view(np.int64).astype(np.uint64))[unseen]
+            ).astype(np.int32)
             found |= unseen
         self._report("write-after-read", pc, lanes, granules, found, reader)
 
@@ -350,7 +374,9 @@ class _Reads:
         key = warps * self.per_block + granules % self.per_block
         stale = self.time[key] < seen[warps, warps % warps_per_block]
         self.mask[key[stale]] = 0
-        np.bitwise_or.at(self.mask, key, np.uint64(1) << (lanes_in_warp(lanes, warps, warp_of)).astype(np.uint64))
+        np.bitwise_or.at(
+            self.mask, key, np.uint64(1) << (lanes_in_warp(lanes, warps, warp_of)).astype(np.uint64)
+        )
         self.time[key] = time
         self.last[granules] = time
         self.pc[granules] = pc

@@ -54,7 +54,7 @@ class Kernel:
         return id(self)
 
 
-def compile(  # noqa: A001 - the verb that every reader expects
+def compile(
     source: str, name: str, options: Sequence[str] = (), name_expressions: Sequence[str] = ()
 ) -> Kernel:
     """CUDA C++ to a kernel for the simulator.
@@ -182,11 +182,15 @@ def _bind(kernel: Kernel, args: Sequence) -> tuple[np.ndarray, list[Buffer]]:
     params = kernel.params
     if len(args) != len(params):
         names = f" ({', '.join(name for name, _ in kernel.declared)})" if kernel.declared else ""
-        raise LaunchError(f"{kernel.name} has {len(params)} parameters{names}, but {len(args)} arguments were given")
+        raise LaunchError(
+            f"{kernel.name} has {len(params)} parameters{names}, but {len(args)} arguments were given"
+        )
     buffers: list[Buffer] = []
     data = np.zeros(kernel.code.program.param_bytes, np.uint8)
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
-        name, is_pointer = kernel.declared[number] if number < len(kernel.declared) else (f"argument {number}", False)
+        name, is_pointer = (
+            kernel.declared[number] if number < len(kernel.declared) else (f"argument {number}", False)
+        )
         if isinstance(arg, np.ndarray):
             value = np.array([_address(arg, name, buffers)], np.uint64)
         else:
@@ -200,7 +204,9 @@ def _bind(kernel: Kernel, args: Sequence) -> tuple[np.ndarray, list[Buffer]]:
 
 def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np.ndarray:
     if hasattr(arg, "__cuda_array_interface__"):
-        raise LaunchError(f"{name} is an array on the GPU; the simulator needs it on the host: cp.asnumpy({name})")
+        raise LaunchError(
+            f"{name} is an array on the GPU; the simulator needs it on the host: cp.asnumpy({name})"
+        )
     if is_pointer:
         raise LaunchError(f"{name} is a pointer in the kernel, but the argument is {arg!r}; pass an array")
     if isinstance(arg, np.generic):
@@ -211,13 +217,19 @@ def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np
         return np.array([arg], np.int64)
     if isinstance(arg, float):
         return np.array([arg], np.float64)
-    raise LaunchError(f"{name} is a {type(arg).__name__}; pass an array, or a NumPy scalar such as np.int32(4)")
+    raise LaunchError(
+        f"{name} is a {type(arg).__name__}; pass an array, or a NumPy scalar such as np.int32(4)"
+    )
 
 
 def _wrong_size(arg: object, name: str, param: ptx.Variable, given: int) -> str:
     if isinstance(arg, np.ndarray):
         return f"{name} is a value of {param.size} bytes in the kernel, but the argument is an array"
-    wrap = {4: "np.int32(...) or np.float32(...)", 8: "np.int64(...) or np.float64(...)", 2: "np.float16(...)"}
+    wrap = {
+        4: "np.int32(...) or np.float32(...)",
+        8: "np.int64(...) or np.float64(...)",
+        2: "np.float16(...)",
+    }
     return (
         f"{name} has {param.size} bytes in the kernel, but {arg!r} ({type(arg).__name__}) has {given}; "
         f"pass {wrap.get(param.size, 'a NumPy scalar')} of the parameter's own type"
@@ -237,7 +249,7 @@ def _address(array: np.ndarray, name: str, buffers: list[Buffer]) -> int:
     start = array.ctypes.data
     for buffer in buffers:
         offset = start - buffer.memory.data.ctypes.data
-        if flat.size and 0 <= offset and offset + flat.size <= buffer.size:
+        if flat.size and 0 <= offset <= buffer.size - flat.size:
             return buffer.base + offset
     base = (len(buffers) + 1) * SPACING + _offset_in_allocation(array)
     label = f"{name} ({array.dtype.name}, shape {array.shape})"

@@ -135,7 +135,7 @@ class Machine:
             if not block.convergent:
                 self.idx = idx
             self.launch.steps += block.length
-            for at, step in block.steps:
+            for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
                 step(self)
             at = block.end_pc
             block.end(self)
@@ -251,7 +251,9 @@ class Machine:
     def _complete(self, barrier: _Barrier, count: int | None, blocks: np.ndarray) -> None:
         """Let go the lanes of those blocks whose barrier is complete."""
         if count is None:
-            missing = np.bincount(self.block_of, weights=self.alive & ~barrier.here, minlength=len(self.blocks))
+            missing = np.bincount(
+                self.block_of, weights=self.alive & ~barrier.here, minlength=len(self.blocks)
+            )
             waiting = np.bincount(self.block_of, weights=barrier.here, minlength=len(self.blocks))
             done = blocks[(missing[blocks] == 0) & (waiting[blocks] > 0)]
         else:
@@ -319,7 +321,9 @@ class Machine:
 
     def _deadlock(self) -> None:
         instructions = self.launch.code.program.instructions
-        places = [(w.pc, w.lanes) for b in self.barriers.values() for w in b.waiting] + list(self.parked.items())
+        places = [(w.pc, w.lanes) for b in self.barriers.values() for w in b.waiting] + list(
+            self.parked.items()
+        )
         waits = [
             f"{len(lanes)} threads, {self.describe_thread(int(lanes[0]))} among them, at line "
             f"{instructions[pc].where.line} ({instructions[pc].opcode.text})"
@@ -348,7 +352,7 @@ class Machine:
         them = "atomic operations" if other < 0 else f"thread {self._thread(other)}"
         text = {
             "unwaited-copy": f"{thread} reads {place} before the asynchronous copy into it is known to have arrived; "
-            f"{them} issued the copy at line {line}. Wait for its group first (cp.async.wait_group), then __syncthreads()",
+            f"{them} issued the copy at line {line}. Wait for its group (cp.async.wait_group), then __syncthreads()",
             "read-after-write": f"{thread} reads {place}, which {them} wrote at line {line}, with no barrier in "
             "between. A __syncthreads() is missing between that write and this read",
             "write-after-read": f"{thread} writes {place}, which {them} reads at line {line}, with no barrier in "

@@ -145,8 +145,8 @@ class SharedMemory:
             lane = int(np.flatnonzero((addresses > self.size - size) | (addresses < 0))[0])
             raise Fault(
                 "out-of-bounds",
-                f"an access of {size} bytes at byte {int(addresses[lane])} of shared memory{self._near(addresses[lane])}, "
-                f"of which the block has {self.size}",
+                f"an access of {size} bytes at byte {int(addresses[lane])} of shared memory"
+                f"{self._near(addresses[lane])}, of which the block has {self.size}",
                 lane,
             )
         if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
@@ -192,5 +192,9 @@ class LocalMemory:
             )
         if (addresses & (size - 1)).any():
             lane = int(np.flatnonzero(addresses & (size - 1))[0])
-            raise Fault("misaligned", f"an access of {size} bytes at byte {int(addresses[lane])} of a local array", lane)
+            raise Fault(
+                "misaligned",
+                f"an access of {size} bytes at byte {int(addresses[lane])} of a local array",
+                lane,
+            )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)

@@ -428,7 +428,10 @@ class _Linker:
 
     def kernel(self, name: str) -> Program:
         function = self.module.functions[name]
-        names = {v.name: self.place(v, v.name) if v.space == "shared" else v for v in self.module.variables.values()}
+        names = {
+            v.name: self.place(v, v.name) if v.space == "shared" else v
+            for v in self.module.variables.values()
+        }
         names |= {p.name: p for p in function.params}
         self.function(function, names, end=None)
         self.emit("ret", ())
@@ -477,7 +480,9 @@ class _Linker:
 
     # ---- instructions
 
-    def emit(self, opcode: str, operands: tuple, guard: Register | None = None, where: Where | None = None) -> None:
+    def emit(
+        self, opcode: str, operands: tuple, guard: Register | None = None, where: Where | None = None
+    ) -> None:
         where = where or (self.pending[-1].where if self.pending else Where())
         self.pending.append(Instruction(Opcode(opcode), operands, guard, where, opcode))
 
@@ -498,14 +503,18 @@ class _Linker:
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
         groups = re.findall(r"\(([^)]*)\)|([^(),\s]+)", " ".join(item.tokens))
         callee = next(word for _, word in groups if word)
-        lists = [[names[n.strip()] for n in inside.split(",") if n.strip()] for inside, word in groups if not word]
-        results, actual = (lists + [[]])[:2] if item.tokens[0] == "(" else ([], lists[0] if lists else [])
+        lists = [
+            [names[n.strip()] for n in inside.split(",") if n.strip()] for inside, word in groups if not word
+        ]
+        results, actual = [*lists, []][:2] if item.tokens[0] == "(" else ([], [*lists, []][0])
         if callee == "vprintf":
             self.emit("call.vprintf", (*results, *actual), guard, item.where)
             return
         function = self.module.functions.get(callee)
         if function is None or function.scope is None:
-            raise UnsupportedInstruction(f"call of {callee}: the simulator has no such device function (line {item.where.line})")
+            raise UnsupportedInstruction(
+                f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+            )
         end = (id(item), object())
         if guard:
             self.emit("bra", (end,), replace(guard, negated=not guard.negated), item.where)
@@ -517,7 +526,9 @@ class _Linker:
         for pc in range(first, len(self.pending)):  # the caller of a real call is known only here
             instruction = self.pending[pc]
             if instruction.where.call_line is None and item.where.line:
-                self.pending[pc] = replace(instruction, where=replace(instruction.where, call_line=item.where.line))
+                self.pending[pc] = replace(
+                    instruction, where=replace(instruction.where, call_line=item.where.line)
+                )
         self.label_pc[end] = len(self.pending)
 
     def resolve(self, instruction: Instruction, dynamic_offset: int) -> Instruction:

@@ -72,7 +72,9 @@ def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple)
     return step
 
 
-def _apply(m, space: str, addresses: np.ndarray, dtype: np.dtype, operation: Callable, values: list, pc: int) -> np.ndarray:
+def _apply(
+    m, space: str, addresses: np.ndarray, dtype: np.dtype, operation: Callable, values: list, pc: int
+) -> np.ndarray:
     if space == "generic":
         addresses = addresses.view(np.uint64)
         shared = (addresses >= np.uint64(SHARED_WINDOW)) & (addresses < np.uint64(LOCAL_WINDOW))
@@ -89,7 +91,9 @@ def _apply(m, space: str, addresses: np.ndarray, dtype: np.dtype, operation: Cal
     old = np.empty(len(addresses), dtype)
     for part in parts(addresses >> np.uint64(40)):
         buffer, unit = m.memory.locate(addresses[part], size, pc)
-        old[part] = _in_turn(buffer.memory.units(size).view(dtype), unit, operation, [v[part] for v in values])
+        old[part] = _in_turn(
+            buffer.memory.units(size).view(dtype), unit, operation, [v[part] for v in values]
+        )
     return old
 
 

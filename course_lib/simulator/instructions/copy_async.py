@@ -37,7 +37,9 @@ def _copy(d, ins: Instruction) -> Callable:
     to = address_reader(d, ins.operands[0], wide=False)
     source = address_reader(d, ins.operands[1], wide=True)
     source_size = None
-    if len(ins.operands) > 3 and not (isinstance(ins.operands[3], Immediate) and ins.operands[3].text == str(size)):
+    if len(ins.operands) > 3 and not (
+        isinstance(ins.operands[3], Immediate) and ins.operands[3].text == str(size)
+    ):
         source_size = d.source(ins.operands[3], "u32")
     pc = d.pc
 

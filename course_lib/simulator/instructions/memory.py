@@ -76,7 +76,9 @@ def store_global(m, addresses: np.ndarray, size: int, values: np.ndarray, pc: in
             report_conflict(m, buffer, unit, size, lanes, bad, pc)
 
 
-def report_conflict(m, buffer, unit: np.ndarray, size: int, lanes: np.ndarray, bad: np.ndarray, pc: int) -> None:
+def report_conflict(
+    m, buffer, unit: np.ndarray, size: int, lanes: np.ndarray, bad: np.ndarray, pc: int
+) -> None:
     at = int(np.flatnonzero(bad)[0])
     element = int(unit[at]) * size // buffer.itemsize
     m.log.add(
@@ -131,7 +133,9 @@ def store(m, space: str, addresses: np.ndarray, size: int, values: np.ndarray, p
     elif space == "local":
         m.local.memory.units(size)[m.local.locate(addresses, size, m.active())] = values
     elif space == "generic":
-        _generic(m, addresses.view(np.uint64), lambda s, a, part: store(m, s, a, size, values[part], pc), None)
+        _generic(
+            m, addresses.view(np.uint64), lambda s, a, part: store(m, s, a, size, values[part], pc), None
+        )
     else:
         raise Fault("out-of-bounds", f"a store into {space} memory, which a kernel may only read")
 

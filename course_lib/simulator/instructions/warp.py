@@ -75,7 +75,12 @@ def vote(d, ins: Instruction) -> Callable:
         p = m.spread(read(m))
         yes = _ballots(m, p)
         everyone = _ballots(m, np.ones(len(p), bool))
-        write(m, {"ballot": yes, "all": yes == everyone, "any": yes != 0, "uni": (yes == everyone) | (yes == 0)}[mode])
+        write(
+            m,
+            {"ballot": yes, "all": yes == everyone, "any": yes != 0, "uni": (yes == everyone) | (yes == 0)}[
+                mode
+            ],
+        )
 
     return step
 
@@ -98,7 +103,9 @@ def match(d, ins: Instruction) -> Callable:
 
     def step(m) -> None:
         values = m.spread(read(m)).astype(np.uint64)
-        _, groups = np.unique(np.stack([m.warp_of[m.active()].astype(np.uint64), values]), axis=1, return_inverse=True)
+        _, groups = np.unique(
+            np.stack([m.warp_of[m.active()].astype(np.uint64), values]), axis=1, return_inverse=True
+        )
         words = np.zeros(int(groups.max()) + 1, np.uint64)
         np.add.at(words, groups, np.uint64(1) << (m.thread_of[m.active()] % 32).astype(np.uint64))
         same = words[groups].astype(np.uint32)
