@@ -18,7 +18,7 @@ WARPS, K_TILES = 32, 16
 LOOKS = {
     "copy": (style.SKY, "///"),
     "wait": (style.ORANGE, "xxx"),
-    "barrier": (style.VERMILLION, "..."),
+    "barrier": (style.VERMILLION, "---"),
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
 }

@@ -1,0 +1,141 @@
+"""How fast the course is on this machine: `make bench`.
+
+Without a GPU: the simulator, against its targets and against numba-cuda's simulator on the same tiled GEMM.
+On a GPU also the lesson kernels against cuBLAS.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from course_lib import OPTIONS, Gemm, device, kernel_source, simulator
+
+HERE = Path(__file__).resolve().parent
+LESSON, KERNEL, TILE = "01_mainloop", "register_tile", (64, 64, 16)
+LAUNCHES = {
+    "naive": {"tile": (32, 32, 1), "threads": 1024},
+    "tiled": {"tile": (32, 32, 32), "threads": 1024},
+    "vector_copy": {"tile": (32, 32, 32), "threads": 1024},
+    "register_tile": {"tile": TILE, "threads": 256},
+    "mainloop": {"tile": (128, 128, 16), "threads": 256},
+}
+NUMBA_SIZE = 256
+NUMBA_HINT = (
+    "not compared: numba-cuda is not installed. It has an environment of its own:\n"
+    "  python3 -m venv build/numba && build/numba/bin/pip install numba-cuda numba numpy"
+)
+
+
+def main() -> None:
+    row("", "measured", "target", "")
+    compare("import course_lib and use Gemm, s", import_seconds(), 0.5)
+    compare("compile a kernel, s", compile_seconds(), 0.3)
+    kernel = simulator.compile(kernel_source(LESSON, KERNEL), KERNEL, OPTIONS)
+    gemm_seconds(kernel, 64)  # decodes the PTX
+    compare("GEMM 64x64x16 fp32, hazards on, 256^3, s", repeated(lambda: gemm_seconds(kernel, 256)), 0.6)
+    compare("GEMM 64x64x16 fp32, hazards on, 512^3, s", repeated(lambda: gemm_seconds(kernel, 512)), 3.5)
+    compare_with_numba()
+    if device.backend() == "cupy":
+        from course_lib import benchmark, cp
+
+        kernels = {
+            name: cp.RawKernel(kernel_source(LESSON, name), name, options=OPTIONS) for name in LAUNCHES
+        }
+        print(benchmark(Gemm(4096, 4096, 4096), {name: (kernels[name], LAUNCHES[name]) for name in LAUNCHES}))
+
+
+def row(*cells: str) -> None:
+    print("{:<48}{:>10}{:>10}  {}".format(*cells), flush=True)
+
+
+def compare(what: str, seconds: float, target: float) -> None:
+    """A line with the verdict; no exit status, because a busy machine is no mistake in the code."""
+    row(what, f"{seconds:.3f}", f"{target:g}", "reached" if seconds < target else "MISSED")
+
+
+def repeated(measure) -> float:
+    """The median of three."""
+    return statistics.median(measure() for _ in range(3))
+
+
+def fresh_process(code: str, python: str = sys.executable, **environment: str) -> float:
+    """Run Python code in a process of its own; its last word is a number."""
+    done = subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
+    )
+    return float(done.stdout.split()[-1])
+
+
+def import_seconds() -> float:
+    code = (
+        "import time; start = time.perf_counter(); from course_lib import Gemm, OPTIONS, simulate, timeline\n"
+        "import sys; seconds = time.perf_counter() - start; assert 'cupy' not in sys.modules; print(seconds)"
+    )
+    return repeated(lambda: fresh_process(code))
+
+
+def compile_seconds() -> float:
+    """The first compilation in a process; NVRTC is loaded before, by asking for its version."""
+    code = (
+        "import time; from course_lib import OPTIONS, kernel_source, simulator\n"
+        "from course_lib.simulator import nvrtc; nvrtc.version()\n"
+        f"source = kernel_source({LESSON!r}, {KERNEL!r})\n"
+        f"start = time.perf_counter(); simulator.compile(source, {KERNEL!r}, OPTIONS)\n"
+        "print(time.perf_counter() - start)"
+    )
+    return repeated(lambda: fresh_process(code))
+
+
+def gemm_seconds(kernel: simulator.Kernel, size: int) -> float:
+    """Seconds of one simulated launch, with all hazard checks; the result must be exact."""
+    gemm = Gemm(size, size, size)
+    random = np.random.default_rng(0)
+    A, B = (np.asfortranarray(random.integers(-4, 5, (size, size)).astype(np.float32)) for _ in "AB")
+    args = (A, B, np.full((size, size), np.nan, np.float32, order="F"), *(np.int32(size),) * 3)
+    start = time.perf_counter()
+    report = simulator.launch(kernel, gemm.grid(TILE), (256,), args)
+    seconds = time.perf_counter() - start
+    if not report.ok or not np.array_equal(args[2], A @ B.T):
+        raise SystemExit(f"the simulated {size}^3 GEMM is wrong:\n{report}")
+    return seconds
+
+
+def numba_python() -> str | None:
+    """A Python with numba-cuda: of build/numba, or this one."""
+    for python in (HERE.parent / "build/numba/bin/python", sys.executable):
+        code = "import numba.cuda, importlib.metadata as m; m.version('numba-cuda')"
+        if shutil.which(python) and not subprocess.run([python, "-c", code], capture_output=True).returncode:
+            return str(python)
+    return None
+
+
+def compare_with_numba() -> None:
+    """The same tiled GEMM, tile, threads and size; one process each, one launch each."""
+    python = numba_python()
+    if python is None:
+        print(f"numba-cuda's simulator: {NUMBA_HINT}")
+        return
+    size = NUMBA_SIZE
+    ours = fresh_process(
+        f"import sys; sys.path.insert(0, {str(HERE)!r}); import bench\n"
+        "from course_lib import OPTIONS, kernel_source, simulator\n"
+        "kernel = simulator.compile(kernel_source(bench.LESSON, bench.KERNEL), bench.KERNEL, OPTIONS)\n"
+        f"print(bench.gemm_seconds(kernel, {size}))"
+    )
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import numba_gemm; numba_gemm.main({size})"
+    theirs = fresh_process(code, python, NUMBA_ENABLE_CUDASIM="1")
+    verdict = "reached" if theirs / ours >= 100 else "MISSED"
+    row(f"times faster than numba-cuda's simulator, {size}^3", f"{theirs / ours:.0f}", "100", verdict)
+    print(f"  ({ours:.2f} s against {theirs:.1f} s; the first launch of a process each, without compiling)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Measure the lessons' kernels on this machine's GPU: `make record`.
+
+Runs every notebook with COURSE_RECORD set, so that `benchmark` and `timeline` write down what they measure.
+Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import nbclient
+import nbformat
+
+from course_lib import device, gpu, records
+
+ROOT = Path(__file__).resolve().parent.parent
+CELL_TIMEOUT = 600  # seconds
+
+
+def main() -> int:
+    """0 when the record was replaced, 1 when a notebook failed, 2 without a GPU."""
+    if device.backend() != "cupy":
+        print(
+            "make record measures on a GPU, and this machine has none that the course can use:",
+            file=sys.stderr,
+        )
+        device.show_env()
+        return 2
+    fresh, target = ROOT / "build" / "record.json", records.FOLDER / records.file_name(gpu.name())
+    fresh.parent.mkdir(exist_ok=True)
+    fresh.unlink(missing_ok=True)
+    os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        start = time.monotonic()
+        print(f"{path.name} ...", end=" ", flush=True)
+        try:
+            run(path)
+        except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
+            print(f"failed\n{error}\n{target.name} is left as it was.")
+            return 1
+        print(f"{time.monotonic() - start:.0f} s")
+    if not fresh.exists():
+        print("No notebook measured anything.")
+        return 1
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(fresh, target)
+    record = json.loads(target.read_text(encoding="utf-8"))
+    counts = f"{len(record['speeds'])} speeds and {len(record['timelines'])} timelines"
+    print(f"{counts} of {record['provenance']['gpu']} are in {target.relative_to(ROOT)}")
+    return 0
+
+
+def run(path: Path) -> None:
+    """Run a notebook from top to bottom; the file is not changed."""
+    notebook = nbformat.read(path, as_version=4)
+    where = {"metadata": {"path": str(path.parent)}}
+    nbclient.NotebookClient(notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources=where).execute()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
