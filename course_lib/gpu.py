@@ -62,12 +62,13 @@ def cublas(gemm) -> Callable[[], None]:
 def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
     """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last.
 
-    A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured.
+    A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
+    also gives the clocks time to rise.
     """
     Event = device.cp.cuda.Event
     for _ in range(3):
         launch()
-    spin_ms = 5.0
+    spin_ms = 20.0
     while spin_ms < 1000:
         device.cp.cuda.Device().synchronize()
         _spin(int(spin_ms * 2e6))

@@ -109,7 +109,7 @@ def test_the_spin_grows_until_the_host_is_ahead(monkeypatch):
     fake = install(monkeypatch, FakeCupy({"short": 3.0}))
 
     def slow_to_queue():
-        fake.host += 200
+        fake.host += 900
         fake.RawKernel("", "short")((1,), (1,), ())
 
     assert np.allclose(gpu.time_launches(slow_to_queue, repeats=60), 3.0)

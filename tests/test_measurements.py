@@ -123,6 +123,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
     monkeypatch.setattr(records, "FOLDER", folder)
     monkeypatch.setattr(record, "ROOT", tmp_path)
     monkeypatch.setenv("COURSE_RECORD", "")
+    monkeypatch.setenv("CUPY_CACHE_DIR", "")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     (tmp_path / "notebooks").mkdir()
 
