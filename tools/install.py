@@ -2,7 +2,7 @@
 
 `make` runs it before every target, with the standard library only. What is installed is written down last, in
 `.venv/course-installed`; when the lock, the package metadata or the place of this folder changes, pip runs
-again. `.venv/course-installing` lies there from start to end. Found at the start, it means that an earlier run
+again. `.venv/course-installing` lies there from start to end. Found at the start, it means that a run before
 was interrupted; pip can then take a half-copied package for a whole one, so everything is installed afresh.
 """
 

@@ -1,0 +1,423 @@
+"""The frame holds together: packages and versions, Makefile, tracked files, README, installer, runner."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.rules import ABSOLUTE
+from tools import course, install
+
+ROOT = Path(__file__).parent.parent
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "nbconvert-core": "nbconvert", "cupy": "cupy-cuda12x"}
+"""Where conda-forge calls a package by another name than PyPI."""
+CONDA_ONLY = {"python", "pip", "cuda-version", "cuda-bindings", "cuda-nvrtc", "cuda-cudart-dev", "cuda-cccl"}
+NVRTC_PARTS = {
+    "cuda-bindings",
+    "nvidia-cuda-nvrtc",
+    "nvidia-cuda-runtime",
+    "nvidia-cuda-cccl",
+    "nvidia-cuda-crt",
+}
+
+
+# --- pyproject.toml, requirements.lock, environment.yml ---------------------------------------------------
+
+
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """What pyproject.toml asks for, by name: the default and the named extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = list(project["dependencies"])
+    for extra in extras:
+        lines += project["optional-dependencies"][extra]
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+def pins(text: str) -> dict[str, str]:
+    """Names and versions of a lock; raises ValueError on a line that is anything else."""
+    found = {}
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        match = re.fullmatch(r'([a-z0-9-]+)==([0-9a-z.]+)( ; sys_platform == "(darwin|win32)")?', line)
+        if not match:
+            raise ValueError(f"not a name, a version and nothing else: {line!r}")
+        if match[1] in found:
+            raise ValueError(f"{match[1]} is there twice")
+        found[match[1]] = match[2]
+    return found
+
+
+def lock() -> dict[str, str]:
+    return pins((ROOT / "requirements.lock").read_text(encoding="utf-8"))
+
+
+def disagreements(asked: dict[str, Requirement], pinned: dict[str, str]) -> list[str]:
+    """Requirements without a pin, or with a pin outside their range."""
+    found = []
+    for name, requirement in asked.items():
+        if name not in pinned:
+            found.append(f"{name} is not in the lock")
+        elif pinned[name] not in requirement.specifier:
+            found.append(f"{name}: {pinned[name]} is not {requirement.specifier}")
+    return found
+
+
+def test_the_lock_serves_every_requirement():
+    asked = requirements("dev", "cuda12") | requirements("cuda13")
+    asked.pop("cuda-toolkit")  # its version differs between the extras, which pin it themselves
+    assert disagreements(asked, lock()) == []
+    for extra in ("cuda12", "cuda13"):
+        assert re.fullmatch(r"==[\d.]+", str(requirements(extra)["cuda-toolkit"].specifier))
+
+
+def test_a_lock_that_disagrees_is_found():
+    asked = {"numpy": Requirement("numpy>=2.1,<2.6"), "nbval": Requirement("nbval==0.11.*")}
+    assert disagreements(asked, {"numpy": "2.4.6", "nbval": "0.11.0"}) == []
+    assert disagreements(asked, {"numpy": "2.6.0", "nbval": "0.11.0"}) == ["numpy: 2.6.0 is not <2.6,>=2.1"]
+    assert disagreements(asked, {"numpy": "2.4.6"}) == ["nbval is not in the lock"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "numpy",
+        "numpy>=2",
+        "numpy==2.4.6 --hash=sha256:00",
+        "-e .",
+        "numpy @ file:x",
+        "--index-url x",
+        "six==1\nsix==1",
+    ],
+)
+def test_the_lock_holds_names_and_versions_only(line):
+    with pytest.raises(ValueError):
+        pins(line)
+
+
+def installed() -> dict[str, str]:
+    """What pip finds in this environment."""
+    code = "from importlib.metadata import distributions as d\nfor x in d(): print(x.name, x.version)"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    return {canonicalize_name(name): version for name, version in map(str.split, out.splitlines())}
+
+
+def test_the_lock_is_complete():
+    """Every package that `make` has put into this environment is pinned, at the version that is there."""
+    stamp = Path(sys.prefix) / "course-installed"
+    if not stamp.exists() or stamp.read_text().split()[0] != install.fingerprint(ROOT):
+        pytest.skip("this environment was not made by `make` from this lock")
+    others = {"pip", "hiding-latency", "cuda-toolkit"} | ({"setuptools"} - set(requirements("dev")))
+    there = {name: version for name, version in installed().items() if name not in others}
+    assert {name: lock().get(name) for name in there} == there
+
+
+def test_build_requirement_is_the_pinned_one():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["build-system"]["requires"] == [f"setuptools=={lock()['setuptools']}"]
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "wanted"),
+    [
+        ("linux", "x86_64", True),
+        ("linux", "aarch64", True),
+        ("win32", "AMD64", True),
+        ("darwin", "arm64", False),
+        ("darwin", "x86_64", False),
+        ("linux", "riscv64", False),
+    ],
+)
+def test_nvrtc_is_asked_for_only_where_it_has_wheels(system, machine, wanted):
+    asked = requirements()
+    for name in NVRTC_PARTS:
+        assert asked[name].marker.evaluate({"sys_platform": system, "platform_machine": machine}) is wanted
+    assert all(requirement.marker is None for name, requirement in asked.items() if name not in NVRTC_PARTS)
+
+
+def conda(text: str) -> dict[str, SpecifierSet]:
+    """The packages of an environment.yml. conda's `=3.12` means any 3.12."""
+    found = {}
+    for line in yaml.safe_load(text)["dependencies"]:
+        name, spec = re.fullmatch(r"([a-z0-9-]+)(.*)", line).groups()
+        if re.match(r"=\d", spec):
+            spec = "=" + spec if spec.endswith(".*") else f"={spec}.*"
+        found[name] = SpecifierSet(spec)
+    return found
+
+
+def conda_disagreements(environment: dict[str, SpecifierSet]) -> list[str]:
+    """Where an environment and pyproject.toml ask for different packages or different ranges."""
+    asked = requirements("dev", "cuda12")
+    shared = {
+        CONDA_NAMES.get(name, name): spec for name, spec in environment.items() if name not in CONDA_ONLY
+    }
+    pip_only = NVRTC_PARTS | {"cuda-toolkit", "nvidia-cuda-cccl-cu12", "nvidia-cuda-nvcc-cu12"}
+    missing = sorted(set(asked) - pip_only - set(shared))
+    extra = sorted(set(shared) - set(asked))
+    ranges = [
+        f"{name}: {shared[name]} here, {asked[name].specifier} in pyproject.toml"
+        for name in shared
+        if name in asked and shared[name] != asked[name].specifier
+    ]
+    return [f"{name} is missing" for name in missing] + [f"{name} is too much" for name in extra] + ranges
+
+
+def test_environment_and_pyproject_ask_for_the_same():
+    environment = conda((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    assert conda_disagreements(environment) == []
+    assert all(str(spec) for name, spec in environment.items() if name != "pip"), "a package without a pin"
+    of_cuda = ("cuda-version", "cuda-bindings", "cuda-nvrtc", "cuda-cudart-dev", "cuda-cccl")
+    assert {str(environment[name]) for name in of_cuda} == {"==12.9.*"}, "all of one CUDA"
+    assert Version(lock()["nvidia-cuda-nvrtc-cu12"]) in environment["cuda-nvrtc"], "the one extra cuda12 has"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert Version(str(environment["python"])[2:-2]) in SpecifierSet(project["requires-python"])
+
+
+def test_an_environment_that_disagrees_is_found():
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    for wrong in (
+        text.replace("numpy>=2.1,<2.6", "numpy>=2.1,<2.7"),
+        re.sub(r"\n  - nbval.*", "", text),
+        text + "  - pandas>=2\n",
+    ):
+        assert len(conda_disagreements(conda(wrong))) == 1
+
+
+def test_every_line_of_the_environment_says_why():
+    lines = (ROOT / "environment.yml").read_text(encoding="utf-8").splitlines()
+    items = [line for line in lines if line.lstrip().startswith("- ")]
+    assert items and [line for line in items if "#" not in line] == []
+
+
+def test_conda_uses_one_channel_only():
+    channels = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["channels"]
+    assert channels == ["conda-forge", "nodefaults"]
+
+
+# --- tracked files ----------------------------------------------------------------------------------------
+
+ADDRESS = re.compile(
+    r"--(?:extra-)?index-url|--find-links|\bindex-url\b|https?://[\w.-]*(?:pypi|pythonhosted|/simple)"
+)
+
+
+def tracked() -> list[Path]:
+    """Every text file that git knows, and what it would take in."""
+    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    return [path for path in (ROOT / name for name in names) if path.is_file()]
+
+
+def found_in(path: Path, pattern: re.Pattern) -> list[str]:
+    text = path.read_bytes().decode("utf-8", errors="ignore")
+    return [f"{path.relative_to(ROOT)}: {match[0]}" for match in pattern.finditer(text)]
+
+
+@pytest.mark.parametrize("pattern", [ABSOLUTE, ADDRESS], ids=["absolute path", "index address"])
+def test_no_machine_of_ours_in_any_file(pattern):
+    files = [path for path in tracked() if path != Path(__file__)]  # which has to name what it looks for
+    assert [hit for path in files for hit in found_in(path, pattern)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["see /home/someone/x", '"/tmp/a.json"', "-I/opt/cuda", r"C:\Users", "(/work/main)"]
+)
+def test_absolute_paths_are_found(text):
+    assert ABSOLUTE.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a/home/b", "https://x.org/root/y", "./tmp/x", "$HOME/work/x", "/usr/bin/env", "A / B"]
+)
+def test_other_slashes_are_not(text):
+    assert not ABSOLUTE.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["--index-url x", "--find-links y", "https://pypi.org/simple", "index-url = z"]
+)
+def test_index_addresses_are_found(text):
+    assert ADDRESS.search(text)
+
+
+# --- Makefile ---------------------------------------------------------------------------------------------
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run(["make", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+
+
+def targets() -> list[str]:
+    line = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    return line[1].split()
+
+
+@pytest.mark.parametrize("target", sorted(set(targets()) - {"help", "clean", "install"}))
+def test_every_target_makes_the_environment_first(target):
+    text = make("-n", target).stdout
+    assert "tools/install.py" in text
+    assert text.index("tools/install.py") < text.index(".venv/bin/python")
+
+
+def test_help_names_every_target():
+    text = make("help").stdout
+    assert [
+        name for name in targets() if name not in ("help", "install") and f"make {name} " not in text
+    ] == []
+
+
+def test_make_says_when_python_is_too_old(tmp_path):
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2\nexit 1\n')
+    old.chmod(0o755)
+    result = make("install", f"PYTHON={old}")
+    assert result.returncode != 0
+    assert "No suitable Python" in result.stderr and "3.11 or later" in result.stderr
+
+
+def test_ci_calls_make_test_and_nothing_else():
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if "make" in line] == ["exec make test"]
+    for step in ("ruff check .", "ruff format --check .", "pytest --nbval tests notebooks"):
+        assert step in make("-n", "test").stdout
+
+
+# --- installer --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gpu", "extra", "why"),
+    [
+        ("", "none", "no NVIDIA driver"),
+        ("580.65.06, 9.0, NVIDIA H100 80GB HBM3", "cuda13", "580"),
+        ("595.10, 12.0, NVIDIA GeForce RTX 5090", "cuda13", "580"),
+        ("570.86.10, 8.0, NVIDIA A100", "cuda12", "525 to 579"),
+        ("525.60.13, 8.9, NVIDIA L4", "cuda12", "525 to 579"),
+        ("470.256.02, 8.0, NVIDIA A100", "none", "from 525"),
+        ("580.65.06, 7.5, Tesla T4", "none", "8.0"),
+        ("[N/A], 9.0, NVIDIA H100", "none", "from 525"),
+    ],
+)
+def test_the_driver_chooses_the_extra(gpu, extra, why):
+    chosen, reason = install.choose_extra(gpu)
+    assert chosen == extra and why in reason
+
+
+@pytest.mark.parametrize(
+    ("installed", "interrupted", "starts", "extra", "todo"),
+    [
+        ("new none", False, True, "none", "nothing"),
+        ("new cuda13", False, True, "cuda13", "nothing"),
+        ("new cuda13", False, True, "none", "nothing"),  # a login node of a cluster
+        ("new none", False, True, "cuda13", "install"),  # a driver was added
+        ("old none", False, True, "none", "install"),  # the lock changed
+        ("", False, True, "none", "install"),  # made by hand
+        ("", False, False, "none", "afresh"),  # not there
+        ("new none", False, False, "none", "afresh"),  # its Python is gone
+        ("", True, True, "none", "afresh"),  # interrupted
+        ("new none", True, True, "none", "afresh"),
+        ("new cuda12", False, True, "cuda13", "afresh"),  # never two CuPy packages
+    ],
+)
+def test_what_the_installer_does(installed, interrupted, starts, extra, todo):
+    assert install.plan(installed, interrupted, starts, wanted="new", extra=extra) == todo
+
+
+def test_the_fingerprint_follows_lock_metadata_and_place(tmp_path):
+    seen = set()
+    for place, lock_text, metadata in [("a", "x", "y"), ("b", "x", "y"), ("c", "xx", "y"), ("c", "x", "yy")]:
+        folder = tmp_path / place
+        folder.mkdir(exist_ok=True)
+        (folder / "requirements.lock").write_text(lock_text)
+        (folder / "pyproject.toml").write_text(metadata)
+        seen.add(install.fingerprint(folder))
+    assert len(seen) == 4
+
+
+def test_extra_cuda12_takes_out_what_it_replaces():
+    assert set(install.CUDA13_ONLY) == NVRTC_PARTS - {"cuda-bindings"}
+
+
+# --- runner -----------------------------------------------------------------------------------------------
+
+
+def write_notebook(path: Path, *cells: str | tuple[str, str]) -> None:
+    """A notebook of code cells; a tuple is a cell and its tag."""
+    pairs = [cell if isinstance(cell, tuple) else (cell, "") for cell in cells]
+    made = [
+        nbformat.v4.new_code_cell(source, metadata={"tags": [tag] if tag else []}) for source, tag in pairs
+    ]
+    heading = nbformat.v4.new_markdown_cell("# A & B")
+    nbformat.write(nbformat.v4.new_notebook(cells=[heading, *made]), path)
+
+
+def test_the_runner_tells_right_from_wrong(tmp_path):
+    write_notebook(tmp_path / "a.ipynb", "print('check passed: 2 cases')", ("1 / 0", "raises-exception"))
+    write_notebook(
+        tmp_path / "b.ipynb", "print('check passed: x')", "1 / 0", ("2", "raises-exception"), "print(3)"
+    )
+    write_notebook(tmp_path / "c.ipynb", "import os; os._exit(1)", "print('check passed')")
+    good, bad, dead = course.run_course(tmp_path, tmp_path / "out", "simulator")
+    assert (good.cells, good.checks, good.failures) == (2, 1, ())
+    assert (bad.cells, bad.checks) == (4, 1)
+    assert [failure.partition(":")[0] for failure in bad.failures] == [
+        "code cell 2 raised ZeroDivisionError",
+        "code cell 3 should have raised an exception and did not",
+    ]
+    assert dead.checks == 0 and "the kernel ended by itself" in dead.failures[0]
+    assert "FAILED" in course.table([bad], "simulator") and "FAILED" not in course.table([good], "simulator")
+    index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
+    assert 'href="a.html"' in index and "A &amp; B" in index
+    page = (tmp_path / "out" / "a.html").read_text(encoding="utf-8")
+    assert "check passed: 2 cases" in page
+    assert re.findall(r"""(?:src|href|url\()\s*=?\s*["']?https?:[^"')]*""", page) == [], (
+        "the page asks the network"
+    )
+    assert list((tmp_path / "out").glob("*.part")) == []
+
+
+def test_committed_results_do_not_count(tmp_path):
+    """A cell that never runs keeps no old output."""
+    write_notebook(tmp_path / "a.ipynb", "import os; os._exit(1)", "print('check passed')")
+    notebook = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="check passed\n")]
+    nbformat.write(notebook, tmp_path / "a.ipynb")
+    (outcome,) = course.run_course(tmp_path, tmp_path / "out", "simulator")
+    assert outcome.checks == 0 and outcome.failures
+
+
+def test_ctrl_c_leaves_nothing_half_written(tmp_path):
+    write_notebook(tmp_path / "a.ipynb", "open('started', 'w').close()\nimport time; time.sleep(60)")
+    code = (
+        "import sys; from pathlib import Path; from tools import course\n"
+        "whole = course.run_course\n"
+        "course.run_course = lambda folder, out, machine: whole(Path(sys.argv[1]), Path(sys.argv[1], 'out'), machine)\n"
+        "sys.exit(course.main())"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "started").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Stopped" in out and err == ""
+    assert list((tmp_path / "out").iterdir()) == []

@@ -1,0 +1,260 @@
+"""What a lesson's notebook must be before it is committed, read from the file without running it.
+
+nbval compares only what was committed: a notebook without outputs passes it and checks nothing, and so does a cell
+whose first line is an unknown magic. These rules close such gaps. Each one is tried here on a notebook that breaks
+it, and only it.
+"""
+
+import ast
+import copy
+import json
+import re
+from pathlib import Path
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from tests.rules import ABSOLUTE
+
+NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+TAGS = {
+    "kernel",
+    "nbval-ignore-output",
+    "raises-exception",
+    "exercise",
+    "solution",
+    "predict",
+    "optional",
+    "hide-input",
+}
+MAGICS = {"time", "timeit"}
+LARGEST = 500_000  # bytes
+PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
+UNSTABLE = re.compile(
+    r"\d\s*(?:ns|us|µs|ms|s|sec|seconds|TFLOP/s|GFLOP/s|GB/s|TB/s|MHz)\b|\b(?:registers|cycles|instructions)\b"
+)
+"""Times, rates, and counts that move with the version of NVRTC."""
+FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
+
+
+def text_of(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+def tags_of(cell: dict) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def text_outputs(cell: dict) -> str:
+    """What nbval compares of a cell: printed text and the text form of values."""
+    parts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell["outputs"]]
+    return "\n".join("".join(part) for part in parts)
+
+
+def data_of(cell: dict) -> list[dict]:
+    return [output["data"] for output in cell["outputs"] if "data" in output]
+
+
+def shell_and_magics(source: str) -> tuple[bool, set[str]]:
+    """Whether a cell calls a shell, and the magics it uses."""
+    shell, magics = False, set()
+    for node in ast.walk(ast.parse(TransformerManager().transform_cell(source))):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if ast.unparse(node.func.value) == "get_ipython()":
+            shell |= node.func.attr in ("system", "getoutput")
+            if node.func.attr in ("run_line_magic", "run_cell_magic"):
+                magics.add(ast.literal_eval(node.args[0]))
+    return shell, magics
+
+
+def order_problems(notebook: dict) -> list[str]:
+    """Executed, all cells, once, from top to bottom."""
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    found = [f"cell {number} is empty" for number, cell in enumerate(cells, 1) if not text_of(cell).strip()]
+    counts = [cell["execution_count"] for cell in cells if text_of(cell).strip()]
+    if counts != list(range(1, len(counts) + 1)):
+        found.append(f"not executed in order from 1: {counts}")
+    return found
+
+
+def source_problems(cell: dict) -> list[str]:
+    """No shell, no magic that nbval would silently skip, no path of one machine, tags from the list."""
+    source, tags = text_of(cell), tags_of(cell)
+    shell, magics = shell_and_magics(source)
+    found = ["calls a shell (a failing command passes): use subprocess.run(..., check=True)"] if shell else []
+    found += [f"unknown magic %{name}" for name in sorted(magics - MAGICS)]
+    found += ["steers nbval by a comment: use a tag"] if re.search(r"#\s*(?:NBVAL|PYTEST)_", source) else []
+    names = [tag.removeprefix("kernel:") for tag in tags if tag.startswith("kernel:")]
+    found += [
+        f"tag {tag!r} is not in the list" for tag in tags if tag not in TAGS and not tag.startswith("kernel:")
+    ]
+    found += ["tags kernel and kernel:<name> go together"] if (len(names) == 1) != ("kernel" in tags) else []
+    found += [
+        f"tag kernel:{name}, and no such kernel here"
+        for name in names
+        if not re.search(rf"\b{name}\s*\(", source)
+    ]
+    return found
+
+
+def output_problems(cell: dict) -> list[str]:
+    """Text that is compared holds still; pictures have a text; checks show their verdict; errors are meant."""
+    source, tags, text = text_of(cell), tags_of(cell), text_outputs(cell)
+    ignored, raises = "nbval-ignore-output" in tags, "raises-exception" in tags
+    pictures = [data for data in data_of(cell) if any(kind in data for kind in PICTURES)]
+    errors = [output for output in cell["outputs"] if output["output_type"] == "error"]
+    found = ["has an error in its output"] if errors and not raises else []
+    found += ["is tagged raises-exception and raised nothing"] if raises and not errors else []
+    for data in pictures:
+        words = "".join(data.get("text/plain", ""))
+        if not words or re.match(r"<Figure|Figure size|<IPython|<matplotlib", words):
+            found.append("shows a picture without a text that says what is on it")
+    if any(output.get("name") == "stderr" for output in cell["outputs"]):
+        found.append("prints to stderr: nbval compares warnings too")
+    html = any("text/html" in data for data in data_of(cell))
+    moving = UNSTABLE.search(text)
+    if moving and not ignored:
+        found.append(f"prints what differs from run to run ({moving[0]!r}): tag it nbval-ignore-output")
+    if ignored and not (moving or pictures or html or "show_env(" in source):
+        found.append("is ignored, but has neither a picture nor a measurement")
+    if re.search(r"\.check\(|\bcheck_exercise\(", source):
+        found += ["holds a check and is ignored"] if ignored else []
+        found += ["holds a check and shows no verdict"] if not (text.strip() or errors) else []
+    if re.search(r" at 0x[0-9a-f]{6,}", text) and not ignored:
+        found.append("prints an address in memory")
+    return found
+
+
+def markdown_problems(text: str) -> list[str]:
+    """Alt text on images; no formulas, because the pages of `make course` work without a network."""
+    found = (
+        ["has an image without alt text"]
+        if re.search(r"!\[\s*\]\(|<img(?![^>]*\balt=\"[^\"]+\")", text)
+        else []
+    )
+    return found + (["has a formula in TeX: write it as plain text"] if FORMULA.search(text) else [])
+
+
+def problems(notebook: dict, size: int) -> list[str]:
+    """Everything that is wrong with a notebook, one line each."""
+    found = [f"{size} bytes, allowed are {LARGEST}"] if size > LARGEST else []
+    if notebook["metadata"].get("kernelspec", {}).get("name") != "python3":
+        found.append("its kernel must be called python3")
+    found += order_problems(notebook)
+    if not any(
+        text_outputs(cell).startswith("check passed") for cell in notebook["cells"] if "outputs" in cell
+    ):
+        found.append("no check passed in it")
+    for number, cell in enumerate(notebook["cells"], 1):
+        here = source_problems(cell) + output_problems(cell) if cell["cell_type"] == "code" else []
+        here += markdown_problems(text_of(cell)) if cell["cell_type"] == "markdown" else []
+        path = ABSOLUTE.search(json.dumps([cell["source"], cell.get("outputs", [])], ensure_ascii=False))
+        here += [f"names a path of one machine: {path[0]}"] if path else []
+        found += [f"cell {number} {problem}" for problem in here]
+    return found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(path):
+    text = path.read_text(encoding="utf-8")
+    assert problems(json.loads(text), len(text.encode())) == []
+
+
+def test_the_lessons_are_there():
+    assert {"00_start_here", "01_mainloop"} <= {path.stem for path in NOTEBOOKS}
+
+
+# --- the rules themselves ---------------------------------------------------------------------------------
+
+
+def code(source: str, count: int, *outputs: dict, tags: tuple[str, ...] = ()) -> dict:
+    return {
+        "cell_type": "code",
+        "source": source,
+        "execution_count": count,
+        "metadata": {"tags": list(tags)},
+        "outputs": list(outputs),
+    }
+
+
+def printed(text: str, name: str = "stdout") -> dict:
+    return {"output_type": "stream", "name": name, "text": text}
+
+
+def shown(**data: str) -> dict:
+    return {
+        "output_type": "display_data",
+        "data": {kind.replace("_", "/"): text for kind, text in data.items()},
+    }
+
+
+def good() -> dict:
+    """A small notebook with nothing wrong."""
+    kernel = 'tiled = r"""\n__global__ void tiled(float* C) { if (!C) return; }\n"""'
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "# Lesson\n\n![Tiles of C](tiles.svg) costs $5"},
+        code(kernel, 1, tags=("kernel", "kernel:tiled")),
+        code("gemm.check(kernel)", 2, printed("check passed: tiled, 12 cases\n")),
+        code("results", 3, printed("7.1 ms, 3 registers\n"), tags=("nbval-ignore-output",)),
+        code("results.plot()", 4, shown(image_png="iVBO", text_plain="Bars: tiled 3.1 TFLOP/s"),
+             tags=("nbval-ignore-output",)),
+        code("1 / 0", 5, {"output_type": "error", "ename": "E", "evalue": "", "traceback": []},
+             tags=("raises-exception",)),
+    ]  # fmt: skip
+    return {
+        "cells": cells,
+        "metadata": {"kernelspec": {"name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def test_a_good_notebook_passes():
+    assert problems(good(), 1000) == []
+
+
+MISTAKES = {
+    "not executed in order": lambda n: n["cells"][2].update(execution_count=7),
+    "executed in order from 1: [None": lambda n: n["cells"][1].update(execution_count=None),
+    "is empty": lambda n: n["cells"].append(code("  ", None)),
+    "calls a shell": lambda n: n["cells"][1].update(source=n["cells"][1]["source"] + "\n!ls"),
+    "calls a shell (": lambda n: n["cells"][1].update(source=n["cells"][1]["source"] + "\nfiles = !ls"),
+    "unknown magic %x": lambda n: n["cells"][2].update(source="%%x\ngemm.check(kernel)"),
+    "unknown magic %matplotlib": lambda n: n["cells"][2].update(source="%matplotlib inline\ngemm.check(kernel)"),
+    "steers nbval by a comment": lambda n: n["cells"][2].update(source="# NBVAL_SKIP\ngemm.check(kernel)"),
+    "tag 'slow' is not in the list": lambda n: n["cells"][2]["metadata"].update(tags=["slow"]),
+    "go together": lambda n: n["cells"][1]["metadata"].update(tags=["kernel"]),
+    "no such kernel": lambda n: n["cells"][1]["metadata"].update(tags=["kernel", "kernel:tile"]),
+    "has an error": lambda n: n["cells"][5]["metadata"].update(tags=[]),
+    "raised nothing": lambda n: n["cells"][5].update(outputs=[]),
+    "without a text": lambda n: n["cells"][4].update(outputs=[shown(image_png="i", text_plain="<Figure size 6x4>")]),
+    "without a text that": lambda n: n["cells"][4].update(outputs=[shown(image_png="i")]),
+    "to stderr": lambda n: n["cells"][3]["outputs"].append(printed("Warning", "stderr")),
+    "differs from run to run ('1 ms')": lambda n: n["cells"][3]["metadata"].update(tags=[]),
+    "('registers')": lambda n: n["cells"][2].update(outputs=[printed("check passed: 40 registers")]),
+    "neither a picture nor": lambda n: n["cells"][3].update(outputs=[printed("same everywhere")]),
+    "check and is ignored": lambda n: n["cells"][4].update(source="gemm.check(kernel)"),
+    "shows no verdict": lambda n: n["cells"].append(code("check_exercise('01.1', x)", 6)),
+    "no check passed": lambda n: n["cells"][2].update(outputs=[printed("not yet")]),
+    "address in memory": lambda n: n["cells"].append(code("x", 6, printed("<X at 0x7f00aa11bb22>"))),
+    "without alt text": lambda n: n["cells"][0].update(source="![](tiles.svg)"),
+    "image without alt": lambda n: n["cells"][0].update(source='<img src="tiles.svg">'),
+    "formula in TeX": lambda n: n["cells"][0].update(source=r"$\frac{1}{2}$"),
+    "path of one machine": lambda n: n["cells"][2].update(source="gemm.check(open('/home/me/kernel.cu'))"),
+    "machine: ": lambda n: n["cells"][2].update(outputs=[printed("check passed: /tmp/kernel.cu")]),
+    "called python3": lambda n: n["metadata"].update(kernelspec={"name": "course"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("message", MISTAKES)
+def test_each_mistake_is_found_alone(message):
+    notebook = copy.deepcopy(good())
+    MISTAKES[message](notebook)
+    (found,) = problems(notebook, 1000)
+    assert message in found
+
+
+def test_a_large_file_is_found():
+    (found,) = problems(good(), LARGEST + 1)
+    assert "bytes" in found
