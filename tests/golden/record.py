@@ -14,43 +14,29 @@ import multiprocessing
 import os
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from tests.kernels import instruction_cases
+from tests.kernels.adapt import from_instruction
 from tests.kernels.case import Case, fingerprint, mismatch, same_text
 from tests.kernels.cases import CASES
 from tests.kernels.golden import Golden, entry, key, save
+from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
 TIMEOUT = 60  # seconds for one case, the compilation included
 MOST_BYTES = 2_000_000
 
 
+@cache
 def all_cases() -> list[Case]:
-    """Test kernels, single instructions and the kernels of the lessons, as far as they exist."""
-    return [*CASES, *instruction_cases(), *lesson_cases()]
-
-
-def instruction_cases() -> list[Case]:
-    try:
-        from tests.kernels import instruction_cases as module
-    except ImportError as error:
-        print(f"no instruction cases: {error}")
-        return []
-    from tests.kernels.adapt import from_instruction
-
-    return [from_instruction(case) for case in module.CASES]
-
-
-def lesson_cases() -> list[Case]:
-    try:
-        from tests.kernels.lesson_cases import CASES as lessons
-    except (ImportError, ValueError) as error:
-        print(f"no lesson cases: {error}")
-        return []
-    return lessons
+    """Test kernels, the lessons' kernels and single instructions."""
+    lessons = [lesson_case(*which) for which in LESSON_CASES]
+    return [*CASES, *lessons, *(from_instruction(case) for case in instruction_cases.CASES)]
 
 
 def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
@@ -102,11 +88,9 @@ def record(position: int) -> tuple[dict[int, np.ndarray], str, list[str]]:
     wrong = [mismatch(case, index, array, arrays[index]) for index, array in expected.items()]
     if not same_text(case.prints, text):
         wrong.append(f"printed {text!r}, expected {case.prints!r}")
-    outputs = {index: arrays[index] for index in (expected or arrays if not case.prints else expected)}
-    outputs = {
-        index: np.sort(array, axis=None).reshape(array.shape) if index in case.unordered else array
-        for index, array in outputs.items()
-    }
+    outputs = {index: arrays[index] for index in case.outputs()}
+    for index in case.unordered:
+        outputs[index] = np.sort(outputs[index], axis=None).reshape(outputs[index].shape)
     return outputs, text, [line for line in wrong if line]
 
 

@@ -1,16 +1,19 @@
-"""A single-instruction case seen as a `Case`, so that it is recorded like the kernels."""
+"""A single instruction seen as a `Case`, so that it is run and recorded like the kernels."""
 
 from __future__ import annotations
 
-from .case import CPP17, Case, poison
+from .case import Case, poison
+from .instruction_cases import InstructionCase
 
 
-def from_instruction(case) -> Case:
-    """kernel(out, *inputs), one thread per element; there is no reference here, only a frozen result."""
+def from_instruction(case: InstructionCase) -> Case:
+    """kernel(out, *inputs) with one thread per row of operands."""
     count = len(case.inputs[0])
 
+    def make() -> list:
+        return [poison(count, case.output_dtype), *(array.copy() for array in case.inputs)]
+
     return Case(
-        f"instruction.{case.name}", case.source, case.kernel,
-        lambda: [poison(count, case.output_dtype), *(array.copy() for array in case.inputs)],
-        (1,), (count,), lambda args: {}, getattr(case, "options", CPP17), exact=case.exact,
+        f"instruction.{case.name}", case.source, case.kernel, make, (1,), (count,), lambda args: {},
+        exact=case.exact, rtol=case.tolerance, atol=case.tolerance, without_reference=(0,),
     )  # fmt: skip

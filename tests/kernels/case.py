@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+
+from course_lib.records import source_key
 
 CPP17 = ("--std=c++17",)
 
@@ -39,6 +42,12 @@ class Case:
     """What the kernel prints; the order of the lines is free."""
     cheap: bool = True
     """Fast enough to be repeated with other orders of warps."""
+    without_reference: tuple[int, ...] = ()
+    """Outputs that only a GPU can tell; `reference` leaves them out."""
+
+    def outputs(self) -> list[int]:
+        """The arguments that a frozen result holds."""
+        return [*self.reference(self.make()), *self.without_reference]
 
 
 @dataclass(frozen=True)
@@ -130,12 +139,16 @@ def same_text(expected: str, actual: str) -> bool:
     return sorted(expected.splitlines()) == sorted(actual.splitlines())
 
 
+@cache
+def _source_key(source: str) -> str:
+    return source_key("", source)
+
+
 def fingerprint(case: Case) -> str:
-    """A short hash of everything that decides the result: source, launch and inputs."""
-    digest = hashlib.sha256()
+    """A short hash of what decides the result: source with its course headers, launch and inputs."""
     options = tuple(option for option in case.options if not option.startswith("-I"))
-    for part in (case.source, case.kernel, options, case.grid, case.block, case.shared_mem):
-        digest.update(repr(part).encode())
+    launch = (case.kernel, options, case.grid, case.block, case.shared_mem)
+    digest = hashlib.sha256(f"{_source_key(case.source)}{launch}".encode())
     for argument in case.make():
         digest.update(f"{argument.dtype}{argument.shape}".encode())
         digest.update(argument.tobytes(order="A"))

@@ -47,8 +47,9 @@ def load(gpu: str = "h100") -> Golden | None:
 def save(folder: Path, golden: Golden, gpu: str = "h100") -> None:
     """Write both files into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    content = {"provenance": golden.provenance, "cases": golden.cases}
-    (folder / f"{gpu}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(case)}" for name, case in golden.cases.items())
+    text = f'{{"provenance": {json.dumps(golden.provenance, indent=1)},\n"cases": {{\n{lines}\n}}}}\n'
+    (folder / f"{gpu}.json").write_text(text, encoding="utf-8")
     np.savez_compressed(folder / f"{gpu}.npz", **golden.arrays)
 
 
