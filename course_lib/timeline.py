@@ -108,7 +108,8 @@ class Timeline:
         axes.set(xlim=(0, 1.01 * last), ylim=(len(rows) + 0.1, -1.3))
         axes.set_xlabel("SM cycles since the block's first event (clock reads subtracted)")
         axes.set_title(f"{self.title}\n{self.origin}")
-        lengths = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases)
+        seen = {event.phase for event in self.events}
+        lengths = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases if phase in seen)
         shown = f"Rows: warps {', '.join(map(str, rows))} of one block. Median cycles of a phase: {lengths}."
         return figure, f"Timeline of {self.title}, {self.origin}. {shown}"
 

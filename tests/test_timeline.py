@@ -122,7 +122,7 @@ def test_figure_names_origin_phases_and_k_tiles():
 
 def test_few_events_can_be_drawn():
     events = (Event(5, "epilogue", 0, 0, 100),)
-    _, alt = Timeline("odd", ("epilogue",), "measured", "some GPU", "2026-01-01", 0, events).figure()
+    _, alt = Timeline("odd", ("wait", "epilogue"), "measured", "some GPU", "2026-01-01", 0, events).figure()
     assert "epilogue 100" in alt and "measured now on some GPU" in alt
 
 
