@@ -1,5 +1,6 @@
 """The frame holds together: packages and versions, Makefile, tracked files, README, installer, runner."""
 
+import json
 import re
 import signal
 import subprocess
@@ -253,6 +254,33 @@ def test_other_slashes_are_not(text):
 )
 def test_index_addresses_are_found(text):
     assert ADDRESS.search(text)
+
+
+# --- README -----------------------------------------------------------------------------------------------
+
+README = ROOT / "README.md"
+
+
+def test_the_measured_table_is_current():
+    from course_lib import records
+    from tools import figures
+
+    text = README.read_text(encoding="utf-8")
+    if not records.files():
+        assert "Not measured yet" in text
+        return
+    record = json.loads(records.files()[0].read_text(encoding="utf-8"))
+    assert figures.between_marks(text, figures.steps_table(record)) == text, "run `python tools/figures.py`"
+
+
+def test_links_in_the_readme_lead_somewhere():
+    """Every file named in a link; every lesson named in its table, and every `make` target in the text."""
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert links and [link for link in links if not (ROOT / link).exists()] == []
+    lessons = [path.stem for path in (ROOT / "notebooks").glob("*.ipynb")]
+    assert sorted(re.findall(r"^\| `(\d\d_\w+)` \|", text, re.MULTILINE)) == sorted(lessons)
+    assert set(re.findall(r"\bmake ([a-z]+)\b", text)) <= set(targets())
 
 
 # --- Makefile ---------------------------------------------------------------------------------------------

@@ -28,12 +28,15 @@ TAGS = {
     "hide-input",
 }
 MAGICS = {"time", "timeit"}
+CHECK = re.compile(r"\.check\(|\bcheck_exercise\(")
 LARGEST = 500_000  # bytes
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 UNSTABLE = re.compile(
     r"\d\s*(?:ns|us|µs|ms|s|sec|seconds|TFLOP/s|GFLOP/s|GB/s|TB/s|MHz)\b|\b(?:registers|cycles|instructions)\b"
 )
 """Times, rates, and counts that move with the version of NVRTC."""
+MEASURES = re.compile(r"\b(?:benchmark|timeline|show_env)\(|\.(?:plot|roofline)\(|\.of_cublas\b")
+"""What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
 
 
@@ -116,9 +119,9 @@ def output_problems(cell: dict) -> list[str]:
     moving = UNSTABLE.search(text)
     if moving and not ignored:
         found.append(f"prints what differs from run to run ({moving[0]!r}): tag it nbval-ignore-output")
-    if ignored and not (moving or pictures or html or "show_env(" in source):
+    if ignored and not (moving or pictures or html or MEASURES.search(source)):
         found.append("is ignored, but has neither a picture nor a measurement")
-    if re.search(r"\.check\(|\bcheck_exercise\(", source):
+    if CHECK.search(source):
         found += ["holds a check and is ignored"] if ignored else []
         found += ["holds a check and shows no verdict"] if not (text.strip() or errors) else []
     if re.search(r" at 0x[0-9a-f]{6,}", text) and not ignored:
@@ -142,10 +145,8 @@ def problems(notebook: dict, size: int) -> list[str]:
     if notebook["metadata"].get("kernelspec", {}).get("name") != "python3":
         found.append("its kernel must be called python3")
     found += order_problems(notebook)
-    if not any(
-        text_outputs(cell).startswith("check passed") for cell in notebook["cells"] if "outputs" in cell
-    ):
-        found.append("no check passed in it")
+    if not any(CHECK.search(text_of(cell)) for cell in notebook["cells"] if cell["cell_type"] == "code"):
+        found.append("holds no check")
     for number, cell in enumerate(notebook["cells"], 1):
         here = source_problems(cell) + output_problems(cell) if cell["cell_type"] == "code" else []
         here += markdown_problems(text_of(cell)) if cell["cell_type"] == "markdown" else []
@@ -236,7 +237,7 @@ MISTAKES = {
     "neither a picture nor": lambda n: n["cells"][3].update(outputs=[printed("same everywhere")]),
     "check and is ignored": lambda n: n["cells"][4].update(source="gemm.check(kernel)"),
     "shows no verdict": lambda n: n["cells"].append(code("check_exercise('01.1', x)", 6)),
-    "no check passed": lambda n: n["cells"][2].update(outputs=[printed("not yet")]),
+    "holds no check": lambda n: n["cells"][2].update(source="gemm"),
     "address in memory": lambda n: n["cells"].append(code("x", 6, printed("<X at 0x7f00aa11bb22>"))),
     "without alt text": lambda n: n["cells"][0].update(source="![](tiles.svg)"),
     "image without alt": lambda n: n["cells"][0].update(source='<img src="tiles.svg">'),
