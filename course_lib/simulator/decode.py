@@ -29,6 +29,7 @@ Write = Callable[..., None]
 class BasicBlock:
     """Instructions that run one after the other; `end` says where the lanes go on."""
 
+    first: int
     steps: tuple[tuple[int, Callable], ...]
     end: Callable
     end_pc: int
@@ -37,6 +38,11 @@ class BasicBlock:
     @property
     def length(self) -> int:
         return len(self.steps) + 1
+
+    @property
+    def pcs(self) -> range:
+        """The instructions of this block."""
+        return range(self.first, self.end_pc + 1)
 
 
 class Code:
@@ -104,7 +110,7 @@ class Code:
                 break
             steps.append((pc, self._step(instruction, pc)))
             pc += 1
-        return BasicBlock(tuple(steps), end, end_pc, _convergent(self.program.instructions[first]))
+        return BasicBlock(first, tuple(steps), end, end_pc, _convergent(self.program.instructions[first]))
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._build(MACHINE, instruction, pc)

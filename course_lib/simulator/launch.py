@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from . import nvrtc, ptx
+from .counters import Counters
 from .decode import Code
 from .hazards import HazardLog
 from .instructions.registry import UnsupportedInstruction
@@ -129,6 +130,7 @@ def launch(
         memory=GlobalMemory([*buffers, *kernel.variables]),
         shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
         log=HazardLog(),
+        counters=Counters(kernel.code.program.instructions),
         max_steps=max_steps or _ten_seconds(min(batch, blocks) * threads),
         seed=seed,
     )
@@ -142,7 +144,7 @@ def launch(
         finally:
             for variable in kernel.variables:
                 variable.owner.clear()
-    return Report(kernel, grid, block, state.log.sorted(), "".join(state.output))
+    return Report(kernel, grid, block, state.log.sorted(), state.counters.table(), "".join(state.output))
 
 
 def _ten_seconds(lanes: int) -> int:

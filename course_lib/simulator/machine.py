@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .copies import CopyQueue
+from .counters import Counters
 from .decode import Code
 from .hazards import GlobalShadow, HazardLog, SharedShadow
 from .memory import Fault, GlobalMemory, LocalMemory, SharedMemory
@@ -36,6 +37,7 @@ class Launch:
     memory: GlobalMemory
     shared_bytes: int
     log: HazardLog
+    counters: Counters
     max_steps: int
     seed: int | None = None
     steps: int = 0
@@ -102,6 +104,7 @@ class Machine:
         )
         self.global_shadow = GlobalShadow(launch.code.global_granule)
         self.copies = CopyQueue(self)
+        self.counters = launch.counters
 
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
@@ -135,6 +138,7 @@ class Machine:
             if not block.convergent:
                 self.idx = idx
             self.launch.steps += block.length
+            self.counters.executed(pc, block.pcs, self.active_warps())
             for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
                 step(self)
             at = block.end_pc
@@ -203,6 +207,12 @@ class Machine:
 
     def count(self) -> int:
         return self.lanes if self.idx is None else len(self.idx)
+
+    def active_warps(self) -> int:
+        """Number of warps with an active lane."""
+        if self.idx is None:
+            return len(self.blocks) * self.warps_per_block
+        return int(np.count_nonzero(np.diff(self.warp_of[self.idx]))) + 1
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """One value for each active lane, also when all hold the same."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from .counters import CounterTable
 from .hazards import FATAL, Hazard
 
 CONTEXT = 3  # lines of source shown around a finding
@@ -21,12 +22,13 @@ class HazardError(RuntimeError):
 
 @dataclass(frozen=True)
 class Report:
-    """Findings of one launch. `ok`: there are none. `output`: what the kernel printed."""
+    """Findings of one launch. `ok`: there are none. `counters`: see counters.py. `output`: what was printed."""
 
     kernel: object = field(repr=False)
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     hazards: tuple[Hazard, ...]
+    counters: CounterTable = field(repr=False)
     output: str = field(default="", repr=False)
 
     @property

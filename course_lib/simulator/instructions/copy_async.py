@@ -44,12 +44,17 @@ def _copy(d, ins: Instruction) -> Callable:
     pc = d.pc
 
     def step(m) -> None:
-        unit = m.shared.locate(_plain_offset(m.spread(to(m))), size, block_base(m))
+        offsets = _plain_offset(m.spread(to(m)))
+        unit = m.shared.locate(offsets, size, block_base(m))
+        m.counters.shared(m, pc, offsets, size)
         addresses = m.spread(source(m))
         if source_size is None:
+            m.counters.globally(m, pc, addresses, size)
             data = load_global(m, addresses, size, pc)
         else:
-            data = _zero_filled(m, addresses, size, m.spread(source_size(m)), pc)
+            wanted = m.spread(source_size(m))
+            m.counters.globally(m, pc, addresses, size, wanted > 0)
+            data = _zero_filled(m, addresses, size, wanted, pc)
         m.shadow.on_write(m.idx, unit, size, pc, None, time=IN_FLIGHT)
         m.copies.issue(unit, data, size, pc)
 
@@ -73,5 +78,5 @@ def _zero_filled(m, addresses: np.ndarray, size: int, wanted: np.ndarray, pc: in
     for count in np.unique(wanted[~whole]):
         rows = np.flatnonzero(wanted == count)
         for byte in range(int(count)):
-            view[rows, byte] = load_global(m, addresses[rows] + np.uint64(byte), 1, -pc - 1)
+            view[rows, byte] = load_global(m, addresses[rows] + np.uint64(byte), 1, pc)
     return data

@@ -92,6 +92,7 @@ def report_conflict(
 
 def load_shared(m, addresses: np.ndarray, size: int, pc: int) -> np.ndarray:
     unit = m.shared.locate(addresses, size, block_base(m))
+    m.counters.shared(m, pc, addresses, size)
     m.shadow.on_read(m.idx, unit, size, pc)
     return m.shared.memory.units(size)[unit]
 
@@ -99,6 +100,7 @@ def load_shared(m, addresses: np.ndarray, size: int, pc: int) -> np.ndarray:
 def store_shared(m, addresses: np.ndarray, size: int, values: np.ndarray, pc: int) -> None:
     unit = m.shared.locate(addresses, size, block_base(m))
     units = m.shared.memory.units(size)
+    m.counters.shared(m, pc, addresses, size)
     changed = differs(units[unit], values)
     m.shadow.on_write(m.idx, unit, size, pc, changed)
     units[unit] = values
@@ -113,7 +115,10 @@ def block_base(m) -> np.ndarray:
 
 def load(m, space: str, addresses: np.ndarray, size: int, pc: int) -> np.ndarray:
     """Bytes at these addresses, as units of `size` bytes; one for all lanes when they share one address."""
-    if space == "global" or space == "const":
+    if space == "global":
+        m.counters.globally(m, pc, m.spread(addresses), size)
+        return load_global(m, addresses, size, pc)
+    if space == "const":
         return load_global(m, addresses, size, pc)
     if space == "shared":
         return load_shared(m, m.spread(addresses), size, pc)
@@ -127,6 +132,7 @@ def load(m, space: str, addresses: np.ndarray, size: int, pc: int) -> np.ndarray
 def store(m, space: str, addresses: np.ndarray, size: int, values: np.ndarray, pc: int) -> None:
     addresses, values = m.spread(addresses), m.spread(values)
     if space == "global":
+        m.counters.globally(m, pc, addresses, size)
         store_global(m, addresses, size, values, pc, m.active())
     elif space == "shared":
         store_shared(m, addresses, size, values, pc)

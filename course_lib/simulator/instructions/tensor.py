@@ -1,0 +1,149 @@
+"""Tensor cores: ldmatrix and mma.sync (PTX ISA 9.7.14.5), and who holds which element of a fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..memory import Fault
+from ..ptx import Instruction
+from .memory import address_reader
+from .registry import UnsupportedInstruction, machine
+from .rounding import bf16_value
+
+WARP = 32
+
+
+def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the elements that each lane holds of an operand of mma.m16n8k{8,16}, 16-bit inputs.
+
+    `operand` is "A" (16 x k), "B" (k x 8), or "C" (16 x 8; D is the same). Both arrays have shape (32, n):
+    lane, then element in the order of its registers (two 16-bit elements a register, low half first).
+    """
+    lane = np.arange(WARP)[:, None]
+    g, t = lane // 4, lane % 4
+    if operand == "A":
+        i = np.arange(k // 2)[None, :]
+        return g + 8 * (i // 2 % 2), 2 * t + i % 2 + 8 * (i // 4)
+    if operand == "B":
+        i = np.arange(k // 4)[None, :]
+        return 2 * t + i % 2 + 8 * (i // 2), g + 0 * i
+    i = np.arange(4)[None, :]
+    return g + 8 * (i // 2), 2 * t + i % 2
+
+
+def _whole_warps(m) -> int:
+    """Number of active warps; every lane of them must be there."""
+    count = m.count()
+    lanes = m.active()
+    if count % WARP or (m.thread_of[lanes[::WARP]] % WARP).any() or (np.diff(m.warp_of[lanes][::WARP]) == 0).any():
+        raise Fault("barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0)
+    return count // WARP
+
+
+# --------------------------------------------------------------------------- ldmatrix
+
+
+@machine("ldmatrix", convergent=True)
+def ldmatrix(d, ins: Instruction) -> Callable:
+    """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16: lanes 8i .. 8i+7 name the rows of matrix i.
+
+    Lane t receives row t/4, columns 2(t%4) and the next, of each matrix; with .trans rows and columns change places.
+    """
+    ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")
+    count = next(int(m[1]) for m in ins.opcode.modifiers if m in ("x1", "x2", "x4"))
+    trans = ins.opcode.has("trans")
+    address = address_reader(d, ins.operands[1], wide=False)
+    writes = [d.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
+    readers = _readers(trans)
+    pc = d.pc
+
+    def step(m) -> None:
+        warps = _whole_warps(m)
+        rows = m.spread(address(m)).reshape(warps, WARP)[:, : 8 * count]
+        lanes = m.active().reshape(warps, WARP)
+        base = m.block_base[lanes[:, : 8 * count]]
+        unit = m.shared.locate(rows.ravel(), 16, base.ravel())
+        words = (unit[:, None] * 4 + np.arange(4)).reshape(warps, count, WARP)
+        m.counters.shared(m, pc, rows, 16)
+        for reader in readers:
+            m.shadow.on_read(lanes[:, None, reader].repeat(count, axis=1).ravel(), words.ravel(), 4, pc)
+        data = m.shared.memory.units(16)[unit].view(np.uint16).reshape(warps, count, 8, 8)
+        if trans:
+            data = np.ascontiguousarray(data.transpose(0, 1, 3, 2))
+        data = data.view(np.uint32).reshape(warps, count, WARP)
+        for i, write in enumerate(writes):
+            write(m, np.ascontiguousarray(data[:, i]).reshape(-1))
+
+    return step
+
+
+def _readers(trans: bool) -> list[np.ndarray]:
+    """Which lanes receive word j of row r (at position 4r + j): one lane, or two when the matrix is transposed."""
+    if not trans:
+        return [np.arange(WARP)]
+    row, word = np.divmod(np.arange(WARP), 4)
+    return [8 * word + row // 2, 8 * word + 4 + row // 2]
+
+
+# --------------------------------------------------------------------------- mma
+
+
+@machine("mma", convergent=True)
+def mma(d, ins: Instruction) -> Callable:
+    """mma.sync.aligned.m16n8k{8,16}.row.col.d.a.b.c: D = A B + C for a warp, with f16 or bf16 inputs.
+
+    Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
+    """
+    ins.opcode.only("sync", "aligned", "m16n8k8", "m16n8k16", "row", "col")
+    to, a, _, c = ins.opcode.types
+    if a not in ("f16", "bf16") or (to, c) not in (("f32", "f32"), ("f16", "f16")) or (a, to) == ("bf16", "f16"):
+        raise UnsupportedInstruction("mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators")
+    k = 16 if ins.opcode.has("m16n8k16") else 8
+    target, *sources = ins.operands
+    load_a = _loader(d, sources[0], a, fragment("A", k), (16, k))
+    load_b = _loader(d, sources[1], a, fragment("B", k), (k, 8))
+    load_c = _loader(d, sources[2], c, fragment("C"), (16, 8))
+    store = _storer(d, target, to)
+
+    def step(m) -> None:
+        warps = _whole_warps(m)
+        store(m, np.matmul(load_a(m, warps), load_b(m, warps)) + load_c(m, warps))
+
+    return step
+
+
+def _loader(d, operand, kind: str, places: tuple, shape: tuple[int, int]) -> Callable:
+    """Registers of all lanes to matrices (warps, rows, columns) of float64."""
+    reads = [d.source(item, "b32") for item in operand.items]
+    order = np.empty(shape, np.int64)  # where each element lies among the lanes' elements
+    order[places] = np.arange(places[0].size).reshape(places[0].shape)
+    order = order.ravel()
+
+    def load(m, warps: int) -> np.ndarray:
+        registers = np.stack([m.spread(read(m)) for read in reads], axis=1)
+        if kind == "f32":
+            values = registers.view(np.float32)
+        elif kind == "f16":
+            values = registers.view(np.float16)
+        else:
+            values = bf16_value(registers.view(np.uint16))
+        return values.reshape(warps, -1)[:, order].astype(np.float64).reshape(warps, *shape)
+
+    return load
+
+
+def _storer(d, target, kind: str) -> Callable:
+    writes = [d.target(item) for item in target.items]
+    rows, columns = fragment("C")
+
+    def store(m, matrices: np.ndarray) -> None:
+        values = matrices[:, rows, columns].reshape(-1, 4)
+        bits = values.astype(np.float32 if kind == "f32" else np.float16).view(np.uint32)
+        for i, write in enumerate(writes):
+            write(m, np.ascontiguousarray(bits[:, i]))
+
+    return store
+
+
