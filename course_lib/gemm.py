@@ -99,7 +99,7 @@ class Gemm:
             inputs = gemm._random(seed)
             C = gemm._run(kernel, inputs, tile, threads, shared_mem)
             if wrong := _wrong(C, _product(*inputs), gemm._limit * gemm.K**0.5):
-                raise CheckFailed(f"check failed: {gemm}, random data\n{wrong}")
+                raise CheckFailed(f"{gemm._failed(tile)} random data\n{wrong}")
         return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
 
     def _integers(self, seed: int) -> tuple:
@@ -121,6 +121,9 @@ class Gemm:
         kernel(self.grid(tile), _block(threads), args, shared_mem=shared_mem)
         return args[2]
 
+    def _failed(self, tile: Tile) -> str:
+        return f"check failed with M={self.M}, N={self.N}, K={self.K} (k-tiles: {self.K // tile[2]}):"
+
     def _judge(self, report: object, A: np.ndarray, B: np.ndarray, C: np.ndarray, tile: Tile) -> None:
         """The report comes first: a race may leave the numbers right, on this machine, today."""
         wrong = _wrong(C, _product(A, B).astype(self.dtype), 0.0)
@@ -131,9 +134,9 @@ class Gemm:
                 break
         if not report.ok:
             wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
-            raise CheckFailed(f"check failed: {self}, hazard\n{report}" + f"\n{wrong}" * (not report.stopped))
+            raise CheckFailed(f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped))
         if wrong:
-            raise CheckFailed(f"check failed: {self}, no hazard, wrong numbers\n{wrong}")
+            raise CheckFailed(f"{self._failed(tile)} no hazard, wrong numbers\n{wrong}")
 
 
 def _small(tile: Tile, dtype: str, k_tiles: int, blocks_m: int, blocks_n: int) -> Gemm:

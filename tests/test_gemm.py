@@ -176,7 +176,7 @@ def test_a_wrong_kernel_is_rejected_in_the_right_words(source, right, wrong, wor
     with pytest.raises(CheckFailed) as caught:
         Gemm(64, 32, 48).check(kernel_of(source.replace(right, wrong)), **HOW)
     message = str(caught.value)
-    assert message.startswith("check failed: Gemm(M=")
+    assert message.startswith("check failed with M=")
     for word in words:
         assert word in message
 
@@ -255,7 +255,8 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", standin, raising=False)
     with pytest.raises(
-        CheckFailed, match=r"(?s)Gemm\(M=64, N=32, K=48.*random data\n1 of 2048 .* row 5, column 7"
+        CheckFailed,
+        match=r"(?s)with M=64, N=32, K=48 \(k-tiles: 3\): random data\n1 of 2048 .* row 5, column 7",
     ):
         Gemm(64, 32, 48).check(Kernel(TILED, "tiled", OPTIONS), **HOW)
     assert shapes == [(16, 32), (64, 32)]
