@@ -25,8 +25,8 @@ lab: install
 	@$(RUN) -m jupyterlab --notebook-dir=notebooks
 
 test: install
-	@set -e; for step in "ruff check ." "ruff format --check ." "pytest --nbval tests notebooks"; do \
-	  echo "== $$step"; $(RUN) -m $$step; done
+	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval tests notebooks"; do \
+	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
 
 record: install
 	@$(RUN) tools/record.py
