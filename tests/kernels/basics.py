@@ -836,6 +836,32 @@ def half2_reference(args):
     return {2: np.stack(rows), 3: np.stack([x[:, 0] + x[:, 1], less])}
 
 
+HALF_FUNCTIONS = r"""
+#include <cuda_fp16.h>
+extern "C" __global__ void half_functions(const __half* x, __half* out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    out[i] = hexp(x[i]);
+    out[n + i] = hlog(x[i]);
+    out[2 * n + i] = hsqrt(x[i]);
+    out[3 * n + i] = hrcp(x[i]);
+    out[4 * n + i] = hsin(x[i]);
+    out[5 * n + i] = x[i] / __float2half(3.0f);
+    out[6 * n + i] = htanh(x[i]);
+}
+"""
+
+
+def half_functions_args():
+    return [(np.arange(60) / 12 + 0.1).astype("f2"), poison((7, 60), "f2"), np.int32(60)]
+
+
+def half_functions_reference(args):
+    x = args[0].astype("f8")
+    rows = [np.exp(x), np.log(x), np.sqrt(x), 1 / x, np.sin(x), x / 3, np.tanh(x)]
+    return {1: np.stack(rows).astype("f2")}
+
+
 # -- launch shape and memory spaces ------------------------------------------------------------------------
 
 GRID_3D = r"""
@@ -1000,6 +1026,11 @@ CASES = [
         exact=False, rtol=1e-14, atol=1e-15,
     ),
     Case("half2_arithmetic", HALF2, "half2_math", half2_args, (1,), (128,), half2_reference),
+    # Two units in the last place of a half.
+    Case(
+        "half_functions", HALF_FUNCTIONS, "half_functions", half_functions_args, (1,), (64,),
+        half_functions_reference, exact=False, rtol=2e-3, atol=1e-4,
+    ),
     Case("grid_3d", GRID_3D, "grid_3d", grid_3d_args, (2, 3, 2), (8, 4, 2), grid_3d_reference),
     Case(
         "odd_block", ODD_BLOCK, "odd_block", odd_block_args, (7,), (50,),

@@ -119,7 +119,7 @@ def mismatch(case: Case, index: int, expected: np.ndarray, actual: np.ndarray) -
         if expected.dtype.kind == "f":
             right |= np.isnan(expected) & np.isnan(actual)  # no rule fixes the payload of a NaN
     else:
-        right = np.isclose(actual, expected, rtol=case.rtol, atol=case.atol)
+        right = np.isclose(actual, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)
     if right.all():
         return ""
     first = int(np.argmin(right))
