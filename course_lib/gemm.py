@@ -142,8 +142,10 @@ class Gemm:
 def _small(tile: Tile, dtype: str, k_tiles: int, blocks_m: int, blocks_n: int) -> Gemm:
     """A small problem; M, N and K all differ, so that mixing them up shows."""
     M, N, K = blocks_m * tile[0], blocks_n * tile[1], k_tiles * tile[2]
-    while len({M, N, K}) < 3:
-        M, N = M + tile[0], N + 2 * tile[1]
+    while N == K:
+        N += tile[1]
+    while M in (N, K):
+        M += tile[0]
     return Gemm(M, N, K, dtype)
 
 
