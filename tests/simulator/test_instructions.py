@@ -226,6 +226,12 @@ for t in INTS:
         CASES[f"set.{name}.u32.{t}"] = lambda a, b, v=verdict: -int(v(a, b))
         CASES[f"set.{name}.f32.{t}"] = lambda a, b, v=verdict: 0x3F800000 if v(a, b) else 0
 
+
+def field_amount(x: int, width: int) -> int:
+    """PTX defines 0 to 255. An H100 cuts larger amounts to 8 bits for 32-bit types only."""
+    return x & 255 if width == 32 else x
+
+
 for t in ("s32", "u32", "s64", "u64"):
     w = bits_of(t)
     mask = (1 << w) - 1
@@ -250,7 +256,7 @@ for t in ("s32", "u32", "s64", "u64"):
         CASES[f"madc.{part}.{t}"] = lambda a, b, c, carry, f=with_carry: f(a, b, c, carry)[0]
 
     def bfe(a: int, position: int, length: int, w: int = w, t: str = t) -> int:
-        position, length = position & 255, length & 255
+        position, length = field_amount(position, w), field_amount(length, w)
         sign = t[0] == "s" and length and a >> min(position + length - 1, w - 1) & 1
         picked = [(a >> position + i & 1) if i < length and position + i < w else sign for i in range(w)]
         return sum(int(bit) << i for i, bit in enumerate(picked))
@@ -281,8 +287,8 @@ for t in ("b32", "b64"):
     CASES[f"brev.{t}"] = lambda a, w=w: int(f"{a:0{w}b}"[::-1], 2)
 
     def bfi(a: int, b: int, position: int, length: int, w: int = w) -> int:
-        position, length = position & 255, length & 255
-        for i in range(length):
+        position, length = field_amount(position, w), field_amount(length, w)
+        for i in range(min(length, w)):
             if position + i < w:
                 b = b & ~(1 << position + i) | (a >> i & 1) << position + i
         return b
@@ -456,7 +462,7 @@ for t in ("f32", "f64"):
         "infinite": lambda a, f=f: f.is_infinite(a),
         "number": lambda a, f=f: not f.is_nan(a),
         "notanumber": lambda a, f=f: f.is_nan(a),
-        "normal": lambda a, f=f: f.is_finite(a) and a & f.infinity != 0,
+        "normal": lambda a, f=f: f.is_finite(a) and (a & f.infinity != 0 or a & ~f.sign_bit == 0),
         "subnormal": lambda a, f=f: a & f.infinity == 0 and a & ~f.sign_bit != 0,
     }.items():
         CASES[f"testp.{name}.{t}"] = verdict

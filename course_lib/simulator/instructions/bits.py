@@ -145,8 +145,11 @@ def bfi(op: Opcode) -> Pure:
 
 
 def _amount(x: np.ndarray, kind: str) -> np.ndarray:
-    """The low 8 bits of x, at most the width of `kind`, ready to shift values of that type."""
-    return as_type(np.minimum(x & 255, width(kind)), kind)
+    """x as an amount to shift values of that type by, at most the width of `kind`.
+
+    PTX allows 0 to 255. Beyond that an H100 takes the low 8 bits for 32-bit types, and all bits for 64-bit ones.
+    """
+    return as_type(np.minimum(x & 255 if width(kind) == 32 else x, width(kind)), kind)
 
 
 def _low_mask(length: np.ndarray, kind: str) -> np.ndarray:

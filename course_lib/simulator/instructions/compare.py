@@ -160,7 +160,7 @@ def testp(op: Opcode) -> Pure:
         "infinite": np.isinf,
         "number": lambda a: ~np.isnan(a),
         "notanumber": np.isnan,
-        "normal": lambda a: np.isfinite(a) & (np.abs(a) >= smallest),
+        "normal": lambda a: np.isfinite(a) & ((np.abs(a) >= smallest) | (a == 0)),  # zero counts as normal
         "subnormal": lambda a: (np.abs(a) < smallest) & (a != 0),
     }
     op.only(*tests)
