@@ -62,16 +62,16 @@ def cnot(op: Opcode) -> Pure:
 
 @form("lop3", "b32")
 def lop3(op: Opcode) -> Pure:
-    """Any function of three bits: bit (4a + 2b + c) of the fourth operand is the result."""
+    """Any function of three bits: bit (4a + 2b + c) of the fourth operand, a constant, is the result."""
     op.only()
     return Pure(_lop3, ("b32", "b32", "b32", "u32"), ("b32",))
 
 
 def _lop3(a: np.ndarray, b: np.ndarray, c: np.ndarray, table: np.ndarray) -> np.ndarray:
+    rows = [row for row in range(8) if int(table[0]) >> row & 1]
     result = np.zeros_like(a & b & c)
-    for row in range(8):
-        matches = (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-        result |= matches & -((table >> row) & 1)
+    for row in rows:
+        result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
     return result
 
 

@@ -120,6 +120,9 @@ def narrow(x: np.ndarray, kind: str, mode: str = "rn") -> np.ndarray:
 
 def odd_f32(x: np.ndarray) -> np.ndarray:
     """Round float64 to float32, to odd."""
+    nearest = x.astype(np.float32)
+    if (nearest == x).all():
+        return nearest
     cut = narrow(x, "f32", "rz")
     inexact = (cut.astype(np.float64) != x) & ~np.isnan(x)
     return np.where(inexact, cut.view(np.uint32) | np.uint32(1), cut.view(np.uint32)).view(np.float32)
@@ -185,16 +188,25 @@ def _any_tiny(x: np.ndarray) -> bool:
 def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """float64 a * b + c, rounded once to nearest; lanes with extreme exponents go through Fractions."""
     product, low = two_product(a, b)
-    high, middle = two_sum(product, two_sum(c, low)[0])
-    rest = odd_sum(middle, two_sum(c, low)[1])
+    addend, rest = two_sum(c, low)
+    high, middle = two_sum(product, addend)
+    result = high + odd_sum(middle, rest)
+    largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(c), np.abs(product)))
+    ordinary = (largest < 2.0**990) & (np.abs(product) > 2.0**-900)
+    if np.count_nonzero(ordinary) < ordinary.size:
+        return _fma64_extreme(a, b, c, np.where(ordinary, result, np.nan), ~ordinary)
+    return result
+
+
+def _fma64_extreme(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, result: np.ndarray, extreme: np.ndarray
+) -> np.ndarray:
+    """Fill in the extreme lanes of `result`: zeros, infinities and NaN by rule, the others exactly."""
     finite = np.isfinite(a) & np.isfinite(b)
     plain = np.where(finite & np.isinf(c), c, a * b + c)  # a product that overflows must not meet infinity
-    ordinary = (np.abs(product) > 2.0**-900) & (np.abs(product) < 2.0**1000) & (np.abs(c) < 2.0**1000)
-    ordinary &= (np.abs(a) < 2.0**990) & (np.abs(b) < 2.0**990)
-    result = np.where(ordinary, high + rest, plain)
-    extreme = ~ordinary & finite & np.isfinite(c) & (a != 0) & (b != 0)
-    if np.count_nonzero(extreme):
-        exact_lanes(result, extreme, lambda x, y, z: x * y + z, (a, b, c))
+    result = np.where(extreme, plain, result)
+    extreme = extreme & finite & np.isfinite(c) & (a != 0) & (b != 0)
+    exact_lanes(result, extreme, lambda x, y, z: x * y + z, (a, b, c))
     return result
 
 
