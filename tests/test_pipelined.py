@@ -5,7 +5,6 @@ import pytest
 
 from course_lib import OPTIONS
 from course_lib.simulator import compile, launch
-
 from tests.kernels.case import poison
 from tests.kernels.pipelined import PIPELINED, Pipelined
 
