@@ -43,6 +43,10 @@ class CopyQueue:
         lanes = self.machine.active()
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, data, size, pc))
 
+    def uncommitted(self, pc: int) -> bool:
+        """Whether a copy of this instruction is in no committed group yet."""
+        return any((copy.group == self.committed[copy.lanes]).any() for copy in self.queue if copy.pc == pc)
+
     def commit(self) -> None:
         self.committed[self.machine.active()] += 1
 

@@ -91,7 +91,12 @@ class Counters:
         origin = places.flat[0] // unit * unit
         pattern = places - origin if places.min() >= 0 else places
         last = self._last.get(side)
-        if last is None or last[0] is not m.idx or last[1].shape != pattern.shape or (last[1] != pattern).any():
+        if (
+            last is None
+            or last[0] is not m.idx
+            or last[1].shape != pattern.shape
+            or (last[1] != pattern).any()
+        ):
             last = self._last[side] = (m.idx, pattern, _cost(m, pattern, size, side[1]))
         total, once = self._sides.setdefault(side, _Access()), last[2]
         total.warps += once.warps

@@ -225,6 +225,10 @@ def _read_predicate(register: Register) -> Read:
 
 
 def _read_special(name: str, dtype: np.dtype) -> Read:
+    if "clock" in name or "timer" in name:
+        shift = np.uint64(32 if name.endswith("_hi") else 0)
+        return lambda m: (m.clock() >> shift).astype(dtype)
+
     def read(m) -> np.ndarray:
         a = m.special(name)
         if a.dtype != dtype:

@@ -388,35 +388,55 @@ def lanes_in_warp(lanes: np.ndarray, warps: np.ndarray, warp_of: np.ndarray) -> 
 
 
 class GlobalShadow:
-    """Which block wrote each granule of a buffer: two blocks must not leave different values in one place."""
+    """Which blocks read and wrote each granule of a buffer. Blocks run in any order, so what one of them writes,
+    another may neither read nor write in the same launch (unless it writes the same value).
+
+    Volatile accesses, atomics, and blocks that ran a __threadfence() are left out: they order things on purpose.
+    """
+
+    NOBODY, SEVERAL = -1, -2
 
     def __init__(self, granule: int) -> None:
         self.granule = granule
 
-    def _owners(self, buffer: Buffer) -> np.ndarray:
-        """One entry a granule: the block that wrote it, -1 for none."""
-        table = buffer.owner.get(self.granule)
-        if table is None:
-            table = buffer.owner[self.granule] = np.full(-(-buffer.size // self.granule), -1, np.int32)
-        return table
+    def on_read(self, buffer: Buffer, unit: np.ndarray, size: int, blocks: np.ndarray) -> np.ndarray | None:
+        """Note that these blocks read here; per access, whether another block wrote there. None: nobody did."""
+        granules, mine = self._spread(unit, size, blocks)
+        readers = self._table(buffer, "readers")
+        before = readers[granules]
+        readers[granules] = np.where((before == self.NOBODY) | (before == mine), mine, self.SEVERAL)
+        together = granules[(readers[granules] != mine) & (before == self.NOBODY)]
+        readers[together] = self.SEVERAL
+        if "writers" not in buffer.touched:
+            return None
+        return self._foreign(self._table(buffer, "writers")[granules], mine, len(unit))
 
     def on_write(
         self, buffer: Buffer, unit: np.ndarray, size: int, blocks: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray] | None:
+    ) -> tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]:
         """Note that these blocks wrote here.
 
-        None when nobody else did; otherwise, per access, whether another block wrote there by an earlier
-        instruction, and whether one did by this same instruction and came later.
+        Per access, whether another block has read there, wrote there before, and writes there by this same
+        instruction and came later; None instead of an array where none did.
         """
-        table = self._owners(buffer)
-        count = max(size // self.granule, 1)
+        granules, mine = self._spread(unit, size, blocks)
+        read = self._foreign(self._table(buffer, "readers")[granules], mine, len(unit))
+        writers = self._table(buffer, "writers")
+        written = self._foreign(writers[granules], mine, len(unit))
+        writers[granules] = mine
+        return read, written, self._foreign(writers[granules], mine, len(unit))
+
+    def _spread(self, unit: np.ndarray, size: int, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        count = size // self.granule
         granules = unit if count == 1 else (unit[:, None] * count + np.arange(count)).ravel()
-        mine = np.repeat(blocks, count)
-        before = table[granules]
-        foreign = (before != -1) & (before != mine)
-        table[granules] = mine
-        beaten = table[granules] != mine  # another block wrote here by this same instruction
-        if not foreign.any() and not beaten.any():
-            return None
-        shape = (len(unit), count)
-        return foreign.reshape(shape).any(axis=1), beaten.reshape(shape).any(axis=1)
+        return granules, np.repeat(blocks, count)
+
+    def _table(self, buffer: Buffer, name: str) -> np.ndarray:
+        table = buffer.touched.get(name)
+        if table is None:
+            table = buffer.touched[name] = np.full(-(-buffer.size // self.granule), self.NOBODY, np.int32)
+        return table
+
+    def _foreign(self, found: np.ndarray, mine: np.ndarray, accesses: int) -> np.ndarray | None:
+        foreign = (found != self.NOBODY) & (found != mine)
+        return foreign.reshape(accesses, -1).any(axis=1) if foreign.any() else None

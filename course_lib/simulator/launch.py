@@ -70,14 +70,14 @@ def compile(
 def _compile(source: str, name: str, options: tuple[str, ...], name_expressions: tuple[str, ...]) -> Kernel:
     compiled = nvrtc.compile_ptx(source, name_expressions, options)
     entry = compiled.lowered.get(name, name)
-    module = ptx.parse(compiled.ptx)
-    names = list(ptx.kernels(module))
-    if entry not in names:
-        raise LaunchError(
-            f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
-            'Is it declared extern "C" __global__?'
-        )
     try:
+        module = ptx.parse(compiled.ptx)
+        names = list(ptx.kernels(module))
+        if entry not in names:
+            raise LaunchError(
+                f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
+                'Is it declared extern "C" __global__?'
+            )
         program = ptx.link(module, entry)
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
@@ -143,7 +143,7 @@ def launch(
             pass  # it is in the log
         finally:
             for variable in kernel.variables:
-                variable.owner.clear()
+                variable.touched.clear()
     return Report(kernel, grid, block, state.log.sorted(), state.counters.table(), "".join(state.output))
 
 

@@ -103,6 +103,9 @@ class Machine:
             self.shared.describe,
         )
         self.global_shadow = GlobalShadow(launch.code.global_granule)
+        self.fenced = np.zeros(
+            len(blocks), bool
+        )  # blocks that ran a __threadfence(): they order things on purpose
         self.copies = CopyQueue(self)
         self.counters = launch.counters
 
@@ -114,6 +117,7 @@ class Machine:
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, _Barrier] = {}
         self._specials: dict[str, np.ndarray] = {}
+        self.reads = 0  # of the clock
 
     # ------------------------------------------------------------------ running
 
@@ -225,6 +229,11 @@ class Machine:
             found = self._specials[name] = _special(self, name)
         return found
 
+    def clock(self) -> np.ndarray:
+        """Steps so far, which only grow. Not cycles."""
+        self.reads += 1
+        return np.array([self.launch.steps + self.reads], np.uint64)
+
     def describe_thread(self, lane: int) -> str:
         block = np.unravel_index(int(self.blocks[self.block_of[lane]]), self.launch.grid[::-1])[::-1]
         return f"thread {self._thread(int(self.thread_of[lane]))} of block {_triple(block, self.launch.grid)}"
@@ -298,9 +307,9 @@ class Machine:
             (first, lane), (second, other) = list(places.items())[:2]
             raise Fault(
                 "barrier-divergence",
-                f"threads of one block wait at different __syncthreads(): {self.describe_thread(lane)} at line "
-                f"{first.line}, thread {self._thread(int(self.thread_of[other]))} at line {second.line}; every "
-                "thread of the block must reach the same one",
+                f"threads of one block wait at different __syncthreads(): {self.describe_thread(lane)} at {first}, "
+                f"thread {self._thread(int(self.thread_of[other]))} at {second}; every thread of the block must reach "
+                "the same one",
             )
 
     def _converge(self, pc: int, idx: np.ndarray | None) -> bool:
@@ -360,9 +369,12 @@ class Machine:
         line = instructions[other_pc].where.line
         thread = self.describe_thread(lane)
         them = "atomic operations" if other < 0 else f"thread {self._thread(other)}"
+        wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
+        if self.copies.uncommitted(other_pc):
+            wait = f"No cp.async.commit_group follows line {line}, so no wait covers the copy"
         text = {
             "unwaited-copy": f"{thread} reads {place} before the asynchronous copy into it is known to have arrived; "
-            f"{them} issued the copy at line {line}. Wait for its group (cp.async.wait_group), then __syncthreads()",
+            f"{them} issued the copy at line {line}. {wait}",
             "read-after-write": f"{thread} reads {place}, which {them} wrote at line {line}, with no barrier in "
             "between. A __syncthreads() is missing between that write and this read",
             "write-after-read": f"{thread} writes {place}, which {them} reads at line {line}, with no barrier in "
@@ -433,6 +445,8 @@ def _special(m: Machine, name: str) -> np.ndarray:
     }
     if name == "WARP_SZ":
         return np.array([WARP], np.uint32)
+    if kind not in simple:
+        raise Fault("unsupported-instruction", f"the special register {name} is not simulated")
     return simple[kind]
 
 

@@ -51,7 +51,7 @@ class Buffer:
     memory: Bytes
     label: str
     itemsize: int
-    owner: dict[int, np.ndarray] = field(default_factory=dict)
+    touched: dict[str, np.ndarray] = field(default_factory=dict)  # what GlobalShadow keeps of it
 
     @property
     def size(self) -> int:

@@ -91,6 +91,9 @@ class Where:
     call_line: int | None = None
     header: str | None = None
 
+    def __str__(self) -> str:
+        return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
+
 
 @dataclass(frozen=True)
 class Instruction:
@@ -293,7 +296,12 @@ class _Reader:
             token = self.next()
             depth += (token == "{") - (token == "}")
             tokens.append(token)
-        words = re.findall(r"-?\s*[\w.]+", " ".join(t for t in tokens if t not in "{}"))
+        words = re.findall(r"-?\s*[$\w.]+", " ".join(t for t in tokens if t not in "{}"))
+        if name := next((w for w in words if re.match(r"[A-Za-z_$]", w)), None):
+            raise UnsupportedInstruction(
+                f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
+                "functions are not simulated"
+            )
         return np.array([_number(w.replace(" ", ""), dtype) for w in words]).astype(dtype).tobytes()
 
     # ---- inside a function
@@ -304,8 +312,8 @@ class _Reader:
             token = self.next()
             if token == "{":
                 scope.body.append(self.scope())
-            elif token == ".reg":
-                scope.registers += self.registers()
+            elif token == ".reg" or token.startswith(".reg."):
+                scope.registers += self.registers(token[5:] or self.next()[1:])
             elif token in (".local", ".shared", ".param"):
                 scope.variables.append(self.variable(token[1:]))
             elif token == ".loc":
@@ -325,8 +333,8 @@ class _Reader:
             self.until(";")
         return _Label(name)
 
-    def registers(self) -> list[tuple[str, int]]:
-        bits = _BITS[self.next()[1:]]
+    def registers(self, kind: str) -> list[tuple[str, int]]:
+        bits = _BITS[kind]
         found, tokens = [], self.until(";")
         while tokens:
             name = tokens.pop(0)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Fault
 from ..ptx import Instruction
 from .memory import address_reader, block_base, parts, space_of
 from .registry import DTYPES, Opcode, UnsupportedInstruction, machine
@@ -79,7 +79,9 @@ def _apply(
         addresses = addresses.view(np.uint64)
         shared = (addresses >= np.uint64(SHARED_WINDOW)) & (addresses < np.uint64(LOCAL_WINDOW))
         if shared.any() and not shared.all():
-            raise UnsupportedInstruction("one atomic instruction on shared and global memory at once")
+            raise Fault(
+                "unsupported-instruction", "one atomic instruction on shared and global memory at once"
+            )
         if shared.all():
             addresses = (addresses - np.uint64(SHARED_WINDOW)).astype(np.int64)
         space = "shared" if shared.all() else "global"

@@ -47,45 +47,66 @@ def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 # --------------------------------------------------------------------------- one access, by space
 
 
-def load_global(m, addresses: np.ndarray, size: int, pc: int) -> np.ndarray:
+def load_global(m, addresses: np.ndarray, size: int, pc: int, lanes: np.ndarray | None = None) -> np.ndarray:
+    """`lanes`: the lane of each address, to look for conflicts between blocks; None: do not look."""
     try:
         buffer, unit = m.memory.locate(addresses, size, pc)
     except SplitAccess:
         out = np.empty(len(addresses), UNIT[size])
         for part in parts(addresses >> np.uint64(40)):
-            out[part] = _remapped(part, load_global, m, addresses[part], size, pc)
+            out[part] = _remapped(
+                part, load_global, m, addresses[part], size, pc, None if lanes is None else lanes[part]
+            )
         return out
+    if lanes is not None:
+        blocks = m.block_of[lanes]
+        foreign = m.global_shadow.on_read(buffer, unit, size, m.blocks[blocks])
+        if foreign is not None:
+            report_conflict(
+                m, buffer, unit, size, lanes, foreign & ~m.fenced[blocks], pc, "reads", "writes it"
+            )
     return buffer.memory.units(size)[unit]
 
 
-def store_global(m, addresses: np.ndarray, size: int, values: np.ndarray, pc: int, lanes: np.ndarray) -> None:
+def store_global(
+    m, addresses: np.ndarray, size: int, values: np.ndarray, pc: int, lanes: np.ndarray, check: bool
+) -> None:
     try:
         buffer, unit = m.memory.locate(addresses, size, pc)
     except SplitAccess:
         for part in parts(addresses >> np.uint64(40)):
-            _remapped(part, store_global, m, addresses[part], size, values[part], pc, lanes[part])
+            _remapped(part, store_global, m, addresses[part], size, values[part], pc, lanes[part], check)
         return
     units = buffer.memory.units(size)
     old = units[unit]
     units[unit] = values
-    clash = m.global_shadow.on_write(buffer, unit, size, m.blocks[m.block_of[lanes]])
-    if clash is not None:
-        earlier, together = clash
-        bad = (earlier & differs(old, values)) | (together & differs(units[unit], values))
-        if bad.any():
-            report_conflict(m, buffer, unit, size, lanes, bad, pc)
+    if not check:
+        return
+    blocks = m.block_of[lanes]
+    read, written, together = m.global_shadow.on_write(buffer, unit, size, m.blocks[blocks])
+    unfenced = ~m.fenced[blocks]
+    if read is not None:
+        report_conflict(m, buffer, unit, size, lanes, read & unfenced, pc, "writes", "reads it")
+    if written is not None:
+        clash = written & unfenced & differs(old, values)
+        report_conflict(m, buffer, unit, size, lanes, clash, pc, "writes", "writes a different value")
+    if together is not None:
+        clash = together & unfenced & differs(units[unit], values)
+        report_conflict(m, buffer, unit, size, lanes, clash, pc, "writes", "writes a different value")
 
 
 def report_conflict(
-    m, buffer, unit: np.ndarray, size: int, lanes: np.ndarray, bad: np.ndarray, pc: int
+    m, buffer, unit: np.ndarray, size: int, lanes: np.ndarray, bad: np.ndarray, pc: int, does: str, other: str
 ) -> None:
+    if not bad.any():
+        return
     at = int(np.flatnonzero(bad)[0])
     element = int(unit[at]) * size // buffer.itemsize
     m.log.add(
         "block-conflict",
         m.launch.code.program.instructions[pc],
-        f"{m.describe_thread(int(lanes[at]))} writes element {element} of {buffer.label}, where another block writes a "
-        "different value. Blocks run in any order: each element should belong to one block",
+        f"{m.describe_thread(int(lanes[at]))} {does} element {element} of {buffer.label}, and another block {other}. "
+        "Blocks run in any order: what one block writes, no other may use in the same launch",
         int(bad.sum()),
     )
 
@@ -113,11 +134,12 @@ def block_base(m) -> np.ndarray:
     return m.block_base if m.idx is None else m.block_base[m.idx]
 
 
-def load(m, space: str, addresses: np.ndarray, size: int, pc: int) -> np.ndarray:
-    """Bytes at these addresses, as units of `size` bytes; one for all lanes when they share one address."""
+def load(m, space: str, addresses: np.ndarray, size: int, pc: int, check: bool = True) -> np.ndarray:
+    """Bytes at these addresses, as units of `size` bytes. `check`: look for conflicts between blocks."""
     if space == "global":
-        m.counters.globally(m, pc, m.spread(addresses), size)
-        return load_global(m, addresses, size, pc)
+        addresses = m.spread(addresses)
+        m.counters.globally(m, pc, addresses, size)
+        return load_global(m, addresses, size, pc, m.active() if check else None)
     if space == "const":
         return load_global(m, addresses, size, pc)
     if space == "shared":
@@ -126,14 +148,18 @@ def load(m, space: str, addresses: np.ndarray, size: int, pc: int) -> np.ndarray
         return m.local.memory.units(size)[m.local.locate(m.spread(addresses), size, m.active())]
     if space == "param":
         return _load_param(m, addresses, size)
-    return _generic(m, addresses.view(np.uint64), lambda s, a, part: load(m, s, a, size, pc), UNIT[size])
+    return _generic(
+        m, addresses.view(np.uint64), lambda s, a, part: load(m, s, a, size, pc, check), UNIT[size]
+    )
 
 
-def store(m, space: str, addresses: np.ndarray, size: int, values: np.ndarray, pc: int) -> None:
+def store(
+    m, space: str, addresses: np.ndarray, size: int, values: np.ndarray, pc: int, check: bool = True
+) -> None:
     addresses, values = m.spread(addresses), m.spread(values)
     if space == "global":
         m.counters.globally(m, pc, addresses, size)
-        store_global(m, addresses, size, values, pc, m.active())
+        store_global(m, addresses, size, values, pc, m.active(), check)
     elif space == "shared":
         store_shared(m, addresses, size, values, pc)
     elif space == "local":
@@ -203,14 +229,14 @@ def ld(d, ins: Instruction) -> Callable:
     if isinstance(place.base, Variable) and place.base.space == "local":  # a device function's parameter
         space = "local"
     address = address_reader(d, place, space in ("global", "const", "generic"))
-    pc = d.pc
+    pc, check = d.pc, not _on_purpose(ins.opcode)
     if count == 1:
         write = d.target(ins.operands[0])
-        return lambda m: write(m, load(m, space, address(m), size, pc).view(dtype))
+        return lambda m: write(m, load(m, space, address(m), size, pc, check).view(dtype))
     writes = [d.target(item) for item in ins.operands[0].items]
 
     def step(m) -> None:
-        columns = load(m, space, address(m), size, pc).view(dtype).reshape(-1, count)
+        columns = load(m, space, address(m), size, pc, check).view(dtype).reshape(-1, count)
         for j, write in enumerate(writes):
             write(m, np.ascontiguousarray(columns[:, j]))
 
@@ -234,15 +260,15 @@ def st(d, ins: Instruction) -> Callable:
     address = address_reader(d, ins.operands[0], space in ("global", "generic"))
     items = ins.operands[1].items if count > 1 else (ins.operands[1],)
     reads = [d.source(item, f"u{8 * DTYPES[kind].itemsize}") for item in items]
-    pc = d.pc
+    pc, check = d.pc, not _on_purpose(ins.opcode)
     if count == 1:
-        return lambda m: store(m, space, address(m), size, reads[0](m), pc)
+        return lambda m: store(m, space, address(m), size, reads[0](m), pc, check)
 
     def step(m) -> None:
         values = np.empty((m.count(), count), f"u{size // count}")
         for j, read in enumerate(reads):
             values[:, j] = read(m)
-        store(m, space, address(m), size, values.reshape(-1).view(UNIT[size]), pc)
+        store(m, space, address(m), size, values.reshape(-1).view(UNIT[size]), pc, check)
 
     return step
 
@@ -270,12 +296,35 @@ def isspacep(d, ins: Instruction) -> Callable:
     return lambda m: write(m, (read(m) >= np.uint64(low)) & (read(m) < np.uint64(high)))
 
 
+def _on_purpose(opcode: Opcode) -> bool:
+    """Volatile, relaxed and ordered accesses are how blocks talk to each other."""
+    return any(opcode.has(m) for m in ("volatile", "relaxed", "acquire", "release"))
+
+
+@machine("fence")
+def fence(d, ins: Instruction) -> Callable:
+    """__threadfence(): the block takes care of the order of its own accesses to global memory (PTX ISA 9.7.13.4)."""
+    if not any(ins.opcode.has(m) for m in ("gl", "sys", "gpu", "cluster")):
+        return _nothing(d, ins)
+
+    def step(m) -> None:
+        m.fenced[m.block_of[m.active()]] = True
+
+    return step
+
+
+@machine("membar")
+def membar(d, ins: Instruction) -> Callable:
+    """membar.{cta,gl,sys}: the older name of fence."""
+    return fence(d, ins)
+
+
 def _nothing(d, ins: Instruction) -> Callable:
-    """Prefetches and fences: every access here is performed at once and in order."""
+    """Prefetches and pauses change nothing here."""
     return lambda m: None
 
 
-for _root in ("prefetch", "prefetchu", "fence", "membar", "nanosleep", "discard", "applypriority"):
+for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority"):
     machine(_root)(_nothing)
 
 

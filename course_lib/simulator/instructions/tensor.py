@@ -37,8 +37,14 @@ def _whole_warps(m) -> int:
     """Number of active warps; every lane of them must be there."""
     count = m.count()
     lanes = m.active()
-    if count % WARP or (m.thread_of[lanes[::WARP]] % WARP).any() or (np.diff(m.warp_of[lanes][::WARP]) == 0).any():
-        raise Fault("barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0)
+    if (
+        count % WARP
+        or (m.thread_of[lanes[::WARP]] % WARP).any()
+        or (np.diff(m.warp_of[lanes][::WARP]) == 0).any()
+    ):
+        raise Fault(
+            "barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0
+        )
     return count // WARP
 
 
@@ -98,8 +104,14 @@ def mma(d, ins: Instruction) -> Callable:
     """
     ins.opcode.only("sync", "aligned", "m16n8k8", "m16n8k16", "row", "col")
     to, a, _, c = ins.opcode.types
-    if a not in ("f16", "bf16") or (to, c) not in (("f32", "f32"), ("f16", "f16")) or (a, to) == ("bf16", "f16"):
-        raise UnsupportedInstruction("mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators")
+    if (
+        a not in ("f16", "bf16")
+        or (to, c) not in (("f32", "f32"), ("f16", "f16"))
+        or (a, to) == ("bf16", "f16")
+    ):
+        raise UnsupportedInstruction(
+            "mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators"
+        )
     k = 16 if ins.opcode.has("m16n8k16") else 8
     target, *sources = ins.operands
     load_a = _loader(d, sources[0], a, fragment("A", k), (16, k))
@@ -145,5 +157,3 @@ def _storer(d, target, kind: str) -> Callable:
             write(m, np.ascontiguousarray(bits[:, i]))
 
     return store
-
-
