@@ -7,6 +7,9 @@
 template <int THREADS, int DEPTH, int ROWS>
 __device__ void copy_tile(float (&tile)[DEPTH][ROWS], const float* source, int stride)
 {
-    for (int i = 4 * threadIdx.x; i < DEPTH * ROWS; i += 4 * THREADS)
+    static_assert(DEPTH * ROWS % (4 * THREADS) == 0, "every thread moves 16 bytes in every turn");
+    for (int turn = 0; turn < DEPTH * ROWS / (4 * THREADS); ++turn) {
+        int i = 4 * (turn * THREADS + threadIdx.x);
         *(float4*)&tile[i / ROWS][i % ROWS] = *(const float4*)&source[i % ROWS + (i / ROWS) * stride];
+    }
 }
