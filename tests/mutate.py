@@ -32,7 +32,7 @@ WAIT = r"\b(?:cp_async_|__pipeline_)?wait\w*\s*(?:<[^;]*>)?\([^;{}]*\)"
 INSIDE = r"[^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*"  # of balanced parentheses
 ASM = r'asm volatile\(\s*"(?:cp\.async\.(?:{what})|{what})[^"]*"[^;]*\)(?=;)'
 
-SIMPLE = {
+RULES = {
     "drop barrier": [(rf"(?:{BARRIER})(?=;)", ""), (ASM.format(what=r"bar(?:rier)?\.(?:sync|arrive|warp)"), "")],
     "drop commit": [
         (rf"{COMMIT}(?=;)", ""),
@@ -98,7 +98,7 @@ def without_comments(source: str) -> str:
 
 
 def _by_pattern(code: str) -> Iterator[tuple[str, int, int, str]]:
-    for rule, changes in SIMPLE.items():
+    for rule, changes in RULES.items():
         places = [
             (match.start(), match.end(), match.expand(replacement))
             for pattern, replacement in changes

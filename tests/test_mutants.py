@@ -1,0 +1,169 @@
+"""Kernels with one small mistake each: the simulator reports it, or the numbers are wrong.
+
+What survives is listed here, with the reason why it is no mistake. The list is exact: a mutant in it that is reported
+is a false alarm. A kernel without its padding or swizzle gives the same numbers, and must cost more wavefronts.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import cache
+
+import pytest
+
+from course_lib.simulator import CompileError, compile, launch
+from tests.kernels.case import Case, mismatch
+from tests.kernels.to_mutate import groups
+from tests.mutate import RULES, Mutant, mutants
+
+EQUIVALENT = [  # kernel, mutant, why it does the same
+    ("*", "wait for one more: *", "waits for a newer copy as well: the same numbers, with less overlap"),
+    ("gemm_async_2_*", "drop bounds check: if (tile < tiles) load(tile);",
+     "two stages load one k-tile before the loop, and there is always one"),
+    ("gemm_tiled_half", "other stage: int t = *chunk = t % 2 * 8;", "the two threads of a row change places"),
+    ("fp16_*", "other stage: int m = warp % 2 * 64,*", "two warps change places"),
+    ("01_mainloop.mainloop", "other stage: int m = warp % 2 * 64 *", "two warps change places"),
+    ("01_mainloop.vector_copy", "drop bounds check: else if (t < 512)",
+     "the other half of the threads copies B once more: the same bytes to the same places"),
+    ("block_sum_last_warp", "shift index: if (t == 0) sums[blockIdx.x] = part[0]; #2",
+     "after the last steps every lane holds the whole sum"),
+    ("inclusive_scan", "drop barrier: __syncwarp();", "each lane writes only the element that it alone read before"),
+    ("inclusive_scan", "drop bounds check: if (t < blockDim.x / 32) of_warp[t] = total;",
+     "the array has 32 elements, and nobody reads the last ones"),
+    ("softmax", "shift index: float largest = row[0];", "another element of the row to begin a maximum with"),
+    ("softmax", "shift index: largest = part[0];", "exp(x - c) / sum(exp(x - c)) is the same for every c"),
+    ("producer_consumer", "drop bounds check: if (round + 2 < rounds) barrier_arrive(EMPTY + slot);",
+     "arrives once more, at a barrier that nobody waits for any more"),
+]  # fmt: skip
+
+SLOWER = [  # kernel, mutant: the same numbers, more wavefronts
+    ("transpose_padded", "drop pad: __shared__ float tile[TILE][TILE + 1];"),
+    ("fp16_*", "drop swizzle: *"),
+]
+
+ONLY_WAITS = ("gemm_async_4*", "fp32_s[245]*", "fp16_s[1245]*")
+"""Kernels that differ from another one only in the number of stages: only these rules."""
+WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait for one more")
+
+MOST_SHIFTS = 4
+"""Shifted indices taken from one kernel, evenly; nearly all of them end in the same few ways."""
+MAX_STEPS = 60_000
+
+
+def any_match(name: str, patterns) -> bool:
+    """Whether `name` is one of `patterns`, in which only * stands for anything ([ and ? are plain)."""
+    return any(fnmatchcase(name, re.sub(r"[\[?]", r"[\g<0>]", pattern)) for pattern in patterns)
+
+
+def chosen(group: str) -> list[Mutant]:
+    """The mutants of a group's kernel that are tried here."""
+    everyone = list(mutants(groups()[group][0].source))
+    if any(fnmatchcase(group, pattern) for pattern in ONLY_WAITS):
+        return [mutant for mutant in everyone if mutant.rule in WAITS]
+    shifts = [mutant for mutant in everyone if mutant.rule == "shift index"]
+    step = -(-len(shifts) // MOST_SHIFTS) or 1
+    return [mutant for mutant in everyone if mutant.rule != "shift index"] + shifts[::step]
+
+
+def build(case: Case, source: str):
+    return compile(source, case.kernel, case.options, case.name_expressions)
+
+
+def program(kernel) -> str:
+    """The PTX of one kernel without line numbers."""
+    text = kernel.ptx[kernel.ptx.index(f".entry {kernel.entry}(") :]
+    return re.sub(r"^\s*(?:\.loc|//).*\n", "", text[: text.index("\n}")], flags=re.M)
+
+
+@cache
+def right(group: str) -> tuple[str, int]:
+    """The PTX of a group's unchanged kernel, and the shared wavefronts of its first case."""
+    case = groups()[group][0]
+    kernel = build(case, case.source)
+    report = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem)
+    return program(kernel), report.counters.total.shared_wavefronts
+
+
+def verdict(case: Case, kernel, seed: int | None = None) -> tuple[str, int]:
+    """(the first hazard, or "wrong numbers", or ""; shared wavefronts)."""
+    args = case.make()
+    report = launch(
+        kernel, case.grid, case.block, args, shared_mem=case.shared_mem, max_steps=MAX_STEPS, seed=seed
+    )
+    wavefronts = report.counters.total.shared_wavefronts
+    if not report.ok:
+        return report.hazards[0].kind, wavefronts
+    wrong = any(
+        mismatch(case, index, array, args[index]) for index, array in case.reference(case.make()).items()
+    )
+    return "wrong numbers" * wrong, wavefronts
+
+
+def judge(group: str, mutant: Mutant) -> str:
+    """What becomes of a mutant: "same program", "slower", "survives", or how it is found."""
+    cases = groups()[group]
+    try:
+        kernel = build(cases[0], mutant.source)
+    except CompileError:
+        return "does not compile"
+    ptx, wavefronts = right(group)
+    if program(kernel) == ptx:
+        return "same program"
+    for case in cases:
+        found, _ = verdict(case, kernel)
+        if found:
+            return found
+    for seed in (1, 2):
+        found, cost = verdict(cases[0], kernel, seed)
+        if found:
+            return found
+    return "slower" if cost > wavefronts else "survives"
+
+
+@pytest.mark.parametrize("group", groups())
+def test_each_mistake_is_found(group):
+    equivalent = [mutant for kernel, mutant, _ in EQUIVALENT if fnmatchcase(group, kernel)]
+    slower = [mutant for kernel, mutant in SLOWER if fnmatchcase(group, kernel)]
+    surprises = []
+    for mutant in chosen(group):
+        becomes = judge(group, mutant)
+        expected = "is slower" if any_match(mutant.name, slower) else "survives"
+        if any_match(mutant.name, [*equivalent, *slower]):
+            if becomes not in (expected, "slower", "same program"):
+                surprises.append(f"{mutant.name}: {becomes}, listed as one that {expected}")
+        elif becomes in ("survives", "slower", "does not compile"):
+            surprises.append(f"{mutant.name}: {becomes}")
+    assert not surprises, "\n".join(surprises)
+
+
+OWN = [
+    group for group in groups() if group.startswith(("fp", "producer"))
+]  # the others are in test_kernels.py
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("group", OWN)
+def test_the_kernel_itself_is_right(group, seed):
+    for case in groups()[group]:
+        assert verdict(case, build(case, case.source), seed)[0] == ""
+
+
+def test_the_list_of_equivalent_mutants_has_no_stale_line():
+    names = {group: [mutant.name for mutant in mutants(cases[0].source)] for group, cases in groups().items()}
+    for kernel, mutant, *_ in [*EQUIVALENT, *SLOWER]:
+        fits = [group for group in names if fnmatchcase(group, kernel)]
+        assert any(any_match(name, [mutant]) for group in fits for name in names[group]), (
+            f"{kernel}: {mutant}"
+        )
+
+
+def test_every_rule_makes_mutants_of_one_line():
+    made = [(case, mutant) for group, (case, *_) in groups().items() for mutant in chosen(group)]
+    assert {mutant.rule for _, mutant in made} == {*RULES, "shift index"}
+    assert len(made) > 300
+    for case, mutant in made:
+        lines = zip(case.source.splitlines(), mutant.source.splitlines(), strict=True)
+        assert [number for number, (old, new) in enumerate(lines, 1) if old != new] == [mutant.line], (
+            mutant.name
+        )
