@@ -159,7 +159,13 @@ class Results:
         axes.text(most * 0.93, 0.06, words, rotation=90, ha="right", transform=axes.get_xaxis_transform())
         for row, marker in zip(rows, "osD^vPX*" * len(rows)):
             axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
-            axes.annotate(row.label, (row.intensity, row.tflops), (7, -3), textcoords="offset points")
+            others = [other for other in rows[: rows.index(row)] if other.intensity == row.intensity]
+            crowded = any(0.85 < other.tflops / row.tflops < 1.18 for other in others)
+            place = {"xytext": (-7, -3), "ha": "right"} if crowded else {"xytext": (7, -3)}
+            back = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
+            axes.annotate(
+                row.label, (row.intensity, row.tflops), textcoords="offset points", bbox=back, **place
+            )
         axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
         axes.set(yscale="log", ylabel="TFLOP/s")
         for axis in (axes.xaxis, axes.yaxis):
