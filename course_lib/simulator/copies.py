@@ -42,16 +42,21 @@ class CopyQueue:
     def issue(self, unit: np.ndarray, data: np.ndarray, size: int, pc: int) -> None:
         lanes = self.machine.active()
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, data, size, pc))
+        recorder = self.machine.recorder
+        wavefronts, recorder.wavefronts = recorder.wavefronts, 0.0
+        recorder.event(pc, "copy", size * len(lanes) / self.machine.active_warps(), wavefronts)
 
     def uncommitted(self, pc: int) -> bool:
         """Whether a copy of this instruction is in no committed group yet."""
         return any((copy.group == self.committed[copy.lanes]).any() for copy in self.queue if copy.pc == pc)
 
-    def commit(self) -> None:
+    def commit(self, pc: int) -> None:
         self.committed[self.machine.active()] += 1
+        self.machine.recorder.event(pc, "commit")
 
-    def wait(self, keep: int | None) -> None:
+    def wait(self, keep: int | None, pc: int) -> None:
         """The active lanes wait until at most `keep` of their groups are in flight; None: for every copy."""
+        self.machine.recorder.event(pc, "wait", keep)
         lanes = self.machine.active()
         limit = np.full(self.machine.lanes, -1, np.int32)
         limit[lanes] = NEVER if keep is None else self.committed[lanes] - keep

@@ -99,6 +99,8 @@ class Counters:
         ):
             last = self._last[side] = (m.idx, pattern, _cost(m, pattern, size, side[1]))
         total, once = self._sides.setdefault(side, _Access()), last[2]
+        if side[1] == "shared":
+            m.recorder.wavefronts += once.used / max(once.warps, 1)
         total.warps += once.warps
         total.used += once.used
         total.ideal += once.ideal

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import instructions
+from .clock import Costs
 from .instructions.registry import CONTROL, CONVERGENT, DTYPES, MACHINE, PURE, Pure, UnsupportedInstruction
 from .memory import Fault
-from .ptx import Immediate, Instruction, Pair, Program, Register, Special, Target, Variable
+from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Target, Variable, Vector
 
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
@@ -33,6 +34,7 @@ class BasicBlock:
     steps: tuple[tuple[int, Callable], ...]
     end: Callable
     end_pc: int
+    work_end: int
     convergent: bool
 
     @property
@@ -53,6 +55,7 @@ class Code:
         self.variables = variables  # address of each __device__ and __constant__ variable
         self.register_bits = (*program.register_bits, 1)  # the last one is the carry flag
         self.carry = Register(len(program.register_bits), 1)
+        self.costs = Costs(program.instructions)
         self.leaders = self._leaders()
         self.shared_granule, self.global_granule = self._granules()
         self._blocks: dict[int, BasicBlock] = {}
@@ -99,18 +102,25 @@ class Code:
 
     def _decode(self, first: int) -> BasicBlock:
         steps = []
+        loading: set[int] = set()  # registers that loads from global memory will fill
         pc = first
         while True:
             instruction = self.program.instructions[pc]
-            if pc != first and pc in self.leaders:
-                end, end_pc = _go_to(pc), pc - 1
-                break
-            if instruction.opcode.root in CONTROL:
-                end, end_pc = self._build(CONTROL, instruction, pc), pc
+            ends = instruction.opcode.root in CONTROL
+            leads = pc != first and pc in self.leaders
+            if loading and (ends or leads or loading & _registers_read(instruction)):
+                steps.append((pc, _join(pc)))
+                loading.clear()
+            if ends or leads:
                 break
             steps.append((pc, self._step(instruction, pc)))
+            if instruction.opcode.root == "ld" and instruction.opcode.has("global"):
+                loading |= _registers(instruction.operands[0])
             pc += 1
-        return BasicBlock(first, tuple(steps), end, end_pc, _convergent(self.program.instructions[first]))
+        convergent = _convergent(self.program.instructions[first])
+        if leads:
+            return BasicBlock(first, tuple(steps), _go_to(pc), pc - 1, pc, convergent)
+        return BasicBlock(first, tuple(steps), self._build(CONTROL, instruction, pc), pc, pc, convergent)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._build(MACHINE, instruction, pc)
@@ -158,7 +168,7 @@ class Decoder:
         if value is not None:
             return lambda m: value
         if isinstance(operand, Special):
-            return _read_special(operand.name, dtype)
+            return _read_special(operand.name, dtype, self.pc)
         if not isinstance(operand, Register):
             raise UnsupportedInstruction(f"operand {operand} cannot be read")
         if operand.bits == 1:
@@ -224,10 +234,10 @@ def _read_predicate(register: Register) -> Read:
     return read
 
 
-def _read_special(name: str, dtype: np.dtype) -> Read:
+def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
     if "clock" in name or "timer" in name:
         shift = np.uint64(32 if name.endswith("_hi") else 0)
-        return lambda m: (m.clock() >> shift).astype(dtype)
+        return lambda m: (m.clock(pc) >> shift).astype(dtype)
 
     def read(m) -> np.ndarray:
         a = m.special(name)
@@ -361,6 +371,26 @@ def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
             m.idx = whole
 
     return guarded
+
+
+def _join(pc: int) -> Callable:
+    """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
+    return lambda m: m.recorder.join(pc)
+
+
+def _registers(operand: object) -> set[int]:
+    if isinstance(operand, Register):
+        return {operand.index}
+    if isinstance(operand, Address):
+        return _registers(operand.base)
+    if isinstance(operand, Vector):
+        return set().union(*map(_registers, operand.items))
+    return set()
+
+
+def _registers_read(instruction: Instruction) -> set[int]:
+    first = 0 if instruction.opcode.root in ("st", "red") else 1
+    return set().union(_registers(instruction.guard), *map(_registers, instruction.operands[first:]))
 
 
 def _go_to(pc: int) -> Callable:

@@ -43,6 +43,34 @@ GPUS = {
 
 
 @dataclass(frozen=True)
+class Rates:
+    """What the clock charges, in cycles: per sub-core for issue, fma and mma; per SM for the rest.
+
+    `issue` for an instruction of a warp, `fma` for a float32 FMA of a warp, `mma` for an m16n8k16 of 16-bit
+    inputs, `wavefront` for 128 bytes of shared memory; `l2_bytes` arrive per cycle when all SMs ask.
+    """
+
+    sub_cores: int
+    issue: float
+    fma: float
+    mma: float
+    mma_latency: float
+    wavefront: float
+    shared_latency: float
+    l2_bytes: float
+    l2_latency: float
+    copy_issue: float
+    barrier: float
+    block_start: float
+    clock_mhz: int
+
+
+RATES = {
+    "sm_90": Rates(4, 1.0, 1.035, 6.02, 24, 1.0, 30, 29, 330, 4, 20, 700, 1980),
+}
+
+
+@dataclass(frozen=True)
 class Occupancy:
     """Blocks that fit into an SM together, the warps that makes, and what runs out first."""
 

@@ -134,17 +134,22 @@ def launch(
         max_steps=max_steps or _ten_seconds(min(batch, blocks) * threads),
         seed=seed,
     )
+    events: list = []
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
                 state.steps = 0
-                Machine(state, np.arange(first, min(first + batch, blocks))).run()
+                machine = Machine(state, np.arange(first, min(first + batch, blocks)))
+                events = events or machine.recorder.events
+                machine.run()
         except Fault:
             pass  # it is in the log
         finally:
             for variable in kernel.variables:
                 variable.touched.clear()
-    return Report(kernel, grid, block, state.log.sorted(), state.counters.table(), "".join(state.output))
+    return Report(
+        kernel, grid, block, state.log.sorted(), state.counters.table(), events, "".join(state.output)
+    )
 
 
 def _ten_seconds(lanes: int) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .clock import Recorder
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
@@ -108,6 +109,7 @@ class Machine:
         )  # blocks that ran a __threadfence(): they order things on purpose
         self.copies = CopyQueue(self)
         self.counters = launch.counters
+        self.recorder = Recorder(self)
 
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
@@ -143,9 +145,11 @@ class Machine:
                 self.idx = idx
             self.launch.steps += block.length
             self.counters.executed(pc, block.pcs, self.active_warps())
+            self.recorder.begin(pc)
             for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
                 step(self)
             at = block.end_pc
+            self.recorder.work(block.work_end)
             block.end(self)
         except Fault as fault:
             self._log_fault(fault, at)
@@ -229,9 +233,10 @@ class Machine:
             found = self._specials[name] = _special(self, name)
         return found
 
-    def clock(self) -> np.ndarray:
+    def clock(self, pc: int) -> np.ndarray:
         """Steps so far, which only grow. Not cycles."""
         self.reads += 1
+        self.recorder.event(pc, "clock")
         return np.array([self.launch.steps + self.reads], np.uint64)
 
     def describe_thread(self, lane: int) -> str:
@@ -250,6 +255,7 @@ class Machine:
         counted), otherwise when all of the block's threads that have not exited are. Without `resume` the
         lanes do not wait (bar.arrive).
         """
+        self.recorder.event(pc, "barrier" if resume else "arrive", ident, count)
         barrier = self.barriers.get(ident)
         if barrier is None:
             barrier = self.barriers[ident] = _Barrier(self.lanes)

@@ -29,6 +29,7 @@ class Report:
     block: tuple[int, int, int]
     hazards: tuple[Hazard, ...]
     counters: CounterTable = field(repr=False)
+    events: list = field(repr=False)
     output: str = field(default="", repr=False)
 
     @property

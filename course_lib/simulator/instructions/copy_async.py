@@ -16,16 +16,16 @@ from .registry import UnsupportedInstruction, machine
 @machine("cp")
 def cp(d, ins: Instruction) -> Callable:
     """cp.async.{ca,cg} [dst], [src], size{, src-size} · commit_group · wait_group n · wait_all."""
-    opcode = ins.opcode
+    opcode, pc = ins.opcode, d.pc
     if not opcode.has("async") or opcode.has("bulk") or opcode.has("mbarrier"):
         raise UnsupportedInstruction("of the cp family only cp.async, its groups and waits are simulated")
     if opcode.has("commit_group"):
-        return lambda m: m.copies.commit()
+        return lambda m: m.copies.commit(pc)
     if opcode.has("wait_all"):
-        return lambda m: m.copies.wait(None)
+        return lambda m: m.copies.wait(None, pc)
     if opcode.has("wait_group"):
         keep = int(ins.operands[0].text, 0)
-        return lambda m: m.copies.wait(keep)
+        return lambda m: m.copies.wait(keep, pc)
     return _copy(d, ins)
 
 

@@ -139,6 +139,7 @@ def load(m, space: str, addresses: np.ndarray, size: int, pc: int, check: bool =
     if space == "global":
         addresses = m.spread(addresses)
         m.counters.globally(m, pc, addresses, size)
+        m.recorder.event(pc, "load", size * len(addresses) / m.active_warps())
         return load_global(m, addresses, size, pc, m.active() if check else None)
     if space == "const":
         return load_global(m, addresses, size, pc)
@@ -159,6 +160,7 @@ def store(
     addresses, values = m.spread(addresses), m.spread(values)
     if space == "global":
         m.counters.globally(m, pc, addresses, size)
+        m.recorder.event(pc, "store", size * len(addresses) / m.active_warps())
         store_global(m, addresses, size, values, pc, m.active(), check)
     elif space == "shared":
         store_shared(m, addresses, size, values, pc)
