@@ -184,6 +184,8 @@ class SharedShadow:
         `marks`: what warps that arrived without waiting (bar.arrive) had done and seen; see `mark`.
         """
         self.now += 1
+        if not len(warps):  # arrivals alone completed the barrier
+            return
         met = self.seen[warps].max(axis=0)
         met[warps % self.warps_per_block] = self.now
         if marks is not None:
