@@ -64,7 +64,7 @@ def test_header_and_module_agree_on_the_buffer():
     header = records.course_headers(TRACED)["course/timeline.cuh"]
     enum = re.search(r"enum TracePhase \{ (.*?), trace_phases", header)[1]
     assert [name.strip() for name in enum.split(",")] == [f"trace_{phase}" for phase in PHASES]
-    assert f"k_tile < {K_TILES}" in header
+    assert f"k_tile >= {K_TILES}" in header
     assert f"[{WARPS} warps][{len(PHASES)} phases][{K_TILES} k-tiles][begin, end]" in header
 
 
