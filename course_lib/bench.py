@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import device, gpu, records, style
+from . import device, style
+from .backend import gpu, records
 
 CUBLAS = "cuBLAS"
 DEFAULT_LAUNCH = {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0}

@@ -20,7 +20,7 @@ def __getattr__(name: str) -> ModuleType:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if backend() == "cupy":
         return _machine()[0]
-    from . import standin
+    from .backend import standin
 
     return standin
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import device, gpu, records, style
+from . import device, style
+from .backend import gpu, records
 
 PHASES = ("copy", "wait", "barrier", "math", "epilogue")  # the order of the enum in timeline.cuh
 WARPS, K_TILES = 32, 16

@@ -78,7 +78,8 @@ class FakeCupy:
 
 def install(monkeypatch, fake):
     """Make the library believe that `fake` is CuPy on a GPU."""
-    from course_lib import device, gpu
+    from course_lib import device
+    from course_lib.backend import gpu
 
     gpu._spin_kernel.cache_clear()
     monkeypatch.setattr(device, "backend", lambda: "cupy")

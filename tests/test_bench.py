@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
-from course_lib import OPTIONS, bench, gpu, records, style
+from course_lib import OPTIONS, bench, style
+from course_lib.backend import gpu, records
 from course_lib.bench import benchmark
 from course_lib.gemm import Gemm
 

@@ -81,7 +81,7 @@ def test_options_are_a_tuple_with_the_course_headers():
 def test_without_cupy_the_simulator_is_used(machine, capsys):
     machine(cupy=None)
     assert device.backend() == "simulator"
-    assert device.cp.__name__ == "course_lib.standin"
+    assert device.cp.__name__ == "course_lib.backend.standin"
     assert "backend  simulator: CuPy is not installed" in shown(capsys)
 
 

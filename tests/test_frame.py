@@ -262,7 +262,7 @@ README = ROOT / "README.md"
 
 
 def test_the_measured_table_is_current():
-    from course_lib import records
+    from course_lib.backend import records
     from tools import figures
 
     text = README.read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ import re
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulator, standin
+from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulator
+from course_lib.backend import standin
+from course_lib.backend.records import canonical, course_headers
 from course_lib.gemm import CheckFailed
-from course_lib.records import canonical, course_headers
 
 MAINLOOP = "01_mainloop"
 LAUNCHES = {

@@ -9,7 +9,8 @@ import nbformat
 import pytest
 from test_timeline import a_loop, buffer_of
 
-from course_lib import device, gpu, lessons, records
+from course_lib import device, lessons
+from course_lib.backend import gpu, records
 from course_lib.timeline import events_of
 
 ROOT = Path(__file__).parent.parent
@@ -133,7 +134,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
 
     empty = {"provenance": {"gpu": "Some GPU"}, "speeds": {}, "timelines": {}}
     notebook(
-        "import os; from pathlib import Path; from course_lib import records\n"
+        "import os; from pathlib import Path; from course_lib.backend import records\n"
         f"records.write(Path(os.environ['COURSE_RECORD']), {empty})"
     )
     assert record.main() == 0

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, simulate, standin
+from course_lib import OPTIONS, simulate
+from course_lib.backend import standin
 from course_lib.simulator import LaunchError
 
 COPY = r"""

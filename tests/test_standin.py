@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import HazardError
-from course_lib import standin as cp
+from course_lib.backend import standin as cp
 from course_lib.simulator import CompileError, LaunchError
 
 ADD = r"""

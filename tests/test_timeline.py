@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
-from course_lib import OPTIONS, records, style
+from course_lib import OPTIONS, style
+from course_lib.backend import records
 from course_lib.gemm import Gemm
 from course_lib.simulator import nvrtc
 from course_lib.timeline import K_TILES, PHASES, WARPS, Event, Timeline, events_of, timeline

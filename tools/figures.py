@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-from course_lib import records, style
+from course_lib import style
+from course_lib.backend import records
 from course_lib.timeline import PHASES, Event, Timeline
 
 ROOT = Path(__file__).resolve().parent.parent

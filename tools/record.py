@@ -16,7 +16,8 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib import device, gpu, records
+from course_lib import device
+from course_lib.backend import gpu, records
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds

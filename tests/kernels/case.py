@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.records import source_key
+from course_lib.backend.records import source_key
 
 CPP17 = ("--std=c++17",)
 

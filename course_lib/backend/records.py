@@ -14,7 +14,7 @@ from pathlib import Path
 
 from . import gpu
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent.parent
 FOLDER = HERE.parent / "assets" / "measurements"
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import device
+from .. import device
 
 METHOD = (
     "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
