@@ -7,6 +7,7 @@ one coalesced store to global memory.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -191,6 +192,11 @@ SHARED = [
         for width in (4, 8, 16)
         for name in ("random", "rows_of_4_padded", "columns_swizzled")
     ),
+    shared("pairs_1_first_16", "load", 16, "lane / 2", "lane < 16"),
+    shared("pairs_1_even", "load", 16, "lane / 2", "lane % 2 == 0"),
+    shared("two_far_pairs_1", "load", 16, "lane / 2 % 2 * 64"),
+    shared("pairs_2_stride_16", "load", 8, "(lane / 4 * 2 + lane % 2) * 16"),
+    shared("pairs_1", "store", 16, "lane / 2"),
     *(shared(name, "load", 16, "lane", active) for name, active in ACTIVE.items()),
     *(shared(name, "store", 8, "lane * 2", active) for name, active in ACTIVE.items()),
     shared("broadcast", "store", 4, "0"),
@@ -237,6 +243,22 @@ CP_ASYNC = [
     cp_async("contiguous", 16, "lane", cache="ca"),
     cp_async("many_warps", 16, "lane", block=256),
     cp_async("first_13", 16, "lane", active="lane < 13"),
+    *(
+        cp_async(name, 16, "lane", active=active)
+        for name, active in {
+            "first_12": "lane < 12",
+            "first_16": "lane < 16",
+            "odd": "lane % 2",
+            "one": "lane == 9",
+            "but_one": "lane != 9",
+        }.items()
+    ),
+    cp_async("first_13", 4, "lane", active="lane < 13"),
+    cp_async("rows_of_80", 16, "lane / 4 * 5 + lane % 4", cache="ca"),
+    cp_async("stride_2", 16, "lane * 2", cache="ca"),
+    cp_async("from_misaligned_16", 16, "lane", "lane + 1", cache="ca"),
+    cp_async("random_to_random", 16, "lane * 37 % 61 * 29 % 128", "lane * 53 % 67 * 31 % 256"),
+    cp_async("random_to_random", 4, "lane * 37 % 61 * 29 % 128", "lane * 53 % 67 * 31 % 256"),
     cp_async("from_contiguous", 16, "lane", what="global"),
     cp_async("from_rows_of_64", 16, "lane", "lane / 4 * 64 + lane % 4", what="global"),
     cp_async("from_misaligned_16", 16, "lane", "lane + 1", what="global"),
@@ -286,3 +308,9 @@ MICRO: list[Micro] = [*SHARED, *LDMATRIX, *CP_ASYNC, *GLOBAL]
 def by_name(name: str) -> Micro:
     """The micro-kernel with this name."""
     return next(micro for micro in MICRO if micro.name == name)
+
+
+def fingerprint(micro: Micro) -> str:
+    """A short hash of source and launch."""
+    launch = (micro.source, micro.block, micro.grid, micro.shared_mem)
+    return hashlib.sha256(repr(launch).encode()).hexdigest()[:12]

@@ -9,6 +9,7 @@ missing is no mistake in the result: it only costs time.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -90,6 +91,12 @@ def mutants(source: str) -> Iterator[Mutant]:
         if seen[name] > 1:
             name = f"{name} #{seen[name]}"
         yield Mutant(name, rule, line, mutated)
+
+
+def fingerprint(source: str, options: tuple[str, ...]) -> str:
+    """A short hash of a mutant, without paths."""
+    plain = [option for option in options if not option.startswith("-I")]
+    return hashlib.sha256(repr((source, plain)).encode()).hexdigest()[:12]
 
 
 def without_comments(source: str) -> str:

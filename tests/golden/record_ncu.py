@@ -1,0 +1,172 @@
+"""Profile every micro-kernel with Nsight Compute on this machine's GPU and freeze what it counts: ncu_h100.json.
+
+    python tests/golden/record_ncu.py
+
+It needs CuPy and `ncu`. Metrics that this ncu does not know are left out. The file goes to the folder that the
+environment variable OUT names, else next to this script; ncu's own tables go to OUT only.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.golden.record import provenance
+from tests.micro_kernels import MICRO, Micro, fingerprint
+
+PARTS = 3  # ncu runs; one that fails does not take the others with it
+TIMEOUT = 120  # seconds for each
+
+HARDWARE = [  # counted by the hardware; .sum over the whole GPU
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts",
+    "l1tex__data_bank_reads",
+    "l1tex__data_bank_writes",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass",
+    "smsp__inst_executed",
+    "smsp__inst_executed_op_ldgsts",
+    "smsp__inst_executed_op_ldsm",
+]
+SOURCE = [  # computed by code that ncu adds to the kernel; see "source metrics" in its guide
+    "inst_executed",
+    "memory_l1_wavefronts_shared",
+    "memory_l1_wavefronts_shared_ideal",
+    "memory_l1_tag_requests_global",
+    "memory_l2_theoretical_sectors_global",
+    "memory_l2_theoretical_sectors_global_ideal",
+]
+
+
+def launch_all(part: int) -> None:
+    """Launch every PARTS-th micro-kernel once; this is what ncu watches."""
+    import cupy as cp
+
+    mine = MICRO[part::PARTS]
+    module = cp.RawModule(code="\n".join(micro.source for micro in mine), options=("--std=c++17",))
+    for micro in mine:
+        args = tuple(cp.asarray(array) for array in micro.make())
+        module.get_function(micro.kernel)(micro.grid, micro.block, args, shared_mem=micro.shared_mem)
+    cp.cuda.Device().synchronize()
+
+
+def find_ncu() -> str:
+    """The path of ncu, also where it is not on the PATH."""
+    found = shutil.which("ncu") or next(
+        (str(path) for root in ("/usr/local", "/opt/nvidia") for path in sorted(Path(root).glob("**/ncu"), reverse=True)
+         if os.access(path, os.X_OK) and path.is_file()), None,
+    )  # fmt: skip
+    if found is None:
+        sys.exit("ncu was not found; it comes with the CUDA toolkit (Nsight Compute)")
+    return found
+
+
+def known_metrics(ncu: str) -> list[str]:
+    """Those of HARDWARE and SOURCE that this ncu knows, as it wants them."""
+
+    def ask(*options: str) -> set[str]:
+        answer = subprocess.run([ncu, *options, "--query-metrics"], capture_output=True, text=True)
+        return {line.split()[0] for line in answer.stdout.splitlines() if line.split()}
+
+    hardware, source = ask(), ask("--query-metrics-collection", "source")
+    known = [f"{name}.sum" for name in HARDWARE if name in hardware]
+    known += [name for name in SOURCE if name in source or not source & set(SOURCE)]
+    print(
+        "metrics unknown here:", sorted({*HARDWARE, *SOURCE} - {name.removesuffix(".sum") for name in known})
+    )
+    return known
+
+
+def profile(ncu: str, metrics: list[str], part: int) -> str:
+    """ncu's raw table (CSV) for one part of the micro-kernels; with fewer metrics when it refuses some."""
+    sums = ",".join(name for name in metrics if name.endswith(".sum"))
+    for chosen in (["--metrics", ",".join(metrics)], ["--metrics", sums, "--section", "SourceCounters"]):
+        command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", *chosen]
+        command += [sys.executable, __file__, str(part)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            print(f"part {part}: ncu took more than {TIMEOUT} s")
+            continue
+        if done.returncode == 0 and '"ID"' in done.stdout:
+            return done.stdout[done.stdout.index('"ID"') :]
+        print(f"part {part}: ncu ended with {done.returncode}\n{done.stdout[-800:]}\n{done.stderr[-800:]}")
+    return ""
+
+
+def counts(table: str) -> dict[str, dict[str, float]]:
+    """Kernel name -> metric -> value, of one raw table."""
+    rows = list(csv.reader(table.splitlines()))
+    if not rows:
+        return {}
+    header, _units, *rest = rows
+    wanted = {
+        name: header.index(name) for name in [*(f"{m}.sum" for m in HARDWARE), *SOURCE] if name in header
+    }
+    name = header.index("Kernel Name")
+    return {
+        row[name].split("(")[0]: {
+            metric: number(row[column]) for metric, column in wanted.items() if row[column] not in ("", "n/a")
+        }
+        for row in rest
+    }
+
+
+def number(text: str) -> float | int:
+    """1,234 or 1234.5; an instanced metric comes as "total (part; part; ...)"."""
+    value = float(text.split()[0].replace(",", ""))
+    return int(value) if value == int(value) else value
+
+
+def entry(micro: Micro, counted: dict) -> dict:
+    return {"fingerprint": fingerprint(micro), **counted}
+
+
+def main() -> int:
+    ncu = find_ncu()
+    version = subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout
+    facts = {**provenance(), "ncu": next(line for line in version.splitlines() if "Version" in line).strip()}
+    print(ncu, facts)
+    for part in range(PARTS):
+        launch_all(part)  # compiles, and would show an error without ncu around it
+    metrics = known_metrics(ncu)
+    counted: dict[str, dict] = {}
+    out = Path(os.environ.get("OUT") or Path(__file__).parent)
+    out.mkdir(parents=True, exist_ok=True)
+    for part in range(PARTS):
+        table = profile(ncu, metrics, part)
+        if "OUT" in os.environ:
+            (out / f"ncu_micro_{part}.csv").write_text(table, encoding="utf-8")
+        counted |= counts(table)
+    missing = [micro.name for micro in MICRO if micro.name not in counted]
+    kernels = {micro.name: entry(micro, counted[micro.name]) for micro in MICRO if micro.name in counted}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in kernels.items())
+    text = f'{{"provenance": {json.dumps(facts, indent=1)},\n"kernels": {{\n{lines}\n}}}}\n'
+    (out / "ncu_h100.json").write_text(text, encoding="utf-8")
+    print(f"{len(kernels)} of {len(MICRO)} micro-kernels frozen; missing: {missing}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        launch_all(int(sys.argv[1]))
+    else:
+        sys.exit(main())

@@ -1,0 +1,280 @@
+"""Run mutants of the test kernels under compute-sanitizer on this machine's GPU and freeze what it finds.
+
+    python tests/golden/record_sanitizer.py
+
+It needs CuPy and `compute-sanitizer`, and the simulator to leave out mutants that would hang. The result,
+sanitizer_h100.json, goes to the folder that the environment variable OUT names, else next to this script.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.golden.record import provenance
+from tests.kernels.case import Case, mismatch
+from tests.kernels.to_mutate import by_name, groups
+from tests.mutate import RULES, Mutant, fingerprint, mutants
+
+TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kind (too many to print them all)
+    "racecheck": ["--tool", "racecheck", "--racecheck-report", "analysis", "--print-limit", "1000"],
+    "hazards": ["--tool", "racecheck", "--racecheck-report", "hazard", "--print-limit", "400"],
+    "memcheck": ["--tool", "memcheck", "--print-limit", "50"],
+}
+WORKERS = 12
+BATCH = {"racecheck": 8, "hazards": 1, "memcheck": 8}
+"""Kernels in one process; one that ends with an error of the GPU has it for itself."""
+TIMEOUT = 100  # seconds for a process
+
+ENDLESS = {"deadlock", "step-limit", "barrier-divergence"}
+FATAL = {"out-of-bounds", "misaligned"}
+MOST = 3  # mutants of one rule and kernel; of the rules for indices only one
+KERNELS = {
+    "gemm_async_1_stages_k40", "gemm_async_3_stages_k40", "gemm_pipeline_api", "copy_sizes", "copy_own",
+    "gemm_fp32_64x64x16", "gemm_tiled_half", "transpose_padded", "block_sum", "block_sum_last_warp",
+    "inclusive_scan", "scan_two_buffers", "stencil_1d", "stencil_2d", "bitonic_sort", "exit_before_barrier",
+    "softmax", "shared_vectors", "producer_consumer", "fp32_s1_k3", "fp32_s3_k5", "fp16_s3_k5",
+    "00_start_here.mirror", "01_mainloop.tiled", "01_mainloop.mainloop",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A mutant to run, or an unchanged kernel. `kernel` is a name of its own, by which findings are told apart."""
+
+    group: str
+    case: Case
+    mutant: Mutant
+    kernel: str
+    fatal: bool
+
+    @property
+    def source(self) -> str:
+        return renamed(self.mutant.source, self.case.kernel, self.kernel)
+
+
+def renamed(source: str, old: str, new: str) -> str:
+    return re.sub(rf"\b{old}\b", new, source)
+
+
+def select() -> list[Suspect]:
+    """Mutants that end, by the simulator, and the unchanged kernels; the same list each time."""
+    found = []
+    for group in groups():
+        if group not in KERNELS:
+            continue
+        case = groups()[group][0]
+        left = {
+            rule: 1 if rule in ("shift index", "drop bounds check") else MOST
+            for rule in [*RULES, "shift index"]
+        }
+        found.append(suspect(group, case, Mutant("unchanged", "unchanged", 0, case.source), len(found)))
+        for mutant in mutants(case.source):
+            if left[mutant.rule] and (one := suspect(group, case, mutant, len(found))):
+                left[mutant.rule] -= 1
+                found.append(one)
+    return found
+
+
+def suspect(group: str, case: Case, mutant: Mutant, number: int) -> Suspect | None:
+    """None for a mutant that does not compile, does not end, or is the same program as the kernel."""
+    from course_lib.simulator import CompileError, compile, launch
+
+    name = f"{case.kernel}_m{number}"
+    one = Suspect(group, case, mutant, name, False)
+    try:
+        kernel = compile(one.source, name, case.options)
+    except CompileError:
+        return None
+    original = compile(renamed(case.source, case.kernel, name), name, case.options)
+    if mutant.rule != "unchanged" and instructions(kernel.ptx) == instructions(original.ptx):
+        return None
+    report = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem, max_steps=60_000)
+    kinds = {hazard.kind for hazard in report.hazards}
+    return None if kinds & ENDLESS else replace(one, fatal=bool(kinds & FATAL))
+
+
+def instructions(ptx: str) -> str:
+    return re.sub(r"^\s*(?:\.loc|//).*\n", "", ptx, flags=re.M)
+
+
+# ---- inside the sanitizer
+
+
+def launch_all(file: str, numbers: list[int]) -> None:
+    """Launch these suspects, one after the other; prints whether the numbers were right."""
+    import cupy as cp
+
+    cp.cuda.set_allocator(None)  # an allocation for each array, so that memcheck knows where it ends
+    suspects = json.loads(Path(file).read_text(encoding="utf-8"))
+    for number in numbers:
+        case_name, source, kernel = suspects[number]
+        print(f"\n@@@ begin {kernel}", flush=True)
+        try:
+            wrong = run(cp, by_name(case_name), source, kernel)
+        except Exception as error:
+            print(f"\n@@@ error {kernel} {error}", flush=True)
+        else:
+            print(f"\n@@@ {'wrong' if wrong else 'right'} {kernel}", flush=True)
+
+
+def run(cp, case: Case, source: str, name: str) -> bool:
+    """Whether the numbers were wrong."""
+    args = case.make()
+    kernel = cp.RawModule(code=source, options=(*case.options, "-lineinfo")).get_function(name)
+    if case.shared_mem > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = case.shared_mem
+    device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
+    kernel(case.grid, case.block, tuple(device), shared_mem=case.shared_mem)
+    cp.cuda.Device().synchronize()
+    expected = case.reference(case.make())
+    orders = {index: "C" if args[index].flags.c_contiguous else "F" for index in expected}
+    return any(
+        mismatch(case, index, array, device[index].get().reshape(array.shape, order=orders[index]))
+        for index, array in expected.items()
+    )
+
+
+# ---- around it
+
+
+def sanitize(sanitizer: str, file: str, tool: str, numbers: list[int]) -> str:
+    """What the tool prints about these suspects."""
+    command = [
+        sanitizer,
+        *TOOLS[tool],
+        "--show-backtrace",
+        "no",
+        sys.executable,
+        __file__,
+        file,
+        *map(str, numbers),
+    ]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT)
+        return done.stdout.decode(errors="replace")
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(errors="replace") + "\n@@@ timeout"
+
+
+def part(text: str, kernel: str) -> str:
+    """What was printed while this kernel ran."""
+    found = re.search(rf"@@@ begin {kernel}\n(.*?)(?=@@@ begin|@@@ done|\Z)", text, re.DOTALL)
+    return found[1] if found else ""
+
+
+def findings(text: str) -> list[dict]:
+    """The sanitizer's records: what, at which source lines (as many as it names), how often."""
+    counted: dict[tuple, int] = {}
+    for record in records(text):
+        lines = tuple(int(n) for n in re.findall(r"\.cu:(\d+)", "\n".join(record)))
+        words = re.sub(r" at \S*__shared__ 0x[0-9a-f]+.*| at .* in \S+\.cu:\d+.*", "", record[0]).strip()
+        if not re.search(r"SUMMARY|COMPUTE-SANITIZER|Program hit cuda|^$", words):
+            counted[words, lines[:2]] = counted.get((words, lines[:2]), 0) + 1
+    return [{"text": words, "lines": list(lines), "count": n} for (words, lines), n in counted.items()]
+
+
+def records(text: str) -> list[list[str]]:
+    """Each begins with a line that is not indented behind the ========= of the sanitizer."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        body = line.removeprefix("=========")
+        if body != line and body.strip():
+            if body.startswith("     ") and found:
+                found[-1].append(body.strip())
+            else:
+                found.append([body.strip()])
+    return found
+
+
+def ending(text: str, kernel: str) -> str:
+    """right, wrong (numbers), error (of the GPU), or nothing: it did not end."""
+    match = re.search(rf"@@@ (right|wrong|error) {kernel}\b", text)
+    return match[1] if match else "nothing"
+
+
+def main() -> int:
+    sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    version = re.search(
+        r"Version (\S+)", subprocess.run([sanitizer, "--version"], capture_output=True, text=True).stdout
+    )
+    suspects = select()
+    out = Path(os.environ.get("OUT") or Path(__file__).parent)
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        json.dump([(one.case.name, one.source, one.kernel) for one in suspects], file)
+        file.flush()
+        outputs = run_all(sanitizer, file.name, suspects)
+    table = [
+        entry(one, {tool: outputs[tool, number] for tool in TOOLS}) for number, one in enumerate(suspects)
+    ]
+    facts = {**provenance(), "compute-sanitizer": version[1]}
+    lines = ",\n".join(json.dumps(row) for row in table)
+    text = f'{{"provenance": {json.dumps(facts, indent=1)},\n"mutants": [\n{lines}\n]}}\n'
+    (out / "sanitizer_h100.json").write_text(text, encoding="utf-8")
+    if "OUT" in os.environ:
+        with gzip.open(out / "sanitizer_raw.txt.gz", "wt") as raw:
+            raw.write("\n".join(f"### {tool} {n}\n{text}" for (tool, n), text in outputs.items()))
+    print(
+        f"{len(table)} kernels; not ended: {[row['mutant'] for row in table if 'nothing' in row['ends'].values()]}"
+    )
+    return 0
+
+
+def run_all(sanitizer: str, file: str, suspects: list[Suspect]) -> dict[tuple[str, int], str]:
+    """(tool, number of the suspect) -> what was printed about it."""
+    safe = [number for number, one in enumerate(suspects) if not one.fatal]
+    alone = [[number] for number, one in enumerate(suspects) if one.fatal]
+    tasks = [
+        (tool, batch)
+        for tool, size in BATCH.items()
+        for batch in [*(safe[i : i + size] for i in range(0, len(safe), size)), *alone]
+    ]
+    outputs: dict[tuple[str, int], str] = {}
+
+    def work(todo: list) -> None:
+        with ThreadPoolExecutor(WORKERS) as pool:
+            texts = pool.map(lambda task: sanitize(sanitizer, file, *task), todo)
+            for (tool, batch), text in zip(todo, texts, strict=True):
+                outputs.update({(tool, number): part(text, suspects[number].kernel) for number in batch})
+
+    work(tasks)
+    work([  # a batch that broke half-way: those kernels once more, each alone
+        (tool, [number])
+        for tool, batch in tasks
+        for number in batch
+        if len(batch) > 1 and ending(outputs[tool, number], suspects[number].kernel) in ("nothing", "error")
+    ])  # fmt: skip
+    return outputs
+
+
+def entry(one: Suspect, texts: dict[str, str]) -> dict:
+    """One row of the frozen table."""
+    return {
+        "kernel": one.group,
+        "case": one.case.name,
+        "mutant": one.mutant.name,
+        "fingerprint": fingerprint(one.mutant.source, one.case.options),
+        "ends": {tool: ending(text, one.kernel) for tool, text in texts.items()},
+        **{tool: findings(text) for tool, text in texts.items()},
+    }
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        launch_all(sys.argv[1], [int(number) for number in sys.argv[2:]])
+    else:
+        sys.exit(main())
