@@ -1,24 +1,31 @@
 """What the GPUs of the course have, per SM: limits for the occupancy, rates and latencies for the clock.
 
-Sources: limits from the CUDA C++ Programming Guide (compute capabilities) and the Occupancy Calculator's notes on
-allocation; rates of sm_90 measured on an H100 80GB HBM3 (assets/measurements/clock_h100.json where it is
+Sources: limits from the CUDA C++ Programming Guide (compute capabilities), rules of allocation from the toolkit's
+cuda_occupancy.h; rates of sm_90 measured on an H100 80GB HBM3 (assets/measurements/clock_h100.json where it is
 stored) or published where the line says so.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .nvrtc import Resources
+from . import nvrtc
+
+if TYPE_CHECKING:
+    from .launch import Kernel
 
 WARP = 32
 REGISTERS = 65536  # 32-bit registers of an SM
 REGISTER_UNIT = 256  # registers are given to a warp in multiples of this many
+SUB_CORES = 4  # of an SM; each has a quarter of the registers
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """Limits of one SM. Shared memory in bytes; `reserved` is what the system takes of it for each block."""
+    """Limits of one SM. Shared memory in bytes, given to blocks in multiples of `shared_unit`; the system takes
+    `reserved` more for each block."""
 
     name: str
     arch: str
@@ -28,18 +35,28 @@ class Gpu:
     shared: int
     shared_block: int
     reserved: int
+    shared_unit: int = 128
 
 
 GPUS = {
     gpu.arch: gpu
     for gpu in (
-        Gpu("T4", "sm_75", 40, 32, 16, 64 << 10, 64 << 10, 0),
+        Gpu("T4", "sm_75", 40, 32, 16, 64 << 10, 64 << 10, 0, 256),
         Gpu("A100", "sm_80", 108, 64, 32, 164 << 10, 163 << 10, 1024),
         Gpu("RTX 3090", "sm_86", 82, 48, 16, 100 << 10, 99 << 10, 1024),
         Gpu("RTX 4090", "sm_89", 128, 48, 24, 100 << 10, 99 << 10, 1024),
         Gpu("H100", "sm_90", 132, 64, 32, 228 << 10, 227 << 10, 1024),
     )
 }
+
+
+def find_gpu(name: str) -> Gpu:
+    """The GPU of this name ("A100") or architecture ("sm_80")."""
+    for gpu in GPUS.values():
+        if name in (gpu.name, gpu.arch):
+            return gpu
+    known = ", ".join(f'"{gpu.name}" or "{gpu.arch}"' for gpu in GPUS.values())
+    raise ValueError(f"no GPU {name!r} is known here; name one of {known}")
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,8 @@ RATES = {
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Blocks that fit into an SM together, the warps that makes, and what runs out first."""
+    """Blocks that an SM holds at a time, the warps these have, their share of all warps that an SM can hold, and
+    what runs out first."""
 
     blocks: int
     warps: int
@@ -81,47 +99,65 @@ class Occupancy:
 
 
 def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
-    """How many blocks of `threads` threads, with `registers` a thread and `shared` bytes a block, fit into an SM."""
+    """How many blocks of `threads` threads, with `registers` a thread and `shared` bytes a block, an SM holds.
+
+    The rules of the CUDA Occupancy Calculator; no carve-out of the L1 cache is asked for.
+    """
     warps = -(-threads // WARP)
-    per_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
-    fits = {
+    per_warp = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)
+    per_block = _round_up(shared + gpu.reserved, gpu.shared_unit)
+    room = {
         "warps": gpu.warps // warps,
         "blocks": gpu.blocks,
-        "registers": REGISTERS // per_warp // 4 * 4 // warps if per_warp else gpu.blocks,
-        "shared memory": gpu.shared // (-(-shared // 128) * 128 + gpu.reserved)
-        if shared + gpu.reserved
-        else gpu.blocks,
+        "registers": REGISTERS // SUB_CORES // per_warp * SUB_CORES // warps,
     }
-    limit = min(fits, key=fits.get)
-    if shared > gpu.shared_block:
-        return Occupancy(0, 0, 0.0, "shared memory")
-    return Occupancy(fits[limit], fits[limit] * warps, fits[limit] * warps / gpu.warps, limit)
+    if per_block:
+        room["shared memory"] = gpu.shared // per_block if shared <= gpu.shared_block else 0
+    blocks = min(room.values())
+    limit = " and ".join(name for name, most in room.items() if most == blocks)
+    return Occupancy(blocks, blocks * warps, blocks * warps / gpu.warps, limit)
 
 
-@dataclass(frozen=True)
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+@dataclass(frozen=True, repr=False)
 class LaunchResources:
-    """What one launch takes on a named GPU, as ptxas reports it, and the occupancy that follows."""
+    """What one launch takes on a GPU, as ptxas reports it, and the occupancy that follows.
+
+    `registers` of a thread; `spills`: bytes that a thread stores and loads because it has too few registers;
+    `static_shared` and `dynamic_shared`: bytes of a block.
+    """
 
     gpu: Gpu
-    kernel: Resources
+    registers: int
+    spills: int
+    static_shared: int
     dynamic_shared: int
     occupancy: Occupancy
 
-    @property
-    def registers(self) -> int:
-        return self.kernel.registers
-
-    @property
-    def spills(self) -> int:
-        """Bytes that spilled registers store and load, for each thread."""
-        return self.kernel.spill_stores + self.kernel.spill_loads
-
-    @property
-    def static_shared(self) -> int:
-        return self.kernel.static_shared
+    def __repr__(self) -> str:
+        spills = f"{self.spills} bytes of spills" if self.spills else "no spills"
+        shared = f"{self.static_shared:,} + {self.dynamic_shared:,} bytes of shared memory (static + dynamic)"
+        fit = self.occupancy
+        blocks = f"{fit.blocks or 'no'} block{'s' * (fit.blocks != 1)}"
+        warps = f"{fit.warps} of {self.gpu.warps} warps, {fit.share:.0%}"
+        return (
+            f"{self.gpu.name} ({self.gpu.arch}): {self.registers} registers a thread, {spills}, {shared}; "
+            f"{blocks} on an SM at a time ({warps}), limited by {fit.limit}"
+        )
 
 
-def launch_resources(arch: str, kernel: Resources, threads: int, dynamic_shared: int) -> LaunchResources:
-    gpu = GPUS[arch]
-    fit = occupancy(gpu, threads, kernel.registers, kernel.static_shared + dynamic_shared)
-    return LaunchResources(gpu, kernel, dynamic_shared, fit)
+def launch_resources(name: str, kernel: Kernel, threads: int, dynamic_shared: int) -> LaunchResources:
+    """Compile the kernel for the GPU of this name or architecture, which takes a moment, and see what fits."""
+    gpu = find_gpu(name)
+    try:
+        used = nvrtc.resources(kernel.source, kernel.entry, kernel.options, gpu.arch, kernel.name_expressions)
+    except nvrtc.CompileError as error:  # ptxas repeats itself for each instruction
+        missing = "; ".join(dict.fromkeys(re.findall(r"Feature '.*", str(error))))
+        message = f"{kernel.name} does not compile for a {gpu.name} ({gpu.arch}): {missing or error}"
+        raise nvrtc.CompileError(message) from None
+    spills, shared = used.spill_stores + used.spill_loads, used.static_shared
+    fit = occupancy(gpu, threads, used.registers, shared + dynamic_shared)
+    return LaunchResources(gpu, used.registers, spills, shared, dynamic_shared, fit)

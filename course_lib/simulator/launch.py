@@ -147,9 +147,8 @@ def launch(
         finally:
             for variable in kernel.variables:
                 variable.touched.clear()
-    return Report(
-        kernel, grid, block, state.log.sorted(), state.counters.table(), events, "".join(state.output)
-    )
+    counters, output = state.counters.table(), "".join(state.output)
+    return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
 
 
 def _ten_seconds(lanes: int) -> int:

@@ -6,12 +6,20 @@ import html
 from dataclasses import dataclass, field
 
 from .counters import CounterTable
+from .gpus import LaunchResources, launch_resources
 from .hazards import FATAL, Hazard
 
 CONTEXT = 3  # lines of source shown around a finding
 
 
-class HazardError(RuntimeError):
+class MessageOnly:
+    """Mixed into an exception: a notebook shows its message, and no traceback full of paths."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+class HazardError(MessageOnly, RuntimeError):
     """A kernel launched through the stand-in for CuPy has a hazard. `kind` is that of the most serious one."""
 
     def __init__(self, report: Report) -> None:
@@ -31,6 +39,7 @@ class Report:
     counters: CounterTable = field(repr=False)
     events: list = field(repr=False)
     output: str = field(default="", repr=False)
+    shared_mem: int = field(default=0, repr=False)
 
     @property
     def ok(self) -> bool:
@@ -40,6 +49,16 @@ class Report:
     def stopped(self) -> bool:
         """Whether a finding ended the launch before the kernel did."""
         return any(h.kind in FATAL for h in self.hazards)
+
+    @property
+    def resources(self) -> LaunchResources:
+        """Registers, spills, shared memory and occupancy on an H100."""
+        return self.resources_on("H100")
+
+    def resources_on(self, gpu: str) -> LaunchResources:
+        """The same on another GPU, by its name or architecture: "A100", "sm_86". Compiles the kernel for it."""
+        threads = self.block[0] * self.block[1] * self.block[2]
+        return launch_resources(gpu, self.kernel, threads, self.shared_mem)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{h.kind} at line {h.line}" for h in self.hazards)
