@@ -127,6 +127,7 @@ def counts(table: str) -> dict[str, dict[str, float]]:
             metric: number(row[column]) for metric, column in wanted.items() if row[column] not in ("", "n/a")
         }
         for row in rest
+        if len(row) == len(header)  # ncu's own messages are not
     }
 
 
