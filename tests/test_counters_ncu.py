@@ -1,0 +1,78 @@
+"""The counters on micro-kernels, against what Nsight Compute counted on an H100 (tests/golden/ncu_h100.json).
+
+Wavefronts of loads and stores are those that the hardware counted. It does not count those of asynchronous copies that
+bypass L1 (.cg), so these are compared with ncu's source metric, which ncu computes from the addresses.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from course_lib.simulator import compile, launch
+from tests.micro_kernels import MICRO, Micro, fingerprint
+
+FILE = Path(__file__).parent / "golden" / "ncu_h100.json"
+HOW_TO_RECORD = "run `python tests/golden/record_ncu.py` on a machine with an H100 and ncu"
+NCU = json.loads(FILE.read_text(encoding="utf-8"))["kernels"] if FILE.is_file() else {}
+
+SHARED = ("shared_wavefronts", "shared_wavefronts_ideal")
+GLOBAL = ("global_requests", "global_sectors", "global_sectors_ideal")
+
+DIFFERENT: dict[tuple[str, str], tuple[float, float, str]] = {}
+"""(micro-kernel, counter) -> (simulated, on the H100, the rule that would explain it); per warp."""
+
+
+def measured(micro: Micro) -> dict[str, float]:
+    """What ncu counted, per warp, under the names of the simulator's counters."""
+    ncu = NCU[micro.name]
+
+    def both(metric: str) -> int:
+        return sum(ncu[f"{metric}_op_{way}.sum"] for way in ("ld", "st"))
+
+    source = ncu["memory_l1_wavefronts_shared"]
+    bypass = "cp_async" in micro.name
+    found = {
+        "shared_wavefronts": source if bypass else both("l1tex__data_pipe_lsu_wavefronts_mem_shared"),
+        "shared_wavefronts_ideal": ncu["memory_l1_wavefronts_shared_ideal"],
+        "global_requests": both("l1tex__t_requests_pipe_lsu_mem_global"),
+        "global_sectors": both("l1tex__t_sectors_pipe_lsu_mem_global"),
+        "global_sectors_ideal": ncu["memory_l2_theoretical_sectors_global_ideal"],
+    }
+    return {name: value / micro.warps for name, value in found.items()}
+
+
+def simulated(micro: Micro) -> dict[str, float]:
+    """What the simulator counts, per warp."""
+    kernel = compile(micro.source, micro.kernel, ("--std=c++17",))
+    report = launch(kernel, micro.grid, micro.block, micro.make(), shared_mem=micro.shared_mem)
+    return {name: getattr(report.counters.total, name) / micro.warps for name in (*SHARED, *GLOBAL)}
+
+
+def test_there_are_enough_micro_kernels():
+    assert len(MICRO) == len({micro.name for micro in MICRO}) > 200
+    assert {micro.what for micro in MICRO} == {"shared", "global"}
+
+
+@pytest.mark.parametrize("micro", MICRO, ids=lambda micro: micro.name)
+def test_counters_are_those_of_ncu(micro):
+    if micro.name not in NCU:
+        pytest.skip(f"no frozen counts; {HOW_TO_RECORD}")
+    assert NCU[micro.name]["fingerprint"] == fingerprint(micro), f"the micro-kernel changed; {HOW_TO_RECORD}"
+    ours, theirs = simulated(micro), measured(micro)
+    for counter in (*SHARED, *GLOBAL):
+        pair = (ours[counter], theirs[counter])
+        listed = DIFFERENT.get((micro.name, counter))
+        if listed:
+            assert pair == listed[:2], f"{counter}: listed as {listed[:2]}"
+        else:
+            assert pair[0] == pair[1], f"{counter}: simulated {pair[0]:g}, on the H100 {pair[1]:g} per warp"
+
+
+def test_listed_differences_are_differences():
+    names = {micro.name for micro in MICRO}
+    for (name, counter), (ours, theirs, why) in DIFFERENT.items():
+        assert name in names and counter in (*SHARED, *GLOBAL)
+        assert ours != theirs and why

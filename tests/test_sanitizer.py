@@ -1,0 +1,135 @@
+"""Mutants under compute-sanitizer on an H100 (tests/golden/sanitizer_h100.json), against the simulator's reports.
+
+What racecheck or memcheck found there, the simulator must find, at the same source lines. What it finds and they do not
+is no concern here: tests/test_mutants.py shows that it is right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from course_lib.simulator import compile, launch
+from tests.kernels.case import mismatch
+from tests.kernels.to_mutate import by_name
+from tests.mutate import Mutant, fingerprint, mutants
+
+FILE = Path(__file__).parent / "golden" / "sanitizer_h100.json"
+HOW_TO_RECORD = (
+    "run `python tests/golden/record_sanitizer.py` on a machine with an H100 and compute-sanitizer"
+)
+TABLE = json.loads(FILE.read_text(encoding="utf-8"))["mutants"] if FILE.is_file() else []
+ROWS = [pytest.param(row, id=f"{row['kernel']}: {row['mutant']}") for row in TABLE]
+
+RACES = {"read-after-write", "write-after-read", "write-after-write", "unwaited-copy"}
+WANTED = {  # what the sanitizer says: kinds of the simulator that say the same
+    "invalid memcpy_async": {"unwaited-copy", "read-after-write"},
+    "hazard|Race reported": RACES,
+    "Invalid": {"out-of-bounds"},
+    "isaligned": {"misaligned"},
+}
+
+FALSE_ALARMS: dict[tuple[str, str], str] = {}
+"""(kernel, mutant): the PTX rule by which the sanitizer's finding is none."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the simulator reports: (kind, source lines that the report names), and whether the numbers are right."""
+
+    hazards: tuple[tuple[str, frozenset[int]], ...]
+    right: bool
+
+
+@cache
+def simulated(case_name: str, mutant_name: str) -> Found:
+    case, mutant = by_name(case_name), mutant_of(case_name, mutant_name)
+    args = case.make()
+    report = launch(
+        compile(mutant.source, case.kernel, case.options), case.grid, case.block, args,
+        shared_mem=case.shared_mem, max_steps=60_000,
+    )  # fmt: skip
+    hazards = tuple((hazard.kind, lines_of(hazard)) for hazard in report.hazards)
+    return Found(
+        hazards, not any(mismatch(case, i, x, args[i]) for i, x in case.reference(case.make()).items())
+    )
+
+
+def mutant_of(case_name: str, mutant_name: str) -> Mutant:
+    source = by_name(case_name).source
+    if mutant_name == "unchanged":
+        return Mutant("unchanged", "unchanged", 0, source)
+    return next(mutant for mutant in mutants(source) if mutant.name == mutant_name)
+
+
+def lines_of(hazard) -> frozenset[int]:
+    """The line of a hazard, the line that called it, and those that its message names."""
+    named = {int(number) for number in re.findall(r"\bline (\d+)", hazard.message)}
+    return frozenset({hazard.line, hazard.call_line, *named} - {None})
+
+
+def kinds_for(text: str) -> set[str]:
+    return next((kinds for pattern, kinds in WANTED.items() if re.search(pattern, text)), set())
+
+
+def missed(row: dict) -> list[str]:
+    """The sanitizer's findings that the simulator lacks."""
+    hazards = simulated(row["case"], row["mutant"]).hazards
+    return [
+        f"{tool}: {finding['text']} at lines {finding['lines']}"
+        for tool in ("racecheck", "hazards", "memcheck")
+        for finding in row[tool]
+        if not any(
+            kind in kinds_for(finding["text"]) and lines & set(finding["lines"]) for kind, lines in hazards
+        )
+    ]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_the_sanitizer_finds_the_simulator_finds(row):
+    mutant = mutant_of(row["case"], row["mutant"])
+    assert row["fingerprint"] == fingerprint(mutant.source, by_name(row["case"]).options), HOW_TO_RECORD
+    alarm = FALSE_ALARMS.get((row["kernel"], row["mutant"]))
+    assert bool(missed(row)) == bool(alarm), missed(row) or "listed as a false alarm, but nothing differs"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.values[0]["mutant"] == "unchanged"])
+def test_right_kernels_are_right_on_the_gpu_too(row):
+    assert set(row["ends"].values()) == {"right"}
+
+
+def test_there_are_enough_mutants():
+    if not TABLE:
+        pytest.skip(f"no frozen findings; {HOW_TO_RECORD}")
+    assert sum(row["mutant"] != "unchanged" for row in TABLE) >= 60
+
+
+def summary() -> str:
+    """A table: mutants by rule, and how many of them each judge found."""
+    judged: dict[str, Counter] = {}
+    for row in TABLE:
+        count = judged.setdefault(row["mutant"].split(":")[0], Counter())
+        ours = simulated(row["case"], row["mutant"])
+        count["mutants"] += 1
+        count["racecheck"] += bool(row["racecheck"] or row["hazards"])
+        count["memcheck"] += bool(row["memcheck"])
+        count["wrong on the H100"] += "wrong" in row["ends"].values()
+        count["simulator"] += bool(ours.hazards)
+        count["wrong in the simulator"] += not ours.right
+    columns = ["mutants", "racecheck", "memcheck", "wrong on the H100", "simulator", "wrong in the simulator"]
+    rows = [
+        ["rule", *columns],
+        ["---"] * 7,
+        *([rule, *(str(c[k]) for k in columns)] for rule, c in judged.items()),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+if __name__ == "__main__":
+    print(summary())
