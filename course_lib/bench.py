@@ -5,18 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from . import device, style
 from .backend import gpu, records
 
-CUBLAS = "cuBLAS"
 DEFAULT_LAUNCH = {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0}
 
 
-@dataclass(frozen=True)
-class Ceilings:
+class Ceilings(NamedTuple):
     """What one GPU can do at most in fp32."""
 
     tflops: float
@@ -29,6 +28,7 @@ CEILINGS = {
         66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", {"DRAM": 2.85, "L2": 6.84}
     ),
 }
+HEADER = ("kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "origin")
 
 
 @dataclass(frozen=True)
@@ -50,28 +50,17 @@ class Row:
 
     def __str__(self) -> str:
         gain = f", {self.gain:.2f} x previous" if self.gain else ""
-        fraction = f", {self.of_cublas:.0%} of cuBLAS" if self.label != CUBLAS else ""
+        fraction = f", {self.of_cublas:.0%} of cuBLAS" if self.label != gpu.CUBLAS else ""
         return f"{self.tflops:.1f}{gain}{fraction}"
 
     def cells(self) -> tuple[str, ...]:
         """The row of the printed table, as `HEADER` names it."""
-
-        def text(value: float | None, form: str, unit: str = "") -> str:
-            return "-" if value is None else format(value, form) + unit
-
-        spread = f"{self.p10_us:,.0f}-{self.p90_us:,.0f}" if self.tflops else "-"
-        speed = (text(self.tflops, ".1f"), text(self.gain, ".2f", "x"), text(self.of_cublas, ".0%"))
-        return (
-            self.label,
-            *speed,
-            text(self.median_us, ",.0f"),
-            spread,
-            text(self.registers, "d"),
-            self.origin,
-        )
-
-
-HEADER = ("kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "origin")
+        if not self.tflops:
+            return self.label, *"------", self.origin
+        gain = f"{self.gain:.2f}x" if self.gain else "-"
+        times = f"{self.median_us:,.0f}", f"{self.p10_us:,.0f}-{self.p90_us:,.0f}"
+        speed = f"{self.tflops:.1f}", gain, f"{self.of_cublas:.0%}"
+        return self.label, *speed, *times, str(self.registers or "-"), self.origin
 
 
 @dataclass(frozen=True)
@@ -80,8 +69,7 @@ class Results:
 
     title: str
     rows: tuple[Row, ...]
-    least_bytes: int  # A, B and C, each moved once
-    flops: int
+    most_intensity: float  # FLOP per byte, if A, B and C are each moved once
 
     def __repr__(self) -> str:
         table = [HEADER, *(row.cells() for row in self.rows)]
@@ -117,64 +105,55 @@ class Results:
     @style.styled
     def figure(self):
         """The bars, and their description in words."""
-        known = self._known
-        ceiling = CEILINGS.get(known[0].gpu)
-        fastest = max(row.tflops for row in known)
+        known, origin = self._known, self._known[0].origin
+        ceiling, highest = CEILINGS.get(known[0].gpu), max(row.tflops for row in known)
         figure = style.new_figure(1.3 + 0.42 * len(known))
         axes = style.axes(figure)
         for place, row in enumerate(known):
-            spread = (
-                np.array([[1 - row.median_us / row.p90_us], [row.median_us / row.p10_us - 1]]) * row.tflops
-            )
-            look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
+            below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
+            spread = [[below * row.tflops], [above * row.tflops]]
+            cublas = row.label == gpu.CUBLAS
+            look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
             axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
-            axes.annotate(
-                str(row),
-                (row.tflops, place),
-                (9, 0),
-                textcoords="offset points",
-                va="center",
-                bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 1},
-            )
+            axes.annotate(str(row), (row.tflops, place), (9, 0), va="center", **style.BESIDE)
         if ceiling:
+            highest = max(highest, ceiling.tflops)
             axes.axvline(ceiling.tflops, color=style.VERMILLION, linestyle="--", zorder=0)
             words = f"ceiling {ceiling.tflops} TFLOP/s \n({ceiling.source}) "
             axes.text(ceiling.tflops, -0.55, words, ha="right", va="bottom", fontsize=8)
         axes.set(yticks=range(len(known)), yticklabels=[row.label for row in known], xlabel="TFLOP/s")
-        axes.set_xlim(0, 1.4 * max(fastest, ceiling.tflops if ceiling else 0))
-        axes.set_ylim(len(known) - 0.4, -1.4 if ceiling else -0.6)
-        axes.set_title(f"{self.title}\n{known[0].origin}")
+        axes.set(xlim=(0, 1.4 * highest), ylim=(len(known) - 0.4, -1.4 if ceiling else -0.6))
+        axes.set_title(f"{self.title}\n{origin}")
         words = "; ".join(f"{row.label} {row}" for row in known)
-        return figure, f"Speeds in TFLOP/s, {self.title}, {known[0].origin}: {words}."
+        return figure, f"Speeds in TFLOP/s, {self.title}, {origin}: {words}."
 
     @style.styled
     def roofline_figure(self):
         """The roofline, and its description in words."""
-        rows = [row for row in self._known if row.intensity]
-        most = self.flops / self.least_bytes
+        rows, origin = [row for row in self._known if row.intensity], self._known[0].origin
         figure = style.new_figure(4.2)
         axes = style.axes(figure)
-        limits = _draw_ceilings(axes, CEILINGS.get(self._known[0].gpu), most)
-        axes.axvline(most, color=style.TEXT, linestyle=":")
-        words = f"each byte moved once: {most:,.0f} FLOP/byte"
-        axes.text(most * 0.93, 0.06, words, rotation=90, ha="right", transform=axes.get_xaxis_transform())
-        for row, marker in zip(rows, "osD^vPX*" * len(rows)):
+        limits = _draw_ceilings(axes, CEILINGS.get(self._known[0].gpu), self.most_intensity)
+        axes.axvline(self.most_intensity, color=style.TEXT, linestyle=":")
+        words = f"each byte moved once: {self.most_intensity:,.0f} FLOP/byte"
+        where = {"ha": "right", "transform": axes.get_xaxis_transform()}
+        axes.text(self.most_intensity * 0.93, 0.06, words, rotation=90, **where)
+        for number, row in enumerate(rows):
+            marker = "osD^vPX*"[number % 8]
             axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
-            others = [other for other in rows[: rows.index(row)] if other.intensity == row.intensity]
-            crowded = any(0.85 < other.tflops / row.tflops < 1.18 for other in others)
-            place = {"xytext": (-7, -3), "ha": "right"} if crowded else {"xytext": (7, -3)}
-            back = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
-            axes.annotate(
-                row.label, (row.intensity, row.tflops), textcoords="offset points", bbox=back, **place
-            )
+            # A label goes to the right of its mark, or to the left when another one is there already.
+            taken = [other.tflops for other in rows[:number] if other.intensity == row.intensity]
+            left = any(0.85 < tflops / row.tflops < 1.18 for tflops in taken)
+            where = {"xytext": (-7, -3), "ha": "right"} if left else {"xytext": (7, -3)}
+            axes.annotate(row.label, (row.intensity, row.tflops), **where, **style.BESIDE)
         axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
         axes.set(yscale="log", ylabel="TFLOP/s")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:g}")
         axes.grid(True)
-        axes.set_title(f"{self.title}\n{self._known[0].origin}")
+        axes.set_title(f"{self.title}\n{origin}")
         points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
-        return figure, f"Roofline in TFLOP/s, {self.title}, {self._known[0].origin}: {points}. {limits}"
+        return figure, f"Roofline in TFLOP/s, {self.title}, {origin}: {points}. {limits}"
 
 
 def _draw_ceilings(axes, ceiling: Ceilings | None, most: float) -> str:
@@ -198,35 +177,31 @@ def benchmark(gemm, kernels: Mapping[str, tuple]) -> Results:
     `kernels` is {label: (kernel, {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0})}, in the order of
     the lesson. On a GPU every kernel is timed now; elsewhere the records of exactly these kernels are shown.
     """
-    if not kernels or CUBLAS in kernels:
+    if not kernels or gpu.CUBLAS in kernels:
         raise ValueError(
-            f"give at least one kernel, none with the label {CUBLAS!r}: that row is added by itself"
+            f"give at least one kernel, none with the label {gpu.CUBLAS!r}: that row comes by itself"
         )
     launches = {label: (kernel, DEFAULT_LAUNCH | launch) for label, (kernel, launch) in kernels.items()}
     keys = {label: records.kernel_key(kernel, gemm, **launch) for label, (kernel, launch) in launches.items()}
-    keys[CUBLAS] = records.cublas_key(gemm)
+    keys[gpu.CUBLAS] = records.cublas_key(gemm)
     if device.backend() == "cupy":
-        verb, entries = "measured now", _measure(gemm, launches)
-        records.remember("speeds", {keys[label]: entry for label, entry in entries.items()})
-        entries = {label: {"gpu": gpu.name(), **entry} for label, entry in entries.items()}
+        verb, entries = "measured now", gpu.measure(gemm, launches)
+        about = {label: records.about(kernel, gemm, **launch) for label, (kernel, launch) in launches.items()}
+        about[gpu.CUBLAS] = records.problem(gemm)
+        records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
     else:
         verb, entries = "recorded", {label: records.find("speeds", key) for label, key in keys.items()}
-    itemsize = np.dtype(gemm.dtype).itemsize
-    rows, before = [], None
+    M, N, K, itemsize = gemm.M, gemm.N, gemm.K, np.dtype(gemm.dtype).itemsize
+    rows: list[Row] = []
     for label, entry in entries.items():
-        if entry is None:
-            rows.append(Row(label))
-            continue
         tile = launches[label][1]["tile"] if label in launches else None
-        gain = entry["tflops"] / before if before and tile else None
-        rows.append(_row(label, entry, verb, itemsize, tile, gain))
-        before = entry["tflops"]
-    M, N, K = gemm.M, gemm.N, gemm.K
-    title = f"C = A @ B.T, {M} x {N} x {K} {gemm.dtype}"
-    return Results(title, tuple(rows), itemsize * (M * K + N * K + M * N), 2 * M * N * K)
+        before = next((row.tflops for row in reversed(rows) if row.tflops), None)
+        rows.append(_row(label, entry, verb, tile, before, itemsize) if entry else Row(label))
+    intensity = 2 * M * N * K / (itemsize * (M * K + N * K + M * N))
+    return Results(f"C = A @ B.T, {M} x {N} x {K} {gemm.dtype}", tuple(rows), intensity)
 
 
-def _row(label: str, entry: dict, verb: str, itemsize: int, tile: tuple | None, gain: float | None) -> Row:
+def _row(label: str, entry: dict, verb: str, tile: tuple | None, before: float | None, itemsize: int) -> Row:
     """One row. Blocks of tile_m x tile_n read M N K (1/tile_m + 1/tile_n) numbers for 2 M N K FLOP."""
     return Row(
         label,
@@ -235,30 +210,5 @@ def _row(label: str, entry: dict, verb: str, itemsize: int, tile: tuple | None, 
         registers=entry.get("registers"),
         of_cublas=entry["tflops"] / entry["cublas_tflops"],
         intensity=2 / (itemsize * (1 / tile[0] + 1 / tile[1])) if tile else None,
-        gain=gain,
+        gain=entry["tflops"] / before if before and tile else None,
     )
-
-
-def _measure(gemm, launches: dict) -> dict[str, dict]:
-    """Time every kernel, and cuBLAS before and after them; one entry for the record each."""
-    flops = 2 * gemm.M * gemm.N * gemm.K
-    repeats = 60 if flops < 2e10 else 20  # short launches vary more
-    cublas = gpu.cublas(gemm)
-    before = gpu.time_launches(cublas, repeats)
-    entries = {}
-    for label, (kernel, launch) in launches.items():
-        times = gpu.time_launches(gpu.launcher(kernel, gemm, **launch), repeats)
-        about = {"label": label, **records.about(kernel, gemm, **launch), "registers": kernel.num_regs}
-        entries[label] = about | _entry(times, flops)
-    after = gpu.time_launches(cublas, repeats)
-    drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
-    about = {"label": CUBLAS, **records.problem(gemm), **drift}
-    entries[CUBLAS] = about | _entry(np.append(before, after), flops)
-    return {label: {**entry, "cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
-
-
-def _entry(times: np.ndarray, flops: int) -> dict:
-    """The record of one row: times in microseconds, the clock as it is right after the launches."""
-    p10, median, p90 = np.percentile(times, (10, 50, 90)).round(2).tolist()
-    speed = {"tflops": round(flops / median / 1e6, 2), "median_us": median, "p10_us": p10, "p90_us": p90}
-    return {**speed, "repeats": len(times), "sm_clock_mhz": gpu.sm_clock_mhz(), "date": gpu.today()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from functools import cache
@@ -10,8 +11,12 @@ from types import ModuleType
 
 from .simulator import nvrtc
 
-OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{Path(__file__).parent / 'include'}")
-"""Compile options of every lesson: C++17 and the folder of the course's own headers."""
+INCLUDE = Path(__file__).parent / "include"
+_HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.cuh"))))
+
+OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x{_HEADERS.hexdigest()[:8]}")
+"""Compile options of every lesson: C++17 and the folder of the course's own headers. Nothing uses the last one;
+it makes CuPy, which keeps compiled kernels on disk, compile them again when a header was edited."""
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -34,8 +39,8 @@ def backend() -> str:
     _, gpu, reason = _machine()
     if wanted == "cupy" and not gpu:
         raise RuntimeError(
-            f"COURSE_BACKEND=cupy, but {reason}. With an NVIDIA GPU: pip install '.[cuda13]' (or '.[cuda12]' "
-            "for a CUDA 12 driver). Without one: unset COURSE_BACKEND, and the simulator is used."
+            f"COURSE_BACKEND=cupy, but {reason}. With an NVIDIA GPU: `make EXTRA=cuda13`, or EXTRA=cuda12 for a "
+            "CUDA 12 driver. Without one: unset COURSE_BACKEND, and the simulator is used."
         )
     return wanted or ("simulator" if reason else "cupy")
 
@@ -53,11 +58,8 @@ def _machine() -> tuple[ModuleType | None, str, str]:
         return cupy, "", "no NVIDIA GPU with a working driver was found"
     about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     gpu = f"{about['name'].decode()}, compute capability {about['major']}.{about['minor']}"
-    return (
-        cupy,
-        gpu,
-        "" if about["major"] >= 8 else f"cp.async needs compute capability 8.0, and this is {gpu}",
-    )
+    old = f"cp.async needs compute capability 8.0, and this is {gpu}"
+    return cupy, gpu, "" if about["major"] >= 8 else old
 
 
 def show_env() -> None:
@@ -67,14 +69,10 @@ def show_env() -> None:
     try:
         compiler = "{}.{}".format(*nvrtc.version())
     except nvrtc.NvrtcMissing:
-        works = "reading, recorded measurements; " + (
-            "no kernels" if simulated else "kernels, without checks"
-        )
-        compiler = (
-            "missing: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt"
-        )
-        if sys.platform == "darwin":
-            compiler = "missing: NVIDIA makes none for macOS"
+        mac = sys.platform == "darwin"
+        compiler = "missing: " + ("NVIDIA makes none for macOS" if mac else "`make install` installs it")
+        kernels = "no kernels" if simulated else "kernels, without checks"
+        works = f"reading, recorded measurements; {kernels}"
     print("backend ", f"simulator: {reason}" if simulated else "cupy")
     print("GPU     ", gpu or "none used")
     print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from . import device
 from .report import simulate
+from .simulator.report import MessageOnly
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
 # on normal data: several times the worst of a right kernel, far below that of a less exact type.
@@ -20,11 +21,8 @@ Tile = tuple[int, int, int]
 Threads = int | tuple[int, ...]
 
 
-class CheckFailed(AssertionError):
-    """The kernel is wrong; the message says how. A notebook shows the message alone."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"CheckFailed: {self}"]
+class CheckFailed(MessageOnly, AssertionError):
+    """The kernel is wrong; the message says how."""
 
 
 class Verdict(str):
@@ -74,7 +72,21 @@ class Gemm:
             raise ValueError(
                 f"{self} takes minutes in the simulator: without a GPU use 512 x 512 x 512 or less"
             )
-        return self._run(kernel, self.inputs, tile, threads, shared_mem)
+        C, run = self.prepare(kernel, self.inputs, tile, threads, shared_mem)
+        run()
+        return C
+
+    def prepare(
+        self, kernel: object, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
+    ) -> tuple[object, Callable[[], None]]:
+        """C, and a function that launches the kernel on `inputs` and does nothing else.
+
+        The kernel is allowed as much shared memory as the launch needs. `extra` arguments follow K.
+        """
+        grid, block, args = self.grid(tile), _block(threads), (*self.arguments(*inputs), *extra)
+        if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared_mem
+        return args[2], lambda: kernel(grid, block, args, shared_mem=shared_mem)
 
     def check(
         self,
@@ -97,29 +109,26 @@ class Gemm:
             gemm._judge(report, *args[:3], tile)
         for gemm in (small[0], self) if device.backend() == "cupy" else small[:1]:
             inputs = gemm._random(seed)
-            C = gemm._run(kernel, inputs, tile, threads, shared_mem)
+            C, run = gemm.prepare(kernel, inputs, tile, threads, shared_mem)
+            run()
             if wrong := _wrong(C, _product(*inputs), gemm._limit * gemm.K**0.5):
                 raise CheckFailed(f"{gemm._failed(tile)} random data\n{wrong}")
         return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
 
     def _integers(self, seed: int) -> tuple:
         """A and B on the host, from -4 to 4: sums are exact in float32, in any order."""
-        draw, shapes = np.random.default_rng(seed).integers, ((self.M, self.K), (self.N, self.K))
-        return tuple(draw(-4, 5, shape).astype(self.dtype, order=self.order) for shape in shapes)
+        random = np.random.default_rng(seed)
+        return self._pair(lambda shape: random.integers(-4, 5, shape))
 
     def _random(self, seed: int) -> tuple:
         """A and B of normal random numbers, where this machine's kernels read them."""
-        draw, shapes = np.random.default_rng(seed).standard_normal, ((self.M, self.K), (self.N, self.K))
-        on_host = (draw(shape, np.float32).astype(self.dtype, order=self.order) for shape in shapes)
+        random = np.random.default_rng(seed)
+        on_host = self._pair(lambda shape: random.standard_normal(shape, np.float32))
         return tuple(device.cp.asarray(matrix, order=self.order) for matrix in on_host)
 
-    def _run(self, kernel: object, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int) -> object:
-        """Launch, having asked for as much shared memory as the launch needs; return C."""
-        args = self.arguments(*inputs)
-        if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
-            kernel.max_dynamic_shared_size_bytes = shared_mem
-        kernel(self.grid(tile), _block(threads), args, shared_mem=shared_mem)
-        return args[2]
+    def _pair(self, draw: Callable[[tuple[int, int]], np.ndarray]) -> tuple:
+        shapes = ((self.M, self.K), (self.N, self.K))
+        return tuple(draw(shape).astype(self.dtype, order=self.order) for shape in shapes)
 
     def _failed(self, tile: Tile) -> str:
         return f"check failed with M={self.M}, N={self.N}, K={self.K} (k-tiles: {self.K // tile[2]}):"

@@ -22,6 +22,8 @@ FACE, TEXT, GRID = "#fbfbf8", "#1a1a1a", "#c9c9c4"
 ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILLION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 WIDTH = 8.0  # inches, the same for all figures
+BESIDE = {"textcoords": "offset points", "bbox": {"facecolor": FACE, "edgecolor": "none", "pad": 1}}
+"""For `annotate`: the place of the text is in points from what it names, and lines do not cross it."""
 
 _RC = {
     "figure.facecolor": FACE, "axes.facecolor": FACE, "savefig.facecolor": FACE, "text.color": TEXT,

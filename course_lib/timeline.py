@@ -12,10 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import device, style
-from .backend import gpu, records
+from .backend import records, trace
 
-PHASES = ("copy", "wait", "barrier", "math", "epilogue")  # the order of the enum in timeline.cuh
-WARPS, K_TILES = 32, 16
 LOOKS = {
     "copy": (style.SKY, "///"),
     "wait": (style.ORANGE, "xxx"),
@@ -23,16 +21,7 @@ LOOKS = {
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
 }
-
-# A phase with nothing in it still takes the time of a clock read: this kernel measures how long that is.
-_EMPTY_PHASES = """#include <course/timeline.cuh>
-extern "C" __global__ void empty_phases(int k_tiles TRACE_ARG)
-{
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        TRACE_BEGIN(math, k_tile);
-        TRACE_END(math, k_tile);
-    }
-}"""
+MOST_WARPS, MOST_K_TILES = 4, 4  # in a drawing
 
 
 @dataclass(frozen=True)
@@ -72,46 +61,39 @@ class Timeline:
         """Median length of a phase over warps and k-tiles, in SM cycles."""
         return int(np.median([event.end - event.begin for event in self.events if event.phase == phase]))
 
-    def plot(self, warps: int = 4, k_tiles: int = 4) -> None:
+    def plot(self) -> None:
         """Draw the first k-tiles of a few warps."""
         if self.events:
-            style.show(*self.figure(warps, k_tiles))
+            style.show(*self.figure())
         else:
             print(f"{self!r}: {self.origin}.")
 
     @style.styled
-    def figure(self, warps: int = 4, k_tiles: int = 4):
+    def figure(self):
         """The drawing, and its description in words."""
-        drawn = [event for event in self.events if event.k_tile < k_tiles]
+        drawn = [event for event in self.events if event.k_tile < MOST_K_TILES]
         # The epilogue belongs to no k-tile; it is drawn where it follows the drawn ones.
         last = max(event.end for event in [e for e in drawn if e.phase != "epilogue"] or drawn)
         drawn = [event for event in drawn if event.begin <= last]
-        rows = sorted({event.warp for event in drawn})
-        rows = rows[:: -(-len(rows) // warps)]
+        warps = sorted({event.warp for event in drawn})
+        warps = warps[:: -(-len(warps) // MOST_WARPS)]
 
-        figure = style.new_figure(1.5 + 0.42 * len(rows))
+        figure = style.new_figure(1.5 + 0.42 * len(warps))
         axes = style.axes(figure)
         for phase, (colour, hatch) in LOOKS.items():
-            bars = [event for event in drawn if event.phase == phase and event.warp in rows]
-            axes.barh(
-                [rows.index(event.warp) for event in bars],
-                [event.end - event.begin for event in bars],
-                left=[event.begin for event in bars],
-                height=0.7,
-                color=colour,
-                hatch=hatch,
-                edgecolor=style.TEXT,
-                linewidth=0.4,
-            )
-        _label_phases(axes, [event for event in drawn if event.warp == rows[0]], last)
-        _label_k_tiles(axes, [event for event in drawn if event.warp == rows[-1]], len(rows))
-        axes.set_yticks(range(len(rows)), [f"warp {warp}" for warp in rows])
-        axes.set(xlim=(0, 1.01 * last), ylim=(len(rows) + 0.1, -1.3))
+            bars = [event for event in drawn if event.phase == phase and event.warp in warps]
+            begins, lengths = [bar.begin for bar in bars], [bar.end - bar.begin for bar in bars]
+            look = {"color": colour, "hatch": hatch, "edgecolor": style.TEXT, "linewidth": 0.4}
+            axes.barh([warps.index(bar.warp) for bar in bars], lengths, 0.7, begins, **look)
+        _label_phases(axes, [event for event in drawn if event.warp == warps[0]], last)
+        _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps))
+        axes.set_yticks(range(len(warps)), [f"warp {warp}" for warp in warps])
+        axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1, -1.3))
         axes.set_xlabel("SM cycles since the block's first event (clock reads subtracted)")
         axes.set_title(f"{self.title}\n{self.origin}")
         seen = {event.phase for event in self.events}
-        lengths = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases if phase in seen)
-        shown = f"Rows: warps {', '.join(map(str, rows))} of one block. Median cycles of a phase: {lengths}."
+        cycles = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases if phase in seen)
+        shown = f"Rows: warps {', '.join(map(str, warps))} of one block. Median cycles of a phase: {cycles}."
         return figure, f"Timeline of {self.title}, {self.origin}. {shown}"
 
 
@@ -130,6 +112,7 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
 
 
 def _label_k_tiles(axes, events: list[Event], row: int) -> None:
+    """Name each k-tile below the last row, where its first event begins."""
     begins: dict[int, int] = {}
     for event in events:  # in the order of their begin
         if event.phase != "epilogue":
@@ -146,7 +129,7 @@ def timeline(
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `tile` is (M, N, K) of a block,
     `threads` its number of threads, `shared_mem` its dynamic shared memory in bytes.
     """
-    phases = tuple(phase for phase in PHASES if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
+    phases = tuple(phase for phase in LOOKS if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
     if "TRACE_ARG" not in kernel.code or not phases:
         raise ValueError(
             f"kernel {kernel.name!r} records nothing. Include <course/timeline.cuh>, write TRACE_ARG after "
@@ -154,48 +137,19 @@ def timeline(
             "TRACE_END(math, k_tile); after each phase."
         )
     launch = {"tile": tile, "threads": threads, "shared_mem": shared_mem}
-    title = f"{kernel.name}, {gemm.M} x {gemm.N} x {gemm.K} {gemm.dtype}"
-    key = records.kernel_key(kernel, gemm, **launch)
+    key, about = records.kernel_key(kernel, gemm, **launch), records.about(kernel, gemm, **launch)
     if device.backend() == "cupy":
-        entry, source = {"gpu": gpu.name(), **_measure(kernel, gemm, **launch)}, "measured"
-        stored = {name: value for name, value in entry.items() if name != "gpu"}
-        records.remember("timelines", {key: records.about(kernel, gemm, **launch) | stored})
+        entry, source = about | trace.measure(kernel, gemm, **launch), "measured"
+        records.remember("timelines", {key: entry})
     else:
         entry, source = records.find("timelines", key), "recorded"
-    if entry is None:
+    return timeline_of(entry or about, phases, source)
+
+
+def timeline_of(entry: dict, phases: tuple[str, ...], source: str) -> Timeline:
+    """The timeline in an entry of a record; one without events when the entry has none."""
+    title = f"{entry['kernel']}, {' x '.join(map(str, entry['shape']))} {entry['dtype']}"
+    if "events" not in entry:
         return Timeline(title, phases)
     events = tuple(Event(*event) for event in entry["events"])
     return Timeline(title, phases, source, entry["gpu"], entry["date"], entry["read_cost"], events)
-
-
-def events_of(buffer: np.ndarray, read_cost: int) -> list[list]:
-    """Events in a trace buffer, int64 [32 warps][5 phases][16 k-tiles][begin, end], by their begin.
-
-    Zeros were never written. Cycles become relative to the first event; each length loses one clock read.
-    """
-    written = np.argwhere((buffer[..., 0] != 0) & (buffer[..., 1] != 0))
-    first = min((buffer[tuple(place)][0] for place in written), default=0)
-    events = []
-    for warp, phase, k_tile in written.tolist():
-        begin, end = (buffer[warp, phase, k_tile] - first).tolist()
-        events.append([warp, PHASES[phase], k_tile, begin, max(begin, end - read_cost)])
-    return sorted(events, key=lambda event: (event[3], event[0]))
-
-
-def _measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
-    """Launch the kernel with tracing on; the tenth launch counts, with a warm L2 cache and risen clocks."""
-    cp = device.cp
-    buffer = cp.zeros((WARPS, len(PHASES), K_TILES, 2), dtype=np.int64)
-    empty = cp.RawKernel(_EMPTY_PHASES, "empty_phases", options=(*device.OPTIONS, "-DCOURSE_TRACE"))
-    empty((1,), (32,), (np.int32(K_TILES), buffer))
-    clocks = cp.asnumpy(buffer)[0, PHASES.index("math")]
-    read_cost = int(np.median(clocks[:, 1] - clocks[:, 0]))
-
-    traced = cp.RawKernel(kernel.code, kernel.name, options=(*kernel.options, "-DCOURSE_TRACE"))
-    traced.max_dynamic_shared_size_bytes = kernel.max_dynamic_shared_size_bytes
-    launch = gpu.launcher(traced, gemm, tile, threads, shared_mem, buffer)
-    for _ in range(10):
-        buffer.fill(0)
-        launch()
-    events = events_of(cp.asnumpy(buffer), read_cost)
-    return {"read_cost": read_cost, "date": gpu.today(), "events": events}

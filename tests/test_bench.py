@@ -66,6 +66,7 @@ def test_an_edit_changes_the_key(old, new):
 def test_options_count_but_not_paths():
     assert key_of(options=("--std=c++17", "-I/elsewhere/include")) == key_of()
     assert key_of(options=("-I", "/elsewhere", "--std=c++17", "--include-path=/usr")) == key_of()
+    assert key_of(options=("--std=c++17", "-DCOURSE_HEADERS=0")) == key_of()  # see device.OPTIONS
     assert key_of(options=(*OPTIONS, "-DSTEP=8")) != key_of()
 
 
@@ -164,6 +165,15 @@ def measured(folder, monkeypatch):
                 for label, (kernel, launch) in KERNELS.items()
             },
         )
+
+
+def test_a_kernel_may_take_the_shared_memory_that_its_launch_asks_for(folder, monkeypatch):
+    fake = install(monkeypatch, FakeCupy({}))
+    monkeypatch.setattr(gpu, "cublas", lambda gemm: lambda: fake.RawKernel("", "cublas")((1,), (1,), ()))
+    kernel = fake.RawKernel(SOURCE, "tiled", OPTIONS)
+    benchmark(GEMM, {"large": (kernel, {"shared_mem": 60000}), "small": (kernel, {"shared_mem": 1000})})
+    assert kernel.max_dynamic_shared_size_bytes == 60000
+    assert {shared for name, _, _, shared, _ in fake.launched if name == "tiled"} == {60000, 1000}
 
 
 def test_measured_rows(measured):

@@ -1,5 +1,6 @@
 """Which backend is chosen, and what the learner is told about it."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,22 @@ def test_options_are_a_tuple_with_the_course_headers():
     assert Path(device.OPTIONS[1].removeprefix("-I"), "course").is_dir()
 
 
+def test_an_edited_header_changes_the_options_and_so_cupys_cache_on_disk(tmp_path):
+    course = Path(device.__file__).parent
+    shutil.copytree(course, tmp_path / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
+
+    def options():
+        code = "from course_lib import OPTIONS; print(*OPTIONS)"
+        command = [sys.executable, "-c", code]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+
+    before = options()
+    assert options() == before
+    with (tmp_path / "course_lib/include/course/tile.cuh").open("a") as header:
+        header.write("// edited")
+    assert options() != before
+
+
 def test_without_cupy_the_simulator_is_used(machine, capsys):
     machine(cupy=None)
     assert device.backend() == "simulator"
@@ -122,7 +139,8 @@ def test_the_simulator_can_be_asked_for_on_a_gpu(machine, capsys):
 
 def test_asking_for_cupy_without_a_gpu_says_what_to_do(machine):
     machine(cupy=None, wanted="cupy")
-    with pytest.raises(RuntimeError, match=r"CuPy is not installed.*pip install.*unset COURSE_BACKEND"):
+    words = r"CuPy is not installed.*make EXTRA=cuda13.*EXTRA=cuda12.*unset COURSE_BACKEND"
+    with pytest.raises(RuntimeError, match=words):
         device.backend()
 
 
@@ -132,9 +150,7 @@ def test_a_wrong_value_of_course_backend(machine):
         device.backend()
 
 
-@pytest.mark.parametrize(
-    "platform, words", [("darwin", "none for macOS"), ("linux", "pip install nvidia-cuda-nvrtc")]
-)
+@pytest.mark.parametrize("platform, words", [("darwin", "none for macOS"), ("linux", "`make install`")])
 def test_without_nvrtc_it_says_what_still_works(machine, monkeypatch, capsys, platform, words):
     def missing():
         raise nvrtc.NvrtcMissing

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, Gemm, device
+from course_lib import OPTIONS, Gemm, HazardError, device
 from course_lib.backend import standin
 from course_lib.gemm import CheckFailed
 
@@ -184,6 +184,11 @@ def test_a_wrong_kernel_is_rejected_in_the_right_words(source, right, wrong, wor
 
 def test_a_notebook_shows_the_message_alone():
     assert CheckFailed("two\nlines")._render_traceback_() == ["CheckFailed: two\nlines"]
+    with pytest.raises(HazardError) as caught:
+        wrong = TILED.replace("A[m + k * M]", "A[m + 9 * k * M]")
+        Gemm(16, 16, 16).launch(kernel_of(wrong), **HOW)
+    (text,) = caught.value._render_traceback_()
+    assert text == f"HazardError: {caught.value.report}" and "out-of-bounds" in text
 
 
 def test_a_shape_that_the_tile_does_not_divide():

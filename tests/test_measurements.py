@@ -11,7 +11,7 @@ from test_timeline import a_loop, buffer_of
 
 from course_lib import device, lessons
 from course_lib.backend import gpu, records
-from course_lib.timeline import events_of
+from course_lib.backend.trace import events_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -124,7 +124,6 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
     monkeypatch.setattr(records, "FOLDER", folder)
     monkeypatch.setattr(record, "ROOT", tmp_path)
     monkeypatch.setenv("COURSE_RECORD", "")
-    monkeypatch.setenv("CUPY_CACHE_DIR", "")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     (tmp_path / "notebooks").mkdir()
 

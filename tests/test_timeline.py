@@ -9,9 +9,10 @@ from fake_gpu import FakeCupy, install
 
 from course_lib import OPTIONS, style
 from course_lib.backend import records
+from course_lib.backend.trace import K_TILES, PHASES, WARPS, events_of
 from course_lib.gemm import Gemm
 from course_lib.simulator import nvrtc
-from course_lib.timeline import K_TILES, PHASES, WARPS, Event, Timeline, events_of, timeline
+from course_lib.timeline import LOOKS, Event, Timeline, timeline
 
 TRACED = r"""
 #include <course/timeline.cuh>
@@ -66,6 +67,7 @@ def test_header_and_module_agree_on_the_buffer():
     enum = re.search(r"enum TracePhase \{ (.*?), trace_phases", header)[1]
     assert [name.strip() for name in enum.split(",")] == [f"trace_{phase}" for phase in PHASES]
     assert f"k_tile >= {K_TILES}" in header
+    assert tuple(LOOKS) == PHASES
     assert f"[{WARPS} warps][{len(PHASES)} phases][{K_TILES} k-tiles][begin, end]" in header
 
 
@@ -156,22 +158,24 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
         if kernel.name == "empty_phases":
             args[-1][0, PHASES.index("math"), :] = (100, 140)
         elif kernel.name == "tiled":
+            launched.append(kernel)
             assert not args[-1].any(), "the buffer is cleared before every launch"
             args[-1][:] = buffer_of(a_loop())
 
-    gemm = Gemm(128, 128, 256)
+    gemm, launched = Gemm(128, 128, 256), []
     path = folder / "nvidia-h100-80gb-hbm3.json"
     with monkeypatch.context() as patch:
         fake = install(patch, FakeCupy({}, write_clocks))
         patch.setenv("COURSE_RECORD", str(path))
-        measured = timeline(kernel_of(), gemm, shared_mem=1024)
+        measured = timeline(kernel_of(), gemm, shared_mem=60000)
     name, grid, block, shared_mem, options = fake.launched[-1]
-    assert (name, grid, block, shared_mem) == ("tiled", (2, 2), (256,), 1024)
+    assert (name, grid, block, shared_mem) == ("tiled", (2, 2), (256,), 60000)
     assert options == (*OPTIONS, "-DCOURSE_TRACE")
+    assert {kernel.max_dynamic_shared_size_bytes for kernel in launched} == {60000}
     assert measured.origin.startswith("measured now on NVIDIA H100 80GB HBM3, ")
     assert measured.read_cost == 40 and measured.cycles("math") == 900
 
-    replayed = timeline(kernel_of(), gemm, shared_mem=1024)
+    replayed = timeline(kernel_of(), gemm, shared_mem=60000)
     assert replayed.source == "recorded" and replayed.events == measured.events
     assert repr(replayed) == repr(measured)
     assert not timeline(kernel_of(), gemm).events, "another launch has no record"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from course_lib import style
 from course_lib.backend import records
-from course_lib.timeline import PHASES, Event, Timeline
+from course_lib.timeline import LOOKS, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = "mainloop"  # whose timeline the README shows
@@ -27,7 +27,10 @@ def main() -> int:
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
     for entry in record["timelines"].values():
         if entry["kernel"] == KERNEL:
-            figure, alt = timeline_of(entry, record["provenance"]["gpu"]).figure()
+            seen = {phase for _, phase, *_ in entry["events"]}
+            phases = tuple(phase for phase in LOOKS if phase in seen)
+            of_gpu = {"gpu": record["provenance"]["gpu"], **entry}
+            figure, alt = timeline_of(of_gpu, phases, "recorded").figure()
             style.save_svg(figure, ROOT / "assets" / "timeline_01.svg", alt)
             print(f"assets/timeline_01.svg: {alt}")
     table = steps_table(record)
@@ -35,14 +38,6 @@ def main() -> int:
     readme.write_text(between_marks(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(table)
     return 0
-
-
-def timeline_of(entry: dict, gpu: str) -> Timeline:
-    """The recorded timeline of an entry."""
-    title = f"{entry['kernel']}, {' x '.join(map(str, entry['shape']))} {entry['dtype']}"
-    events = tuple(Event(*event) for event in entry["events"])
-    phases = tuple(phase for phase in PHASES if any(event.phase == phase for event in events))
-    return Timeline(title, phases, "recorded", gpu, entry["date"], entry["read_cost"], events)
 
 
 def steps_table(record: dict) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -36,10 +35,6 @@ def main() -> int:
     fresh.parent.mkdir(exist_ok=True)
     fresh.unlink(missing_ok=True)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
-    # CuPy's cache of compiled kernels does not notice an edited header: start with an empty one.
-    cache = ROOT / "build" / "cupy-cache"
-    shutil.rmtree(cache, ignore_errors=True)
-    os.environ["CUPY_CACHE_DIR"] = str(cache)
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         start = time.monotonic()
         print(f"{path.name} ...", end=" ", flush=True)

@@ -1,4 +1,4 @@
-"""What needs a real GPU: launch a GEMM kernel many times, time it, and say which machine it ran on.
+"""What needs a real GPU: time GEMM kernels, and say which machine they ran on.
 
 Only `benchmark` and `timeline` call these functions, and only where `cp` is CuPy.
 """
@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import device
 
+CUBLAS = "cuBLAS"  # the label of its row
 METHOD = (
     "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
     "data; L2 cache warm; SM clock measured right after; cuBLAS in the same process before and after"
@@ -27,11 +28,27 @@ _SPIN = """extern "C" __global__ void spin(long long cycles)
 }"""
 
 
-def launcher(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, *extra) -> Callable[[], None]:
-    """A function that launches the kernel once and does nothing else. `extra` are arguments that follow K."""
-    block = threads if isinstance(threads, tuple) else (threads,)
-    grid, args = gemm.grid(tile), (*gemm.arguments(*gemm.inputs), *extra)
-    return lambda: kernel(grid, block, args, shared_mem=shared_mem)
+def measure(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
+    """Time every kernel, {label: (kernel, launch)}, and cuBLAS before and after them: an entry for each."""
+    flops = 2 * gemm.M * gemm.N * gemm.K
+    repeats = 60 if flops < 2e10 else 20  # short launches vary more
+    call = cublas(gemm)
+    before = time_launches(call, repeats)
+    entries = {}
+    for label, (kernel, launch) in launches.items():
+        _, run = gemm.prepare(kernel, gemm.inputs, **launch)
+        entries[label] = {"registers": kernel.num_regs, **_entry(time_launches(run, repeats), flops)}
+    after = time_launches(call, repeats)
+    drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
+    entries[CUBLAS] = drift | _entry(np.append(before, after), flops)
+    return {label: entry | {"cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
+
+
+def _entry(times: np.ndarray, flops: int) -> dict:
+    """What times in microseconds say, and the clock as it is right after the launches."""
+    p10, median, p90 = np.percentile(times, (10, 50, 90)).round(2).tolist()
+    speed = {"tflops": round(flops / median / 1e6, 2), "median_us": median, "p10_us": p10, "p90_us": p90}
+    return {"gpu": name(), **speed, "repeats": len(times), "sm_clock_mhz": sm_clock_mhz(), "date": today()}
 
 
 def cublas(gemm) -> Callable[[], None]:

@@ -59,10 +59,11 @@ def source_key(name: str, source: str) -> str:
     return _digest(name, canonical(source), [canonical(text) for text in course_headers(source).values()])
 
 
-def _without_paths(options: tuple[str, ...]) -> list[str]:
+def options_that_count(options: tuple[str, ...]) -> list[str]:
+    """Options without paths, and without the fingerprint of headers that the kernel may not include."""
     kept, path_follows = [], False
     for option in options:
-        if not path_follows and not option.startswith(("-I", "--include-path")):
+        if not path_follows and not option.startswith(("-I", "--include-path", "-DCOURSE_HEADERS=")):
             kept.append(option)
         path_follows = option in ("-I", "--include-path")
     return kept
@@ -76,7 +77,7 @@ def problem(gemm) -> dict:
 def kernel_key(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> str:
     """Key of one measurement: the kernel's text, its options without paths, the problem and the launch."""
     text = source_key(kernel.name, kernel.code)
-    return _digest(text, _without_paths(kernel.options), problem(gemm), list(tile), threads, shared_mem)
+    return _digest(text, options_that_count(kernel.options), problem(gemm), list(tile), threads, shared_mem)
 
 
 def about(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
@@ -115,11 +116,12 @@ def remember(part: str, entries: dict[str, dict]) -> None:
     if not os.environ.get("COURSE_RECORD"):
         return
     path = Path(os.environ["COURSE_RECORD"])
-    record = (
-        json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"speeds": {}, "timelines": {}}
-    )
+    record: dict = {"speeds": {}, "timelines": {}}
+    if path.exists():
+        record = json.loads(path.read_text(encoding="utf-8"))
     record["provenance"] = gpu.provenance()
-    record[part].update(entries)
+    for key, entry in entries.items():  # the GPU stands once, in the provenance
+        record[part][key] = {name: value for name, value in entry.items() if name != "gpu"}
     write(path, record)
 
 

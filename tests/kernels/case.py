@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.backend.records import source_key
+from course_lib.backend.records import options_that_count, source_key
 
 CPP17 = ("--std=c++17",)
 
@@ -146,8 +146,7 @@ def _source_key(source: str) -> str:
 
 def fingerprint(case: Case) -> str:
     """A short hash of what decides the result: source with its course headers, launch and inputs."""
-    options = tuple(option for option in case.options if not option.startswith("-I"))
-    launch = (case.kernel, options, case.grid, case.block, case.shared_mem)
+    launch = (case.kernel, tuple(options_that_count(case.options)), case.grid, case.block, case.shared_mem)
     digest = hashlib.sha256(f"{_source_key(case.source)}{launch}".encode())
     for argument in case.make():
         digest.update(f"{argument.dtype}{argument.shape}".encode())
