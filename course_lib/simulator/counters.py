@@ -7,7 +7,8 @@ wavefront each bank delivers one 4-byte word, to all lanes that want it. Global 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,12 +44,37 @@ class Counts:
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
+class Pattern(NamedTuple):
+    """An access to shared memory by one warp: the byte offset of each lane (-1: it takes no part), and how many
+    bytes each lane moves."""
+
+    offsets: tuple[int, ...]
+    size: int
+
+
 @dataclass(frozen=True)
 class CounterTable:
-    """`total`, and `by_line[line]` for every line of the learner's source that does something."""
+    """`total`, and `by_line[line]` for every line of the learner's source that does something.
+
+    `patterns[line]` has the accesses to shared memory at that line, without repetitions: those of the first warp
+    that executed it, the first time.
+    """
 
     total: Counts
     by_line: dict[int, Counts]
+    patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
+
+    def pattern(self, line: int, which: int = 0) -> Pattern:
+        """One access to shared memory at `line`: the first one, or `which` of them."""
+        found = self.patterns.get(line, ())
+        if not found:
+            lines = ", ".join(map(str, self.patterns)) or "none"
+            raise ValueError(f"line {line} does not access shared memory; lines that do: {lines}")
+        if not 0 <= which < len(found):
+            raise ValueError(
+                f"line {line} has {len(found)} patterns of access, 0 to {len(found) - 1}; not {which}"
+            )
+        return found[which]
 
 
 @dataclass
@@ -69,6 +95,7 @@ class Counters:
         self._blocks: dict[int, list] = {}  # first pc of a basic block -> [its pcs, warps that ran it]
         self._sides: dict[tuple[int, str], _Access] = {}
         self._last: dict[tuple[int, str], tuple] = {}  # the last pattern of addresses, and what it cost
+        self._first: dict[int, Pattern] = {}  # by instruction: its first access to shared memory
 
     # ---- what the machine calls
 
@@ -98,6 +125,8 @@ class Counters:
             or (last[1] != pattern).any()
         ):
             last = self._last[side] = (m.idx, pattern, _cost(m, pattern, size, side[1]))
+            if side[1] == "shared" and side[0] not in self._first:
+                self._first[side[0]] = Pattern(_first_warp(m, places), size)
         total, once = self._sides.setdefault(side, _Access()), last[2]
         if side[1] == "shared":
             m.recorder.wavefronts += once.used / max(once.warps, 1)
@@ -120,7 +149,17 @@ class Counters:
                 add(pc, self._issued(pc, warps))
         for (pc, where), access in self._sides.items():
             add(pc, self._moved(pc, where, access))
-        return CounterTable(sum(by_line.values(), Counts()), dict(sorted(by_line.items())))
+        return CounterTable(sum(by_line.values(), Counts()), dict(sorted(by_line.items())), self._patterns())
+
+    def _patterns(self) -> dict[int, tuple[Pattern, ...]]:
+        """By line; two patterns are one when one of them is the other, shifted by whole rows of banks."""
+        by_line: dict[int, dict[tuple, Pattern]] = {}
+        for pc, pattern in sorted(self._first.items()):
+            row = min((o for o in pattern.offsets if o >= 0), default=0) // (4 * BANKS) * 4 * BANKS
+            shifted = tuple(o - row if o >= 0 else o for o in pattern.offsets)
+            kind = (self._instructions[pc].opcode.root, shifted, pattern.size)
+            by_line.setdefault(self._instructions[pc].where.line, {}).setdefault(kind, pattern)
+        return {line: tuple(kinds.values()) for line, kinds in sorted(by_line.items())}
 
     def _issued(self, pc: int, warps: int) -> Counts:
         opcode = self._instructions[pc].opcode
@@ -154,6 +193,11 @@ def _cost(m, pattern: np.ndarray, size: int, where: str) -> _Access:
     rows = pattern if pattern.ndim == 2 else by_warp(m, pattern)
     used, ideal = shared_wavefronts(rows, size) if where == "shared" else global_sectors(rows, size)
     return _Access(len(rows), int(used.sum()), int(ideal.sum()), size * int((rows != NO_LANE).sum()))
+
+
+def _first_warp(m, places: np.ndarray) -> tuple[int, ...]:
+    rows = places if places.ndim == 2 else by_warp(m, places)
+    return tuple(np.maximum(rows[0], -1).tolist())
 
 
 def by_warp(m, places: np.ndarray) -> np.ndarray:

@@ -1,0 +1,126 @@
+"""Two pictures of what a warp does: an access to shared memory, bank by bank, and a fragment of a tensor core.
+
+Both show the simulator's own rules: `bank_picture(*report.counters.pattern(line))` draws what a kernel did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import style
+from .simulator.counters import BANKS, NO_LANE, WARP, shared_wavefronts
+from .simulator.instructions.tensor import fragment
+
+COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
+
+
+def bank_picture(offsets: Sequence[int], size: int) -> None:
+    """Show one warp's access to shared memory: `offsets`, the byte offset of each lane (negative: it takes no
+    part), and `size`, the bytes that each of them moves."""
+    style.show(*bank_figure(offsets, size))
+
+
+def fragment_picture(operand: str, k: int = 16) -> None:
+    """Show which lane holds which element of "A" (16 x k), "B" (k x 8) or "C" (16 x 8) of mma.m16n8k{8,16}."""
+    style.show(*fragment_figure(operand, k))
+
+
+@style.styled
+def bank_figure(offsets: Sequence[int], size: int):
+    """The drawing for `bank_picture`, and its description in words."""
+    offsets = _one_warp(offsets, size)
+    lanes = 4 * BANKS // max(size, 4)  # of a phase: shared memory delivers at most 128 bytes at a time
+    phases = [np.arange(first, first + lanes) for first in range(0, WARP, lanes)]
+    phases = [phase for phase in phases if (offsets[phase] != NO_LANE).any()]
+    height = phases[-1][-1] + 1
+    figure = style.new_figure(1.2 + 0.135 * height)
+    axes = _grid(figure, BANKS, height, every=4)
+    axes.vlines(range(1, BANKS), 0, height, color=style.GRID, linewidth=0.4, zorder=0)
+    found = []
+    for phase in phases:
+        queue: list[list[int]] = [
+            [] for _ in range(BANKS)
+        ]  # by bank: the words it delivers, one after the other
+        for lane in phase[offsets[phase] != NO_LANE]:
+            for word in range(offsets[lane] // 4, (offsets[lane] + size - 1) // 4 + 1):
+                mine = queue[word % BANKS]
+                if word not in mine:
+                    mine.append(word)
+                _access(axes, word % BANKS, lane, mine.index(word) + 1)
+        most, bank = max((len(words), -bank) for bank, words in enumerate(queue))
+        found.append(f"lanes {phase[0]} to {phase[-1]}: bank {-bank} delivers {_count(most, 'word')}")
+        axes.axhline(phase[-1] + 1, color=style.TEXT, linewidth=1.2)
+        label = f"bank {-bank}:\n{_count(most, 'word')}"
+        axes.text(BANKS + 0.4, phase.mean() + 0.5, label, va="center", fontsize=8)
+    (used,), (ideal,) = shared_wavefronts(offsets[None], size)
+    title = f"Shared memory, {_count(size, 'byte')} a lane: {_count(used, 'wavefront')}, ideal {ideal}"
+    axes.set(title=title, ylabel="lane")
+    axes.set_xlabel("bank, 4 bytes wide. The number says which of its words the bank delivers: 1 = the first")
+    return figure, f"One warp's access, lane by bank. {title}. {'; '.join(found).capitalize()}."
+
+
+@style.styled
+def fragment_figure(operand: str, k: int = 16):
+    """The drawing for `fragment_picture`, and its description in words."""
+    if operand not in ("A", "B", "C") or k not in (8, 16):
+        raise ValueError(f'a fragment is that of "A", "B" or "C", with k = 8 or 16; got {operand!r}, k = {k}')
+    rows, columns = fragment(operand, k)
+    height, width, packed = rows.max() + 1, columns.max() + 1, 1 if operand == "C" else 2  # in a register
+    names = [f"{operand.lower()}{element}" for element in range(rows.shape[1])]
+    registers = [" ".join(names[first : first + packed]) for first in range(0, len(names), packed)]
+    figure = style.new_figure(1.2 + 0.29 * height)
+    axes = _grid(figure, width, height)
+    for (lane, element), row in np.ndenumerate(rows):
+        x, weight = columns[lane, element], "normal" if lane else "bold"
+        _box(axes, x, row, facecolor=COLOURS[element // packed], alpha=0.4)
+        if not lane:
+            _box(axes, x, row, fill=False, linewidth=2)
+        _write(axes, x, row, f"{lane}: {names[element]}", fontsize=7.5, weight=weight)
+    what = f"{operand} ({height} x {width}) of mma.m16n8k{k}"
+    held = f"Each lane has {_count(len(registers), 'register')}: {', '.join(registers)}"
+    axes.set(title=f'{what}: "5: {names[1]}" is element {names[1]} of lane 5. Lane 0 is framed.\n{held}')
+    axes.set(ylabel="k" if operand == "B" else "m", xlabel="k" if operand == "A" else "n")
+    places = ", ".join(f"{name} at ({r}, {c})" for name, r, c in zip(names, rows[0], columns[0], strict=True))
+    return figure, f"Who holds what of {what}. {held}. Lane 0 holds {places}."
+
+
+def _one_warp(offsets: Sequence[int], size: int) -> np.ndarray:
+    given = np.asarray(offsets, np.int64).reshape(-1)
+    if size not in (1, 2, 4, 8, 16) or (given[given >= 0] % size).any():
+        raise ValueError(
+            f"a lane moves 1, 2, 4, 8 or 16 bytes, at a multiple of them; got {size} at {offsets}"
+        )
+    if len(given) > WARP or not (given >= 0).any():
+        raise ValueError(f"offsets are those of 1 to {WARP} lanes, in bytes; got {offsets}")
+    return np.pad(np.where(given < 0, NO_LANE, given), (0, WARP - len(given)), constant_values=NO_LANE)
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" + ("" if number == 1 else "s")
+
+
+def _grid(figure, width: int, height: int, every: int = 1):
+    """Axes of width x height cells, the first one at the top left."""
+    axes = style.axes(figure)
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.set_xticks(np.arange(0, width, every) + 0.5, range(0, width, every))
+    axes.set_yticks(np.arange(0, height, every) + 0.5, range(0, height, every))
+    return axes
+
+
+def _access(axes, bank: int, lane: int, turn: int) -> None:
+    colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
+    _box(axes, bank, lane, facecolor=colour, hatch=hatch)
+    _write(axes, bank, lane, turn, fontsize=7, bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+
+
+def _box(axes, x: int, y: int, **look) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), 1, 1, edgecolor=style.TEXT, **{"linewidth": 0.4, **look}))
+
+
+def _write(axes, x: int, y: int, text: object, **look) -> None:
+    axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", **look)
