@@ -5,29 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from . import device, style
-from .backend import gpu, records
+from .backend import charts, gpu, records
 
 DEFAULT_LAUNCH = {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0}
-
-
-class Ceilings(NamedTuple):
-    """What one GPU can do at most in fp32."""
-
-    tflops: float
-    source: str  # where `tflops` comes from
-    memory: dict[str, float]  # TB/s, measured
-
-
-CEILINGS = {
-    "NVIDIA H100 80GB HBM3": Ceilings(
-        66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", {"DRAM": 2.85, "L2": 6.84}
-    ),
-}
 HEADER = ("kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "origin")
 
 
@@ -102,73 +86,13 @@ class Results:
         else:
             print(f"{self.title}: nothing to draw. {self.rows[0].origin}.")
 
-    @style.styled
     def figure(self):
         """The bars, and their description in words."""
-        known, origin = self._known, self._known[0].origin
-        ceiling, highest = CEILINGS.get(known[0].gpu), max(row.tflops for row in known)
-        figure = style.new_figure(1.3 + 0.42 * len(known))
-        axes = style.axes(figure)
-        for place, row in enumerate(known):
-            below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
-            spread = [[below * row.tflops], [above * row.tflops]]
-            cublas = row.label == gpu.CUBLAS
-            look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
-            axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
-            axes.annotate(str(row), (row.tflops, place), (9, 0), va="center", **style.BESIDE)
-        if ceiling:
-            highest = max(highest, ceiling.tflops)
-            axes.axvline(ceiling.tflops, color=style.VERMILLION, linestyle="--", zorder=0)
-            words = f"ceiling {ceiling.tflops} TFLOP/s \n({ceiling.source}) "
-            axes.text(ceiling.tflops, -0.55, words, ha="right", va="bottom", fontsize=8)
-        axes.set(yticks=range(len(known)), yticklabels=[row.label for row in known], xlabel="TFLOP/s")
-        axes.set(xlim=(0, 1.4 * highest), ylim=(len(known) - 0.4, -1.4 if ceiling else -0.6))
-        axes.set_title(f"{self.title}\n{origin}")
-        words = "; ".join(f"{row.label} {row}" for row in known)
-        return figure, f"Speeds in TFLOP/s, {self.title}, {origin}: {words}."
+        return charts.bars(self.title, self._known)
 
-    @style.styled
     def roofline_figure(self):
         """The roofline, and its description in words."""
-        rows, origin = [row for row in self._known if row.intensity], self._known[0].origin
-        figure = style.new_figure(4.2)
-        axes = style.axes(figure)
-        limits = _draw_ceilings(axes, CEILINGS.get(self._known[0].gpu), self.most_intensity)
-        axes.axvline(self.most_intensity, color=style.TEXT, linestyle=":")
-        words = f"each byte moved once: {self.most_intensity:,.0f} FLOP/byte"
-        where = {"ha": "right", "transform": axes.get_xaxis_transform()}
-        axes.text(self.most_intensity * 0.93, 0.06, words, rotation=90, **where)
-        for number, row in enumerate(rows):
-            marker = "osD^vPX*"[number % 8]
-            axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
-            # A label goes to the right of its mark, or to the left when another one is there already.
-            taken = [other.tflops for other in rows[:number] if other.intensity == row.intensity]
-            left = any(0.85 < tflops / row.tflops < 1.18 for tflops in taken)
-            where = {"xytext": (-7, -3), "ha": "right"} if left else {"xytext": (7, -3)}
-            axes.annotate(row.label, (row.intensity, row.tflops), **where, **style.BESIDE)
-        axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
-        axes.set(yscale="log", ylabel="TFLOP/s")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:g}")
-        axes.grid(True)
-        axes.set_title(f"{self.title}\n{origin}")
-        points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
-        return figure, f"Roofline in TFLOP/s, {self.title}, {origin}: {points}. {limits}"
-
-
-def _draw_ceilings(axes, ceiling: Ceilings | None, most: float) -> str:
-    """Draw the ceilings, from 0.2 FLOP/byte to beyond `most`, and say them in words."""
-    if ceiling is None:
-        return "The ceilings of this GPU are not known here."
-    x = np.geomspace(0.2, 4 * most, 200)
-    for (name, rate), line in zip(ceiling.memory.items(), ("-", "--")):
-        axes.plot(x, np.minimum(rate * x, ceiling.tflops), line, color=style.BLUE)
-        slope = np.degrees(np.arctan(rate * 1.16))  # in data units, as transform_rotates_text wants it
-        turned = {"rotation": slope, "rotation_mode": "anchor", "transform_rotates_text": True}
-        axes.text(0.25, 0.29 * rate, f"{name} {rate} TB/s (measured)", **turned)
-    axes.text(x[-1], ceiling.tflops * 1.1, f"{ceiling.tflops} TFLOP/s ({ceiling.source})", ha="right")
-    memory = ", ".join(f"{name} {rate} TB/s" for name, rate in ceiling.memory.items())
-    return f"Ceilings: {ceiling.tflops} TFLOP/s, {memory}."
+        return charts.roofline(self.title, self._known, self.most_intensity)
 
 
 def benchmark(gemm, kernels: Mapping[str, tuple]) -> Results:

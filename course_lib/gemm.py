@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from . import device
+from .backend.mistakes import guess, product, where_wrong
 from .report import simulate
 from .simulator.report import MessageOnly
 
@@ -65,19 +66,17 @@ class Gemm:
         return A, B, C, np.int32(self.M), np.int32(self.N), np.int32(self.K)
 
     def launch(
-        self, kernel: object, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0
+        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0
     ) -> object:
         """Run the kernel on `inputs` and return C. `shared_mem` is dynamic shared memory, in bytes."""
         if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
-            raise ValueError(
-                f"{self} takes minutes in the simulator: without a GPU use 512 x 512 x 512 or less"
-            )
+            raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")
         C, run = self.prepare(kernel, self.inputs, tile, threads, shared_mem)
         run()
         return C
 
     def prepare(
-        self, kernel: object, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
+        self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
     ) -> tuple[object, Callable[[], None]]:
         """C, and a function that launches the kernel on `inputs` and does nothing else.
 
@@ -89,12 +88,7 @@ class Gemm:
         return args[2], lambda: kernel(grid, block, args, shared_mem=shared_mem)
 
     def check(
-        self,
-        kernel: object,
-        tile: Tile = (64, 64, 16),
-        threads: Threads = 256,
-        shared_mem: int = 0,
-        seed: int = 0,
+        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, seed: int = 0
     ) -> Verdict:
         """Return a verdict, or raise CheckFailed with the hazard, or with where and how C is wrong.
 
@@ -111,7 +105,7 @@ class Gemm:
             inputs = gemm._random(seed)
             C, run = gemm.prepare(kernel, inputs, tile, threads, shared_mem)
             run()
-            if wrong := _wrong(C, _product(*inputs), gemm._limit * gemm.K**0.5):
+            if wrong := where_wrong(C, product(*inputs), gemm._limit * gemm.K**0.5):
                 raise CheckFailed(f"{gemm._failed(tile)} random data\n{wrong}")
         return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
 
@@ -135,12 +129,8 @@ class Gemm:
 
     def _judge(self, report: object, A: np.ndarray, B: np.ndarray, C: np.ndarray, tile: Tile) -> None:
         """The report comes first: a race may leave the numbers right, on this machine, today."""
-        wrong = _wrong(C, _product(A, B).astype(self.dtype), 0.0)
-        written = ~np.isnan(C)
-        for words, guess in _mistakes(A, B, tile, self.order) if wrong and written.any() else ():
-            if np.array_equal(C[written], guess.astype(self.dtype)[written]):
-                wrong += f"\nWhat was written equals {words}."
-                break
+        if wrong := where_wrong(C, product(A, B).astype(self.dtype), limit=0.0):
+            wrong += guess(C, A, B, tile, self.order)
         if not report.ok:
             wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
             raise CheckFailed(f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped))
@@ -156,58 +146,6 @@ def _small(tile: Tile, dtype: str, k_tiles: int, blocks_m: int, blocks_n: int) -
     while M in (N, K):
         M += tile[0]
     return Gemm(M, N, K, dtype)
-
-
-def _wrong(C: object, expected: object, limit: float) -> str:
-    """Where C differs by more than `limit` or is NaN; "" when nowhere. Works for NumPy and CuPy arrays."""
-    wrong = ~(abs(C - expected) <= limit)
-    if not wrong.any():
-        return ""
-    rows, columns = wrong.nonzero()
-    at, never = (int(rows[0]), int(columns[0])), int((C != C).sum())
-    text = (
-        f"{len(rows)} of {C.size} elements of C are wrong: rows {int(rows.min())} to {int(rows.max())}, "
-        f"columns {int(columns.min())} to {int(columns.max())}.\nThe first is row {at[0]}, column {at[1]}: "
-        f"expected {float(expected[at]):g}, got {float(C[at]):g}."
-    )
-    return text + (f"\n{never} elements are NaN: never written, or computed from NaN." if never else "")
-
-
-def _mistakes(A: np.ndarray, B: np.ndarray, tile: Tile, order: str) -> Iterator[tuple[str, np.ndarray]]:
-    """What common mistakes make of C, in words and in numbers."""
-    m, n, k = np.arange(len(A)), np.arange(len(B)), np.arange(A.shape[1])
-    (tile_m, tile_n, tile_k), right = tile, _product(A, B)
-    last = len(k) - tile_k
-    for words, used in (
-        (f"without the last k-tile (k = {last} to {len(k) - 1})", k[:last]),
-        (f"without the first k-tile (k = 0 to {tile_k - 1})", k[tile_k:]),
-        ("with the first k-tile in the place of every k-tile", k % tile_k),
-        ("one k-tile behind (the first twice, the last never)", np.maximum(k - tile_k, k % tile_k)),
-        ("one k-tile ahead (the first never, the last twice)", np.where(k < last, k + tile_k, k)),
-        ("without the last k of every k-tile", k[k % tile_k != tile_k - 1]),
-        ("without the first k of every k-tile", k[k % tile_k != 0]),
-    ):
-        yield f"A @ B.T {words}", _product(A[:, used], B[:, used])
-
-    # Whoever mixes up rows and columns takes memory in one order for memory in the other.
-    def turned(matrix: np.ndarray, order: str) -> np.ndarray:
-        return matrix.ravel(order=order).reshape(matrix.shape, order="C" if order == "F" else "F")
-
-    yield "A @ B.T: only the rest is missing", right
-    yield "A @ B.T with A read as if it was transposed: look at the index of A", _product(turned(A, order), B)
-    yield "A @ B.T with B read as if it was transposed: look at the index of B", _product(A, turned(B, order))
-    yield "A @ B.T with A and B read as if transposed", _product(turned(A, order), turned(B, order))
-    yield "A @ B.T stored transposed: look at the index of C", turned(right, "C" if order == "F" else "F")
-    yield "block row 0 of A @ B.T in every block row: look at blockIdx.x", right[m % tile_m]
-    yield "block column 0 of A @ B.T in every block column: look at blockIdx.y", right[:, n % tile_n]
-    for name, step, axis in (("M", tile_m, 0), ("N", tile_n, 1)):
-        yield f"A @ B.T one tile too far along {name}", np.roll(right, step, axis)
-        yield f"A @ B.T one tile short along {name}", np.roll(right, -step, axis)
-
-
-def _product(A: object, B: object) -> object:
-    """A @ B.T in float64."""
-    return A.astype("float64") @ B.astype("float64").T
 
 
 def _block(threads: Threads) -> tuple[int, ...]:

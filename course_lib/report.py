@@ -10,12 +10,7 @@ from . import simulator
 
 
 def simulate(
-    kernel: object,
-    grid: tuple[int, ...],
-    block: tuple[int, ...],
-    args: Sequence,
-    shared_mem: int = 0,
-    max_steps: int | None = None,
+    kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0, max_steps: int | None = None
 ) -> simulator.Report:
     """Run a launch in the simulator, on every machine, and return its report.
 
@@ -30,16 +25,15 @@ def simulate(
     return report
 
 
-def compiled(kernel: object) -> simulator.Kernel:
+def compiled(kernel) -> simulator.Kernel:
     """The simulator's form of a `cp.RawKernel`, or of a function of a `cp.RawModule`."""
+    kind = type(kernel)
     if not hasattr(kernel, "code") or not hasattr(kernel, "options"):
-        raise TypeError(
-            f"expected cp.RawKernel(source, name, options=OPTIONS), got a {type(kernel).__name__}"
-        )
+        raise TypeError(f"expected cp.RawKernel(source, name, options=OPTIONS), got a {kind.__name__}")
     if kernel.code is None:
         raise TypeError("this kernel was loaded from a compiled file; the simulator needs its CUDA source")
     expressions = getattr(kernel, "name_expressions", None)
-    if type(kernel).__module__.startswith("cupy"):
+    if kind.__module__.startswith("cupy"):
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
         expressions = kernel.__getstate__()["name_expressions"]
     return simulator.compile(kernel.code, kernel.name, kernel.options, expressions or ())

@@ -246,6 +246,8 @@ def test_an_edited_kernel_has_no_record(folder, capsys):
     assert "edited &lt;1&gt;" in results._repr_html_() and "edited" in repr(results)
     _, alt = results.figure()
     assert "edited" not in alt and "tiled 31.5" in alt
+    for draw in (only := benchmark(gemm, edited)).figure, only.roofline_figure:  # cuBLAS is there
+        assert "edited" not in draw()[1]
     nothing = benchmark(Gemm(64, 64, 64), edited)
     nothing.plot()
     nothing.roofline()

@@ -1,0 +1,91 @@
+"""The pictures of `benchmark`: bars and roofline, each with its description in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import style
+from .gpu import CUBLAS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..bench import Row
+
+# GPU: TFLOP/s in fp32, where that comes from, and measured TB/s
+_H100 = (66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", {"DRAM": 2.85, "L2": 6.84})
+CEILINGS = {"NVIDIA H100 80GB HBM3": _H100}
+
+
+@style.styled
+def bars(title: str, rows: list[Row]) -> tuple[Figure, str]:
+    """Bars of the measured rows under the GPU's ceiling, and their description in words."""
+    origin = rows[0].origin
+    highest, source, _ = CEILINGS.get(rows[0].gpu, (0, "", {}))
+    figure = style.new_figure(1.3 + 0.42 * len(rows))
+    axes = style.axes(figure)
+    for place, row in enumerate(rows):
+        below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
+        spread = [[below * row.tflops], [above * row.tflops]]
+        cublas = row.label == CUBLAS
+        look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
+        axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
+        axes.annotate(str(row), (row.tflops, place), (9, 0), va="center", **style.BESIDE)
+    if source:
+        axes.axvline(highest, color=style.VERMILLION, linestyle="--", zorder=0)
+        words = f"ceiling {highest} TFLOP/s \n({source}) "
+        axes.text(highest, -0.55, words, ha="right", va="bottom", fontsize=8)
+    highest = max(highest, *(row.tflops for row in rows))
+    axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], xlabel="TFLOP/s")
+    axes.set(xlim=(0, 1.4 * highest), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
+    axes.set_title(f"{title}\n{origin}")
+    words = "; ".join(f"{row.label} {row}" for row in rows)
+    return figure, f"Speeds in TFLOP/s, {title}, {origin}: {words}."
+
+
+@style.styled
+def roofline(title: str, rows: list[Row], most: float) -> tuple[Figure, str]:
+    """Speed over intensity, and its description in words. `most` FLOP per byte: A, B and C each moved once."""
+    origin, gpu = rows[0].origin, rows[0].gpu
+    rows = [row for row in rows if row.intensity]
+    figure = style.new_figure(4.2)
+    axes = style.axes(figure)
+    limits = _draw_ceilings(axes, gpu, most)
+    axes.axvline(most, color=style.TEXT, linestyle=":")
+    words = f"each byte moved once: {most:,.0f} FLOP/byte"
+    where = {"ha": "right", "transform": axes.get_xaxis_transform()}
+    axes.text(most * 0.93, 0.06, words, rotation=90, **where)
+    for number, row in enumerate(rows):
+        marker = "osD^vPX*"[number % 8]
+        axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
+        # A label goes to the right of its mark, or to the left when another one is there already.
+        taken = [other.tflops for other in rows[:number] if other.intensity == row.intensity]
+        left = any(0.85 < tflops / row.tflops < 1.18 for tflops in taken)
+        where = {"xytext": (-7, -3), "ha": "right"} if left else {"xytext": (7, -3)}
+        axes.annotate(row.label, (row.intensity, row.tflops), **where, **style.BESIDE)
+    axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
+    axes.set(yscale="log", ylabel="TFLOP/s")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+    axes.grid(True)
+    axes.set_title(f"{title}\n{origin}")
+    points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
+    return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {limits}"
+
+
+def _draw_ceilings(axes, gpu: str, most: float) -> str:
+    """Draw the ceilings, from 0.2 FLOP/byte to beyond `most`, and say them in words."""
+    if gpu not in CEILINGS:
+        return "The ceilings of this GPU are not known here."
+    highest, source, memory = CEILINGS[gpu]
+    x = np.geomspace(0.2, 4 * most, 200)
+    for (name, rate), line in zip(memory.items(), ("-", "--")):
+        axes.plot(x, np.minimum(rate * x, highest), line, color=style.BLUE)
+        slope = np.degrees(np.arctan(rate * 1.16))  # in data units, as transform_rotates_text wants it
+        turned = {"rotation": slope, "rotation_mode": "anchor", "transform_rotates_text": True}
+        axes.text(0.25, 0.29 * rate, f"{name} {rate} TB/s (measured)", **turned)
+    axes.text(x[-1], highest * 1.1, f"{highest} TFLOP/s ({source})", ha="right")
+    rates = ", ".join(f"{name} {rate} TB/s" for name, rate in memory.items())
+    return f"Ceilings: {highest} TFLOP/s, {rates}."
