@@ -61,29 +61,33 @@ def find_gpu(name: str) -> Gpu:
 
 @dataclass(frozen=True)
 class Rates:
-    """What the clock charges, in cycles: per sub-core for issue, fma and mma; per SM for the rest.
+    """What the clock charges, in cycles: per sub-core for fma and mma, per SM for the rest.
 
-    `issue` for an instruction of a warp, `fma` for a float32 FMA of a warp, `mma` for an m16n8k16 of 16-bit
-    inputs, `wavefront` for 128 bytes of shared memory; `l2_bytes` arrive per cycle when all SMs ask.
+    Every instruction of a warp takes one cycle of its sub-core. `fma`: a float32 FMA of a warp; `mma`: an m16n8k16
+    of 16-bit inputs with float32 sums; `wavefront`: 128 bytes of shared memory; `l2_bytes`: bytes that arrive per
+    cycle when all SMs ask, `l2_alone` when one does; `copy_issue`: an instruction that moves global memory;
+    `barrier` + `barrier_warp` a warp; `block_start`: before a new block's first instruction. `launch_us`: an empty
+    kernel.
     """
 
-    sub_cores: int
-    issue: float
     fma: float
     mma: float
     mma_latency: float
     wavefront: float
     shared_latency: float
     l2_bytes: float
+    l2_alone: float
     l2_latency: float
     copy_issue: float
     barrier: float
+    barrier_warp: float
     block_start: float
+    launch_us: float
     clock_mhz: int
 
 
 RATES = {
-    "sm_90": Rates(4, 1.0, 1.035, 6.02, 24, 1.0, 30, 29, 330, 4, 20, 700, 1980),
+    "sm_90": Rates(1.16, 8.4, 24, 1.0, 29, 28.6, 55, 325, 6, 12.3, 2, 1000, 3.7, 1979),
 }
 
 

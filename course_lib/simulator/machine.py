@@ -41,6 +41,7 @@ class Launch:
     counters: Counters
     max_steps: int
     seed: int | None = None
+    watched: int = 0  # the block whose events the clock's recorder notes
     steps: int = 0
     output: list[str] = field(default_factory=list)
 
@@ -109,7 +110,7 @@ class Machine:
         )  # blocks that ran a __threadfence(): they order things on purpose
         self.copies = CopyQueue(self)
         self.counters = launch.counters
-        self.recorder = Recorder(self)
+        self.recorder = Recorder(self, launch.watched - int(blocks[0]))
 
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
