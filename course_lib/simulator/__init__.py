@@ -3,6 +3,7 @@
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
 """
 
+from .estimate import Estimate, estimate
 from .hazards import Hazard
 from .launch import Kernel, LaunchError, compile, launch
 from .nvrtc import CompileError, NvrtcMissing, Resources
@@ -17,6 +18,7 @@ def resources(kernel: Kernel, arch: str = "sm_90") -> Resources:
 
 __all__ = [
     "CompileError",
+    "Estimate",
     "Hazard",
     "HazardError",
     "Kernel",
@@ -25,6 +27,7 @@ __all__ = [
     "Report",
     "Resources",
     "compile",
+    "estimate",
     "launch",
     "resources",
 ]

@@ -1,123 +1,33 @@
 """A cost model of coarse events: when a kernel copies, waits and computes on one SM. A model, not a measurement.
 
-While a launch runs, a `Recorder` notes for each warp of the grid's first block what it does: work (instructions,
-FMAs, mma, shared-memory wavefronts), copies, waits, barriers, loads, stores. `run_sm` then plays these events for
-all blocks that share an SM, against that SM's resources: four sub-cores, the shared-memory port, the way to L2.
+While a launch runs, a `Recorder` notes for each warp of one block what it does: work (instructions, FMAs, mma,
+shared-memory wavefronts), copies, waits, barriers, loads, stores. `play` then plays these events against the rates of
+a GPU: four sub-cores, the port of shared memory, the way from L2.
+
+Other blocks on the same SM are not played. They are taken to do the same at other, random times: what they keep busy
+on average makes this block's requests take longer (`settle`). That is mean value analysis of a closed queueing
+network with processor sharing. Playing all blocks in step was tried: they fall into a perfect rhythm, in which one
+computes exactly while the other copies, and which no GPU keeps.
 
 Assumptions. Events keep their PTX order, but ptxas moves arithmetic that needs no memory above barriers and copies
-(only memory operations are held in order): `hoist_math` does so too. Work is served first come, first served, a
-whole stretch between two events at a time. All operands come from L2.
+(only memory operations are held in order): `hoist_math` does so too. A stretch of work between two events takes as
+long as the busiest resource it needs. All operands come from L2.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
-from itertools import accumulate
+from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 
-from .gpus import SUB_CORES, Rates
-from .ptx import Instruction
+from .gpus import RATES, SUB_CORES, Rates, find_gpu, launch_resources
+from .recorder import Event
 
-MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
 STEADY = 6  # k-tiles over which the main loop's time is taken, after as many to get going
 CLOCK_READ = 2  # cycles
-
-Event = tuple
-"""("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
-("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes) · ("clock",)"""
-
-
-# --------------------------------------------------------------------------- what a block does
-
-
-class Costs:
-    """Running totals of a program's instructions, to price any stretch of it at once."""
-
-    def __init__(self, instructions: tuple[Instruction, ...]) -> None:
-        issue = [float(_takes_a_slot(i)) for i in instructions]
-        fma = [float(i.opcode.root == "fma" and i.opcode.types[-1] == "f32") for i in instructions]
-        mma = [_mma_cost(i) for i in instructions]
-        self.totals = [list(accumulate(costs, initial=0.0)) for costs in (issue, fma, mma)]
-
-    def stretch(self, first: int, end: int) -> list[float]:
-        """Issue slots, FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
-        return [total[end] - total[first] for total in self.totals]
-
-
-def _takes_a_slot(instruction: Instruction) -> bool:
-    """Moves and conversions between address spaces mostly vanish in ptxas; of the rest each takes one slot."""
-    return instruction.opcode.root not in ("mov", "cvta", "ret", "bra")
-
-
-def _mma_cost(instruction: Instruction) -> float:
-    if instruction.opcode.root != "mma":
-        return 0.0
-    return (
-        1.0 if instruction.opcode.has("m16n8k16") else 0.67
-    )  # k8 takes 4 cycles where k16 takes 6, on an H100
-
-
-class Recorder:
-    """Notes the events of the warps of one block, `block` of the machine's; of none if it has no such block."""
-
-    def __init__(self, machine, block: int) -> None:
-        self.machine = machine
-        self.costs = machine.launch.code.costs
-        self.events: list[list[Event]] = [[] for _ in range(machine.warps_per_block)]
-        self.since = 0  # the first instruction of the running stretch
-        self.wavefronts = 0.0
-        self.on = 0 <= block < len(machine.blocks)
-        self.lanes = block * machine.launch.threads, (block + 1) * machine.launch.threads
-        self.first_warp = block * machine.warps_per_block
-        self._last: tuple = (None, range(machine.warps_per_block))
-
-    def warps(self) -> list[int] | range:
-        """The warps of the block that are active."""
-        m = self.machine
-        if m.idx is not self._last[0]:
-            first, end = np.searchsorted(m.idx, self.lanes) if m.idx is not None else (0, 0)
-            warps = range(m.warps_per_block)
-            if m.idx is not None:
-                warps = sorted(set((m.warp_of[m.idx[first:end]] - self.first_warp).tolist()))
-            self._last = (m.idx, warps)
-        return self._last[1]
-
-    def begin(self, pc: int) -> None:
-        self.since = pc
-        self.wavefronts = 0.0
-
-    def work(self, pc: int) -> None:
-        """Price what ran since the last event up to `pc`, that instruction not included."""
-        if self.on:
-            issue, fma, mma = self.costs.stretch(self.since, pc)
-            if issue or self.wavefronts:
-                self._add(("work", issue, fma, mma, self.wavefronts))
-        self.since = pc
-        self.wavefronts = 0.0
-
-    def event(self, pc: int, *event) -> None:
-        """Something happens at `pc`, after the work before it."""
-        self.work(pc)
-        self._add(event)
-        self.since = pc + 1
-
-    def join(self, pc: int) -> None:
-        """A loaded value is needed at `pc`; that instruction belongs to the work after it."""
-        self.work(pc)
-        self._add(("join",))
-
-    def _add(self, event: Event) -> None:
-        if not self.on:
-            return
-        for warp in self.warps():
-            events = self.events[warp]
-            if event[0] == "work" and events and events[-1][0] == "work":
-                events[-1] = ("work", *(a + b for a, b in zip(events[-1][1:], event[1:], strict=True)))
-            elif len(events) < MOST_EVENTS:
-                events.append(event)
+NEXT_READ = 20  # cycles from a read of the clock to the next, where the model knows nothing of them
 
 
 def hoist_math(events: list[Event]) -> list[Event]:
@@ -137,7 +47,7 @@ def hoist_math(events: list[Event]) -> list[Event]:
 # --------------------------------------------------------------------------- one block on an SM
 
 
-@dataclass(frozen=True)
+@dataclass
 class Segment:
     """A warp is in `phase` (copy, wait, barrier, math, load, store) from begin to end, in cycles."""
 
@@ -147,7 +57,14 @@ class Segment:
     end: float
 
 
-PHASES = {"work": "math", "join": "load"}  # events whose phase has another name
+PHASES = {
+    "copy": "copy",
+    "wait": "wait",
+    "barrier": "barrier",
+    "store": "store",
+    "load": "load",
+    "join": "load",
+}
 
 
 @dataclass(frozen=True)
@@ -177,7 +94,8 @@ class _Warp:
     at: int = 0
     copies: float = 0.0  # when the copies since the last commit have landed
     groups: list[float] = field(default_factory=list)  # when each committed group has landed
-    loads: float = 0.0
+    loads: float = 0.0  # when the values loaded so far have arrived
+    segment: Segment | None = None
 
 
 class _Server:
@@ -200,6 +118,7 @@ class _Block:
         self.events, self.rates = events, rates
         self.cores = [_Server(stretch.core) for _ in range(SUB_CORES)]
         self.shared, self.l2 = _Server(stretch.shared), _Server(stretch.l2)
+        self.stores = _Server(1.0)  # they go the other way
         self.queue: list[tuple[float, int, _Warp]] = []
         self.order = 0
         self.alive = len(events)
@@ -218,7 +137,8 @@ class _Block:
             warp.at += 1
             end = getattr(self, "do_" + event[0])(time, warp, *event[1:])
             if end is not None:
-                self.note(warp, event[0], time, end)
+                math = event[0] == "work" and any(event[2:])
+                self.note(warp, "math" if math else PHASES.get(event[0], ""), time, end)
                 self.push(end, warp)
         core = sum(core.busy for core in self.cores) / SUB_CORES
         self.played.busy = Stretch(core, self.shared.busy, self.l2.busy)
@@ -229,9 +149,16 @@ class _Block:
         self.played.cycles = max(self.played.cycles, time)
         heapq.heappush(self.queue, (time, self.order, warp))
 
-    def note(self, warp: _Warp, event: str, begin: float, end: float) -> None:
-        if end > begin:
-            self.played.segments.append(Segment(warp.index, PHASES.get(event, event), begin, end))
+    def note(self, warp: _Warp, phase: str, begin: float, end: float) -> None:
+        """Make a segment of it, or the last segment longer if that has the same phase."""
+        if not phase or end <= begin:
+            return
+        last = warp.segment
+        if last is not None and last.phase == phase:
+            last.end = end
+        else:
+            warp.segment = Segment(warp.index, phase, begin, end)
+            self.played.segments.append(warp.segment)
 
     # ---- one method an event: returns when the warp goes on, or None if something else wakes it
 
@@ -271,8 +198,8 @@ class _Block:
         return max(time, warp.loads)
 
     def do_store(self, time: float, warp: _Warp, size: float) -> float:
-        """Stores are not waited for, but take turns on the way to L2."""
-        return max(time + self.rates.copy_issue, self.l2.serve(time, size / self.rates.l2_bytes))
+        """Nobody waits for a store to arrive, but the next one waits for its turn on the way to L2."""
+        return max(time + self.rates.copy_issue, self.stores.serve(time, size / self.rates.l2_bytes))
 
     def do_clock(self, time: float, warp: _Warp) -> float:
         self.played.clocks[warp.index].append(time)
@@ -356,3 +283,56 @@ def steady(
 
     _, stretch = _settle(k_tiles, resident)
     return ends[0] - STEADY * ends[1], ends[1], stretch
+
+
+# --------------------------------------------------------------------------- what clock64() says
+
+
+class Clock:
+    """Gives a warp's reads of the clock the times that the model has for the same warp of the watched block.
+
+    `played`: the watched block. Blocks beyond the first `at_once` begin when those before them end. A warp that reads
+    more often than the watched block's goes on in equal steps.
+    """
+
+    def __init__(self, played: Played, at_once: int, mhz: int) -> None:
+        self.played, self.cycles, self.at_once, self.mhz = played, played.cycles, at_once, mhz
+        reads = max(len(times) for times in played.clocks)
+        self.table = np.empty((len(played.clocks), reads + 1))
+        for row, times in zip(self.table, played.clocks, strict=True):
+            last = times[-1] if times else played.cycles
+            row[: len(times)] = times
+            row[len(times) :] = last + NEXT_READ * np.arange(1, reads + 2 - len(times))
+
+    def read(self, blocks: np.ndarray, warps: np.ndarray, reads: np.ndarray, unit: str) -> np.ndarray:
+        """The clock at read number `reads` of these warps of these blocks, in "cycles" or "ns" (uint64)."""
+        last = self.table.shape[1] - 1
+        later = NEXT_READ * np.maximum(reads - last, 0)
+        cycles = blocks // self.at_once * self.cycles + self.table[warps, np.minimum(reads, last)] + later
+        return (cycles if unit == "cycles" else cycles * 1000 / self.mhz).astype(np.uint64)
+
+
+def model_launch(
+    kernel, grid: tuple, block: tuple, shared_mem: int, events: list[list[Event]], gpu: str = "H100"
+) -> Clock:
+    """The model of one launch on a GPU, from the events of one of its blocks."""
+    target = find_gpu(gpu)
+    blocks = grid[0] * grid[1] * grid[2]
+    resident = 1
+    if blocks > target.sms:
+        fit = launch_resources(gpu, kernel, block[0] * block[1] * block[2], shared_mem).occupancy
+        resident = max(1, min(fit.blocks, -(-blocks // target.sms)))
+    rates = rates_of(gpu, blocks)
+    played, _ = settle(events, rates, resident)
+    return Clock(played, resident * target.sms, rates.clock_mhz)
+
+
+def rates_of(gpu: str, blocks: int) -> Rates:
+    """The rates of a GPU while it runs that many blocks: few SMs have more of L2's bandwidth each."""
+    target = find_gpu(gpu)
+    if target.arch not in RATES:
+        known = ", ".join(find_gpu(arch).name for arch in RATES)
+        raise ValueError(f"the clock knows no rates of a {target.name}; it knows {known}")
+    rates = RATES[target.arch]
+    share = rates.l2_bytes * target.sms / min(blocks, target.sms)
+    return replace(rates, l2_bytes=min(rates.l2_alone, share))

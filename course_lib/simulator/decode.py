@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import instructions
-from .clock import Costs
 from .instructions.registry import CONTROL, CONVERGENT, DTYPES, MACHINE, PURE, Pure, UnsupportedInstruction
 from .memory import Fault
 from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Target, Variable, Vector
+from .recorder import Costs
 
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
@@ -56,6 +56,11 @@ class Code:
         self.register_bits = (*program.register_bits, 1)  # the last one is the carry flag
         self.carry = Register(len(program.register_bits), 1)
         self.costs = Costs(program.instructions)
+        self.reads_clock = any(
+            isinstance(operand, Special) and ("clock" in operand.name or "timer" in operand.name)
+            for instruction in program.instructions
+            for operand in instruction.operands
+        )
         self.leaders = self._leaders()
         self.shared_granule, self.global_granule = self._granules()
         self._blocks: dict[int, BasicBlock] = {}
@@ -237,7 +242,8 @@ def _read_predicate(register: Register) -> Read:
 def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
     if "clock" in name or "timer" in name:
         shift = np.uint64(32 if name.endswith("_hi") else 0)
-        return lambda m: (m.clock(pc) >> shift).astype(dtype)
+        unit = "ns" if "timer" in name else "cycles"
+        return lambda m: (m.clock(pc, unit) >> shift).astype(dtype)
 
     def read(m) -> np.ndarray:
         a = m.special(name)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from . import nvrtc, ptx
+from .clock import Clock, model_launch
 from .counters import Counters
 from .decode import Code
-from .hazards import HazardLog
+from .hazards import FATAL, HazardLog
 from .instructions.registry import UnsupportedInstruction
 from .machine import Launch, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
@@ -122,33 +123,74 @@ def launch(
     blocks = grid[0] * grid[1] * grid[2]
     batch = max(1, LANES_AT_ONCE // threads)
     static = kernel.code.program.static_shared
-    state = Launch(
-        code=kernel.code,
-        grid=grid,
-        block=block,
-        params=params,
-        memory=GlobalMemory([*buffers, *kernel.variables]),
-        shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
-        log=HazardLog(),
-        counters=Counters(kernel.code.program.instructions),
-        max_steps=max_steps or _ten_seconds(min(batch, blocks) * threads),
-        seed=seed,
-    )
+
+    def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
+        state = Launch(
+            code=kernel.code,
+            grid=grid,
+            block=block,
+            params=params,
+            memory=GlobalMemory([*buffers, *kernel.variables]),
+            shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
+            log=HazardLog(),
+            counters=Counters(kernel.code.program.instructions),
+            max_steps=max_steps or _ten_seconds(min(batch, blocks) * threads),
+            seed=seed,
+            watched=watched,
+            clock=clock,
+        )
+        return state, _run(state, blocks, batch, kernel.variables)
+
+    if kernel.code.reads_clock:
+        state, events = _with_clock(run, kernel, grid, block, shared_mem, [*buffers, *kernel.variables])
+    else:
+        state, events = run()
+    counters, output = state.counters.table(), "".join(state.output)
+    return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
+
+
+def _run(state: Launch, blocks: int, batch: int, variables: Sequence[Buffer]) -> list:
+    """Run all blocks; return the clock's events of the watched one."""
     events: list = []
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
                 state.steps = 0
                 machine = Machine(state, np.arange(first, min(first + batch, blocks)))
-                events = events or machine.recorder.events
+                if machine.recorder.on:
+                    events = machine.recorder.events
                 machine.run()
         except Fault:
             pass  # it is in the log
         finally:
-            for variable in kernel.variables:
+            for variable in variables:
                 variable.touched.clear()
-    counters, output = state.counters.table(), "".join(state.output)
-    return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
+    return events
+
+
+def _with_clock(
+    run: Callable, kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, buffers: list[Buffer]
+) -> tuple[Launch, list]:
+    """For a program that reads the clock: run it for its events, then again with the clock that the model makes of
+    them. The model needs a block that reads the clock; if the first does not, a run goes to another."""
+    before = [buffer.memory.data.copy() for buffer in buffers]
+
+    def again(**how) -> tuple[Launch, list]:
+        for buffer, data in zip(buffers, before, strict=True):
+            buffer.memory.data[:] = data
+            buffer.touched.clear()
+        return run(**how)
+
+    state, events = run()
+    if state.reader and not _stopped(state):
+        state, events = again(watched=state.reader)
+    if state.reader is None or _stopped(state):
+        return state, events
+    return again(watched=state.watched, clock=model_launch(kernel, grid, block, shared_mem, events))
+
+
+def _stopped(state: Launch) -> bool:
+    return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
 def _ten_seconds(lanes: int) -> int:

@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .clock import Recorder
+from .clock import Clock
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
 from .hazards import GlobalShadow, HazardLog, SharedShadow
 from .memory import Fault, GlobalMemory, LocalMemory, SharedMemory
+from .recorder import Recorder
 
 WARP = 32
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
@@ -42,6 +43,8 @@ class Launch:
     max_steps: int
     seed: int | None = None
     watched: int = 0  # the block whose events the clock's recorder notes
+    clock: Clock | None = None  # the model's, once it is known
+    reader: int | None = None  # the first block that reads the clock
     steps: int = 0
     output: list[str] = field(default_factory=list)
 
@@ -121,6 +124,7 @@ class Machine:
         self.barriers: dict[int, _Barrier] = {}
         self._specials: dict[str, np.ndarray] = {}
         self.reads = 0  # of the clock
+        self.clock_reads = np.zeros(len(blocks) * self.warps_per_block, int)  # the same, by warp
 
     # ------------------------------------------------------------------ running
 
@@ -234,11 +238,21 @@ class Machine:
             found = self._specials[name] = _special(self, name)
         return found
 
-    def clock(self, pc: int) -> np.ndarray:
-        """Steps so far, which only grow. Not cycles."""
-        self.reads += 1
+    def clock(self, pc: int, unit: str) -> np.ndarray:
+        """The clock of the active lanes, in "cycles" or "ns": the model's, or steps so far until it is known."""
         self.recorder.event(pc, "clock")
-        return np.array([self.launch.steps + self.reads], np.uint64)
+        lanes = self.active()
+        if self.launch.reader is None:
+            self.launch.reader = int(self.blocks[self.block_of[lanes[0]]])
+        if self.launch.clock is None:
+            self.reads += 1
+            return np.array([self.launch.steps + self.reads], np.uint64)
+        warps = self.warp_of[lanes]
+        reads = self.clock_reads[warps]
+        self.clock_reads[np.unique(warps)] += 1
+        return self.launch.clock.read(
+            self.blocks[self.block_of[lanes]], warps % self.warps_per_block, reads, unit
+        )
 
     def describe_thread(self, lane: int) -> str:
         block = np.unravel_index(int(self.blocks[self.block_of[lane]]), self.launch.grid[::-1])[::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
+from .clock import Segment, model_launch
 from .counters import CounterTable
 from .gpus import LaunchResources, launch_resources
 from .hazards import FATAL, Hazard
@@ -59,6 +60,13 @@ class Report:
         """The same on another GPU, by its name or architecture: "A100", "sm_86". Compiles the kernel for it."""
         threads = self.block[0] * self.block[1] * self.block[2]
         return launch_resources(gpu, self.kernel, threads, self.shared_mem)
+
+    @property
+    def timeline(self) -> tuple[Segment, ...]:
+        """What the warps of the first block (or of the first that reads the clock) would do on an H100, and when, in
+        cycles from its start. From a model (clock.py), not a measurement."""
+        clock = model_launch(self.kernel, self.grid, self.block, self.shared_mem, self.events)
+        return tuple(clock.played.segments)
 
     def __repr__(self) -> str:
         kinds = ", ".join(f"{h.kind} at line {h.line}" for h in self.hazards)

@@ -1,0 +1,102 @@
+"""What the clock needs to know of a launch: the coarse events of each warp of one block, in the order of PTX."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from .ptx import Instruction
+
+MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
+
+Event = tuple
+"""("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
+("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes) · ("clock",)"""
+
+
+class Costs:
+    """Running totals of a program's instructions, to price any stretch of it at once."""
+
+    def __init__(self, instructions: tuple[Instruction, ...]) -> None:
+        issue = [float(_takes_a_slot(i)) for i in instructions]
+        fma = [float(i.opcode.root == "fma" and i.opcode.types[-1] == "f32") for i in instructions]
+        mma = [_mma_cost(i) for i in instructions]
+        self.totals = [list(accumulate(costs, initial=0.0)) for costs in (issue, fma, mma)]
+
+    def stretch(self, first: int, end: int) -> list[float]:
+        """Issue slots, FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
+        return [total[end] - total[first] for total in self.totals]
+
+
+def _takes_a_slot(instruction: Instruction) -> bool:
+    """Moves and conversions between address spaces mostly vanish in ptxas; of the rest each takes one slot."""
+    return instruction.opcode.root not in ("mov", "cvta", "ret", "bra")
+
+
+def _mma_cost(instruction: Instruction) -> float:
+    if instruction.opcode.root != "mma":
+        return 0.0
+    return (
+        1.0 if instruction.opcode.has("m16n8k16") else 0.67
+    )  # k8 takes 4 cycles where k16 takes 6, on an H100
+
+
+class Recorder:
+    """Notes the events of the warps of one block, `block` of the machine's; of none if it has no such block."""
+
+    def __init__(self, machine, block: int) -> None:
+        self.machine = machine
+        self.costs = machine.launch.code.costs
+        self.events: list[list[Event]] = [[] for _ in range(machine.warps_per_block)]
+        self.since = 0  # the first instruction of the running stretch
+        self.wavefronts = 0.0
+        self.on = 0 <= block < len(machine.blocks)
+        self.lanes = block * machine.launch.threads, (block + 1) * machine.launch.threads
+        self.first_warp = block * machine.warps_per_block
+        self._last: tuple = (None, range(machine.warps_per_block))
+
+    def warps(self) -> list[int] | range:
+        """The warps of the block that are active."""
+        m = self.machine
+        if m.idx is not self._last[0]:
+            first, end = np.searchsorted(m.idx, self.lanes) if m.idx is not None else (0, 0)
+            warps = range(m.warps_per_block)
+            if m.idx is not None:
+                warps = sorted(set((m.warp_of[m.idx[first:end]] - self.first_warp).tolist()))
+            self._last = (m.idx, warps)
+        return self._last[1]
+
+    def begin(self, pc: int) -> None:
+        self.since = pc
+        self.wavefronts = 0.0
+
+    def work(self, pc: int) -> None:
+        """Price what ran since the last event up to `pc`, that instruction not included."""
+        if self.on:
+            issue, fma, mma = self.costs.stretch(self.since, pc)
+            if issue or self.wavefronts:
+                self._add(("work", issue, fma, mma, self.wavefronts))
+        self.since = pc
+        self.wavefronts = 0.0
+
+    def event(self, pc: int, *event) -> None:
+        """Something happens at `pc`, after the work before it."""
+        self.work(pc)
+        self._add(event)
+        self.since = pc + 1
+
+    def join(self, pc: int) -> None:
+        """A loaded value is needed at `pc`; that instruction belongs to the work after it."""
+        self.work(pc)
+        self._add(("join",))
+
+    def _add(self, event: Event) -> None:
+        if not self.on:
+            return
+        for warp in self.warps():
+            events = self.events[warp]
+            if event[0] == "work" and events and events[-1][0] == "work":
+                events[-1] = ("work", *(a + b for a, b in zip(events[-1][1:], event[1:], strict=True)))
+            elif len(events) < MOST_EVENTS:
+                events.append(event)
