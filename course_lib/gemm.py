@@ -87,6 +87,17 @@ class Gemm:
             kernel.max_dynamic_shared_size_bytes = shared_mem
         return args[2], lambda: kernel(grid, block, args, shared_mem=shared_mem)
 
+    def prepare_block(
+        self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
+    ) -> tuple[object, Callable[[], None]]:
+        """As `prepare`, for one block alone: the one in the middle of the grid, at the pointers of its tile."""
+        m, n = (count // 2 * size for count, size in zip(self.grid(tile), tile[:2], strict=True))
+        A, B, C, *sizes = self.arguments(*inputs)
+        args = (A[m:], B[n:], C[m:, n:], *sizes, *extra)
+        if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared_mem
+        return C, lambda: kernel((1, 1), _block(threads), args, shared_mem=shared_mem)
+
     def check(
         self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, seed: int = 0
     ) -> Verdict:

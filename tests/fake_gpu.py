@@ -4,6 +4,7 @@ Launches and event records go into one queue. The host takes 10 microseconds for
 queue in order, 2 cycles per nanosecond. So a test sees whether a gap of the host got into a time.
 """
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,6 +52,7 @@ class FakeCupy:
         self.RawKernel = RawKernel
         self.cuda = SimpleNamespace(
             Event=Event,
+            Stream=lambda **options: nullcontext(),
             get_elapsed_time=lambda begin, end: (end.time - begin.time) / 1000,
             Device=lambda: SimpleNamespace(
                 id=0, synchronize=self.wait, attributes={"MultiProcessorCount": 132}

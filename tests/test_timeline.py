@@ -157,7 +157,7 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
     def write_clocks(kernel, args):
         if kernel.name == "empty_phases":
             args[-1][0, PHASES.index("math"), :] = (100, 140)
-        elif kernel.name == "tiled":
+        elif kernel.name == "tiled" and "-DCOURSE_TRACE" in kernel.options:
             launched.append(kernel)
             assert not args[-1].any(), "the buffer is cleared before every launch"
             args[-1][:] = buffer_of(a_loop())
@@ -169,8 +169,10 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
         patch.setenv("COURSE_RECORD", str(path))
         measured = timeline(kernel_of(), gemm, shared_mem=60000)
     name, grid, block, shared_mem, options = fake.launched[-1]
-    assert (name, grid, block, shared_mem) == ("tiled", (2, 2), (256,), 60000)
+    assert (name, grid, block, shared_mem) == ("tiled", (1, 1), (256,), 60000), "one traced block"
     assert options == (*OPTIONS, "-DCOURSE_TRACE")
+    name, grid, block, shared_mem, options = fake.launched[-2]
+    assert (name, grid, options) == ("tiled", (2, 2), OPTIONS), "among those of the kernel as it is"
     assert {kernel.max_dynamic_shared_size_bytes for kernel in launched} == {60000}
     assert measured.origin.startswith("measured now on NVIDIA H100 80GB HBM3, ")
     assert measured.read_cost == 40 and measured.cycles("math") == 900

@@ -1,4 +1,9 @@
-"""A kernel launched with its TRACE macros on, and what the clocks that it wrote mean."""
+"""One block of a kernel with its TRACE macros on, and what the clocks that it wrote mean.
+
+Tracing costs time, and a GPU full of traced blocks would show another kernel than the one that was timed. So the
+kernel runs as it is, and one traced block more runs among its blocks: on a stream of higher priority, it takes
+the first place that becomes free. It computes the tile in the middle of C once again, into a C of its own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ extern "C" __global__ void empty_phases(int k_tiles TRACE_ARG)
 
 
 def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
-    """The entry of a timeline: the tenth launch counts, with a warm L2 cache and risen clocks."""
+    """The entry of a timeline: the tenth try counts, with a warm L2 cache and risen clocks."""
     cp = device.cp
     buffer = cp.zeros((WARPS, len(PHASES), K_TILES, 2), dtype=np.int64)
     empty = cp.RawKernel(_EMPTY_PHASES, "empty_phases", options=(*device.OPTIONS, "-DCOURSE_TRACE"))
@@ -30,11 +35,20 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
     clocks = cp.asnumpy(buffer)[0, PHASES.index("math")]
     read_cost = int(np.median(clocks[:, 1] - clocks[:, 0]))
 
+    _, run = gemm.prepare(kernel, gemm.inputs, tile, threads, shared_mem)
     traced = cp.RawKernel(kernel.code, kernel.name, options=(*kernel.options, "-DCOURSE_TRACE"))
-    _, run = gemm.prepare(traced, gemm.inputs, tile, threads, shared_mem, buffer)
+    _, run_traced = gemm.prepare_block(traced, gemm.inputs, tile, threads, shared_mem, buffer)
+    crowd = cp.cuda.Stream(non_blocking=True)
+    single = cp.cuda.Stream(non_blocking=True, priority=-1)
     for _ in range(10):
         buffer.fill(0)
-        run()
+        cp.cuda.Device().synchronize()
+        with crowd:
+            run()
+            run()
+        with single:
+            run_traced()
+        cp.cuda.Device().synchronize()
     events = events_of(cp.asnumpy(buffer), read_cost)
     return {"gpu": gpu.name(), "read_cost": read_cost, "date": gpu.today(), "events": events}
 

@@ -71,7 +71,7 @@ def launch_all(part: int) -> None:
 def find_ncu() -> str:
     """The path of ncu, also where it is not on the PATH."""
     found = shutil.which("ncu") or next(
-        (str(path) for root in ("/usr/local", "/opt/nvidia") for path in sorted(Path(root).glob("**/ncu"), reverse=True)
+        (str(path) for root in ("/usr/local", os.path.join(os.sep, "opt", "nvidia")) for path in sorted(Path(root).glob("**/ncu"), reverse=True)
          if os.access(path, os.X_OK) and path.is_file()), None,
     )  # fmt: skip
     if found is None:
