@@ -1,8 +1,7 @@
 """What the GPUs of the course have, per SM: limits for the occupancy, rates and latencies for the clock.
 
 Sources: limits from the CUDA C++ Programming Guide (compute capabilities), rules of allocation from the toolkit's
-cuda_occupancy.h; rates of sm_90 measured on an H100 80GB HBM3 (assets/measurements/clock_h100.json where it is
-stored) or published where the line says so.
+cuda_occupancy.h; of the rates, each line names its own.
 """
 
 from __future__ import annotations
@@ -86,8 +85,73 @@ class Rates:
     clock_mhz: int
 
 
+# Where the numbers come from. M: measured on an H100 80GB HBM3 (tests/golden/clock_h100.json). P: published.
+# A: assumed, because nobody has measured it for this course; where nothing is said, as on the H100.
 RATES = {
-    "sm_90": Rates(1.16, 8.4, 24, 1.0, 29, 28.6, 55, 325, 6, 12.3, 2, 1000, 3.7, 1979),
+    "sm_90": Rates(
+        fma=1.16,  # M: 110.6 of 128 FMA per cycle in a 4 x 4 outer product (register banks)
+        mma=7.9,  # M, fitted: the float16 product without its copies, stages 1, 3, 5. In a loop of nothing else 6.02
+        mma_latency=24.1,  # M: dependent
+        wavefront=1.0,  # M: 127.9 bytes per cycle
+        shared_latency=29.1,  # M: dependent ldmatrix.x4; a 16-byte load 32.5
+        l2_bytes=28.5,  # M: cp.async, all SMs, each its own region: 31 in the median, and this in the slowest SM
+        l2_alone=55,  # M: 16 SMs, more per SM than one GPC passes on
+        l2_latency=321,  # M: one warp's cp.async, issued to landed; a dependent load 277
+        copy_issue=6,  # M: cp.async of one warp, one after the other
+        barrier=12.3,  # M: __syncthreads() with nobody late, without ...
+        barrier_warp=2,  # M: ... what each warp adds
+        block_start=1000,  # M: end of a block to the first copy of the next, 800 to 1500
+        launch_us=3.7,  # M: event to event
+        clock_mhz=1979,  # M: while these kernels run
+    ),
+    "sm_80": Rates(
+        fma=2,  # P: 64 FMA per cycle (CUDA C++ Programming Guide, throughput of instructions)
+        mma=8,  # P: 1024 FMA per cycle (A100 whitepaper)
+        mma_latency=33,  # P: arXiv 2206.02874
+        wavefront=1.0,  # P: 128 bytes per cycle
+        shared_latency=29,  # P: arXiv 2208.11174
+        l2_bytes=35,  # A: 3/4 of the peak, 5120 bytes per cycle for 108 SMs (A100 whitepaper)
+        l2_alone=64,  # A: the port of an SM
+        l2_latency=322,  # P: a load 200 (near) or 357 (far), arXiv 2208.11174. A: and cp.async 44 more, as on the H100
+        copy_issue=6,
+        barrier=12.3,
+        barrier_warp=2,
+        block_start=1000,
+        launch_us=3.7,
+        clock_mhz=1410,  # P: boost
+    ),
+    "sm_86": Rates(
+        fma=1,  # P: 128 FMA per cycle
+        mma=32,  # P: 71 TFLOP/s with float32 sums (GA102 whitepaper)
+        mma_latency=33,  # A: as on the A100
+        wavefront=1.0,  # P: 128 bytes per cycle
+        shared_latency=29,  # A: as on the A100
+        l2_bytes=24,  # A
+        l2_alone=64,  # A
+        l2_latency=280,  # A: a load 236
+        copy_issue=6,
+        barrier=12.3,
+        barrier_warp=2,
+        block_start=1000,
+        launch_us=3.7,
+        clock_mhz=1695,  # P: boost
+    ),
+    "sm_75": Rates(
+        fma=2,  # P: 64 FMA per cycle
+        mma=16,  # P: 65 TFLOP/s (T4 data sheet); as two m16n8k8
+        mma_latency=32,  # A: two of 14 to 18
+        wavefront=2,  # P: 16 load/store units, 64 bytes per cycle
+        shared_latency=23,  # P: arXiv 1903.07486
+        l2_bytes=20,  # P: about 1270 GB/s, arXiv 1903.07486
+        l2_alone=64,  # A
+        l2_latency=212,  # P: 188 to 236, arXiv 1903.07486. This GPU has no cp.async
+        copy_issue=6,
+        barrier=12.3,
+        barrier_warp=2,
+        block_start=1000,
+        launch_us=3.7,
+        clock_mhz=1590,  # P: boost
+    ),
 }
 
 
