@@ -21,12 +21,20 @@ from .report import Report
 LANES_AT_ONCE = 16384
 """Blocks run in batches of about this many lanes: enough to keep NumPy busy, and little memory."""
 
+SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
+"""And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
+
 MAX_THREADS = 1024
 MAX_SHARED = 227 * 1024
+MAX_STATIC_SHARED = 48 * 1024
+MAX_LOCAL = 512 * 1024
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
-227 KB of shared memory need 9.0, an 8.0 has 163 KB."""
+227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
+
+MAX_SIMULATED = 2**28
+"""Threads of a launch: NumPy would take minutes to hours for more."""
 
 
 class LaunchError(ValueError):
@@ -121,8 +129,8 @@ def launch(
     params, buffers = _bind(kernel, args)
     threads = block[0] * block[1] * block[2]
     blocks = grid[0] * grid[1] * grid[2]
-    batch = max(1, LANES_AT_ONCE // threads)
     static = kernel.code.program.static_shared
+    batch = _blocks_at_once(threads, static + shared_mem, kernel.code.program.local_bytes)
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
         state = Launch(
@@ -160,6 +168,8 @@ def _run(state: Launch, blocks: int, batch: int, variables: Sequence[Buffer]) ->
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()
+                # Its parts refer to it: do not leave their large arrays to the garbage collector.
+                vars(machine).clear()
         except Fault:
             pass  # it is in the log
         finally:
@@ -193,6 +203,11 @@ def _stopped(state: Launch) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
+def _blocks_at_once(threads: int, shared_bytes: int, local_bytes: int) -> int:
+    by_memory = min(SHARED_AT_ONCE // (shared_bytes + 1), LOCAL_AT_ONCE // (threads * local_bytes + 1))
+    return max(1, min(LANES_AT_ONCE // threads, by_memory))
+
+
 def _ten_seconds(lanes: int) -> int:
     """Instructions that take about ten seconds on a laptop: 4 us each, and 4 ns for each lane."""
     return int(10 / (4e-6 + 4e-9 * lanes))
@@ -217,11 +232,32 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
         raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
     if shared_mem < 0:
         raise LaunchError(f"shared_mem is {shared_mem}; it is a number of bytes, 0 or more")
-    total = kernel.code.program.static_shared + shared_mem
-    if total > MAX_SHARED:
+    total = threads * grid[0] * grid[1] * grid[2]
+    if total > MAX_SIMULATED:
         raise LaunchError(
-            f"the block would use {total} bytes of shared memory ({kernel.code.program.static_shared} static, "
+            f"a grid of {grid} with blocks of {block} has {total:,} threads; the simulator takes at most "
+            f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
+        )
+    _check_memory(kernel.code.program, shared_mem)
+
+
+def _check_memory(program: ptx.Program, shared_mem: int) -> None:
+    static = program.static_shared
+    if static > MAX_STATIC_SHARED:
+        raise LaunchError(
+            f"the __shared__ arrays of the kernel take {static} bytes; arrays of a fixed size may take at most "
+            f"{MAX_STATIC_SHARED}. Use smaller tiles, or dynamic shared memory: declare "
+            "extern __shared__ float name[]; and give the launch shared_mem=..., in bytes"
+        )
+    if static + shared_mem > MAX_SHARED:
+        raise LaunchError(
+            f"the block would use {static + shared_mem} bytes of shared memory ({static} static, "
             f"{shared_mem} dynamic); a block has at most {MAX_SHARED}. Use smaller tiles or fewer stages"
+        )
+    if program.local_bytes > MAX_LOCAL:
+        raise LaunchError(
+            f"the arrays that each thread declares for itself take {program.local_bytes} bytes; a thread has at most "
+            f"{MAX_LOCAL}. Keep large arrays in global memory, and pass them to the kernel"
         )
 
 
@@ -291,6 +327,8 @@ def _address(array: np.ndarray, name: str, buffers: list[Buffer]) -> int:
             f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}); a kernel only gets the first "
             "address. Pass np.ascontiguousarray(...) or np.asfortranarray(...) of it"
         )
+    if array.dtype.hasobject or array.dtype.kind in "US":
+        raise LaunchError(f"{name} is an array of dtype {array.dtype}; a kernel takes arrays of numbers")
     flat = (array if array.flags.c_contiguous else array.T).reshape(-1).view(np.uint8)
     if not array.flags.writeable:
         raise LaunchError(f"{name} is read-only (writeable=False); pass a copy of it")

@@ -143,10 +143,13 @@ class SharedMemory:
         """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Fault."""
         if addresses.max() > self.size - size or addresses.min() < 0:
             lane = int(np.flatnonzero((addresses > self.size - size) | (addresses < 0))[0])
+            offset = (
+                int(addresses[lane]) + 2**31
+            ) % 2**32 - 2**31  # addresses have 32 bits: -4 reads as 2**32 - 4
             raise Fault(
                 "out-of-bounds",
-                f"an access of {size} bytes at byte {int(addresses[lane])} of shared memory"
-                f"{self._near(addresses[lane])}, of which the block has {self.size}",
+                f"an access of {size} bytes at byte {offset} of shared memory"
+                f"{self._near(offset)}, of which the block has {self.size}",
                 lane,
             )
         if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
@@ -167,6 +170,8 @@ class SharedMemory:
         return f"byte {offset} of shared memory"
 
     def _near(self, offset: int) -> str:
+        if not self.size:
+            return " (the launch gave none: shared_mem=..., in bytes)"
         before = [entry for entry in self.names if entry[0] <= offset]
         return f" (past the end of {max(before)[2]})" if before and offset >= self.size else ""
 

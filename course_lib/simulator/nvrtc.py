@@ -21,6 +21,10 @@ HOW_TO_GET_NVRTC = (
     "    pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt\n"
     "Reading the notebooks, their stored outputs and the recorded measurements works without it."
 )
+NO_HEADERS = (
+    "NVRTC has no headers of the C++ library. printf, assert and the functions of math need no #include; of the "
+    "others, many exist as <cuda/std/...>, for example <cuda/std/cstdint>."
+)
 
 
 class NvrtcMissing(RuntimeError):
@@ -217,4 +221,6 @@ def _lowered_name(program: object, name: str) -> str:
 def _readable(log: str) -> str:
     """NVRTC's log, which quotes the source line under each error, without its closing count of errors."""
     lines = [line for line in log.splitlines() if "detected in the compilation of" not in line]
+    if "cannot open source file" in log:
+        lines.append(NO_HEADERS)
     return "\n".join(lines).strip()

@@ -296,7 +296,7 @@ class _Reader:
             token = self.next()
             depth += (token == "{") - (token == "}")
             tokens.append(token)
-        words = re.findall(r"-?\s*[$\w.]+", " ".join(t for t in tokens if t not in "{}"))
+        words = [w.strip() for w in re.findall(r"-?\s*[$\w.]+", " ".join(t for t in tokens if t not in "{}"))]
         if name := next((w for w in words if re.match(r"[A-Za-z_$]", w)), None):
             raise UnsupportedInstruction(
                 f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
@@ -609,7 +609,11 @@ class _Operands:
             return None
         if re.match(r"-?[\d.]", token):
             return Immediate(token)
-        raise UnsupportedInstruction(f"the name {token} is not known in this function")
+        if token[0] == "%":
+            raise UnsupportedInstruction(f"the special register {token} is not simulated")
+        raise UnsupportedInstruction(
+            f"the name {token} is not known here; function pointers are not simulated"
+        )
 
     def address(self) -> Address:
         base: object = None

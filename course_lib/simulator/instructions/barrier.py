@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..memory import Fault
 from ..ptx import Instruction
 from .registry import UnsupportedInstruction, control, machine
+
+BARRIERS = 16  # of a block
+WARP = 32
 
 
 @control("bar")
@@ -27,7 +32,7 @@ def bar(d, ins: Instruction) -> Callable:
     def end(m) -> None:
         lanes = m.idx
         needed = int(count(m)[0]) if count else None
-        m.arrive(int(ident(m)[0]), pc, needed, resume if waits else None)
+        m.arrive(_known(int(ident(m)[0]), needed), pc, needed, resume if waits else None)
         if not waits:
             m.jump(pc + 1, lanes)
 
@@ -38,6 +43,23 @@ def bar(d, ins: Instruction) -> Callable:
 def barrier(d, ins: Instruction) -> Callable:
     """barrier.{sync,arrive,red}{.aligned}: the same as bar here."""
     return bar(d, ins)
+
+
+def _known(ident: int, count: int | None) -> int:
+    """The barrier's number; Fault for a barrier or a count that no GPU has."""
+    if ident >= BARRIERS:
+        raise Fault(
+            "unsupported-instruction",
+            f"there is no barrier {ident}; a block has barriers 0 to {BARRIERS - 1}",
+            0,
+        )
+    if count is not None and (count % WARP or not count):
+        raise Fault(
+            "unsupported-instruction",
+            f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}",
+            0,
+        )
+    return ident
 
 
 def _resume(pc: int) -> Callable:
@@ -70,10 +92,10 @@ def _reduction(d, ins: Instruction) -> Callable:
     predicate = d.source(ins.operands[-1], "pred")
     kind = next(k for k in ("popc", "and", "or") if ins.opcode.has(k))
     pc = d.pc
-    votes: dict[int, np.ndarray] = {}  # per machine: each lane's predicate
+    votes: WeakKeyDictionary = WeakKeyDictionary()  # per machine: each lane's predicate
 
     def resume(m, lanes: np.ndarray | None) -> None:
-        mine = votes[id(m)]
+        mine = votes[m]
         chosen = m.all_lanes(lanes)
         blocks = m.block_of[chosen]
         ones = np.bincount(blocks, weights=mine[chosen], minlength=len(m.blocks)).astype(np.uint32)
@@ -84,11 +106,9 @@ def _reduction(d, ins: Instruction) -> Callable:
         m.jump(pc + 1, lanes)
 
     def end(m) -> None:
-        if id(m) not in votes:
-            votes.clear()
-            votes[id(m)] = np.zeros(m.lanes, bool)
-        votes[id(m)][m.active()] = predicate(m)
-        m.arrive(int(ident(m)[0]), pc, int(count(m)[0]) if count else None, resume)
+        votes.setdefault(m, np.zeros(m.lanes, bool))[m.active()] = predicate(m)
+        needed = int(count(m)[0]) if count else None
+        m.arrive(_known(int(ident(m)[0]), needed), pc, needed, resume)
 
     return end
 

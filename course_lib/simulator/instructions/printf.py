@@ -11,6 +11,11 @@ from ..memory import LOCAL_WINDOW
 from ..ptx import Instruction
 from .registry import UnsupportedInstruction, machine
 
+MOST_PRINTED = 10_000
+"""Calls of one launch that print. A GPU stops too, when the buffer is full."""
+
+WIDEST = 999  # characters of a number
+
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(\.\d+)?(hh|h|ll|l|z)?([diouxXcsfFeEgGp%])")
 
 
@@ -22,8 +27,16 @@ def call(d, ins: Instruction) -> Callable:
     _, text, values = ins.operands
 
     def step(m) -> None:
-        for lane in m.active():
-            m.launch.output.append(_print(m, int(lane), _pointer(m, lane, text), _pointer(m, lane, values)))
+        output = m.launch.output
+        if len(output) > MOST_PRINTED:
+            return
+        for lane in m.active()[: MOST_PRINTED - len(output)]:
+            output.append(_print(m, int(lane), _pointer(m, lane, text), _pointer(m, lane, values)))
+        if len(output) == MOST_PRINTED:
+            output.append(
+                f"... the simulator shows the first {MOST_PRINTED} printf calls of a launch. "
+                "Let fewer threads print: if (threadIdx.x == 0) printf(...)\n"
+            )
 
     return step
 
@@ -34,7 +47,8 @@ def _pointer(m, lane: int, variable) -> int:
 
 def _local(m, lane: int, offset: int, size: int) -> np.ndarray:
     start = int(lane) * m.local.stride + offset
-    return m.local.memory.data[start : start + size].copy()
+    found = m.local.memory.data[start : start + size]
+    return np.pad(found, (0, size - len(found)))  # a format may ask for more arguments than there are
 
 
 def _string(m, address: int) -> str:
@@ -61,6 +75,11 @@ def _print(m, lane: int, text: int, values: int) -> str:
         flags, width, precision, length, kind = (g or "" for g in match.groups())
         if kind == "%":
             return "%"
+        if width == "*":
+            width = str(argument(4, "i4"))
+            flags, width = (flags + "-", width[1:]) if width[0] == "-" else (flags, width)
+        width = str(min(int(width), WIDEST)) if width else ""
+        precision = f".{min(int(precision[1:]), WIDEST)}" if precision else ""
         if kind in "fFeEgG":
             return f"%{flags}{width}{precision}{kind}" % argument(8, "f8")
         if kind == "s":
