@@ -23,7 +23,13 @@ GLOBAL = ("global_requests", "global_sectors", "global_sectors_ideal")
 
 DIFFERENT: dict[tuple[str, str], tuple[float, float, str]] = {
     ("cp_async_cg_16_first_13", "shared_wavefronts"): (
-        2, 3, "one wavefront more for eight lanes of which only some take part; seen for one pattern"
+        2, 3, "one wavefront more where eight lanes copy whole sectors and half a sector"
+    ),
+    ("cp_async_cg_16_but_one", "shared_wavefronts"): (
+        4, 5, "one wavefront more where eight lanes copy whole sectors and half a sector"
+    ),
+    ("cp_async_ca_4_random_to_random", "shared_wavefronts"): (
+        2, 3, "conflicts of both sides at once cost more than the larger of them"
     ),
 }  # fmt: skip
 """(micro-kernel, counter) -> (simulated, on the H100, the rule that would explain it); per warp."""

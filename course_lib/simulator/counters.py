@@ -3,10 +3,13 @@
 Rules, as NVIDIA documents them in the Nsight Compute guide and its forums: shared memory has 32 banks of 4 bytes.
 A warp's access is served in phases of 128 bytes: 32 lanes of 4 bytes or less, 16 lanes of 8, 8 lanes of 16. In one
 wavefront each bank delivers one 4-byte word, to all lanes that want it. Global memory moves sectors of 32 bytes.
+Three rules are documented nowhere and fitted to what Nsight Compute counts on an H100 (tests/test_counters_ncu.py):
+when phases of wide loads merge, and what cp.async costs in wavefronts and in sectors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
@@ -104,19 +107,40 @@ class Counters:
 
     def shared(self, m, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
-        self._count(m, (pc, "shared"), offsets, size, 4)
+        pattern = _shifted(offsets, 4)
+        load = self._instructions[pc].opcode.root == "ld"
+        self._count(m, (pc, "shared"), pattern, lambda rows: shared_wavefronts(rows, size, load), size)
+        if pc not in self._first:
+            self._first[pc] = Pattern(_first_warp(m, offsets), size)
 
-    def globally(self, m, pc: int, addresses: np.ndarray, size: int, reads: np.ndarray | None = None) -> None:
-        """An access to global memory at these byte addresses, one for each active lane; `reads`: not all do."""
-        places = addresses.astype(np.int64)
+    def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> None:
+        """An access to global memory at these byte addresses, one for each active lane."""
+        pattern = _shifted(addresses.astype(np.int64), SECTOR)
+        self._count(m, (pc, "global"), pattern, lambda rows: global_sectors(rows, size), size)
+
+    def copied(
+        self,
+        m,
+        pc: int,
+        to: np.ndarray,
+        source: np.ndarray,
+        size: int,
+        bypass: bool,
+        reads: np.ndarray | None,
+    ) -> None:
+        """A cp.async of each active lane, from an address to an offset. `bypass`: .cg, past L1. `reads`: not all
+        lanes read, some fill with zeros."""
+        source = source.astype(np.int64)
+        sides = np.stack([_shifted(to, 4 * BANKS), _shifted(source, 4 * BANKS)])
+        self._count(m, (pc, "shared"), sides, lambda rows: copy_wavefronts(*rows, size, bypass), size)
         if reads is not None:
-            places = np.where(reads, places, NO_LANE)
-        self._count(m, (pc, "global"), places, size, SECTOR)
+            sides = np.where(reads, sides, NO_LANE)
+        self._count(m, (pc, "global"), sides, lambda rows: copy_sectors(*rows, size, bypass), size)
+        if pc not in self._first:
+            self._first[pc] = Pattern(_first_warp(m, to), size)
 
-    def _count(self, m, side: tuple[int, str], places: np.ndarray, size: int, unit: int) -> None:
-        """A pattern that only moved by a multiple of `unit` bytes costs what it cost the last time."""
-        origin = places.flat[0] // unit * unit
-        pattern = places - origin if places.min() >= 0 else places
+    def _count(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> None:
+        """Count by `rule`; a pattern that did not change costs what it cost the last time."""
         last = self._last.get(side)
         if (
             last is None
@@ -124,9 +148,7 @@ class Counters:
             or last[1].shape != pattern.shape
             or (last[1] != pattern).any()
         ):
-            last = self._last[side] = (m.idx, pattern, _cost(m, pattern, size, side[1]))
-            if side[1] == "shared" and side[0] not in self._first:
-                self._first[side[0]] = Pattern(_first_warp(m, places), size)
+            last = self._last[side] = (m.idx, pattern, _cost(m, pattern, rule, size))
         total, once = self._sides.setdefault(side, _Access()), last[2]
         if side[1] == "shared":
             m.recorder.wavefronts += once.used / max(once.warps, 1)
@@ -189,10 +211,22 @@ class Counters:
         )
 
 
-def _cost(m, pattern: np.ndarray, size: int, where: str) -> _Access:
-    rows = pattern if pattern.ndim == 2 else by_warp(m, pattern)
-    used, ideal = shared_wavefronts(rows, size) if where == "shared" else global_sectors(rows, size)
-    return _Access(len(rows), int(used.sum()), int(ideal.sum()), size * int((rows != NO_LANE).sum()))
+def _shifted(places: np.ndarray, unit: int) -> np.ndarray:
+    """The same pattern near zero: what it costs does not change when it moves by a multiple of `unit` bytes."""
+    return places - places.flat[0] // unit * unit
+
+
+def _cost(m, pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+    """`pattern`: one place a lane; rows of lanes (ldmatrix); or both sides of a copy, each with one a lane."""
+    if pattern.ndim == 1:
+        rows = first = by_warp(m, pattern)
+    elif pattern.shape == (2, m.count()):
+        rows = np.stack([by_warp(m, side) for side in pattern])
+        first = rows[1]
+    else:
+        rows = first = pattern
+    used, ideal = rule(rows)
+    return _Access(len(first), int(used.sum()), int(ideal.sum()), size * int((first != NO_LANE).sum()))
 
 
 def _first_warp(m, places: np.ndarray) -> tuple[int, ...]:
@@ -209,27 +243,85 @@ def by_warp(m, places: np.ndarray) -> np.ndarray:
     return rows
 
 
-def shared_wavefronts(rows: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Wavefronts of accesses of `size` bytes at byte offsets `rows` (warps, lanes), and the least possible.
-
-    Each phase of 128 bytes takes as many wavefronts as its busiest bank has distinct words to deliver.
-    """
+def bank_cycles(rows: np.ndarray, size: int, lanes: int) -> np.ndarray:
+    """Wavefronts when `lanes` lanes are served at once: for each group of them as many as the busiest bank has
+    distinct words to deliver. `rows`: byte offsets (warps, lanes)."""
     words = rows[:, :, None] // 4 + np.arange(max(size // 4, 1))
     words = np.where(rows[:, :, None] == NO_LANE, NO_LANE, words)
-    phases = np.sort(words.reshape(len(rows), -1, BANKS), axis=2)
-    distinct = np.diff(phases, axis=2, prepend=NO_LANE) != 0
-    phase = np.arange(phases.shape[0] * phases.shape[1]).reshape(phases.shape[:2])[:, :, None]
-    load = np.bincount((phase * BANKS + phases % BANKS)[distinct], minlength=phase.size * BANKS)
-    used = load.reshape(*phases.shape[:2], BANKS).max(axis=2)
-    return used.sum(axis=1), (used > 0).sum(axis=1)
+    groups = np.sort(words.reshape(len(rows), rows.shape[1] // lanes, -1), axis=2)
+    distinct = np.diff(groups, axis=2, prepend=NO_LANE) != 0
+    number = np.arange(groups.shape[0] * groups.shape[1]).reshape(groups.shape[:2])[:, :, None]
+    load = np.bincount((number * BANKS + groups % BANKS)[distinct], minlength=number.size * BANKS)
+    return load.reshape(*groups.shape[:2], BANKS).max(axis=2).sum(axis=1)
+
+
+def _neighbours_agree(rows: np.ndarray) -> np.ndarray:
+    """Warps in which all lanes n and n ^ 1 have one address, or all lanes n and n ^ 2; absent lanes agree."""
+
+    def agree(distance: int) -> np.ndarray:
+        other = rows[:, np.arange(rows.shape[1]) ^ distance]
+        return ((rows == other) | (rows == NO_LANE) | (other == NO_LANE)).all(axis=1)
+
+    return agree(1) | agree(2)
+
+
+def shared_wavefronts(rows: np.ndarray, size: int, load: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Wavefronts of accesses of `size` bytes at byte offsets `rows` (warps, lanes), and the least possible.
+
+    A plain `load` (not ldmatrix) of 8 or 16 bytes serves twice as many lanes at once when neighbours agree.
+    """
+    lanes = 32 // max(size // 4, 1)
+    used = bank_cycles(rows, size, min(lanes, rows.shape[1]))
+    if load and size > 4:
+        used = np.where(_neighbours_agree(rows), bank_cycles(rows, size, 2 * lanes), used)
+    return used, _least(used, rows, size)
+
+
+def copy_wavefronts(
+    to: np.ndarray, source: np.ndarray, size: int, bypass: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """cp.async. Through L1 (.ca) both sides have bank conflicts. Past L1 (.cg) a wavefront takes, for 8 lanes, the
+    sectors of one 128-byte line of shared memory whose numbers differ from the source's by the same XOR.
+    """
+    if bypass:
+        turn = (to // SECTOR ^ source // SECTOR) % 4
+        used = _distinct(np.where(to == NO_LANE, NO_LANE, to // (4 * BANKS) * 4 + turn), 8)
+    else:
+        lanes = 32 // max(size // 4, 1)
+        used = np.maximum(bank_cycles(to, size, lanes), bank_cycles(source, size, lanes))
+    return used, _least(used, to, size)
+
+
+def _least(used: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
+    active = (rows != NO_LANE).sum(axis=1)
+    return np.minimum(used, -(-active * size // (4 * BANKS)))
 
 
 def global_sectors(rows: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Sectors that accesses of `size` bytes at byte addresses `rows` (warps, lanes) touch, and the least possible
     for as many distinct bytes."""
+    sectors = _distinct(np.where(rows == NO_LANE, NO_LANE, rows // SECTOR), WARP)
+    return sectors, _fewest_sectors(rows, size)
 
-    def distinct(units: np.ndarray) -> np.ndarray:
-        units = np.sort(np.where(rows == NO_LANE, NO_LANE, units), axis=1)
-        return (np.diff(units, axis=1, prepend=NO_LANE) != 0).sum(axis=1)
 
-    return distinct(rows // SECTOR), -(-distinct(rows // size) * size // SECTOR)
+def copy_sectors(
+    to: np.ndarray, source: np.ndarray, size: int, bypass: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sectors that cp.async fetches. Past L1, for 8 lanes, as many as the side that has more of them."""
+    if not bypass:
+        return global_sectors(source, size)
+    absent = source == NO_LANE
+    sides = [_distinct(np.where(absent, NO_LANE, side // SECTOR), 8, total=False) for side in (to, source)]
+    return np.maximum(*sides).sum(axis=1), _fewest_sectors(source, size)
+
+
+def _fewest_sectors(rows: np.ndarray, size: int) -> np.ndarray:
+    distinct = _distinct(np.where(rows == NO_LANE, NO_LANE, rows // size), WARP)
+    return -(-distinct * size // SECTOR)
+
+
+def _distinct(keys: np.ndarray, lanes: int, total: bool = True) -> np.ndarray:
+    """How many different keys each group of `lanes` lanes has; in `total`, or (warps, groups)."""
+    ordered = np.sort(keys.reshape(len(keys), -1, lanes), axis=2)
+    found = (np.diff(ordered, axis=2, prepend=NO_LANE) != 0).sum(axis=2)
+    return found.sum(axis=1) if total else found

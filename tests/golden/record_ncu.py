@@ -70,13 +70,13 @@ def launch_all(part: int) -> None:
 
 def find_ncu() -> str:
     """The path of ncu, also where it is not on the PATH."""
-    found = shutil.which("ncu") or next(
-        (str(path) for root in ("/usr/local", os.path.join(os.sep, "opt", "nvidia")) for path in sorted(Path(root).glob("**/ncu"), reverse=True)
-         if os.access(path, os.X_OK) and path.is_file()), None,
-    )  # fmt: skip
-    if found is None:
-        sys.exit("ncu was not found; it comes with the CUDA toolkit (Nsight Compute)")
-    return found
+    if found := shutil.which("ncu"):
+        return found
+    for root in ("/usr/local", os.path.join(os.sep, "opt", "nvidia")):
+        for path in sorted(Path(root).glob("**/ncu"), reverse=True):
+            if path.is_file() and os.access(path, os.X_OK):
+                return str(path)
+    sys.exit("ncu was not found; it comes with the CUDA toolkit (Nsight Compute)")
 
 
 def known_metrics(ncu: str) -> list[str]:

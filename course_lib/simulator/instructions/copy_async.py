@@ -31,7 +31,8 @@ def cp(d, ins: Instruction) -> Callable:
 
 def _copy(d, ins: Instruction) -> Callable:
     size = int(ins.operands[2].text, 0)
-    allowed = (16,) if ins.opcode.has("cg") else (4, 8, 16)
+    bypass = ins.opcode.has("cg")
+    allowed = (16,) if bypass else (4, 8, 16)
     if size not in allowed:
         raise UnsupportedInstruction(f"cp.async copies {allowed} bytes, not {size}")
     to = address_reader(d, ins.operands[0], wide=False)
@@ -46,15 +47,15 @@ def _copy(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         offsets = _plain_offset(m.spread(to(m)))
         unit = m.shared.locate(offsets, size, block_base(m))
-        m.counters.shared(m, pc, offsets, size)
         addresses = m.spread(source(m))
         if source_size is None:
-            m.counters.globally(m, pc, addresses, size)
+            reads = None
             data = load_global(m, addresses, size, pc)
         else:
             wanted = m.spread(source_size(m))
-            m.counters.globally(m, pc, addresses, size, wanted > 0)
+            reads = wanted > 0
             data = _zero_filled(m, addresses, size, wanted, pc)
+        m.counters.copied(m, pc, offsets, addresses, size, bypass, reads)
         m.shadow.on_write(m.idx, unit, size, pc, None, time=IN_FLIGHT)
         m.copies.issue(unit, data, size, pc)
 
