@@ -318,3 +318,20 @@ def test_a_traced_kernel_draws_a_sensible_timeline(p):
     phases = {s.phase for s in report.timeline}
     assert phases >= {"copy", "wait", "barrier", "math", "store"}
     assert {s.warp for s in report.timeline} == set(range(warps))
+
+
+def table() -> None:
+    """The table of README.md: python -m tests.simulator.test_clock."""
+    for family, size, stages in itertools.product(FAMILIES, SIZES, (1, 2, 3, 4, 5)):
+        one, name = f"{family}_s1", f"{family}_s{stages}"
+        measured, model = MEASURED[name]["ms"][str(size)], modelled(name, size)
+        speed_ups = MEASURED[one]["ms"][str(size)] / measured, modelled(one, size).ms / model.ms
+        cycles = MEASURED[name]["k_tile_cycles"][str(size)], model.cycles_per_k_tile
+        print(
+            f"| {family} | {size}³ | {stages} | {measured:.4f} | {model.ms:.4f} | {speed_ups[0]:.2f} | "
+            f"{speed_ups[1]:.2f} | {speed_ups[1] / speed_ups[0] - 1:+.0%} | {cycles[0]} | {cycles[1]:.0f} |"
+        )
+
+
+if __name__ == "__main__":
+    table()
