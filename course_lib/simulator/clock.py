@@ -25,7 +25,7 @@ import numpy as np
 from .gpus import RATES, SUB_CORES, Rates, find_gpu, launch_resources
 from .recorder import Event
 
-STEADY = 6  # k-tiles over which the main loop's time is taken, after as many to get going
+STEADY = 2  # parts of the main loop over which its time is taken, after as many to get going
 CLOCK_READ = 2  # cycles
 NEXT_READ = 20  # cycles from a read of the clock to the next, where the model knows nothing of them
 
@@ -256,32 +256,32 @@ def _settle(played_with: Callable[[Stretch], Played], resident: int) -> tuple[Pl
 
 
 def extend(shorter: list[list[Event]], longer: list[list[Event]], times: int) -> list[list[Event]]:
-    """Events of a block with `times` more k-tiles than `shorter`; `longer` has one k-tile more than `shorter`."""
+    """The events of `shorter`, with what `longer` has more of them `times` times."""
     result = []
     for a, b in zip(shorter, longer, strict=True):
         same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
-        k_tile = b[same : same + len(b) - len(a)]
-        if len(b) <= len(a) or b[same + len(k_tile) :] != a[same:]:
+        more = b[same : same + len(b) - len(a)]
+        if len(b) <= len(a) or b[same + len(more) :] != a[same:]:
             raise ValueError("the k-tiles of this kernel are not alike, so its time cannot be extrapolated")
-        result.append(a[:same] + k_tile * times + a[same:])
+        result.append(a[:same] + more * times + a[same:])
     return result
 
 
 def steady(
     shorter: list[list[Event]], longer: list[list[Event]], rates: Rates, resident: int
 ) -> tuple[float, float, Stretch]:
-    """Cycles of a block with `shorter`'s k-tiles, cycles of each further k-tile, and the stretch, with `resident`
+    """Cycles of a block with `shorter`'s events, cycles of what `longer` has more, and the stretch, with `resident`
     blocks in the middle of long main loops."""
     few, many = (extend(shorter, longer, times) for times in (STEADY, 2 * STEADY))
     ends = []
 
-    def k_tiles(stretch: Stretch) -> Played:
+    def in_the_middle(stretch: Stretch) -> Played:
         a, b = play(few, rates, stretch), play(many, rates, stretch)
         ends[:] = [a.cycles, (b.cycles - a.cycles) / STEADY]
         busy = Stretch(*(y - x for x, y in zip(astuple(a.busy), astuple(b.busy), strict=True)))
         return Played(b.cycles - a.cycles, busy)
 
-    _, stretch = _settle(k_tiles, resident)
+    _, stretch = _settle(in_the_middle, resident)
     return ends[0] - STEADY * ends[1], ends[1], stretch
 
 

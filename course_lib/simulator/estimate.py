@@ -1,6 +1,6 @@
 """How long a launch would take on a GPU: the clock's model of a block, extended to a whole problem.
 
-One block is simulated twice, with few k-tiles; all further k-tiles cost what the model says of one in the middle of
+One block is simulated twice, with few k-tiles; the other k-tiles cost what the model says of one in the middle of
 the main loop. An SM works on the blocks that fit into it, wave after wave. A model: see clock.py and README.md.
 """
 
@@ -13,8 +13,9 @@ from . import clock
 from .gpus import Gpu, find_gpu, launch_resources
 from .launch import Kernel, launch
 
-K_TILES = 8
-"""Simulated k-tiles, and one more: enough for a pipeline of 7 stages to fill, run and drain."""
+K_TILES, MORE = 8, 4
+"""One block is simulated with 8 and with 12 k-tiles: enough for a pipeline of 7 stages to fill, run and drain. Both
+keep rows of K elements aligned alike, on which wavefronts depend."""
 
 ASSUMPTIONS = (
     "All operands come from L2, and every SM asks for its share of L2's bandwidth.",
@@ -76,7 +77,7 @@ def estimate(
     resident = min(resident, of_an_sm)
     few = min(K_TILES, k_tiles)
     shorter = _events(kernel, block, args_at(few), shared_mem)
-    longer = shorter if few == k_tiles else _events(kernel, block, args_at(few + 1), shared_mem)
+    longer = shorter if few == k_tiles else _events(kernel, block, args_at(few + MORE), shared_mem)
 
     cycles, per_k_tile, played = 0.0, 0.0, None
     full, rest = divmod(of_an_sm, resident)
@@ -87,7 +88,8 @@ def estimate(
             wave, _ = clock.settle(shorter, rates, together)
             length, k_tile = wave.cycles, wave.cycles / k_tiles
         else:
-            first, k_tile, stretch = clock.steady(shorter, longer, rates, together)
+            first, more, stretch = clock.steady(shorter, longer, rates, together)
+            k_tile = more / MORE
             length, wave = first + (k_tiles - few) * k_tile, clock.play(shorter, rates, stretch)
         cycles += waves * length
         played, per_k_tile = played or wave, per_k_tile or k_tile

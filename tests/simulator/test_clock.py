@@ -53,8 +53,8 @@ def events(name: str, k_tiles: int) -> list:
 
 def k_tile(name: str, rates=RATE, resident: int = 1, without: tuple = ()) -> float:
     """Cycles of a k-tile in the main loop; events of the kinds `without` left out."""
-    kept = [[[e for e in warp if e[0] not in without] for warp in events(name, n)] for n in (8, 9)]
-    return steady(*kept, rates, resident)[1]
+    kept = [[[e for e in warp if e[0] not in without] for warp in events(name, n)] for n in (8, 12)]
+    return steady(*kept, rates, resident)[1] / 4
 
 
 # --------------------------------------------------------------------------- against the H100
@@ -153,10 +153,10 @@ def test_blocks_of_an_sm_hide_each_others_waiting_but_share_its_speed():
 
 
 def test_a_long_loop_is_what_the_extrapolation_says():
-    few, more = events("fp16_s3", 8), events("fp16_s3", 9)
-    assert extend(few, more, 4) == events("fp16_s3", 12)
-    first, each, stretch = steady(few, more, RATE, 2)
-    assert first + 20 * each == pytest.approx(play(extend(few, more, 20), RATE, stretch).cycles, rel=0.01)
+    few, more = events("fp16_s3", 8), events("fp16_s3", 12)
+    assert extend(few, more, 2) == events("fp16_s3", 16)
+    first, four, stretch = steady(few, more, RATE, 2)
+    assert first + 5 * four == pytest.approx(play(extend(few, more, 5), RATE, stretch).cycles, rel=0.01)
     with pytest.raises(ValueError, match="not alike"):
         extend(few, few, 1)
 
