@@ -93,18 +93,29 @@ class Report:
             return f"<p>✓ {html.escape(str(self))}</p>"
         marked = {h.line for h in self.hazards} | {h.call_line for h in self.hazards if h.call_line}
         source = self.kernel.source.splitlines()
-        rows = []
+        rows = [_row(f"<b>{html.escape(str(self).splitlines()[0])}</b>")]
         last = 0
         for number, text in enumerate(source, 1):
             if not any(abs(number - line) <= CONTEXT for line in marked):
                 continue
             if last and number != last + 1:
-                rows.append("      ⋮")
+                rows.append(_row("      ⋮"))
             last = number
             mark = "▶" if number in marked else " "
             code = html.escape(text)
-            rows.append(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}")
-            rows += [f"         <i>⚠ {html.escape(str(h))}</i>" for h in self.hazards if h.line == number]
-        rows += [f"<i>⚠ {html.escape(str(h))}</i>" for h in self.hazards if not h.line]
+            rows.append(_row(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}", hang=8))
+            rows += [_finding(hazard, indent=8) for hazard in self.hazards if hazard.line == number]
+        rows += [_finding(hazard) for hazard in self.hazards if not hazard.line]
+        rows += [_row("The launch stopped there.")] * self.stopped
         style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35"
-        return f'<pre style="{style}">' + "\n".join(rows) + "</pre>"
+        return f'<pre style="{style}">{"".join(rows)}</pre>'
+
+
+def _row(text: str, indent: int = 0, hang: int = 2) -> str:
+    """One line of the page, so many characters from the left; what does not fit goes on `hang` further right."""
+    style = f"display:block;padding-left:{indent + hang}ch;text-indent:-{hang}ch"
+    return f'<span style="{style}">{text}\n</span>'
+
+
+def _finding(hazard: Hazard, indent: int = 0) -> str:
+    return _row(f"<i>⚠ {html.escape(str(hazard))}</i>", indent)
