@@ -37,9 +37,7 @@ def _takes_a_slot(instruction: Instruction) -> bool:
 def _mma_cost(instruction: Instruction) -> float:
     if instruction.opcode.root != "mma":
         return 0.0
-    return (
-        1.0 if instruction.opcode.has("m16n8k16") else 0.67
-    )  # k8 takes 4 cycles where k16 takes 6, on an H100
+    return 1.0 if instruction.opcode.has("m16n8k16") else 0.67  # on an H100 k16 takes 6 cycles, k8 4
 
 
 class Recorder:
@@ -97,6 +95,7 @@ class Recorder:
         for warp in self.warps():
             events = self.events[warp]
             if event[0] == "work" and events and events[-1][0] == "work":
-                events[-1] = ("work", *(a + b for a, b in zip(events[-1][1:], event[1:], strict=True)))
+                _, issue, fma, mma, wavefronts = events[-1]
+                events[-1] = ("work", issue + event[1], fma + event[2], mma + event[3], wavefronts + event[4])
             elif len(events) < MOST_EVENTS:
                 events.append(event)
