@@ -12,10 +12,11 @@
 //
 //       [32 warps][5 phases][16 k-tiles][begin, end]      filled with zeros before the launch,
 //
-// and lane 0 of every warp of one block writes clock64() there: the block in the middle of the grid. K-tiles from 16
-// on are left out. A phase that comes twice in one k-tile keeps only its last time, so give each part of a k-tile its
-// own phase. All lanes of a warp must come to the macros together. The compiler may still move arithmetic across a
-// clock read (memory accesses it may not move), so the border of "math" is a little soft.
+// and lane 0 of up to four warps of one block writes clock64() there: the block in the middle of the grid. (More warps
+// would show no more, and slow each other down.) K-tiles from 16 on are left out. A phase that comes twice in one
+// k-tile keeps only its last time, so give each part of a k-tile its own phase. All lanes of a warp must come to the
+// macros together. The compiler may still move arithmetic across a clock read (memory accesses it may not move), so
+// the border of "math" is a little soft.
 #pragma once
 
 #ifdef COURSE_TRACE
@@ -28,7 +29,8 @@ __device__ __forceinline__ void trace_write(long long* trace_buffer, TracePhase 
     if (k_tile >= 16) return;  // first, so that most k-tiles of a large problem pay for one comparison only
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    if (block != gridDim.x * gridDim.y * gridDim.z / 2) return;
+    unsigned warps = (blockDim.x * blockDim.y * blockDim.z + 31) / 32;
+    if (block != gridDim.x * gridDim.y * gridDim.z / 2 || thread / 32 % ((warps + 3) / 4) != 0) return;
     __syncwarp();  // without it an H100 reads the clock behind a barrier before the barrier completes
     if (thread % 32 == 0) {
         long long clock;
