@@ -94,8 +94,8 @@ def mutants(source: str) -> Iterator[Mutant]:
 
 
 def fingerprint(source: str, options: tuple[str, ...]) -> str:
-    """A short hash of a mutant, without paths."""
-    plain = [option for option in options if not option.startswith("-I")]
+    """A short hash of a mutant, without paths and without the state of the course's headers."""
+    plain = [option for option in options if not option.startswith(("-I", "-DCOURSE_HEADERS"))]
     return hashlib.sha256(repr((source, plain)).encode()).hexdigest()[:12]
 
 
