@@ -37,7 +37,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The events of one block. `source` is "measured" or "recorded"; "" when there is nothing to show."""
+    """The events of one block. `source` is "measured", "recorded" or "model"; "" when there is nothing to show."""
 
     title: str
     phases: tuple[str, ...]
@@ -55,6 +55,8 @@ class Timeline:
         """Where the events come from, in words."""
         if not self.source:
             return "no record of this kernel as it stands now: it needs a GPU to be measured"
+        if self.source == "model":
+            return f"model of an {self.gpu}, not a measurement"
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
     def cycles(self, phase: str) -> int:
@@ -89,7 +91,8 @@ class Timeline:
         _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps))
         axes.set_yticks(range(len(warps)), [f"warp {warp}" for warp in warps])
         axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1, -1.3))
-        axes.set_xlabel("SM cycles since the block's first event (clock reads subtracted)")
+        kind = "modelled cycles" if self.source == "model" else "SM cycles, clock reads subtracted"
+        axes.set_xlabel(f"time since the block's first event ({kind})")
         axes.set_title(f"{self.title}\n{self.origin}")
         seen = {event.phase for event in self.events}
         cycles = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases if phase in seen)
@@ -122,12 +125,18 @@ def _label_k_tiles(axes, events: list[Event], row: int) -> None:
 
 
 def timeline(
-    kernel, gemm, tile: tuple[int, int, int] = (64, 64, 16), threads: int | tuple = 256, shared_mem: int = 0
+    kernel,
+    gemm,
+    tile: tuple[int, int, int] = (64, 64, 16),
+    threads: int | tuple = 256,
+    shared_mem: int = 0,
+    model: bool = False,
 ) -> Timeline:
     """The timeline of a kernel with TRACE macros: measured now on a GPU, the recorded one elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `tile` is (M, N, K) of a block,
-    `threads` its number of threads, `shared_mem` its dynamic shared memory in bytes.
+    `threads` its number of threads, `shared_mem` its dynamic shared memory in bytes. `model`: the timeline that the
+    simulator's clock makes of one block on an H100, on every machine.
     """
     phases = tuple(phase for phase in LOOKS if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
     if "TRACE_ARG" not in kernel.code or not phases:
@@ -137,6 +146,8 @@ def timeline(
             "TRACE_END(math, k_tile); after each phase."
         )
     launch = {"tile": tile, "threads": threads, "shared_mem": shared_mem}
+    if model:
+        return timeline_of(trace.modelled(kernel, gemm, **launch), phases, "model")
     key, about = records.kernel_key(kernel, gemm, **launch), records.about(kernel, gemm, **launch)
     if device.backend() == "cupy":
         entry, source = about | trace.measure(kernel, gemm, **launch), "measured"

@@ -36,7 +36,9 @@ WANTED = {  # what the sanitizer says: kinds of the simulator that say the same
     "isaligned": {"misaligned"},
 }
 
-ARRIVALS = "bar.arrive orders what the arriving threads did before it (PTX ISA, producer-consumer example of bar)"
+ARRIVALS = (
+    "bar.arrive orders what the arriving threads did before it (PTX ISA, producer-consumer example of bar)"
+)
 FALSE_ALARMS: dict[tuple[str, str], str] = {
     ("producer_consumer", "unchanged"): ARRIVALS,
     ("producer_consumer", "drop bounds check: if (threadIdx.x < 64) {"): ARRIVALS,

@@ -7,10 +7,14 @@ the first place that becomes free. It computes the tile in the middle of C once 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import numpy as np
 
 from .. import device
-from . import gpu
+from ..report import compiled
+from ..simulator.estimate import estimate
+from . import gpu, records
 
 PHASES = ("copy", "wait", "barrier", "math", "epilogue")  # the order of the enum in timeline.cuh
 WARPS, K_TILES = 32, 16
@@ -51,6 +55,47 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
         cp.cuda.Device().synchronize()
     events = events_of(cp.asnumpy(buffer), read_cost)
     return {"gpu": gpu.name(), "read_cost": read_cost, "date": gpu.today(), "events": events}
+
+
+def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
+    """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
+
+    def block_of(k_tiles: int) -> tuple:
+        problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
+        return problem.arguments(*problem.inputs)
+
+    block = threads if isinstance(threads, tuple) else (threads,)
+    model = estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)
+    events = []
+    for warp in sorted({segment.warp for segment in model.segments}):
+        events += _phases([segment for segment in model.segments if segment.warp == warp])
+    first = min(begin for _, _, begin, _ in events)
+    copier = next((warp for warp, phase, _, _ in events if phase == "copy"), None)
+    starts = [begin for warp, phase, begin, _ in events if (warp, phase) == (copier, "copy")]
+    events = [
+        [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin - first, end - first]
+        for warp, phase, begin, end in events
+    ]
+    about = records.about(kernel, gemm, tile=tile, threads=threads, shared_mem=shared_mem)
+    entry = about | {"gpu": model.gpu.name, "read_cost": 0, "date": ""}
+    return entry | {"events": sorted(events, key=lambda event: (event[3], event[0]))}
+
+
+def _phases(segments: list) -> list[list]:
+    """A warp's segments as [warp, phase, begin, end]: loads into registers, and the stores to shared memory behind
+    them, are its copy."""
+    events: list[list] = []
+    last = ""
+    for segment in segments:
+        phase = {"load": "copy", "store": "epilogue"}.get(segment.phase, segment.phase)
+        if phase == "math" and last == "load":
+            phase = "copy"
+        if events and events[-1][1] == phase:
+            events[-1][3] = round(segment.end)
+        else:
+            events.append([segment.warp, phase, round(segment.begin), round(segment.end)])
+        last = segment.phase
+    return events
 
 
 def events_of(buffer: np.ndarray, read_cost: int) -> list[list]:

@@ -26,7 +26,9 @@ def cp(d, ins: Instruction) -> Callable:
     if opcode.has("wait_group"):
         keep = int(ins.operands[0].text, 0)
         if keep < 0:
-            raise UnsupportedInstruction("wait_group takes the number of groups that may stay in flight, 0 or more")
+            raise UnsupportedInstruction(
+                "wait_group takes the number of groups that may stay in flight, 0 or more"
+            )
         return lambda m: m.copies.wait(keep, pc)
     return _copy(d, ins)
 
