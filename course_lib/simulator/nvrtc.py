@@ -79,7 +79,8 @@ def resources(
     name_expressions: Sequence[str] = (),
 ) -> Resources:
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
-    full = (*_full_options(options, arch, debug_lines=False), "--ptxas-options=-v")
+    # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
+    full = (*_full_options(options, arch, debug_lines=False), "--ptxas-options=-v", "--no-cache")
     log, _ = _compile(source, tuple(name_expressions), full, "kernel.cu", "log")
     return parse_resources(log, entry)
 
