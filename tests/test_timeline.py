@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
-from course_lib import OPTIONS, style
+from course_lib import OPTIONS, cp, kernel_source, style
 from course_lib.backend import records
 from course_lib.backend.trace import K_TILES, PHASES, WARPS, events_of
 from course_lib.gemm import Gemm
@@ -181,3 +181,32 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
     assert not timeline(kernel_of(), gemm).events, "another launch has no record"
     (entry,) = json.loads(path.read_text())["timelines"].values()
     assert entry["kernel"] == "tiled" and entry["source"] == records.source_key("tiled", TRACED)
+
+
+class OnTheGpu:
+    """An array as CuPy has them: NumPy functions do not take it, `get` brings it to the host."""
+
+    __cuda_array_interface__ = None
+
+    def __init__(self, array):
+        self.array = array
+
+    def get(self, order):
+        assert order == "A"
+        return self.array
+
+
+@pytest.mark.parametrize("wrap", [lambda array: array, OnTheGpu], ids=["host", "gpu"])
+def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(wrap, monkeypatch):
+    arguments = Gemm.arguments
+
+    def wrapped(self, A, B):
+        return tuple(wrap(a) if isinstance(a, np.ndarray) else a for a in arguments(self, A, B))
+
+    monkeypatch.setattr(Gemm, "arguments", wrapped)
+    kernel = cp.RawKernel(kernel_source("01_mainloop", "mainloop"), "mainloop", options=OPTIONS)
+    modelled = timeline(kernel, Gemm(4096, 4096, 4096), tile=(128, 128, 32), threads=256, model=True)
+    assert modelled.origin == "model of an H100, not a measurement"
+    copies = [event for event in modelled.events if event.warp == 0 and event.phase == "copy"]
+    assert [event.k_tile for event in copies] == list(range(len(copies))) and len(copies) == 8
+    assert {event.phase for event in modelled.events} >= {"copy", "barrier", "math"}

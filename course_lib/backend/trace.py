@@ -62,7 +62,10 @@ def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -
 
     def block_of(k_tiles: int) -> tuple:
         problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
-        return problem.arguments(*problem.inputs)
+        args = problem.arguments(*problem.inputs)
+        return tuple(
+            arg.get(order="A") if hasattr(arg, "get") else arg for arg in args
+        )  # CuPy's come to the host
 
     block = threads if isinstance(threads, tuple) else (threads,)
     model = estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)
