@@ -16,7 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the pipelined kernels are the tests'
+
 from course_lib import OPTIONS, Gemm, device, kernel_source, simulator
+from tests.kernels.pipelined import Pipelined, gemm_fp16, gemm_fp32
 
 HERE = Path(__file__).resolve().parent
 LESSON, KERNEL, TILE = "01_mainloop", "register_tile", (64, 64, 16)
@@ -25,7 +28,7 @@ LAUNCHES = {
     "tiled": {"tile": (32, 32, 32), "threads": 1024},
     "vector_copy": {"tile": (32, 32, 32), "threads": 1024},
     "register_tile": {"tile": TILE, "threads": 256},
-    "mainloop": {"tile": (128, 128, 16), "threads": 256},
+    "mainloop": {"tile": (128, 128, 32), "threads": 256},
 }
 NUMBA_SIZE = 256
 NUMBA_HINT = (
@@ -42,6 +45,13 @@ def main() -> None:
     gemm_seconds(kernel, 64)  # decodes the PTX
     compare("GEMM 64x64x16 fp32, hazards on, 256^3, s", repeated(lambda: gemm_seconds(kernel, 256)), 0.6)
     compare("GEMM 64x64x16 fp32, hazards on, 512^3, s", repeated(lambda: gemm_seconds(kernel, 512)), 3.5)
+    for pipelined, name, targets in (
+        (gemm_fp32(2), "fp32, 2 stages", (1.2, 6)),
+        (gemm_fp16(3), "fp16, 3 stages", (0.4, 1.5)),
+    ):
+        for size, target in zip((256, 512), targets, strict=True):
+            what = f"GEMM {'x'.join(map(str, pipelined.tile))} {name}, {size}^3, s"
+            compare(what, repeated(lambda p=pipelined, n=size: pipelined_seconds(p, n)), target)
     compare_with_numba()
     if device.backend() == "cupy":
         from course_lib import benchmark, cp
@@ -105,6 +115,24 @@ def gemm_seconds(kernel: simulator.Kernel, size: int) -> float:
     seconds = time.perf_counter() - start
     if not report.ok or not np.array_equal(args[2], A @ B.T):
         raise SystemExit(f"the simulated {size}^3 GEMM is wrong:\n{report}")
+    return seconds
+
+
+def pipelined_seconds(kernel: Pipelined, size: int) -> float:
+    """Seconds of one simulated launch of a test kernel with copies in flight; hazards, counters and clock on."""
+    order = "F" if kernel.dtype == "float32" else "C"
+    random = np.random.default_rng(0)
+    A, B = (np.asarray(random.integers(-4, 5, (size, size)), kernel.dtype, order=order) for _ in "AB")
+    C = np.full((size, size), np.nan, np.float32, order=order)
+    compiled = simulator.compile(kernel.source, kernel.kernel, OPTIONS)
+    grid = (size // kernel.tile[0], size // kernel.tile[1])
+    start = time.perf_counter()
+    report = simulator.launch(
+        compiled, grid, (kernel.threads,), (A, B, C, *(np.int32(size),) * 3), kernel.shared_mem
+    )
+    seconds = time.perf_counter() - start
+    if not report.ok or not np.array_equal(C, A.astype(np.float64) @ B.T.astype(np.float64)):
+        raise SystemExit(f"{kernel.name} at {size}^3 is wrong:\n{report}")
     return seconds
 
 
