@@ -91,35 +91,36 @@ double_buffer(const float* A, const float* B, float* C, int M, int N, int K TRAC
 """
 
 BEST = (
-    PIPELINE.replace("@STAGES@", "4").replace("#include <cuda_fp16.h>\n", "")
+    PIPELINE.replace("@STAGES@", "3").replace("#include <cuda_fp16.h>\n", "")
     + r"""
 constexpr int TM = 128, TN = 128, TK = 8;
-constexpr int SLOT = TM * TK;                         // floats of a k-tile of A, and as many of B
-constexpr int BARRIER = 4;                            // the k-step that begins with the barrier
+constexpr int THREADS = TM * TN / 128;                // each makes 16 columns of 8 rows
+constexpr int BARRIER = TK / 2;                       // the k-step that begins with the barrier
+constexpr int SLOT = (TM + TN) * TK;                  // floats of one k-tile: A, and B behind it
+constexpr int TURN = 4 * THREADS;                     // floats that all threads together copy at once
+constexpr int TURNS_A = TM * TK / TURN, TURNS = SLOT / TURN;
 
-extern "C" __global__ void __launch_bounds__(128, 2)
+extern "C" __global__ void __launch_bounds__(THREADS, 256 / THREADS)
 fp32_best(const float* A, const float* B, float* C, int M, int N, int K TRACE_ARG)
 {
-    alignas(16) __shared__ float As[STAGES][TK][TM], Bs[STAGES][TK][TN];
+    extern __shared__ __align__(16) float slots[];
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int m = warp % 2 * 64 + lane / 2 % 8 * 4;         // rows m .. m + 3 and m + 32 .. m + 35
     int n = warp / 2 * 64 + (lane % 2 + lane / 16 * 2) * 4;      // columns n .. n + 3, n + 16 .. n + 19, ...
     int tiles = K / TK;
-    const float *a_from = &As[0][0][m], *b_from = &Bs[0][0][n];  // in the first slot
-    float *a_to = &As[0][0][0] + threadIdx.x * 4, *b_to = &Bs[0][0][0] + threadIdx.x * 4;
-    A += blockIdx.x * TM + lane * 4 + warp * M;       // 128 threads copy four columns at a time
-    B += blockIdx.y * TN + lane * 4 + warp * N;
+    A += blockIdx.x * TM + threadIdx.x * 4 % TM + threadIdx.x * 4 / TM * M;
+    B += blockIdx.y * TN + threadIdx.x * 4 % TN + threadIdx.x * 4 / TN * N;
+    float *a_from = slots + m, *b_from = slots + TM * TK + n, *to = slots + threadIdx.x * 4;
     int read = 0, write = (STAGES - 1) * SLOT;        // slots that fragments come from and copies go to
     float acc[16][8] = {};                            // [column][row]
     float a[2][8], b[2][16];                          // fragments of this k-step and of the next one
 
-    auto copy = [&](int part, int slot) {             // a quarter of what this thread copies of a k-tile
-        size_t k = part % 2 * 4;
-        if (part < 2) copy_16(a_to + slot + k * TM, A + k * M);
-        else          copy_16(b_to + slot + k * TN, B + k * N);
+    auto copy = [&](int turn, int slot) {             // 16 bytes: first all of A, then all of B
+        size_t done = (turn < TURNS_A ? turn : turn - TURNS_A) * TURN;
+        copy_16(to + slot + turn * TURN, turn < TURNS_A ? A + done / TM * M : B + done / TN * N);
     };
-    auto next_slot = [](int slot) { return slot == (STAGES - 1) * SLOT ? 0 : slot + SLOT; };
     auto next_tile = [&] { commit(); A += TK * (size_t)M; B += TK * (size_t)N; };
+    auto next_slot = [](int slot) { return slot == (STAGES - 1) * SLOT ? 0 : slot + SLOT; };
     auto load = [&](int k) {                          // the fragments of k-step k
         for (int i = 0; i < 8; i += 4)  *(float4*)&a[k % 2][i] = *(float4*)&a_from[read + k * TM + i * 8];
         for (int j = 0; j < 16; j += 4) *(float4*)&b[k % 2][j] = *(float4*)&b_from[read + k * TN + j * 4];
@@ -128,27 +129,32 @@ fp32_best(const float* A, const float* B, float* C, int M, int N, int K TRACE_AR
     // Prologue: the first STAGES - 1 k-tiles start on their way; fragments of the first k-step.
     for (int tile = 0; tile < STAGES - 1; ++tile) {
         if (tile < tiles)
-            for (int part = 0; part < 4; ++part) copy(part, tile * SLOT);
+            for (int turn = 0; turn < TURNS; ++turn) copy(turn, tile * SLOT);
         next_tile();                                  // an empty group too: the wait counts groups
     }
     wait<STAGES - 2>();
     __syncthreads();
     load(0);
 
-    // Mainloop. The barrier stands in mid-tile: k-steps before and behind it hide it.
+    // Mainloop. The barrier stands in mid-tile, so that no one waits for the fragments behind it.
     for (int tile = 0; tile < tiles; ++tile) {
         #pragma unroll
         for (int k = 0; k < TK; ++k) {
             if (k == BARRIER) {
+                TRACE_BEGIN(wait, tile);
                 wait<STAGES - 3>();                   // my part of the next k-tile has landed
+                TRACE_END(wait, tile);
+                TRACE_BEGIN(barrier, tile);
                 __syncthreads();                      // all parts have, and the slot of the last one is free
+                TRACE_END(barrier, tile);
             }
             if (k == TK - 1 && tile + 1 < tiles) read = next_slot(read);
             load((k + 1) % TK);
-            if (k >= BARRIER && tile + STAGES - 1 < tiles) copy(k - BARRIER, write);
-            for (int t = 0; t < 16; ++t)              // even columns, then odd ones; rows to and fro
+            int turn = k - BARRIER;                   // one turn in each k-step behind the barrier
+            if (turn >= 0 && turn < TURNS && tile + STAGES - 1 < tiles) copy(turn, write);
+            for (int j = 0; j < 16; ++j)              // rows to and fro: neighbours share an operand
                 for (int s = 0; s < 8; ++s) {
-                    int j = t % 8 * 2 + t / 8, i = t % 2 ? 7 - s : s;
+                    int i = j % 2 ? 7 - s : s;
                     acc[j][i] += a[k % 2][i] * b[k % 2][j];
                 }
         }
@@ -158,6 +164,7 @@ fp32_best(const float* A, const float* B, float* C, int M, int N, int K TRACE_AR
 
     // Epilogue. The sums go to new registers, four in a row for the 16-byte store. Without that the compiler
     // ties the registers of the whole mainloop, and two operands of an FMA more often share a register bank.
+    TRACE_BEGIN(epilogue, 0);
     C += blockIdx.x * TM + m + (blockIdx.y * TN + n) * M;
     for (int j = 0; j < 16; ++j)
         for (int i = 0; i < 8; i += 4) {
@@ -165,6 +172,7 @@ fp32_best(const float* A, const float* B, float* C, int M, int N, int K TRACE_AR
             *(float4*)&C[i * 8 + (j / 4 * 16 + j % 4) * M]
                 = make_float4(c[0] + 0.0f, c[1] + 0.0f, c[2] + 0.0f, c[3] + 0.0f);
         }
+    TRACE_END(epilogue, 0);
 }
 """
 )
@@ -172,5 +180,5 @@ fp32_best(const float* A, const float* B, float* C, int M, int N, int K TRACE_AR
 DOUBLE_BUFFERED = Pipelined(
     "double_buffer", DOUBLE_BUFFER, "double_buffer", (128, 128, 8), 256, 0, "float32", 2
 )
-FP32_BEST = Pipelined("fp32_best", BEST, "fp32_best", (128, 128, 8), 128, 0, "float32", 4)
+FP32_BEST = Pipelined("fp32_best", BEST, "fp32_best", (128, 128, 8), 128, 3 * 2 * 128 * 8 * 4, "float32", 3)
 FP32_KERNELS = (DOUBLE_BUFFERED, FP32_BEST)
