@@ -76,6 +76,7 @@ gemm_fp16_best(const __half* A, const __half* B, __half* C, int M, int N, int K 
     const __half *a_from = A + row * K + chunk * 8, *b_from = B + row * K + chunk * 8;
     __half* to = shared + swizzled(row, chunk);       // the swizzle repeats every 8 rows
     auto issue = [&](int tile, int slot, int part, int parts) {          // one of `parts` portions
+        if (part == 0) TRACE_BEGIN(copy, tile);
         #pragma unroll
         for (int round = ROUNDS * part / parts; round < ROUNDS * (part + 1) / parts; ++round) {
             const __half* from = round * ROUND < TILE_M ? a_from + round * ROUND * K
@@ -84,6 +85,7 @@ gemm_fp16_best(const __half* A, const __half* B, __half* C, int M, int N, int K 
         }
         if (part + 1 < parts) return;
         commit();                                     // an empty group too: the wait counts groups
+        TRACE_END(copy, tile);
         a_from += DEPTH;
         b_from += DEPTH;
     };
