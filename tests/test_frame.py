@@ -237,7 +237,7 @@ def test_no_machine_of_ours_in_any_file(pattern):
 
 
 @pytest.mark.parametrize(
-    "text", ["see /home/someone/x", '"/tmp/a.json"', "-I/opt/cuda", r"C:\Users", "(/work/main)"]
+    "text", ["see /home/someone/x", '"/tmp/a.json"', "-I/opt/cuda", r"C:\Users", "(/scratch/x)"]
 )
 def test_absolute_paths_are_found(text):
     assert ABSOLUTE.search(text)
