@@ -12,9 +12,11 @@ _ROOMS = {
     "simulate": "report",
     "Gemm": "gemm",
     "benchmark": "bench",
+    "progress": "bench",
     "kernel_source": "lessons",
     "show_diff": "lessons",
     "check_exercise": "exercises",
+    "score": "exercises",
     "HazardError": "simulator",
 }
 __all__ = ["timeline", *_ROOMS]

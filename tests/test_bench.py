@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
-from course_lib import OPTIONS, bench, style
-from course_lib.backend import gpu, records
-from course_lib.bench import benchmark
+from course_lib import OPTIONS, bench, kernel_source, score, style
+from course_lib.backend import charts, gpu, records, standin
+from course_lib.bench import benchmark, progress
 from course_lib.gemm import Gemm
 
 SOURCE = r"""
@@ -290,3 +290,46 @@ def test_a_gpu_without_known_ceilings_is_drawn_without(folder):
 def test_the_name_of_cublas_is_taken():
     with pytest.raises(ValueError, match="none with the label 'cuBLAS'"):
         benchmark(GEMM, {"cuBLAS": KERNELS["tiled"]})
+
+
+def test_a_model_is_no_measurement():
+    kernel = standin.RawKernel(kernel_source("01_mainloop", "tiled"), "tiled", options=OPTIONS)
+    launch = {"tile": (32, 32, 32), "threads": 1024}
+    results = benchmark(Gemm(4096, 4096, 4096), {"model of tiled": (kernel, launch)}, model=True)
+    (row,) = results.rows  # no cuBLAS: nobody can run it here
+    assert row.origin == "model of an H100, not a measurement"
+    assert 3 < row.tflops < 15 and row.of_cublas is None and row.repeats is None
+    assert "model of an H100" in repr(results) and "of cuBLAS" not in results.figure()[1]
+    assert "ceiling 66.9" in " ".join(text.get_text() for text in results.figure()[0].axes[0].texts)
+
+
+def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, capsys):
+    results = benchmark(a_record(folder), KERNELS)
+    figure, alt = charts.progress([("first", list(results.rows)), ("second", list(results.rows[1:]))])
+    assert alt.count("tiled 61%") == 2 and alt.count("cuBLAS 100%") == 2 and "naive 8%" in alt
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
+        "naive", "tiled", "cuBLAS", "tiled", "cuBLAS",
+    ]  # fmt: skip
+    progress(results)
+    assert "tiled 61%" in capsys.readouterr().out
+    progress(benchmark(Gemm(64, 64, 64), KERNELS))
+    assert "nothing to draw. no record" in capsys.readouterr().out
+
+
+def test_the_ceiling_is_that_of_the_type():
+    float16 = charts.CEILINGS["NVIDIA H100 80GB HBM3", "float16, TN"]
+    float32 = charts.CEILINGS["NVIDIA H100 80GB HBM3", "float32, NT"]
+    assert float16[0] == 648 and float32[0] == 66.9
+
+
+def test_score(capsys):
+    score(
+        [("a", 0.5, 0.90123), ("b", None, 4), ("c", (4, 32), (4, 32)), ("d", 3, None), ("e", (None, None), 1)]
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "a: you said 0.5; it is 0.901",
+        "b: no prediction; it is 4",
+        "c: you said (4, 32); it is (4, 32)",
+        "d: you said 3; it is not known here: no record",
+        "e: no prediction; it is 1",
+    ]

@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 
     from ..bench import Row
 
-# GPU: TFLOP/s in fp32, where that comes from, and measured TB/s
-_H100 = (66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", {"DRAM": 2.85, "L2": 6.84})
-CEILINGS = {"NVIDIA H100 80GB HBM3": _H100}
+# (GPU, dtype and layout): TFLOP/s, where that comes from, and measured TB/s
+_MEMORY = {"DRAM": 2.85, "L2": 6.84}
+_FP32 = (66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", _MEMORY)
+_FP16 = (648, "mma.sync alone, measured at 1.80 GHz; cuBLAS uses wgmma", _MEMORY)
+CEILINGS = {
+    (gpu, kind): ceiling
+    for gpu in ("NVIDIA H100 80GB HBM3", "H100")
+    for kind, ceiling in {"float32, NT": _FP32, "float16, TN": _FP16}.items()
+}
 
 
 @style.styled
-def bars(title: str, rows: list[Row]) -> tuple[Figure, str]:
+def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
     origin = rows[0].origin
-    highest, source, _ = CEILINGS.get(rows[0].gpu, (0, "", {}))
+    highest, source, _ = CEILINGS.get((rows[0].gpu, kind), (0, "", {}))
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
     for place, row in enumerate(rows):
@@ -46,13 +52,41 @@ def bars(title: str, rows: list[Row]) -> tuple[Figure, str]:
 
 
 @style.styled
-def roofline(title: str, rows: list[Row], most: float) -> tuple[Figure, str]:
+def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
+    """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
+    figure = style.new_figure(1.0 + 0.34 * sum(len(rows) + 1 for _, rows in groups))
+    axes = style.axes(figure)
+    labels: dict[float, str] = {}
+    words = []
+    for title, rows in groups:
+        place = max(labels, default=-1) + 1
+        axes.text(0, place, f"{title}, {rows[0].origin}", va="center", fontsize=8, style="italic")
+        for row in rows:
+            place += 1
+            look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
+            axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, **look)
+            speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
+            axes.annotate(speed, (row.of_cublas, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
+            labels[place] = row.label
+        words.append(
+            f"{title}, {rows[0].origin}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
+        )
+    axes.axvline(1, color=style.VERMILLION, linestyle="--", zorder=0)
+    axes.set(yticks=list(labels), yticklabels=list(labels.values()), ylim=(place + 0.6, -0.7))
+    axes.set(xlim=(0, 1.4), xlabel="speed, as a fraction of cuBLAS of the same type and layout")
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+    axes.set_title("How far the lessons came")
+    return figure, f"Fraction of cuBLAS. {'. '.join(words)}."
+
+
+@style.styled
+def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figure, str]:
     """Speed over intensity, and its description in words. `most` FLOP per byte: A, B and C each moved once."""
-    origin, gpu = rows[0].origin, rows[0].gpu
+    origin, where = rows[0].origin, (rows[0].gpu, kind)
     rows = [row for row in rows if row.intensity]
     figure = style.new_figure(4.2)
     axes = style.axes(figure)
-    limits = _draw_ceilings(axes, gpu, most)
+    limits = _draw_ceilings(axes, where, most)
     axes.axvline(most, color=style.TEXT, linestyle=":")
     words = f"each byte moved once: {most:,.0f} FLOP/byte"
     where = {"ha": "right", "transform": axes.get_xaxis_transform()}
@@ -75,11 +109,11 @@ def roofline(title: str, rows: list[Row], most: float) -> tuple[Figure, str]:
     return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {limits}"
 
 
-def _draw_ceilings(axes, gpu: str, most: float) -> str:
+def _draw_ceilings(axes, where: tuple[str, str], most: float) -> str:
     """Draw the ceilings, from 0.2 FLOP/byte to beyond `most`, and say them in words."""
-    if gpu not in CEILINGS:
+    if where not in CEILINGS:
         return "The ceilings of this GPU are not known here."
-    highest, source, memory = CEILINGS[gpu]
+    highest, source, memory = CEILINGS[where]
     x = np.geomspace(0.2, 4 * most, 200)
     for (name, rate), line in zip(memory.items(), ("-", "--")):
         axes.plot(x, np.minimum(rate * x, highest), line, color=style.BLUE)

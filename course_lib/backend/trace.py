@@ -12,9 +12,7 @@ from bisect import bisect_right
 import numpy as np
 
 from .. import device
-from ..report import compiled
-from ..simulator.estimate import estimate
-from . import gpu, records
+from . import gpu, model, records
 
 PHASES = ("copy", "wait", "barrier", "math", "epilogue")  # the order of the enum in timeline.cuh
 WARPS, K_TILES = 32, 16
@@ -59,19 +57,10 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
 
 def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
-
-    def block_of(k_tiles: int) -> tuple:
-        problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
-        args = problem.arguments(*problem.inputs)
-        return tuple(
-            arg.get(order="A") if hasattr(arg, "get") else arg for arg in args
-        )  # CuPy's come to the host
-
-    block = threads if isinstance(threads, tuple) else (threads,)
-    model = estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)
+    estimate = model.modelled(kernel, gemm, tile, threads, shared_mem)
     events = []
-    for warp in sorted({segment.warp for segment in model.segments}):
-        events += _phases([segment for segment in model.segments if segment.warp == warp])
+    for warp in sorted({segment.warp for segment in estimate.segments}):
+        events += _phases([segment for segment in estimate.segments if segment.warp == warp])
     first = min(begin for _, _, begin, _ in events)
     copier = next((warp for warp, phase, _, _ in events if phase == "copy"), None)
     starts = [begin for warp, phase, begin, _ in events if (warp, phase) == (copier, "copy")]
@@ -80,7 +69,7 @@ def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -
         for warp, phase, begin, end in events
     ]
     about = records.about(kernel, gemm, tile=tile, threads=threads, shared_mem=shared_mem)
-    entry = about | {"gpu": model.gpu.name, "read_cost": 0, "date": ""}
+    entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
     return entry | {"events": sorted(events, key=lambda event: (event[3], event[0]))}
 
 

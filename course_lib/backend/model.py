@@ -1,0 +1,18 @@
+"""A launch as the simulator's clock sees it on an H100: the source of modelled times and timelines."""
+
+from __future__ import annotations
+
+from ..report import compiled
+from ..simulator.estimate import Estimate, estimate
+
+
+def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> Estimate:
+    """The model of this launch. Only one block of it is simulated, with a few k-tiles."""
+
+    def block_of(k_tiles: int) -> tuple:
+        problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
+        args = problem.arguments(*problem.inputs)  # CuPy's come to the host
+        return tuple(arg.get(order="A") if hasattr(arg, "get") else arg for arg in args)
+
+    block = threads if isinstance(threads, tuple) else (threads,)
+    return estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)

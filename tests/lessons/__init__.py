@@ -1,0 +1,49 @@
+"""What the tests know of each lesson: how its kernels are launched, wrong variants of them, wrong answers.
+
+A room lesson_0N.py holds
+
+    NOTEBOOK        the name of the notebook
+    LAUNCHES        {kernel: launch of `Gemm.check`, and "dtype" where it is not float32}
+    OTHERS          {kernel that is no GEMM: function(integers: bool) -> inputs, grid, block, reference of its `Case`}
+    WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}
+    GAPS            exercises whose solution is the skeleton with its gaps filled
+    WRONG_ANSWERS   {exercise: [(what is wrong, [(text of the solution, new text)], words of the verdict)]}
+    SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
+                    just the kernel in the solution's text
+"""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+from course_lib import OPTIONS
+from course_lib.backend import standin
+
+
+def kernel(source: str, name: str):
+    """A kernel as a notebook makes it on a machine without a GPU."""
+    return standin.RawKernel(source, name, options=OPTIONS)
+
+
+def replaced(source: str, old: str, new: str) -> str:
+    """The source with one text replaced, which must be there."""
+    assert old in source, f"the notebook has no {old!r} any more: write this wrong variant anew"
+    return source.replace(old, new)
+
+
+def cuda_of(solution: str) -> str:
+    """The CUDA source in the text of a solution cell."""
+    return "\n" + re.search(r"```cuda\n(.*?)```", solution, re.DOTALL)[1]
+
+
+def solved_kernel(skeleton, solution: str, changes=()):
+    """The kernel in the text of a solution cell, with some of its text replaced; `skeleton` is the unfilled one."""
+    source = cuda_of(solution)
+    for old, new in changes:
+        source = replaced(source, old, new)
+    return kernel(source, skeleton.name)
+
+
+LESSONS = [
+    import_module(f"{__name__}.{path.stem}") for path in sorted(Path(__file__).parent.glob("lesson_*.py"))
+]
