@@ -145,22 +145,28 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
     assert "a check failed" in capsys.readouterr().out
 
 
-def a_speed(label, tflops, **more):
-    entry = {"label": label, "shape": [64, 64, 64], "dtype": "float32", "layout": "NT", "tflops": tflops}
+def a_speed(label, tflops, size=4096, **more):
+    entry = {"label": label, "shape": [size] * 3, "dtype": "float32", "layout": "NT", "tflops": tflops}
     return entry | {"cublas_tflops": 50.0, "repeats": 20, "sm_clock_mhz": 1980, **more}
 
 
-def test_readme_table_and_picture(tmp_path, monkeypatch):
+def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     figures = tool("figures")
     monkeypatch.setattr(figures, "ROOT", tmp_path)
     monkeypatch.setattr(records, "FOLDER", tmp_path)
+    lesson().rename(tmp_path / "01_lesson.ipynb")
     (tmp_path / "assets").mkdir()
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{figures.MARKS[0]}\nold\n{figures.MARKS[1]}\nafter\n")
     timeline = {"kernel": figures.KERNEL, "shape": [64, 64, 64], "dtype": "float32", "date": "2026-11-21"}
     timeline |= {"read_cost": 40, "events": events_of(buffer_of(a_loop()), 40)}
-    speeds = [a_speed("2 tiled", 20.0, registers=40), a_speed("cuBLAS", 50.0), a_speed("unroll 1", 9.0)]
-    speeds.append(a_speed("1 naive", 5.0, registers=32))
+    source = records.source_key("fast", SOURCE)
+    speeds = [
+        a_speed("any", 20.0, registers=40, source=source),
+        a_speed("cuBLAS", 50.0),
+        a_speed("unroll 1", 9.0),
+    ]
+    speeds += [a_speed("one block", 15.0, source=source), a_speed("small", 45.0, 2048, source=source)]
     provenance = {"gpu": "Some GPU", "driver": "580", "nvrtc": "13.0", "date": "2026-11-21"}
     record = {"provenance": provenance, "timelines": {"t": timeline}}
     records.write(tmp_path / "some-gpu.json", record | {"speeds": dict(enumerate(speeds))})
@@ -169,11 +175,7 @@ def test_readme_table_and_picture(tmp_path, monkeypatch):
     lines = readme.read_text().splitlines()
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     table = [line for line in lines if line.startswith("|")][2:]
-    assert table == [
-        "| 1 naive | 5.0 | 10% | 32 |",
-        "| 2 tiled | 20.0 | 40% | 40 |",
-        "| cuBLAS | 50.0 | 100% |  |",
-    ]
+    assert table == ["| 01 | `fast` | 20.0 | 40% | 40 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |"]
     assert any("Some GPU, SM clock 1980 to 1980 MHz, driver 580" in line for line in lines)
     svg = (tmp_path / "assets" / "timeline_01.svg").read_text()
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000

@@ -1,22 +1,23 @@
 """Draw the README's picture and print its table, both from the record: `python tools/figures.py`.
 
-Writes assets/timeline_01.svg, and the table of lesson 01's steps into README.md between two marks. A label of
-a benchmark that begins with a number ("3 16-byte copy") is a step of the lesson.
+Writes assets/timeline_01.svg, and into README.md, between two marks, the table of every lesson's kernels that were
+measured at 4096 x 4096 x 4096.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
-from course_lib import style
+from course_lib import lessons, style
 from course_lib.backend import records
+from course_lib.backend.gpu import CUBLAS
 from course_lib.timeline import LOOKS, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = "mainloop"  # whose timeline the README shows
+SHAPE = [4096, 4096, 4096]
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
 
@@ -41,32 +42,35 @@ def main() -> int:
 
 
 def steps_table(record: dict) -> str:
-    """The steps and cuBLAS as a table in Markdown, with what was measured, on what and when."""
-    steps = [entry for entry in record["speeds"].values() if re.match(r"\d", entry["label"])]
-    steps.sort(key=lambda entry: (int(re.match(r"\d+", entry["label"])[0]), entry["tflops"]))
-    problems = {(tuple(entry["shape"]), entry["dtype"], entry["layout"]) for entry in steps}
-    if len(problems) != 1:
-        raise ValueError(
-            f"the steps must all be measured on one problem; the record has {problems or 'none'}"
-        )
-    ((shape, dtype, layout),) = problems
-    cublas = [
-        entry
-        for entry in record["speeds"].values()
-        if entry["label"] == "cuBLAS" and tuple(entry["shape"]) == shape and entry["dtype"] == dtype
-    ]
-    lines = ["| kernel | TFLOP/s | share of cuBLAS | registers |", "|---|--:|--:|--:|"]
-    for entry in steps + cublas:
-        share, registers = entry["tflops"] / entry["cublas_tflops"], entry.get("registers", "")
-        lines.append(f"| {entry['label']} | {entry['tflops']:.1f} | {share:.0%} | {registers} |")
-    origin, clocks = record["provenance"], [entry["sm_clock_mhz"] for entry in steps]
+    """The lessons' kernels and cuBLAS as a table in Markdown, and what was measured, on what and when."""
+    speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE]
+    lines = ["| lesson | kernel | TFLOP/s | share of cuBLAS | registers |", "|---|---|--:|--:|--:|"]
+    shown = []
+    for notebook in sorted(path.stem for path in lessons.NOTEBOOKS.glob("[0-9]*.ipynb")):
+        for name, source in lessons.kernels(notebook).items():
+            key = records.source_key(name, source)
+            found = [entry for entry in speeds if entry.get("source") == key]
+            if found:
+                shown.append(max(found, key=lambda entry: entry["tflops"]))
+                lines.append(_line(notebook[:2], f"`{name}`", shown[-1]))
+    if not shown:
+        raise ValueError(f"the record has none of the lessons' kernels at {SHAPE}: run `make record`")
+    shown += [entry for entry in speeds if entry["label"] == CUBLAS]
+    lines += [_line("", f"cuBLAS, {entry['dtype']}", entry) for entry in shown if entry["label"] == CUBLAS]
+    origin, clocks = record["provenance"], [entry["sm_clock_mhz"] for entry in shown]
     note = (
-        f"`C = A @ B.T`, {' x '.join(map(str, shape))}, {dtype}, {layout}: "
-        f"median of {steps[0]['repeats']} launches, warm L2 cache. {origin['gpu']}, "
+        f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; 04 float16 with "
+        "float32 sums, contiguous along K; cuBLAS of the same type and layout in the same run. "
+        f"Median of {shown[0]['repeats']} launches, warm L2 cache. {origin['gpu']}, "
         f"SM clock {min(clocks)} to {max(clocks)} MHz, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
         f"{origin['date']}."
     )
     return "\n".join([*lines, "", note])
+
+
+def _line(lesson: str, kernel: str, entry: dict) -> str:
+    share, registers = entry["tflops"] / entry["cublas_tflops"], entry.get("registers", "")
+    return f"| {lesson} | {kernel} | {entry['tflops']:.1f} | {share:.0%} | {registers} |"
 
 
 def between_marks(text: str, table: str) -> str:
