@@ -1,0 +1,21 @@
+// The register tile of lesson 03's fastest kernel: a warp computes 64 x 64 of a block's tile, each thread 8 x 16 of it.
+// A thread's 8 rows are two groups of 4, 32 rows apart; its 16 columns are four groups of 4, 16 columns apart.
+#pragma once
+
+// The fragments of A and of B for one k, 16 bytes at a time; As_k and Bs_k point to the thread's first row and column.
+__device__ __forceinline__ void load_fragments(float (&a)[8], float (&b)[16], const float* As_k, const float* Bs_k)
+{
+    for (int i = 0; i < 8; i += 4) *(float4*)&a[i] = *(const float4*)&As_k[i * 8];
+    for (int j = 0; j < 16; j += 4) *(float4*)&b[j] = *(const float4*)&Bs_k[j * 4];
+}
+
+// Store the sums, 16 bytes at a time; C points to the thread's first row and column, M is the number of rows of C.
+// Adding 0 moves four sums to four new registers in a row, as the store needs them. Without it the compiler chooses the
+// registers of the whole mainloop for the sake of this store, and then more FMAs read two operands from one bank.
+__device__ __forceinline__ void store_tile(float* C, int M, const float (&acc)[16][8])
+{
+    for (int j = 0; j < 16; ++j)
+        for (int i = 0; i < 8; i += 4)
+            *(float4*)&C[i * 8 + (j % 4 + j / 4 * 16) * M] =
+                make_float4(acc[j][i] + 0.0f, acc[j][i + 1] + 0.0f, acc[j][i + 2] + 0.0f, acc[j][i + 3] + 0.0f);
+}
