@@ -3,10 +3,10 @@
 #pragma once
 #include <cuda_fp16.h>
 
-// Four 8 x 8 matrices of halves out of shared memory: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x4(unsigned (&out)[4], const void* row)
+// Four 8 x 8 matrices of halves out of shared memory: lane l names row l % 8 of matrix l / 8, `bytes` behind `row`.
+__device__ __forceinline__ void ldmatrix_x4(unsigned (&out)[4], const void* row, int bytes = 0)
 {
-    unsigned address = __cvta_generic_to_shared(row);
+    unsigned address = __cvta_generic_to_shared(row) + bytes;
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(address) : "memory");
 }

@@ -12,10 +12,10 @@ __device__ int swizzled(int row, int chunk) { return row * TK + (chunk ^ row * T
 template <int THREADS, int ROWS, int TK>
 __device__ void copy_rows(__half* tile, const __half* source, int stride)
 {
-    for (int turn = 0; turn < ROWS * TK / (8 * THREADS); ++turn) {
-        int i = turn * THREADS + threadIdx.x, row = i / (TK / 8), chunk = i % (TK / 8);
-        copy_async<16>(&tile[swizzled<TK>(row, chunk)], &source[row * stride + chunk * 8]);
-    }
+    constexpr int TURN = THREADS * 8 / TK;            // rows that all threads bring with one copy each
+    int row = threadIdx.x / (TK / 8), chunk = threadIdx.x % (TK / 8);
+    for (int i = 0; i < ROWS; i += TURN)              // the swizzle repeats every 8 rows
+        copy_async<16>(tile + swizzled<TK>(row, chunk) + i * TK, source + row * stride + chunk * 8 + i * stride);
 }
 
 // The fragments of 64 rows of A and 64 rows of B for k-step `step`: 16 of the TK columns. As and Bs are the first of these rows.
@@ -23,9 +23,11 @@ template <int TK>
 __device__ void load_fragments(unsigned (&a)[4][4], unsigned (&b)[4][4], const __half* As, const __half* Bs, int step)
 {
     int lane = threadIdx.x % 32;
+    const __half* a_row = As + swizzled<TK>(lane % 16, 2 * step + lane / 16);
+    const __half* b_row = Bs + swizzled<TK>(lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2);
     for (int i = 0; i < 4; ++i) {
-        ldmatrix_x4(a[i], &As[swizzled<TK>(16 * i + lane % 16, 2 * step + lane / 16)]);
-        ldmatrix_x4(b[i], &Bs[swizzled<TK>(16 * i + lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2)]);
+        ldmatrix_x4(a[i], a_row, i * 16 * TK * 2);    // 16 rows further
+        ldmatrix_x4(b[i], b_row, i * 16 * TK * 2);
     }
 }
 
