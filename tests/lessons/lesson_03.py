@@ -112,6 +112,7 @@ WRONG = {
         ("waits for one less at first", "wait_group<STAGES - 2>()", "wait_group<STAGES - 1>()", "unwaited-copy"),
         ("no barrier in the prologue", "wait_group<STAGES - 2>(); __syncthreads();", "wait_group<STAGES - 2>();",
          "read-after-write"),
+        ("prologue behind the end", "if (k_tile < tiles) copy(", "copy(", "out-of-bounds"),
         ("no group", "commit_group(); A +=", "A +=", "unwaited-copy"),
         ("slot never changes", "write = next_slot(write);", "", "unwaited|write-after|wrong"),
         ("ring one short", "slot == (STAGES - 1) * SLOT", "slot == (STAGES - 2) * SLOT", "unwaited|write-after|wrong"),
