@@ -81,7 +81,10 @@ def functions_of(header):
     return [canonical(text[begin:end]) for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
-@pytest.mark.parametrize(("header", "notebook", "name"), [("tile.cuh", "01_mainloop", "register_tile")])
+@pytest.mark.parametrize(
+    ("header", "notebook", "name"),
+    [("tile.cuh", "01_mainloop", "register_tile"), ("cp_async.cuh", "02_producer_consumer", "one_buffer")],
+)
 def test_header_holds_what_a_lesson_explains(header, notebook, name):
     """A function is written out in a lesson once; later kernels take it from the header."""
     source = canonical(lessons.kernel_source(notebook, name))

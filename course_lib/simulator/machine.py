@@ -67,6 +67,7 @@ class _Barrier:
 
     def __init__(self, lanes: int) -> None:
         self.here = np.zeros(lanes, bool)
+        self.count: int | None = None  # threads that complete it; None: all of the block that have not exited
         self.waiting: list[_Waiting] = []
         self.marks: dict[int, np.ndarray] = {}  # block -> what bar.arrive has brought
 
@@ -200,14 +201,14 @@ class Machine:
             self.ready[pc] = joined if len(joined) < self.lanes else None
 
     def exit(self, lanes: np.ndarray | None) -> None:
-        """These lanes are done. Barriers no longer wait for them."""
+        """These lanes are done. Barriers of the whole block no longer wait for them."""
         if lanes is None:
             self.alive[:] = False
             return
         self.alive[lanes] = False
         for barrier in list(self.barriers.values()):
             if barrier.waiting:
-                self._complete(barrier, None, np.unique(self.block_of[lanes]))
+                self._complete(barrier, np.unique(self.block_of[lanes]))
 
     # ------------------------------------------------------------------ lanes
 
@@ -279,6 +280,19 @@ class Machine:
             self.shadow.on_barrier_of_all()
             resume(self, None)
             return
+        barrier.count = count
+        if count is not None and self._more_than(count, barrier, lanes):
+            for warp in np.unique(self.warp_of[lanes]):  # one after the other: the next round may begin in between
+                self._arrive(barrier, pc, lanes[self.warp_of[lanes] == warp], resume)
+        else:
+            self._arrive(barrier, pc, lanes, resume)
+
+    def _more_than(self, count: int, barrier: _Barrier, lanes: np.ndarray) -> bool:
+        """Whether some block's barrier would get more threads than the `count` that complete it."""
+        threads = np.bincount(self.block_of[barrier.here], minlength=len(self.blocks))
+        return bool((threads + np.bincount(self.block_of[lanes], minlength=len(self.blocks)) > count).any())
+
+    def _arrive(self, barrier: _Barrier, pc: int, lanes: np.ndarray, resume: Callable | None) -> None:
         barrier.here[lanes] = True
         if resume:
             barrier.waiting.append(_Waiting(pc, lanes, resume))
@@ -286,11 +300,11 @@ class Machine:
             for block in np.unique(self.block_of[lanes]):
                 marks = self.shadow.mark(np.unique(self.warp_of[lanes[self.block_of[lanes] == block]]))
                 barrier.marks[block] = np.maximum(barrier.marks.get(block, 0), marks)
-        self._complete(barrier, count, np.unique(self.block_of[lanes]))
+        self._complete(barrier, np.unique(self.block_of[lanes]))
 
-    def _complete(self, barrier: _Barrier, count: int | None, blocks: np.ndarray) -> None:
+    def _complete(self, barrier: _Barrier, blocks: np.ndarray) -> None:
         """Let go the lanes of those blocks whose barrier is complete."""
-        if count is None:
+        if barrier.count is None:
             missing = np.bincount(
                 self.block_of, weights=self.alive & ~barrier.here, minlength=len(self.blocks)
             )
@@ -300,9 +314,9 @@ class Machine:
             missing = np.bincount(self.warp_of, weights=self.alive & ~barrier.here)
             present = np.bincount(self.warp_of, weights=barrier.here)
             whole = ((missing == 0) & (present > 0)).reshape(-1, self.warps_per_block).sum(axis=1) * WARP
-            done = blocks[whole[blocks] >= count]
+            done = blocks[whole[blocks] >= barrier.count]
         for block in done:
-            self._let_go(barrier, block, aligned=count is None)
+            self._let_go(barrier, block, aligned=barrier.count is None)
 
     def _let_go(self, barrier: _Barrier, block: int, aligned: bool) -> None:
         released = []

@@ -242,6 +242,40 @@ def test_a_producer_that_does_not_wait_is_found(seed, kind):
     assert kind in [h.kind for h in report.hazards]
 
 
+GROUPS = r"""
+extern "C" __global__ void groups(const float* x, float* y)
+{
+    __shared__ float s[128];
+    int t = threadIdx.x;
+    s[t] = x[t];
+    asm volatile("bar.sync %0, %1;" :: "r"(BARRIER), "n"(COUNT) : "memory");
+    y[t] = s[t ^ PARTNER];
+}
+"""
+
+
+def groups(**names):
+    source = GROUPS
+    for name, value in names.items():
+        source = source.replace(name, str(value))
+    x, y = np.arange(128, dtype=np.float32), np.full(128, np.nan, np.float32)
+    return run(source, "groups", x, y, block=(128,)), x, y
+
+
+def test_warps_that_come_together_may_name_different_barriers():
+    report, x, y = groups(BARRIER="1 + t / 64", COUNT=64, PARTNER=32)
+    assert report.ok, report
+    assert (y == x[np.arange(128) ^ 32]).all()
+    report, _, _ = groups(BARRIER="1 + t / 64", COUNT=64, PARTNER=64)  # of the other group
+    assert [hazard.kind for hazard in report.hazards] == ["read-after-write"]
+
+
+def test_a_barrier_takes_no_more_threads_than_it_was_told():
+    """The fourth warp waits for the next round, and nobody comes."""
+    report, _, _ = groups(BARRIER="1", COUNT=96, PARTNER=32)
+    assert [hazard.kind for hazard in report.hazards] == ["read-after-write", "deadlock"]
+
+
 CONFLICT = r"""
 extern "C" __global__ void last_wins(int* out) { if (threadIdx.x == 0) out[0] = blockIdx.x; }
 extern "C" __global__ void all_agree(int* out) { if (threadIdx.x == 0) out[0] = 7; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,11 +30,12 @@ def bar(d, ins: Instruction) -> Callable:
     resume = _resume(pc + 1)
 
     def end(m) -> None:
-        lanes = m.idx
-        needed = int(count(m)[0]) if count else None
-        m.arrive(_known(int(ident(m)[0]), needed), pc, needed, resume if waits else None)
+        everyone = m.idx
+        for lanes, number, needed in _groups(m, ident, count):
+            m.idx = lanes
+            m.arrive(_known(number, needed), pc, needed, resume if waits else None)
         if not waits:
-            m.jump(pc + 1, lanes)
+            m.jump(pc + 1, everyone)
 
     return _guarded(d, ins, end)
 
@@ -43,6 +44,18 @@ def bar(d, ins: Instruction) -> Callable:
 def barrier(d, ins: Instruction) -> Callable:
     """barrier.{sync,arrive,red}{.aligned}: the same as bar here."""
     return bar(d, ins)
+
+
+def _groups(m, ident: Callable, count: Callable | None) -> Iterator[tuple[np.ndarray | None, int, int | None]]:
+    """The active lanes by the barrier that they name: (lanes, barrier, threads that complete it)."""
+    number, needed = ident(m), count(m) if count else None
+    if len(number) == 1 and (needed is None or len(needed) == 1):
+        yield m.idx, int(number[0]), None if needed is None else int(needed[0])
+        return
+    lanes, number = m.active(), m.spread(number)
+    needed = np.zeros_like(number) if needed is None else m.spread(needed)
+    for one, threads in np.unique(np.stack([number, needed]), axis=1).T.tolist():
+        yield lanes[(number == one) & (needed == threads)], one, threads if count else None
 
 
 def _known(ident: int, count: int | None) -> int:
