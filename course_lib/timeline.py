@@ -88,6 +88,7 @@ class Timeline:
             look = {"color": colour, "hatch": hatch, "edgecolor": style.TEXT, "linewidth": 0.4}
             axes.barh([warps.index(bar.warp) for bar in bars], lengths, 0.7, begins, **look)
         _label_phases(axes, [event for event in drawn if event.warp == warps[0]], last)
+        _label_other_phases(axes, drawn, warps)
         _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps))
         axes.set_yticks(range(len(warps)), [f"warp {warp}" for warp in warps])
         axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1, -1.3))
@@ -112,6 +113,19 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
         place = (middle, -0.62 - 0.42 * level)
         axes.annotate(event.phase, (middle, -0.35), place, ha="center", va="bottom", arrowprops=line)
         previous = middle
+
+
+def _label_other_phases(axes, events: list[Event], warps: list[int]) -> None:
+    """Name what the first row never does (a producer does no math) inside its longest bar of the next row that does."""
+    named = {event.phase for event in events if event.warp == warps[0]}
+    for row, warp in enumerate(warps):
+        bars = sorted(
+            (e for e in events if e.warp == warp and e.phase not in named), key=lambda e: e.end - e.begin
+        )
+        for bar in {bar.phase: bar for bar in bars}.values():
+            box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
+            axes.text((bar.begin + bar.end) / 2, row, bar.phase, ha="center", va="center", bbox=box)
+            named.add(bar.phase)
 
 
 def _label_k_tiles(axes, events: list[Event], row: int) -> None:

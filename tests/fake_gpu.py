@@ -46,6 +46,8 @@ class FakeCupy:
                     self.name, args[0] / 2000 if self.name == "spin" else fake.durations.get(self.name, 1.0)
                 )
                 fake.launched.append((self.name, grid, block, shared_mem, self.options))
+                if self.name == "clock_rate":
+                    args[0][:] = 200_000, 100_000  # cycles, nanoseconds
                 if fake.on_launch:
                     fake.on_launch(self, args)
 
@@ -83,7 +85,7 @@ def install(monkeypatch, fake):
     from course_lib import device
     from course_lib.backend import gpu
 
-    gpu._spin_kernel.cache_clear()
+    gpu._helper.cache_clear()
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", fake, raising=False)
     return fake

@@ -42,7 +42,8 @@ def measured_kernels(code):
                 where = source.id if isinstance(source, ast.Name) else None
                 if isinstance(source, ast.Call) and getattr(source.func, "id", "") == "kernel_source":
                     where = tuple(argument.value for argument in source.args)
-                made[node.targets[0].id] = (where, name.value)
+                if isinstance(name, ast.Constant):  # in a function of the lesson it is an argument
+                    made[node.targets[0].id] = (where, name.value)
     for node in ast.walk(ast.parse(code)):
         part = {"benchmark": "speeds", "timeline": "timelines"}.get(
             getattr(getattr(node, "func", 0), "id", "")

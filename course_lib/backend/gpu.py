@@ -24,12 +24,20 @@ CUBLAS_ERROR = {
 }  # relative; measured 2e-6 and 2.1e-4 (C is rounded to float16)
 METHOD = (
     "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
-    "data; L2 cache warm; SM clock measured right after; cuBLAS in the same process before and after"
+    "data; L2 cache warm; SM clock in the 100 us behind the last launch; cuBLAS in the same process before and after"
 )
 _SPIN = """extern "C" __global__ void spin(long long cycles)
 {
     long long start = clock64();
     while (clock64() - start < cycles) {}
+}"""
+_CLOCK_RATE = """extern "C" __global__ void clock_rate(long long* cycles_and_ns)
+{
+    long long begin_ns, ns, begin = clock64();
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin_ns) :: "memory");
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns) :: "memory"); while (ns - begin_ns < 100000);
+    cycles_and_ns[0] = clock64() - begin;
+    cycles_and_ns[1] = ns - begin_ns;
 }"""
 
 
@@ -38,22 +46,22 @@ def measure(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
     flops = 2 * gemm.M * gemm.N * gemm.K
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
     call = cublas(gemm)
-    before = time_launches(call, repeats)
+    before, _ = time_launches(call, repeats)
     entries = {}
     for label, (kernel, launch) in launches.items():
         _, run = gemm.prepare(kernel, gemm.inputs, **launch)
-        entries[label] = {"registers": kernel.num_regs, **_entry(time_launches(run, repeats), flops)}
-    after = time_launches(call, repeats)
+        entries[label] = {"registers": kernel.num_regs, **_entry(*time_launches(run, repeats), flops)}
+    after, mhz = time_launches(call, repeats)
     drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
-    entries[CUBLAS] = drift | _entry(np.append(before, after), flops)
+    entries[CUBLAS] = drift | _entry(np.append(before, after), mhz, flops)
     return {label: entry | {"cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
 
 
-def _entry(times: np.ndarray, flops: int) -> dict:
-    """What times in microseconds say, and the clock as it is right after the launches."""
+def _entry(times: np.ndarray, mhz: int, flops: int) -> dict:
+    """What times in microseconds and the SM clock say of a kernel of so many floating-point operations."""
     p10, median, p90 = np.percentile(times, (10, 50, 90)).round(2).tolist()
     speed = {"tflops": round(flops / median / 1e6, 2), "median_us": median, "p10_us": p10, "p90_us": p90}
-    return {"gpu": name(), **speed, "repeats": len(times), "sm_clock_mhz": sm_clock_mhz(), "date": today()}
+    return {"gpu": name(), **speed, "repeats": len(times), "sm_clock_mhz": mhz, "date": today()}
 
 
 def cublas(gemm) -> Callable[[], None]:
@@ -93,12 +101,14 @@ def cublas(gemm) -> Callable[[], None]:
     return call
 
 
-def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
-    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last.
+def time_launches(launch: Callable[[], None], repeats: int) -> tuple[np.ndarray, int]:
+    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last; the SM clock.
 
     A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
-    also gives the clocks time to rise.
+    also gives the clocks time to rise. The clock (MHz) is read right behind the last launch: tensor cores draw so
+    much power that it falls under their load, and it rises again a moment later.
     """
+    clock = device.cp.zeros(2, dtype=np.int64)
     Event = device.cp.cuda.Event
     for _ in range(3):
         launch()
@@ -115,32 +125,24 @@ def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
             begin.record()
             launch()
             end.record()
+        _helper("clock_rate", _CLOCK_RATE)((1,), (1,), (clock,))
         host_was_ahead = not gate.done
-        pairs[-1][1].synchronize()
+        device.cp.cuda.Device().synchronize()
         if host_was_ahead:
-            return np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
+            cycles, ns = device.cp.asnumpy(clock)
+            times = np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
+            return times, round(1000 * int(cycles) / int(ns))
         spin_ms *= 2
     raise RuntimeError("the launches could not be queued ahead of the GPU. Does each of them wait for it?")
 
 
-def sm_clock_mhz(cycles: int = 4_000_000) -> int:
-    """The SM clock at this moment: the cycles of a spin over its time. A spin before it hides the host."""
-    begin, end = device.cp.cuda.Event(), device.cp.cuda.Event()
-    _spin(cycles)
-    begin.record()
-    _spin(cycles)
-    end.record()
-    end.synchronize()
-    return round(cycles / (1000 * device.cp.cuda.get_elapsed_time(begin, end)))
-
-
 def _spin(cycles: int) -> None:
-    _spin_kernel()((1,), (1,), (np.int64(cycles),))
+    _helper("spin", _SPIN)((1,), (1,), (np.int64(cycles),))
 
 
 @cache
-def _spin_kernel():
-    return device.cp.RawKernel(_SPIN, "spin")
+def _helper(name: str, source: str):
+    return device.cp.RawKernel(source, name)
 
 
 def today() -> str:

@@ -58,19 +58,27 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
 def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
     estimate = model.modelled(kernel, gemm, tile, threads, shared_mem)
+    warps = sorted({segment.warp for segment in estimate.segments})
+    phases = [_phases([segment for segment in estimate.segments if segment.warp == warp]) for warp in warps]
+    first = min(begin for mine in phases for _, _, begin, _ in mine)
+    copies = next((_begins(mine, "copy") for mine in phases if _begins(mine, "copy")), [])
     events = []
-    for warp in sorted({segment.warp for segment in estimate.segments}):
-        events += _phases([segment for segment in estimate.segments if segment.warp == warp])
-    first = min(begin for _, _, begin, _ in events)
-    copier = next((warp for warp, phase, _, _ in events if phase == "copy"), None)
-    starts = [begin for warp, phase, begin, _ in events if (warp, phase) == (copier, "copy")]
-    events = [
-        [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin - first, end - first]
-        for warp, phase, begin, end in events
-    ]
+    for mine in phases:
+        # A k-tile begins with its copy; for a warp that copies nothing, with what follows the math of the last one.
+        consumer = copies and not _begins(mine, "copy")
+        starts = [mine[0][2], *_begins(mine, "math", after=1)] if consumer else copies
+        events += [
+            [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin - first, end - first]
+            for warp, phase, begin, end in mine
+        ]
     about = records.about(kernel, gemm, tile=tile, threads=threads, shared_mem=shared_mem)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
     return entry | {"events": sorted(events, key=lambda event: (event[3], event[0]))}
+
+
+def _begins(events: list, phase: str, after: int = 0) -> list[int]:
+    """When the events of a phase begin, or those that come `after` them."""
+    return [later[2] for event, later in zip(events, events[after:], strict=False) if event[1] == phase]
 
 
 def _phases(segments: list) -> list[list]:

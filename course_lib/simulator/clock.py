@@ -110,6 +110,12 @@ class _Server:
         self.free = max(time, self.free) + cycles * self.stretch
         return self.free
 
+    def slip_in(self, time: float, cycles: float) -> float:
+        """When a few instructions are done, of which every other one comes between those of the request served now."""
+        turns = 2 if self.free > time else 1
+        self.serve(time, cycles)
+        return time + turns * cycles * self.stretch
+
 
 class _Block:
     """Plays the events of a block's warps, in the order of their times."""
@@ -167,7 +173,10 @@ class _Block:
     ) -> float:
         rates = self.rates
         busy = max(issue, fma * rates.fma, mma * rates.mma)
-        end = self.cores[warp.index % SUB_CORES].serve(time, busy)
+        core = self.cores[warp.index % SUB_CORES]
+        if not (fma or mma or wavefronts):
+            return core.slip_in(time, busy)
+        end = core.serve(time, busy)
         if wavefronts:
             end = max(end, self.shared.serve(time, wavefronts * rates.wavefront)) + rates.shared_latency
         return end + (rates.mma_latency if mma else 0.0)
@@ -265,6 +274,14 @@ def extend(shorter: list[list[Event]], longer: list[list[Event]], times: int) ->
             raise ValueError("the k-tiles of this kernel are not alike, so its time cannot be extrapolated")
         result.append(a[:same] + more * times + a[same:])
     return result
+
+
+def alike(shorter: list[list[Event]], longer: list[list[Event]]) -> bool:
+    """Whether `longer` is `shorter` with more of the same."""
+    try:
+        return bool(extend(shorter, longer, 1))
+    except ValueError:
+        return False
 
 
 def steady(

@@ -15,7 +15,8 @@ from .launch import Kernel, launch
 
 K_TILES, MORE = 8, 4
 """One block is simulated with 8 and with 12 k-tiles: enough for a pipeline of 7 stages to fill, run and drain. Both
-keep rows of K elements aligned alike, on which wavefronts depend."""
+keep rows of K elements aligned alike, on which wavefronts depend. A ring of 3 slots, each with barriers of its own,
+comes round in 3 x 4 more."""
 
 ASSUMPTIONS = (
     "All operands come from L2, and every SM asks for its share of L2's bandwidth.",
@@ -77,7 +78,11 @@ def estimate(
     resident = min(resident, of_an_sm)
     few = min(K_TILES, k_tiles)
     shorter = _events(kernel, block, args_at(few), shared_mem)
-    longer = shorter if few == k_tiles else _events(kernel, block, args_at(few + MORE), shared_mem)
+    more = 0
+    for more in (MORE, 3 * MORE) if few < k_tiles else ():
+        longer = _events(kernel, block, args_at(few + more), shared_mem)
+        if clock.alike(shorter, longer):
+            break
 
     cycles, per_k_tile, played = 0.0, 0.0, None
     full, rest = divmod(of_an_sm, resident)
@@ -88,8 +93,8 @@ def estimate(
             wave, _ = clock.settle(shorter, rates, together)
             length, k_tile = wave.cycles, wave.cycles / k_tiles
         else:
-            first, more, stretch = clock.steady(shorter, longer, rates, together)
-            k_tile = more / MORE
+            first, added, stretch = clock.steady(shorter, longer, rates, together)
+            k_tile = added / more
             length, wave = first + (k_tiles - few) * k_tile, clock.play(shorter, rates, stretch)
         cycles += waves * length
         played, per_k_tile = played or wave, per_k_tile or k_tile

@@ -282,7 +282,9 @@ class Machine:
             return
         barrier.count = count
         if count is not None and self._more_than(count, barrier, lanes):
-            for warp in np.unique(self.warp_of[lanes]):  # one after the other: the next round may begin in between
+            for warp in np.unique(
+                self.warp_of[lanes]
+            ):  # one after the other: the next round may begin in between
                 self._arrive(barrier, pc, lanes[self.warp_of[lanes] == warp], resume)
         else:
             self._arrive(barrier, pc, lanes, resume)

@@ -335,3 +335,12 @@ def table() -> None:
 
 if __name__ == "__main__":
     table()
+
+
+def test_a_few_instructions_slip_in_between_the_math_of_another_warp():
+    """A producer warp on the sub-core of a computing one starts its copy long before that one is done."""
+    math = [("work", 1000.0, 1000.0, 0.0, 0.0)]
+    copy = [("work", 10.0, 0.0, 0.0, 0.0), ("copy", 16.0, 1.0), ("wait", None)]
+    played = play([math, [], [], [], copy], RATE)
+    ends = {segment.warp: segment.end for segment in played.segments}
+    assert ends[4] < RATE.block_start + 500 < ends[0]

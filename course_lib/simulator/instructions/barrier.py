@@ -46,7 +46,9 @@ def barrier(d, ins: Instruction) -> Callable:
     return bar(d, ins)
 
 
-def _groups(m, ident: Callable, count: Callable | None) -> Iterator[tuple[np.ndarray | None, int, int | None]]:
+def _groups(
+    m, ident: Callable, count: Callable | None
+) -> Iterator[tuple[np.ndarray | None, int, int | None]]:
     """The active lanes by the barrier that they name: (lanes, barrier, threads that complete it)."""
     number, needed = ident(m), count(m) if count else None
     if len(number) == 1 and (needed is None or len(needed) == 1):
