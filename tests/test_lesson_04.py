@@ -63,20 +63,35 @@ def test_the_inner_loops_of_the_header_are_those_of_the_lesson():
         assert [line for line in inner if line not in lines and not line.startswith("int lane")] == []
 
 
-@pytest.mark.parametrize("stages", [2, 3, 4, 5])
-@pytest.mark.parametrize("name", ["ring", "three_stage"])
-def test_rings_of_every_length_keep_the_pipeline_full(name, stages):
-    """Exact, no hazard, and every k-tile is copied once, for fewer and for more k-tiles than slots."""
-    source = lessons.kernel_source(NOTEBOOK, name)
-    assert "STAGES = 3" in source
-    kernel = standin.RawKernel(source.replace("STAGES = 3", f"STAGES = {stages}"), name, options=OPTIONS)
+def is_right(source: str, name: str, k_tiles: int, shared_mem: int) -> bool:
+    """Whether one block is exact and without a hazard, and copies every k-tile once."""
     tile, threads = LAUNCHES[name]["tile"], LAUNCHES[name]["threads"]
-    for k_tiles in 1, stages, 2 * stages + 1:
-        gemm = Gemm(tile[0], tile[1], k_tiles * tile[2], "float16")
-        random = np.random.default_rng(k_tiles)
-        A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
-        args = gemm.arguments(A, B)
-        report = simulate(kernel, (1, 1), (threads,), args, stages * 24576)
-        assert report.ok, str(report)
-        assert np.array_equal(args[2], (A.astype(float) @ B.astype(float).T).astype(np.float16))
-        assert report.counters.total.cp_async_bytes == 2 * gemm.K * (gemm.M + gemm.N)
+    gemm = Gemm(tile[0], tile[1], k_tiles * tile[2], "float16")
+    random = np.random.default_rng(k_tiles)
+    A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
+    args = gemm.arguments(A, B)
+    kernel = standin.RawKernel(source, name, options=OPTIONS)
+    report = simulate(kernel, (1, 1), (threads,), args, shared_mem)
+    exact = np.array_equal(args[2], (A.astype(float) @ B.astype(float).T).astype(np.float16))
+    return report.ok and exact and report.counters.total.cp_async_bytes == 2 * gemm.K * (gemm.M + gemm.N)
+
+
+RINGS = [(name, stages) for name in ("ring", "three_stage", "fastest") for stages in (2, 3, 4, 5)]
+RINGS.remove(("fastest", 5))  # more than the shared memory of an H100
+
+
+@pytest.mark.parametrize(("name", "stages"), RINGS)
+def test_rings_of_every_length_keep_the_pipeline_full(name, stages):
+    """For fewer and for more k-tiles than slots."""
+    source, slot = lessons.kernel_source(NOTEBOOK, name), LAUNCHES[name]["shared_mem"] // 3
+    assert "STAGES = 3" in source
+    source = source.replace("STAGES = 3", f"STAGES = {stages}")
+    assert all(is_right(source, name, k_tiles, stages * slot) for k_tiles in (1, stages, 2 * stages + 2))
+
+
+def test_the_fastest_kernel_moves_on_after_each_turn():
+    """`Gemm.check` tries at most 5 k-tiles, which is one turn and a half of its loop."""
+    source = lessons.kernel_source(NOTEBOOK, "fastest")
+    assert "from[i] += STAGES * TK;" in source
+    wrong = source.replace("from[i] += STAGES * TK;", "from[i] += TK;")
+    assert not is_right(wrong, "fastest", 8, LAUNCHES["fastest"]["shared_mem"])

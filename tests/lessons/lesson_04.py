@@ -12,6 +12,7 @@ LAUNCHES = {
     "one_stage": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 24576, "dtype": "float16"},
     "ring": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 3 * 24576, "dtype": "float16"},
     "three_stage": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 3 * 24576, "dtype": "float16"},
+    "fastest": {"tile": (128, 256, 64), "threads": 256, "shared_mem": 3 * 49152, "dtype": "float16"},
 }
 COPY_B = "B + blockIdx.y * TN * K + k_tile * TK, K"
 BLOCK = [
@@ -172,6 +173,48 @@ WRONG = {
             "    __syncthreads();\n    load(0, 0);",
             "    load(0, 0);",
             "read-after-write|unwaited-copy",
+        ),
+    ],
+    "fastest": [
+        (
+            "wait for one group less",
+            "if (last) { wait_group<STAGES - 2>();",
+            "if (last) { wait_group<STAGES - 1>();",
+            "unwaited-copy",
+        ),
+        (
+            "no barrier in the loop",
+            "if (last) { wait_group<STAGES - 2>(); __syncthreads(); }",
+            "if (last) wait_group<STAGES - 2>();",
+            "read-after-write|write-after-read",
+        ),
+        (
+            "the same slot again",
+            "(last && turn + slot + 1 < k_tiles ? (slot + 1) % STAGES : slot)",
+            "slot",
+            "wrong",
+        ),
+        (
+            "copies into the slot that is read",
+            "slots + ahead % STAGES",
+            "slots + (ahead + 1) % STAGES",
+            "write-after-read|unwaited|wrong",
+        ),
+        ("one k-tile too far", "from[i] + ahead * TK", "from[i] + (ahead + 1) * TK", "wrong|out-of-bounds"),
+        (
+            "copies behind the end",
+            "other, turn + other < k_tiles)",
+            "other, true)",
+            "out-of-bounds|write-after|wrong",
+        ),
+        ("fragments of B too early", "if (t % 8 == 7)", "if (t % 8 == 3)", "wrong"),
+        ("sets of A mixed up", "a[step % 2][i], b", "a[ahead % 2][i], b", "wrong"),
+        ("no commit", "if (i == 11) commit_group();", "", "unwaited-copy"),
+        (
+            "store before all have read",
+            "__syncthreads();                                  // all have read the last slot",
+            "",
+            "write-after-read",
         ),
     ],
 }
