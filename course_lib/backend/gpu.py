@@ -24,7 +24,7 @@ CUBLAS_ERROR = {
 }  # relative; measured 2e-6 and 2.1e-4 (C is rounded to float16)
 METHOD = (
     "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
-    "data; L2 cache warm; SM clock in the 100 us behind the last launch; cuBLAS in the same process before and after"
+    "data; L2 cache warm; SM clock counted while more launches run; cuBLAS in the same process before and after"
 )
 _SPIN = """extern "C" __global__ void spin(long long cycles)
 {
@@ -33,11 +33,13 @@ _SPIN = """extern "C" __global__ void spin(long long cycles)
 }"""
 _CLOCK_RATE = """extern "C" __global__ void clock_rate(long long* cycles_and_ns)
 {
-    long long begin_ns, ns, begin = clock64();
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin_ns) :: "memory");
-    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns) :: "memory"); while (ns - begin_ns < 100000);
+    long long start, from, now, begin;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start) :: "memory");
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(from) :: "memory"); while (from - start < 500000);
+    begin = clock64();
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now) :: "memory"); while (now - from < 200000);
     cycles_and_ns[0] = clock64() - begin;
-    cycles_and_ns[1] = ns - begin_ns;
+    cycles_and_ns[1] = now - from;
 }"""
 
 
@@ -46,21 +48,22 @@ def measure(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
     flops = 2 * gemm.M * gemm.N * gemm.K
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
     call = cublas(gemm)
-    before, _ = time_launches(call, repeats)
+    before = time_launches(call, repeats)
     entries = {}
     for label, (kernel, launch) in launches.items():
         _, run = gemm.prepare(kernel, gemm.inputs, **launch)
-        entries[label] = {"registers": kernel.num_regs, **_entry(*time_launches(run, repeats), flops)}
-    after, mhz = time_launches(call, repeats)
+        entries[label] = {"registers": kernel.num_regs, **_entry(run, time_launches(run, repeats), flops)}
+    after = time_launches(call, repeats)
     drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
-    entries[CUBLAS] = drift | _entry(np.append(before, after), mhz, flops)
+    entries[CUBLAS] = drift | _entry(call, np.append(before, after), flops)
     return {label: entry | {"cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
 
 
-def _entry(times: np.ndarray, mhz: int, flops: int) -> dict:
-    """What times in microseconds and the SM clock say of a kernel of so many floating-point operations."""
+def _entry(launch: Callable[[], None], times: np.ndarray, flops: int) -> dict:
+    """What times in microseconds say of a launch of so many floating-point operations, and the clock under it."""
     p10, median, p90 = np.percentile(times, (10, 50, 90)).round(2).tolist()
     speed = {"tflops": round(flops / median / 1e6, 2), "median_us": median, "p10_us": p10, "p90_us": p90}
+    mhz = sm_clock_mhz(launch, median)
     return {"gpu": name(), **speed, "repeats": len(times), "sm_clock_mhz": mhz, "date": today()}
 
 
@@ -101,14 +104,12 @@ def cublas(gemm) -> Callable[[], None]:
     return call
 
 
-def time_launches(launch: Callable[[], None], repeats: int) -> tuple[np.ndarray, int]:
-    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last; the SM clock.
+def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
+    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last.
 
     A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
-    also gives the clocks time to rise. The clock (MHz) is read right behind the last launch: tensor cores draw so
-    much power that it falls under their load, and it rises again a moment later.
+    also gives the clocks time to rise.
     """
-    clock = device.cp.zeros(2, dtype=np.int64)
     Event = device.cp.cuda.Event
     for _ in range(3):
         launch()
@@ -125,15 +126,30 @@ def time_launches(launch: Callable[[], None], repeats: int) -> tuple[np.ndarray,
             begin.record()
             launch()
             end.record()
-        _helper("clock_rate", _CLOCK_RATE)((1,), (1,), (clock,))
         host_was_ahead = not gate.done
-        device.cp.cuda.Device().synchronize()
+        pairs[-1][1].synchronize()
         if host_was_ahead:
-            cycles, ns = device.cp.asnumpy(clock)
-            times = np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
-            return times, round(1000 * int(cycles) / int(ns))
+            return np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
         spin_ms *= 2
     raise RuntimeError("the launches could not be queued ahead of the GPU. Does each of them wait for it?")
+
+
+def sm_clock_mhz(launch: Callable[[], None], us: float) -> int:
+    """The SM clock while launches of `us` microseconds each keep the GPU busy for 3 ms.
+
+    One more thread, on a stream of higher priority, counts cycles among their blocks. Tensor cores draw so much
+    power that the clock falls under their load; right behind it, it is up again.
+    """
+    cuda, count = device.cp.cuda, device.cp.zeros(2, dtype=np.int64)
+    cuda.Device().synchronize()
+    with cuda.Stream(non_blocking=True):
+        for _ in range(int(3000 / us) + 2):
+            launch()
+    with cuda.Stream(non_blocking=True, priority=-1):
+        _helper("clock_rate", _CLOCK_RATE)((1,), (1,), (count,))
+    cuda.Device().synchronize()
+    cycles, ns = device.cp.asnumpy(count).tolist()
+    return round(1000 * cycles / ns)
 
 
 def _spin(cycles: int) -> None:
