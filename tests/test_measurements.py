@@ -159,7 +159,12 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     (tmp_path / "assets").mkdir()
     readme = tmp_path / "README.md"
     readme.write_text(f"before\n{figures.MARKS[0]}\nold\n{figures.MARKS[1]}\nafter\n")
-    timeline = {"kernel": figures.KERNEL, "shape": [64, 64, 64], "dtype": "float32", "date": "2026-11-21"}
+    timeline = {
+        "kernel": next(iter(figures.PICTURES)),
+        "shape": [64, 64, 64],
+        "dtype": "float32",
+        "date": "2026-11-21",
+    }
     timeline |= {"read_cost": 40, "events": events_of(buffer_of(a_loop()), 40)}
     source = records.source_key("fast", SOURCE)
     speeds = [
@@ -178,7 +183,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     table = [line for line in lines if line.startswith("|")][2:]
     assert table == ["| 01 | `fast` | 20.0 | 40% | 40 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |"]
     assert any("Some GPU, SM clock 1980 to 1980 MHz, driver 580" in line for line in lines)
-    svg = (tmp_path / "assets" / "timeline_01.svg").read_text()
+    svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000
     figures.main()
     assert readme.read_text().splitlines() == lines

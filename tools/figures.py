@@ -1,6 +1,6 @@
-"""Draw the README's picture and print its table, both from the record: `python tools/figures.py`.
+"""Draw the README's pictures and print its table, both from the record: `python tools/figures.py`.
 
-Writes assets/timeline_01.svg, and into README.md, between two marks, the table of every lesson's kernels that were
+Writes two timelines into assets/, and into README.md, between two marks, the table of every lesson's kernels that were
 measured at 4096 x 4096 x 4096.
 """
 
@@ -16,7 +16,8 @@ from course_lib.backend.gpu import CUBLAS
 from course_lib.timeline import LOOKS, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent
-KERNEL = "mainloop"  # whose timeline the README shows
+PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
+"""Kernels of lesson 02 whose timelines the README shows."""
 SHAPE = [4096, 4096, 4096]
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
@@ -27,13 +28,14 @@ def main() -> int:
         return 1
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
     for entry in record["timelines"].values():
-        if entry["kernel"] == KERNEL:
+        if entry["kernel"] in PICTURES:
             seen = {phase for _, phase, *_ in entry["events"]}
             phases = tuple(phase for phase in LOOKS if phase in seen)
             of_gpu = {"gpu": record["provenance"]["gpu"], **entry}
             figure, alt = timeline_of(of_gpu, phases, "recorded").figure()
-            style.save_svg(figure, ROOT / "assets" / "timeline_01.svg", alt)
-            print(f"assets/timeline_01.svg: {alt}")
+            path = ROOT / "assets" / PICTURES[entry["kernel"]]
+            style.save_svg(figure, path, alt)
+            print(f"{path.name}: {alt}")
     table = steps_table(record)
     readme = ROOT / "README.md"
     readme.write_text(between_marks(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
