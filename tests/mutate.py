@@ -2,8 +2,8 @@
 
     for mutant in mutants(source): ...
 
-The mistakes are those that people make in pipelined kernels: a barrier, commit or wait that is missing, a wait count
-or an index that is one off, the wrong one of two buffers, a missing bounds check. A pad or swizzle that is
+The mistakes are those that people make in pipelined kernels: a barrier, copy, commit or wait that is missing, a wait
+count or an index that is one off, the wrong one of two buffers, a missing bounds check. A pad or swizzle that is
 missing is no mistake in the result: it only costs time.
 """
 
@@ -27,13 +27,17 @@ class Mutant:
     source: str
 
 
-BARRIER = r"__sync(?:threads|warp)(?:_count|_and|_or)?\(\)|\bbar(?:rier)?_?(?:sync|arrive)\w*\s*(?:<[^<>;]*>)?\([^;]*\)"
+BARRIER = (
+    r"__sync(?:threads|warp)(?:_count|_and|_or)?\(\)"
+    r"|\b(?:bar(?:rier)?|named)_?(?:sync|arrive)\w*\s*(?:<[^<>;]*>)?\([^;]*\)"
+)
 COMMIT = r"\b(?:cp_async_|__pipeline_)?commit(?:_group)?\(\)"
 WAIT = r"\b(?:cp_async_|__pipeline_)?wait\w*\s*(?:<[^;]*>)?\([^;{}]*\)"
 INSIDE = r"[^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*"  # of balanced parentheses
 ASM = r'asm volatile\(\s*"(?:cp\.async\.(?:{what})|{what})[^"]*"[^;]*\)(?=;)'
 
 RULES = {
+    "drop copy": [(r"\b(?:copy_async(?:<\w+>)?|copy_rows<[\w, ]+>|copy_if)\([^;{}]*\)(?=;)", "")],
     "drop barrier": [(rf"(?:{BARRIER})(?=;)", ""), (ASM.format(what=r"bar(?:rier)?\.(?:sync|arrive|warp)"), "")],
     "drop commit": [
         (rf"{COMMIT}(?=;)", ""),
@@ -51,22 +55,31 @@ RULES = {
         (r"(cp\.async\.wait_group) 0;", r"\1 1;"),
     ],
     "wait for one more": [
-        (r"(\bwait\w*)<([^;]*[^;0])>\(\)", r"\1<(\2) - 1>()"),
+        (r"(\bwait\w*)<(?!STAGES - 3)([^;]*[^;0])>\(\)", r"\1<(\2) - 1>()"),  # STAGES - 3 is 0 where it stands
         (r"(_wait_prior|wait_group)\((?!0\b)(\w+)\)", r"\1(\2 - 1)"),
     ],
     "other stage": [
-        (r"\b(\w+) % (S|STAGES|2)\b(?=\]|,|;| \*)", r"(\1 + 1) % \2"),
+        (r"\b(\w+) % (S|STAGES|SLOTS|2)\b(?=\]|,|;| \*)", r"(\1 + 1) % \2"),
+        (r"\((\w+ \+ \w+)\) % STAGES\b", r"(\1 + 1) % STAGES"),
+        (r"\b(FULL|EMPTY) \+ slot\b(?=\))", r"\1 + 1 - slot"),
         (r"\b1 - (\w+)\b(?=[,;\]])", r"\1"),
         (r"(\w+) \^= 1;", ";"),
         (r"\bslot == 0 \? STAGES - 1 : slot - 1|\bslot \+ 1 == STAGES \? 0 : slot \+ 1", "slot"),
         (r"\bslot\b(?= \* SLOT)|(?<=s\[)slot(?=[],])", "(slot + 1) % STAGES"),
-        (r"(\b(?:issue|load)\(tile \+) (S|STAGES) - 1", r"\1 \2"),
+        (r"(\b(?:issue|load)\((?:k_)?tile \+) (S|STAGES) - 1", r"\1 \2"),
     ],
-    "other buffer": [(r"\[now\]", "[next]"), (r"\[next\]", "[now]")],
+    "other buffer": [
+        (r"\[now\]", "[next]"),
+        (r"\[next\]", "[now]"),
+        (r"(, | = )read(?=\)?;|\);)", r"\1write"),
+        (r"(, )write(?=\);)", r"\1read"),
+    ],
     "drop bounds check": [
         (rf"\bif \((?=[^;\n]*(?:<|>=))({INSIDE})\) return\b", "if (false) return"),
         (rf"\bif \((?=[^;{{\n]*?(?:<|>=))({INSIDE})\)(?! return)", "if (true)"),
         (r"(?<== )[^=;?(]*<[^;?]*(?= \? )", "true"),
+        (r"(?<=, )[\w +/%]+ < k_tiles(?=\))", "true"),
+        (r"\bmin\((\w+ \+ 1), [^;()]*\)", r"\1"),
     ],
     "drop swizzle": [(r"(?<=[\w)]) \^ (?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\w+(?: [/%] \w+)*)(?=[\]),;*: ])", "")],
     "drop pad": [(r"(?<=\w) \+ (?:1|PAD)(?=\](?:\[\w+\])*[,;])", ""), (r"\b(\w+) = (\d+) \+ PAD\b", r"\1 = \2")],
@@ -74,7 +87,8 @@ RULES = {
 """Rule -> (pattern, replacement), tried at every place of the source without comments."""
 
 LOCAL_ARRAY = re.compile(
-    r"^[ \t]*(?:alignas\(\d+\) )?(?:float|double|int|unsigned|uint32_t|__half|bool)\d? (?!.*__shared__)(\w+\[.*)$",
+    r"^[ \t]*(?:alignas\(\d+\) )?(?:const )?(?:float|double|int|unsigned|uint32_t|__half|bool)\d? (?!.*__shared__)"
+    r"(\*?\w+\[.*)$",
     re.M,
 )
 

@@ -20,9 +20,9 @@ LESSON_CASES = tuple((*kernel, inputs) for kernel in (*OTHERS, *GEMMS) for input
 """(notebook, kernel, inputs) of every case; `lesson_case(*these)` reads the notebook."""
 
 
-def lesson_case(notebook: str, kernel: str, inputs: str) -> Case:
+def lesson_case(notebook: str, kernel: str, inputs: str, k_tiles: int = 3) -> Case:
     """One lesson kernel as a `Case`. Sums of integers, and float32 sums over K in order, are exact; a tensor core adds
-    random products in an order of its own."""
+    random products in an order of its own. `k_tiles`: of a GEMM; another number than 3 stands in the name."""
     integers = inputs == "integers"
     if (notebook, kernel) in OTHERS:
         return _case(notebook, kernel, inputs, *OTHERS[notebook, kernel](integers))
@@ -30,7 +30,7 @@ def lesson_case(notebook: str, kernel: str, inputs: str) -> Case:
     tile_m, tile_n, tile_k = launch["tile"]
     half = launch.get("dtype") == "float16"
     blocks = 1 if tile_m * tile_n > 8192 else 2  # random numbers of a large C take room in the frozen results
-    shape = blocks * tile_m, tile_n, 3 * tile_k
+    shape = blocks * tile_m, tile_n, k_tiles * tile_k
 
     def make() -> list:
         args = gemm_args(*shape, "f2" if half else "f4", "C" if half else "F", seed=7)
@@ -38,8 +38,9 @@ def lesson_case(notebook: str, kernel: str, inputs: str) -> Case:
             matrix[...] = np.rint(2 * matrix) if integers else matrix
         return args
 
+    name = inputs if k_tiles == 3 else f"{inputs}_k{k_tiles}"
     return _case(
-        notebook, kernel, inputs, make, (blocks, 1), (launch["threads"],), gemm_float,
+        notebook, kernel, name, make, (blocks, 1), (launch["threads"],), gemm_float,
         launch.get("shared_mem", 0), half and not integers,
     )  # fmt: skip
 
