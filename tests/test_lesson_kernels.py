@@ -83,7 +83,11 @@ def functions_of(header):
 
 @pytest.mark.parametrize(
     ("header", "notebook", "name"),
-    [("tile.cuh", "01_mainloop", "register_tile"), ("cp_async.cuh", "02_producer_consumer", "round_trip")],
+    [
+        ("tile.cuh", "01_mainloop", "register_tile"),
+        ("cp_async.cuh", "02_producer_consumer", "round_trip"),
+        ("named_barrier.cuh", "02_producer_consumer", "hand_over"),
+    ],
 )
 def test_header_holds_what_a_lesson_explains(header, notebook, name):
     """A function is written out in a lesson once; later kernels take it from the header."""

@@ -26,7 +26,12 @@ def _round_trip(integers):
     return make, (2,), (256,), lambda a: {1: a[0].reshape(2, 1024)[:, ::-1].reshape(2048)}
 
 
-OTHERS = {"round_trip": _round_trip}
+def _hand_over(integers):
+    make, *_ = _round_trip(integers)
+    return make, (1,), (64,), lambda a: {1: a[0].reshape(64, 32)[:, ::-1].reshape(2048)}
+
+
+OTHERS = {"round_trip": _round_trip, "hand_over": _hand_over}
 
 COMPLETE = "__syncthreads();                              // the k-tile is complete"
 ALL_READ = "__syncthreads();                              // all have read it"
@@ -57,7 +62,9 @@ AHEAD = [
 ]
 
 LANDED = "        wait_all();\n        TRACE_END(copy, k_tile);\n"
-SAYS_FULL = "        named_arrive(FULL + slot);"
+SAYS_FULL = "        named_arrive<THREADS>(FULL + slot);           // my part of the k-tile has landed\n"
+WAITS_FOR_FULL = "named_sync<THREADS>(FULL + slot);"
+WAITS_FOR_EMPTY = "if (k_tile >= SLOTS) named_sync<THREADS>(EMPTY + slot);"
 SLOT = "int slot = k_tile % SLOTS;\n        TRACE_BEGIN(barrier, k_tile);\n        named_sync"
 
 WRONG = {
@@ -76,15 +83,15 @@ WRONG = {
     ],
     "specialised": [
         ("wait removed", "wait_all();", "", "unwaited-copy"),
-        ("nobody waits for full", "named_sync(FULL + slot);", "", "deadlock|read-after-write|uninit|unwaited"),
-        ("nobody waits for empty", "if (k_tile >= SLOTS) named_sync(EMPTY + slot);", "", "deadlock|wrong"),
-        ("arrives before it waited", f"{LANDED}{SAYS_FULL}", f"{SAYS_FULL}\n{LANDED}", "unwaited|read-after-write"),
+        ("nobody waits for full", WAITS_FOR_FULL, "", "deadlock|read-after-write|uninit|unwaited"),
+        ("nobody waits for empty", WAITS_FOR_EMPTY, "", "deadlock|wrong"),
+        ("arrives before it waited", LANDED + SAYS_FULL, SAYS_FULL + LANDED, "unwaited|read-after-write"),
         ("waits for empty at once", "if (k_tile >= SLOTS) named_sync", "named_sync", "deadlock"),
-        ("empty one turn too early", "named_sync(FULL + slot);", "named_sync(FULL + slot); named_arrive(EMPTY + slot);",
+        ("empty one turn too early", WAITS_FOR_FULL, f"{WAITS_FOR_FULL} named_arrive<THREADS>(EMPTY + slot);",
          "hazard"),
         ("one barrier for all slots", "EMPTY = FULL + SLOTS", "EMPTY = FULL", "deadlock|hazard"),
         ("too many threads", "32 * PRODUCERS + 256", "32 * PRODUCERS + 288", "deadlock"),
-        ("half the columns", "turn < TK / PRODUCERS", "turn < TK / PRODUCERS / 2", "uninitialised-read"),
+        ("half the columns", "k < TK; k += PRODUCERS", "k < TK / 2; k += PRODUCERS", "uninitialised-read"),
         ("same slot", SLOT, SLOT.replace("k_tile % SLOTS", "0"), "deadlock|wrong|read-after|write-after|unwaited"),
     ],
 }  # fmt: skip
@@ -98,7 +105,7 @@ WRONG_ANSWERS = {
         ("no wait", [("wait_all();", ";")], "wait for its own copies"),
         ("barrier before the wait", [("wait_all();  ", "__syncthreads();"), (COMPLETE, "wait_all(); // complete")],
          "between writing"),
-        ("no second barrier", [(ALL_READ, ";")], "a slow warp still multiplies"),
+        ("no second barrier", [(ALL_READ, ";")], "a slow warp still reads"),
         ("no end", [("k_tile + 1 < K / TK)", "true)")], "has no next one"),
         ("one too early", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "columns of N floats"),
         ("this k-tile again", [("A + (k_tile + 1) * TK * M", "A + k_tile * TK * M")], "columns of M floats"),
@@ -120,7 +127,7 @@ WRONG_ANSWERS = {
         ("old slots", [("SLOTS = 3", "SLOTS = 2")], "a constant of the kernel"),
         ("barriers on top of each other", [("EMPTY = FULL + SLOTS", "EMPTY = FULL + 2")], "barrier"),
         ("old number of threads in the barriers", [("32 * PRODUCERS + 256", "384")], "waits for as many threads"),
-        ("half of the columns", [("turn < TK / PRODUCERS", "turn < TK / 2")], "copies all columns"),
+        ("half of the columns", [("k < TK; k += PRODUCERS", "k < TK / 2; k += PRODUCERS")], "copies all columns"),
     ],
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ SLOT = 2 * 4 * 8 * 128  # bytes of a k-tile of A and one of B
 LANDED = {
     "unwaited": "a thread must wait for its own copies before it tells the others that they have landed."
 }
+STILL_READS = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still reads."}
 
 
 def _three_slots(answer: tuple) -> None:
@@ -19,7 +20,7 @@ def _three_slots(answer: tuple) -> None:
 
 
 EXERCISES = {
-    "02.1": (partial(checked_gemm, tile=(64, 64, 16), threads=256), LANDED | COMPLETE | ALL_READ | {
+    "02.1": (partial(checked_gemm, tile=(64, 64, 16), threads=256), LANDED | COMPLETE | STILL_READS | {
         "out-of-bounds|never written|NaN": "the last k-tile has no next one; in every other turn there is one.",
         "": "k-tile k of A starts k * TK columns of M floats behind the first one; B has columns of N floats."}),
     "02.2": (partial(checked_gemm, tile=(64, 64, 16), threads=256, shared_mem=8192), ALL_READ | {
