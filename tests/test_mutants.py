@@ -27,7 +27,7 @@ EQUIVALENT = [  # kernel, mutant, why it does the same
     ("01_mainloop.mainloop", "other stage: int m = warp % 2 * 64 *", "two warps change places"),
     *((kernel, "other stage: int m = warp % 2 * 64*", "two warps change places")
       for kernel in ("02_producer_consumer.*", "03_double_buffer.*")),
-    ("02_producer_consumer.specialised", "drop bounds check: if (k_tile + SLOTS < K / TK) named_arrive(EMPTY + slot);",
+    ("02_producer_consumer.specialised", "drop bounds check: if (k_tile + SLOTS < K / TK) named_arrive*(EMPTY + slot);",
      "arrives once more, at a barrier that nobody waits for any more"),
     ("04_three_stage.one_warp", "other stage: for (int k = lane % 2 * 8;*", "two lanes change places"),
     ("04_three_stage.*", "other stage: *m = warp % 2 * 64*", "two warps change places"),
