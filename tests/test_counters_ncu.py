@@ -1,4 +1,5 @@
-"""The counters on micro-kernels, against what Nsight Compute counted on an H100 (tests/golden/ncu_h100.json).
+"""The counters on micro-kernels and on the lessons' kernels, against what Nsight Compute counted on an H100
+(tests/golden/ncu_h100.json).
 
 Wavefronts of loads and stores are those that the hardware counted. It does not count those of asynchronous copies that
 bypass L1 (.cg), so these are compared with ncu's source metric, which ncu computes from the addresses.
@@ -12,11 +13,16 @@ from pathlib import Path
 import pytest
 
 from course_lib.simulator import compile, launch
+from tests.kernels.case import Case
+from tests.kernels.case import fingerprint as case_fingerprint
+from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 from tests.micro_kernels import MICRO, Micro, fingerprint
 
 FILE = Path(__file__).parent / "golden" / "ncu_h100.json"
 HOW_TO_RECORD = "run `python tests/golden/record_ncu.py` on a machine with an H100 and ncu"
-NCU = json.loads(FILE.read_text(encoding="utf-8"))["kernels"] if FILE.is_file() else {}
+FROZEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"kernels": {}}
+NCU = FROZEN["kernels"]
+LESSONS = FROZEN.get("lessons", {})
 
 SHARED = ("shared_wavefronts", "shared_wavefronts_ideal")
 GLOBAL = ("global_requests", "global_sectors", "global_sectors_ideal")
@@ -86,3 +92,69 @@ def test_listed_differences_are_differences():
     for (name, counter), (ours, theirs, why) in DIFFERENT.items():
         assert name in names and counter in (*SHARED, *GLOBAL)
         assert ours != theirs and why
+
+
+# --------------------------------------------------------------------------- the lessons' kernels
+
+LESSONS_DIFFERENT: dict[tuple[str, str], tuple[int, int, str]] = {}
+"""(notebook.kernel, counter) -> (simulated, on the H100, why); sums over the launch."""
+
+
+def lesson_measured(ncu: dict) -> dict[str, int]:
+    """What ncu counted in a launch, under the names of `lesson_simulated`; without metrics that ncu did not know."""
+
+    def both(metric: str) -> int:
+        return sum(ncu[f"{metric}_op_{way}.sum"] for way in ("ld", "st"))
+
+    wavefronts = both("l1tex__data_pipe_lsu_wavefronts_mem_shared")
+    found = {
+        "wavefronts of loads and stores": wavefronts,
+        "wavefronts of copies": ncu["memory_l1_wavefronts_shared"] - wavefronts,
+        "ideal wavefronts": ncu["memory_l1_wavefronts_shared_ideal"],
+        "global requests": both("l1tex__t_requests_pipe_lsu_mem_global"),
+        "global sectors": both("l1tex__t_sectors_pipe_lsu_mem_global"),
+        "ideal global sectors": ncu["memory_l2_theoretical_sectors_global_ideal"],
+        "cp.async": ncu["smsp__inst_executed_op_ldgsts.sum"],
+        "ldmatrix": ncu["smsp__inst_executed_op_ldsm.sum"],
+    }
+    tensor = [ncu[name] for name in ncu if name.endswith("pipe_tensor_op_hmma.sum")]
+    ffma = ncu.get("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum")
+    found |= {"mma": tensor[0]} if tensor else {}
+    return found | ({"fma": ffma // 32} if ffma is not None else {})
+
+
+def lesson_simulated(case: Case) -> dict[str, int]:
+    """What the simulator counts in a launch. A line that copies holds no other access to shared memory."""
+    kernel = compile(case.source, case.kernel, case.options)
+    counters = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem).counters
+    total, lines = counters.total, counters.by_line.values()
+    assert not any(line.cp_async and (line.shared_loads or line.shared_stores) for line in lines)
+    copies = sum(line.shared_wavefronts for line in lines if line.cp_async)
+    return {
+        "wavefronts of loads and stores": total.shared_wavefronts - copies,
+        "wavefronts of copies": copies,
+        "ideal wavefronts": total.shared_wavefronts_ideal,
+        "global requests": total.global_requests,
+        "global sectors": total.global_sectors,
+        "ideal global sectors": total.global_sectors_ideal,
+        "cp.async": total.cp_async,
+        "ldmatrix": total.ldmatrix,
+        "mma": total.mma,
+        "fma": total.fma,
+    }
+
+
+def test_counters_of_the_lessons_kernels_are_those_of_ncu():
+    """Every lesson kernel that is recorded with its present text."""
+    compared, different = set(), {}
+    for case in (lesson_case(*which) for which in LESSON_CASES if which[-1] == "random"):
+        recorded = LESSONS.get(case.name)
+        if not recorded or recorded["fingerprint"] != case_fingerprint(case):
+            continue
+        name = case.name.removesuffix(".random")
+        compared.add(name)
+        ours = lesson_simulated(case)
+        for counter, theirs in lesson_measured(recorded).items():
+            if ours[counter] != theirs:
+                different[name, counter] = ours[counter], theirs
+    assert different == {key: listed[:2] for key, listed in LESSONS_DIFFERENT.items() if key[0] in compared}

@@ -1,4 +1,5 @@
-"""Profile every micro-kernel with Nsight Compute on this machine's GPU and freeze what it counts: ncu_h100.json.
+"""Profile the micro-kernels and the lessons' kernels with Nsight Compute on this machine's GPU and freeze what it
+counts: ncu_h100.json.
 
     python tests/golden/record_ncu.py
 
@@ -16,12 +17,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.golden.record import provenance
+from tests.kernels.case import Case
+from tests.kernels.case import fingerprint as case_fingerprint
+from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 from tests.micro_kernels import MICRO, Micro, fingerprint
 
-PARTS = 3  # ncu runs; one that fails does not take the others with it
+PARTS = 3  # ncu runs of micro-kernels; one that fails does not take the others with it
+LESSONS = PARTS  # the number of the run of lesson kernels
 TIMEOUT = 120  # seconds for each
 
 HARDWARE = [  # counted by the hardware; .sum over the whole GPU
@@ -45,6 +52,9 @@ HARDWARE = [  # counted by the hardware; .sum over the whole GPU
     "smsp__inst_executed",
     "smsp__inst_executed_op_ldgsts",
     "smsp__inst_executed_op_ldsm",
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on",
+    "sm__inst_executed_pipe_tensor_op_hmma",
+    "smsp__inst_executed_pipe_tensor_op_hmma",
 ]
 SOURCE = [  # computed by code that ncu adds to the kernel; see "source metrics" in its guide
     "inst_executed",
@@ -56,15 +66,36 @@ SOURCE = [  # computed by code that ncu adds to the kernel; see "source metrics"
 ]
 
 
+def lessons() -> list[Case]:
+    """Each lesson kernel once. Names of kernels are different ones in all lessons: ncu tells them apart by the name."""
+    cases = [lesson_case(*which) for which in LESSON_CASES if which[-1] == "random"]
+    assert len({case.kernel for case in cases}) == len(cases)
+    return cases
+
+
 def launch_all(part: int) -> None:
-    """Launch every PARTS-th micro-kernel once; this is what ncu watches."""
+    """Launch every PARTS-th micro-kernel once, or the lesson kernels; this is what ncu watches."""
     import cupy as cp
 
+    if part == LESSONS:
+        for case in lessons():
+            launch_case(cp, case)
+        return
     mine = MICRO[part::PARTS]
     module = cp.RawModule(code="\n".join(micro.source for micro in mine), options=("--std=c++17",))
     for micro in mine:
         args = tuple(cp.asarray(array) for array in micro.make())
         module.get_function(micro.kernel)(micro.grid, micro.block, args, shared_mem=micro.shared_mem)
+    cp.cuda.Device().synchronize()
+
+
+def launch_case(cp, case: Case) -> None:
+    """Launch it once; nothing else runs on the GPU."""
+    kernel = cp.RawModule(code=case.source, options=case.options).get_function(case.kernel)
+    if case.shared_mem > 48 * 1024:
+        kernel.max_dynamic_shared_size_bytes = case.shared_mem
+    args = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in case.make()]
+    kernel(case.grid, case.block, tuple(args), shared_mem=case.shared_mem)
     cp.cuda.Device().synchronize()
 
 
@@ -96,7 +127,7 @@ def known_metrics(ncu: str) -> list[str]:
 
 
 def profile(ncu: str, metrics: list[str], part: int) -> str:
-    """ncu's raw table (CSV) for one part of the micro-kernels; with fewer metrics when it refuses some."""
+    """ncu's raw table (CSV) for one part of the kernels; with fewer metrics when it refuses some."""
     sums = ",".join(name for name in metrics if name.endswith(".sum"))
     for chosen in (["--metrics", ",".join(metrics)], ["--metrics", sums, "--section", "SourceCounters"]):
         command = [ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", *chosen]
@@ -146,24 +177,37 @@ def main() -> int:
     version = subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout
     facts = {**provenance(), "ncu": next(line for line in version.splitlines() if "Version" in line).strip()}
     print(ncu, facts)
-    for part in range(PARTS):
+    parts = range(PARTS + 1)
+    for part in parts:
         launch_all(part)  # compiles, and would show an error without ncu around it
     metrics = known_metrics(ncu)
     counted: dict[str, dict] = {}
     out = Path(os.environ.get("OUT") or Path(__file__).parent)
     out.mkdir(parents=True, exist_ok=True)
-    for part in range(PARTS):
+    for part in parts:
         table = profile(ncu, metrics, part)
         if "OUT" in os.environ:
             (out / f"ncu_micro_{part}.csv").write_text(table, encoding="utf-8")
         counted |= counts(table)
-    missing = [micro.name for micro in MICRO if micro.name not in counted]
-    kernels = {micro.name: entry(micro, counted[micro.name]) for micro in MICRO if micro.name in counted}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in kernels.items())
-    text = f'{{"provenance": {json.dumps(facts, indent=1)},\n"kernels": {{\n{lines}\n}}}}\n'
-    (out / "ncu_h100.json").write_text(text, encoding="utf-8")
-    print(f"{len(kernels)} of {len(MICRO)} micro-kernels frozen; missing: {missing}")
+    write(out / "ncu_h100.json", facts, counted)
+    missing = [one.kernel for one in [*MICRO, *lessons()] if one.kernel not in counted]
+    print(f"{len(MICRO)} micro-kernels and {len(lessons())} lesson kernels frozen, without {missing}")
     return 1 if missing else 0
+
+
+def write(file: Path, facts: dict, counted: dict[str, dict]) -> None:
+    """The counts by kernel, a line for each; lesson kernels under the names of their cases."""
+    kernels = {micro.name: entry(micro, counted[micro.name]) for micro in MICRO if micro.name in counted}
+    cases = {
+        case.name: {"fingerprint": case_fingerprint(case), **counted[case.kernel]}
+        for case in lessons()
+        if case.kernel in counted
+    }
+    parts = [f'"provenance": {json.dumps(facts, indent=1)}']
+    for name, entries in {"kernels": kernels, "lessons": cases}.items():
+        lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(found)}" for name, found in entries.items())
+        parts.append(f'"{name}": {{\n{lines}\n}}')
+    file.write_text("{" + ",\n".join(parts) + "}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
