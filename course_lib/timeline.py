@@ -60,8 +60,14 @@ class Timeline:
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
     def cycles(self, phase: str) -> int:
-        """Median length of a phase over warps and k-tiles, in SM cycles."""
-        return int(np.median([event.end - event.begin for event in self.events if event.phase == phase]))
+        """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles."""
+        warps = {event.warp for event in self.events if event.phase == phase}
+        lengths = {(event.warp, event.k_tile): 0 for event in self.events if event.warp in warps}
+        for event in self.events:
+            if event.phase == phase:
+                lengths[event.warp, event.k_tile] += event.end - event.begin
+        # The epilogue belongs to no k-tile; any other phase that is missing in one took no time there.
+        return int(np.median([length for length in lengths.values() if length or phase != "epilogue"]))
 
     def plot(self) -> None:
         """Draw the first k-tiles of a few warps."""

@@ -2,17 +2,18 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
 from course_lib import OPTIONS, cp, kernel_source, style
-from course_lib.backend import records
+from course_lib.backend import records, trace
 from course_lib.backend.trace import K_TILES, PHASES, WARPS, events_of
 from course_lib.gemm import Gemm
 from course_lib.simulator import nvrtc
-from course_lib.timeline import LOOKS, Event, Timeline, timeline
+from course_lib.timeline import LOOKS, Event, Timeline, timeline, timeline_of
 
 TRACED = r"""
 #include <course/timeline.cuh>
@@ -210,3 +211,28 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(wrap, monkeypat
     copies = [event for event in modelled.events if event.warp == 0 and event.phase == "copy"]
     assert [event.k_tile for event in copies] == list(range(len(copies))) and len(copies) == 8
     assert {event.phase for event in modelled.events} >= {"copy", "barrier", "math"}
+
+
+def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():
+    """A model leaves out a wait that waits for nothing; parts of a phase add up; the epilogue has no k-tile."""
+    events = [
+        (0, "wait", 0, 0, 90),
+        (0, "math", 1, 90, 100),
+        (0, "math", 1, 110, 120),
+        (0, "math", 2, 130, 140),
+    ]
+    events += [(0, "math", 0, 100, 110), (0, "epilogue", 2, 150, 180), (1, "copy", 0, 0, 7)]
+    shown = timeline_of(
+        {"kernel": "k", "shape": [1], "dtype": "f", "gpu": "", "date": "", "read_cost": 0, "events": events},
+        (),
+        "model",
+    )
+    assert {phase: shown.cycles(phase) for phase in ("wait", "math", "epilogue", "copy")} == {
+        "wait": 0, "math": 10, "epilogue": 30, "copy": 7,
+    }  # fmt: skip
+
+
+def test_what_comes_between_stores_of_results_is_epilogue():
+    parts = [("math", 0, 10), ("store", 10, 12), ("math", 12, 14), ("store", 14, 20)]
+    segments = [SimpleNamespace(warp=0, phase=phase, begin=begin, end=end) for phase, begin, end in parts]
+    assert trace._phases(segments) == [[0, "math", 0, 10], [0, "epilogue", 10, 20]]

@@ -83,13 +83,15 @@ def _begins(events: list, phase: str, after: int = 0) -> list[int]:
 
 def _phases(segments: list) -> list[list]:
     """A warp's segments as [warp, phase, begin, end]: loads into registers, and the stores to shared memory behind
-    them, are its copy."""
+    them, are its copy; what comes between two stores of results belongs to its epilogue."""
     events: list[list] = []
     last = ""
     for segment in segments:
         phase = {"load": "copy", "store": "epilogue"}.get(segment.phase, segment.phase)
         if phase == "math" and last == "load":
             phase = "copy"
+        elif phase == "math" and events and events[-1][1] == "epilogue":
+            phase = "epilogue"
         if events and events[-1][1] == phase:
             events[-1][3] = round(segment.end)
         else:
