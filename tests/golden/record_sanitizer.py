@@ -42,12 +42,15 @@ TIMEOUT = 100  # seconds for a process
 ENDLESS = {"deadlock", "step-limit", "barrier-divergence"}
 FATAL = {"out-of-bounds", "misaligned"}
 MOST = 3  # mutants of one rule and kernel; of the rules for indices only one
-KERNELS = {  # not the lessons' kernels: they may be edited without a GPU at hand
+KERNELS = {  # and those of the lessons from 02 on, see `tried`
     "gemm_async_1_stages_k40", "gemm_async_3_stages_k40", "gemm_pipeline_api", "copy_sizes", "copy_own",
     "gemm_fp32_64x64x16", "gemm_tiled_half", "transpose_padded", "block_sum", "block_sum_last_warp",
     "inclusive_scan", "scan_two_buffers", "stencil_1d", "stencil_2d", "bitonic_sort", "exit_before_barrier",
     "softmax", "shared_vectors", "producer_consumer", "fp32_s1_k3", "fp32_s3_k5", "fp16_s3_k5",
 }  # fmt: skip
+
+LESSON_RULES = ("drop barrier", "drop wait", "wait for one less", "other stage", "other buffer")
+"""One mutant of each of these rules for a lesson's kernel."""
 
 
 @dataclass(frozen=True)
@@ -73,19 +76,26 @@ def select() -> list[Suspect]:
     """Mutants that end, by the simulator, and the unchanged kernels; the same list each time."""
     found = []
     for group in groups():
-        if group not in KERNELS:
+        if not (left := tried(group)):
             continue
         case = groups()[group][0]
-        left = {
-            rule: 1 if rule in ("shift index", "drop bounds check") else MOST
-            for rule in [*RULES, "shift index"]
-        }
         found.append(suspect(group, case, Mutant("unchanged", "unchanged", 0, case.source), len(found)))
         for mutant in mutants(case.source):
             if left[mutant.rule] and (one := suspect(group, case, mutant, len(found))):
                 left[mutant.rule] -= 1
                 found.append(one)
     return found
+
+
+def tried(group: str) -> dict[str, int]:
+    """How many mutants of each rule; none for a kernel that is left out."""
+    rules = [*RULES, "shift index"]
+    if group in KERNELS:
+        return {rule: 1 if rule in ("shift index", "drop bounds check") else MOST for rule in rules}
+    of_a_lesson = re.match(r"\d\d", group)
+    if of_a_lesson and of_a_lesson[0] >= "02":
+        return {rule: int(rule in LESSON_RULES) for rule in rules}
+    return {}
 
 
 def suspect(group: str, case: Case, mutant: Mutant, number: int) -> Suspect | None:
@@ -267,6 +277,7 @@ def entry(one: Suspect, texts: dict[str, str]) -> dict:
         "case": one.case.name,
         "mutant": one.mutant.name,
         "fingerprint": fingerprint(one.mutant.source, one.case.options),
+        "kernel_fingerprint": fingerprint(one.case.source, one.case.options),
         "ends": {tool: ending(text, one.kernel) for tool, text in texts.items()},
         **{tool: findings(text) for tool, text in texts.items()},
     }
