@@ -147,7 +147,12 @@ WRONG_ANSWERS = {
             "issue it behind the barrier",
         ),
         ("no guard", [("if (k_tile + 1 < K / TK)", "if (k_tile < K / TK)")], "no next one to copy"),
-        ("same k-tile again", [("issue(k_tile + 1)", "issue(k_tile)")], "Wait for your own part first"),
+        ("same k-tile again", [("issue(k_tile + 1)", "issue(k_tile)")], "which k-tile do you issue"),
+        (
+            "a buffer for every k-tile",
+            [("As[k_tile % 2][k]", "As[k_tile][k]"), ("Bs[k_tile % 2][k]", "Bs[k_tile][k]")],
+            "only buffers 0 and 1",
+        ),
         ("guard too strict", [("k_tile + 1 < K / TK", "k_tile + 2 < K / TK")], "k-tile t + 1 is on its way"),
         (
             "reads the other buffer",
@@ -182,6 +187,7 @@ WRONG_ANSWERS = {
             "Which barrier",
         ),
         ("no last barrier", [("    __syncthreads();\n    multiply", "    multiply")], "must stand between"),
+        ("no barrier in the loop", [("        __syncthreads();\n", "")], "must stand between"),
     ],
     "03.3": [
         ("padding of 2 again", [("PAD = 1", "PAD = 2")], "keep PAD = 1"),
@@ -214,6 +220,7 @@ WRONG_ANSWERS = {
             ],
             "Which barrier",
         ),
+        ("no barrier", [(AHEAD_BARRIER, "")], "must stand between"),
         ("no guard", [("if (k_tile + 1 < K / TK)", "")], "no next one to copy"),
         (
             "no prologue",
