@@ -104,7 +104,7 @@ class Gemm:
         """Return a verdict, or raise CheckFailed with the hazard, or with where and how C is wrong.
 
         First small shapes in the simulator, on every machine: integers, so that C must be exact, and no
-        hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem.
+        hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
         """
         self.grid(tile)
         small = [_small(tile, self.dtype, *counts) for counts in SMALL]
@@ -112,13 +112,20 @@ class Gemm:
             args = gemm.arguments(*gemm._integers(seed))
             report = simulate(kernel, gemm.grid(tile), _block(threads), args, shared_mem)
             gemm._judge(report, *args[:3], tile)
-        for gemm in (small[0], self) if device.backend() == "cupy" else small[:1]:
-            inputs = gemm._random(seed)
-            C, run = gemm.prepare(kernel, inputs, tile, threads, shared_mem)
-            run()
-            if wrong := where_wrong(C, product(*inputs), gemm._limit * gemm.K**0.5):
-                raise CheckFailed(f"{gemm._failed(tile)} random data\n{wrong}")
+        launch = tile, threads, shared_mem
+        small[0]._check_here(kernel, launch, small[0]._random(seed), "random data", small[0]._limit)
+        if device.backend() == "cupy":
+            self._check_here(kernel, launch, self._random(seed), "random data", self._limit)
+            self._check_here(kernel, launch, self._here(self._integers(seed)), "whole numbers", 0.0)
         return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
+
+    def _check_here(self, kernel, launch: tuple, inputs: tuple, words: str, limit: float) -> None:
+        """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
+        C, run = self.prepare(kernel, inputs, *launch)
+        run()
+        expected = product(*inputs) if limit else product(*inputs).astype(self.dtype)
+        if wrong := where_wrong(C, expected, limit * self.K**0.5):
+            raise CheckFailed(f"{self._failed(launch[0])} {words}\n{wrong}")
 
     def _integers(self, seed: int) -> tuple:
         """A and B on the host, from -4 to 4: sums are exact in float32, in any order."""
@@ -128,7 +135,9 @@ class Gemm:
     def _random(self, seed: int) -> tuple:
         """A and B of normal random numbers, where this machine's kernels read them."""
         random = np.random.default_rng(seed)
-        on_host = self._pair(lambda shape: random.standard_normal(shape, np.float32))
+        return self._here(self._pair(lambda shape: random.standard_normal(shape, np.float32)))
+
+    def _here(self, on_host: tuple) -> tuple:
         return tuple(device.cp.asarray(matrix, order=self.order) for matrix in on_host)
 
     def _pair(self, draw: Callable[[tuple[int, int]], np.ndarray]) -> tuple:

@@ -246,7 +246,11 @@ def test_dynamic_shared_memory_is_asked_for():
     assert kernel.max_dynamic_shared_size_bytes == 60000
 
 
-def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
+@pytest.mark.parametrize(
+    ("whole", "error", "words", "launches"),
+    [(False, np.nan, "random data", 2), (True, 1, "whole numbers", 3)],
+)
+def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch, whole, error, words, launches):
     """The simulated shapes are right; on the "GPU", which is played by NumPy, the large problem is not."""
     shapes = []
 
@@ -255,17 +259,17 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch):
             A, B, C = args[:3]
             shapes.append(C.shape)
             C[:] = A @ B.T
-            if C.shape == (64, 32):
-                C[5, 7] = np.nan
+            if C.shape == (64, 32) and (A == np.rint(A)).all() == whole:
+                C[5, 7] += error
 
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", standin, raising=False)
     with pytest.raises(
         CheckFailed,
-        match=r"(?s)with M=64, N=32, K=48 \(k-tiles: 3\): random data\n1 of 2048 .* row 5, column 7",
+        match=rf"(?s)with M=64, N=32, K=48 \(k-tiles: 3\): {words}\n1 of 2048 .* row 5, column 7",
     ):
         Gemm(64, 32, 48).check(Kernel(TILED, "tiled", OPTIONS), **HOW)
-    assert shapes == [(16, 32), (64, 32)]
+    assert shapes == [(16, 32), *[(64, 32)] * (launches - 1)]
 
 
 def test_the_report_is_read_before_the_numbers(monkeypatch):
