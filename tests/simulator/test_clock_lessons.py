@@ -1,7 +1,7 @@
 """The clock's model against the recorded speeds of the lessons' kernels, 4096^3 on an H100 (assets/measurements).
 
-None of these numbers was used to make the model. It is right about most steps of a lesson and wrong about some: those
-are listed here with what the model lacks, and README.md of the simulator has the table.
+No rate of the model is fitted to these times. It is right about most steps of a lesson and wrong about some: those are
+listed here with what the model lacks, and README.md of the simulator has the table.
 """
 
 from __future__ import annotations
