@@ -67,6 +67,10 @@ def compared() -> dict[str, Compared]:
     return found
 
 
+def test_most_kernels_have_a_record_of_their_present_text():
+    assert 2 * len(compared()) > len(GEMMS)
+
+
 def test_times_are_within_a_third_of_the_measured_ones():
     outside = {name: each.ratio for name, each in compared().items() if not BAND[0] < each.ratio < BAND[1]}
     assert set(outside) == set(FAR) & set(compared()), outside
@@ -75,8 +79,6 @@ def test_times_are_within_a_third_of_the_measured_ones():
 @pytest.mark.parametrize("notebook", sorted({notebook for notebook, _ in GEMMS}))
 def test_order_inside_a_lesson(notebook):
     times = {name: each for name, each in compared().items() if name.startswith(notebook)}
-    if not times:
-        pytest.skip(f"no recorded speed of {notebook} has the kernel's present text")
     wrong = {
         (slow, fast)
         for slow, fast in itertools.permutations(times, 2)
