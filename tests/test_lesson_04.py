@@ -63,17 +63,18 @@ def test_the_inner_loops_of_the_header_are_those_of_the_lesson():
         assert [line for line in inner if line not in lines and not line.startswith("int lane")] == []
 
 
-def is_right(source: str, name: str, k_tiles: int, shared_mem: int) -> bool:
-    """Whether one block is exact and without a hazard, and copies every k-tile once."""
+def is_right(source: str, name: str, k_tiles: int, shared_mem: int, blocks=(1, 1)) -> bool:
+    """Whether these blocks are exact and without a hazard, and copy every k-tile once."""
     tile, threads = LAUNCHES[name]["tile"], LAUNCHES[name]["threads"]
-    gemm = Gemm(tile[0], tile[1], k_tiles * tile[2], "float16")
+    gemm = Gemm(blocks[0] * tile[0], blocks[1] * tile[1], k_tiles * tile[2], "float16")
     random = np.random.default_rng(k_tiles)
     A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
     args = gemm.arguments(A, B)
     kernel = standin.RawKernel(source, name, options=OPTIONS)
-    report = simulate(kernel, (1, 1), (threads,), args, shared_mem)
+    report = simulate(kernel, blocks, (threads,), args, shared_mem)
     exact = np.array_equal(args[2], (A.astype(float) @ B.astype(float).T).astype(np.float16))
-    return report.ok and exact and report.counters.total.cp_async_bytes == 2 * gemm.K * (gemm.M + gemm.N)
+    copied = 2 * gemm.K * (gemm.M * blocks[1] + gemm.N * blocks[0])
+    return report.ok and exact and report.counters.total.cp_async_bytes == copied
 
 
 RINGS = [(name, stages) for name in ("ring", "three_stage", "fastest") for stages in (2, 3, 4, 5)]
@@ -95,3 +96,66 @@ def test_the_fastest_kernel_moves_on_after_each_turn():
     assert "from[i] += STAGES * TK;" in source
     wrong = source.replace("from[i] += STAGES * TK;", "from[i] += TK;")
     assert not is_right(wrong, "fastest", 8, LAUNCHES["fastest"]["shared_mem"])
+
+
+@pytest.mark.parametrize("blocks", [(1, 3), (3, 2), (17, 2)])
+def test_the_fastest_kernel_makes_every_block_of_c(blocks):
+    """`Gemm.check` launches too few blocks for a second group of 16 block rows."""
+    source, shared_mem = lessons.kernel_source(NOTEBOOK, "fastest"), LAUNCHES["fastest"]["shared_mem"]
+    assert is_right(source, "fastest", 1, shared_mem, blocks)
+    if blocks == (17, 2):
+        assert "B += (tile.y * TN" in source
+        wrong = source.replace("B += (tile.y * TN", "B += (blockIdx.y * TN")
+        assert not is_right(wrong, "fastest", 1, shared_mem, blocks)
+
+
+def test_blocks_are_numbered_down_the_rows_of_a_group():
+    """The tiles of `grouped_block`: each once, a full group of GROUP rows first, then a group of fewer rows."""
+    source = r"""
+#include <course/block_order.cuh>
+extern "C" __global__ void order(unsigned* tiles)
+{
+    uint2 tile = grouped_block<4>();
+    unsigned block = blockIdx.y * gridDim.x + blockIdx.x;
+    tiles[2 * block] = tile.x;
+    tiles[2 * block + 1] = tile.y;
+}
+"""
+    tiles = np.full((6 * 3, 2), 99, np.uint32)
+    assert simulate(standin.RawKernel(source, "order", options=OPTIONS), (6, 3), (1,), (tiles,)).ok
+    groups = [(range(0, 4), 3), (range(4, 6), 3)]
+    assert tiles.tolist() == [[x, y] for rows, columns in groups for y in range(columns) for x in rows]
+
+
+@pytest.mark.parametrize("name", ["one_stage", "ring", "three_stage"])
+def test_a_traced_kernel_gives_the_same_product(name):
+    launch = LAUNCHES[name]
+    gemm = Gemm(launch["tile"][0], launch["tile"][1], 3 * launch["tile"][2], "float16")
+    args = gemm.arguments(*gemm.inputs)
+    kernel = standin.RawKernel(
+        lessons.kernel_source(NOTEBOOK, name), name, options=(*OPTIONS, "-DCOURSE_TRACE")
+    )
+    trace = np.zeros((32, 5, 16, 2), np.int64)
+    report = simulate(kernel, (1, 1), (launch["threads"],), (*args, trace), launch["shared_mem"])
+    assert report.ok, str(report)
+    A, B, C = (np.asarray(array).astype(np.float32) for array in args[:3])
+    assert np.allclose(C, A @ B.T, atol=0.05)
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_issue_behind_the_barrier_keeps_one_more_copy_on_its_way(stages):
+    """The optional variant of the notebook, also for fewer and for more k-tiles than the check tries."""
+    source = lessons.kernel_source(NOTEBOOK, "three_stage").replace("STAGES = 3", f"STAGES = {stages}")
+    issue = "        issue(k_tile + STAGES - 1);  "
+    math = "        TRACE_BEGIN(math, k_tile + 1);"
+    prologue, wait = "k_tile < STAGES - 1; ++k_tile) issue", "wait_group<STAGES - 2>();    TRACE_END(wait, 0)"
+    assert all(text in source for text in (issue, math, prologue, wait))
+    behind = source.replace(issue, "//").replace(math, "issue(k_tile + STAGES);\n" + math)
+    behind = behind.replace(prologue, prologue.replace(" - 1", "")).replace(wait, wait.replace("- 2", "- 1"))
+    for k_tiles in 1, stages, 2 * stages + 2:
+        assert is_right(behind, "three_stage", k_tiles, stages * 24576)
+    early = behind.replace(
+        "wait_group<STAGES - 2>();    TRACE_END(wait, k_tile",
+        "wait_group<STAGES - 1>();    TRACE_END(wait, k_tile",
+    )
+    assert not is_right(early, "three_stage", 2 * stages + 2, stages * 24576)

@@ -46,15 +46,20 @@ BLOCK = [
 RING = [
     (
         "wait for one group less",
-        "wait_group<STAGES - 2>();    TRACE",
-        "wait_group<STAGES - 1>();    TRACE",
+        "wait_group<STAGES - 2>();    TRACE_END(wait, k_tile",
+        "wait_group<STAGES - 1>();    TRACE_END(wait, k_tile",
         "unwaited-copy",
     ),
-    ("no wait", "wait_group<STAGES - 2>();    TRACE", "TRACE", "unwaited-copy"),
+    (
+        "no wait",
+        "wait_group<STAGES - 2>();    TRACE_END(wait, k_tile",
+        "TRACE_END(wait, k_tile",
+        "unwaited-copy",
+    ),
     (
         "no barrier in the loop",
-        "__syncthreads();    TRACE",
-        "TRACE",
+        "__syncthreads();    TRACE_END(barrier, k_tile",
+        "TRACE_END(barrier, k_tile",
         "read-after-write|unwaited-copy|write-after-read",
     ),
     ("no commit", "commit_group();", "", "unwaited-copy"),
@@ -170,28 +175,28 @@ WRONG = {
         ("first fragments not loaded", "    load(0, 0);\n", "", "wrong|NaN"),
         (
             "no barrier in the prologue",
-            "    __syncthreads();\n    load(0, 0);",
-            "    load(0, 0);",
+            "__syncthreads();    TRACE_END(barrier, 0);",
+            "TRACE_END(barrier, 0);",
             "read-after-write|unwaited-copy",
         ),
     ],
     "fastest": [
         (
             "wait for one group less",
-            "if (last) { wait_group<STAGES - 2>();",
-            "if (last) { wait_group<STAGES - 1>();",
+            "if (ahead == 0) wait_group<STAGES - 2>()",
+            "if (ahead == 0) wait_group<STAGES - 1>()",
             "unwaited-copy",
         ),
         (
             "no barrier in the loop",
-            "if (last) { wait_group<STAGES - 2>(); __syncthreads(); }",
-            "if (last) wait_group<STAGES - 2>();",
+            "wait_group<STAGES - 2>(), __syncthreads();",
+            "wait_group<STAGES - 2>();",
             "read-after-write|write-after-read",
         ),
         (
             "the same slot again",
-            "(last && turn + slot + 1 < k_tiles ? (slot + 1) % STAGES : slot)",
-            "slot",
+            "next = (slot + 1) % STAGES * SLOT * 2;",
+            "next = slot * SLOT * 2;",
             "wrong",
         ),
         (
