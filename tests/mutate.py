@@ -38,7 +38,11 @@ ASM = r'asm volatile\(\s*"(?:cp\.async\.(?:{what})|{what})[^"]*"[^;]*\)(?=;)'
 
 RULES = {
     "drop copy": [(r"\b(?:copy_async(?:<\w+>)?|copy_rows<[\w, ]+>|copy_if)\([^;{}]*\)(?=;)", "")],
-    "drop barrier": [(rf"(?:{BARRIER})(?=;)", ""), (ASM.format(what=r"bar(?:rier)?\.(?:sync|arrive|warp)"), "")],
+    "drop barrier": [
+        (rf"(?<!, )(?:{BARRIER})(?=;)", ""),
+        (rf"(?<=\), )(?:{BARRIER})(?=;)", "0"),
+        (ASM.format(what=r"bar(?:rier)?\.(?:sync|arrive|warp)"), ""),
+    ],
     "drop commit": [
         (rf"{COMMIT}(?=;)", ""),
         (ASM.format(what="commit_group"), ""),
@@ -46,6 +50,7 @@ RULES = {
     ],
     "drop wait": [
         (rf"{WAIT}(?=;)", ""),
+        (r"\bwait_group<[^;<>]*>\(\)(?=, )", "0"),
         (ASM.format(what="wait_(?:group|all)"), ""),
         (r'(?<=\\n )cp\.async\.wait_(?:group \d+|all);', ""),
     ],
@@ -76,7 +81,7 @@ RULES = {
     ],
     "drop bounds check": [
         (rf"\bif \((?=[^;\n]*(?:<|>=))({INSIDE})\) return\b", "if (false) return"),
-        (rf"\bif \((?=[^;{{\n]*?(?:<|>=))({INSIDE})\)(?! return)", "if (true)"),
+        (rf"\bif \((?!\w+ == \w+\) wait)(?=[^;{{\n]*?(?:<|>=))({INSIDE})\)(?! return)", "if (true)"),
         (r"(?<== )[^=;?(]*<[^;?]*(?= \? )", "true"),
         (r"(?<=, )[\w +/%]+ < k_tiles(?=\))", "true"),
         (r"\bmin\((\w+ \+ 1), [^;()]*\)", r"\1"),
