@@ -232,7 +232,7 @@ WRONG_ANSWERS = {
                 ("16 * i + lane % 16", "16 * i + lane % 8 + lane / 16 * 8"),
                 ("16 * step + lane / 16 * 8", "16 * step + lane / 8 % 2 * 8"),
             ],
-            "row l % 8 of matrix l / 8",
+            "fragments of A are wrong",
         ),
         ("B read like A", [("Bs[lane % 8]", "Bs[lane % 16]")], "leaves the tile"),
         (
@@ -243,19 +243,25 @@ WRONG_ANSWERS = {
         (
             "matrices two apart",
             [("b[2 * step + 1]", "b[step + 2]"), ("b[2 * step]", "b[step]")],
-            "matrices 2 s and 2 s + 1",
+            "different columns",
         ),
-        ("step in chunks", [("16 * step + lane / 16 * 8", "step + lane / 16 * 8")], "leaves the tile"),
+        ("step in chunks", [("16 * step + lane / 16 * 8", "step + lane / 16 * 8")], "multiple of 8 halves"),
+        ("an odd column of C", [("+ lane % 4 * 2;", "+ lane % 4;")], "even column"),
+        (
+            "columns of C in another order",
+            [("+ lane % 4 * 2;", "+ lane % 4 * 2 % 8 * 3 % 8;")],
+            "wrong places",
+        ),
         (
             "row and column of C exchanged",
             [("+ lane / 4)", "+ lane % 4 * 2)"), ("+ lane % 4 * 2;", "+ lane / 4;")],
-            "",
+            "even column",
         ),
     ],
     "04.2": [
         ("only use repaired", [("fill = (stage + 2) % 3", "fill = stage")], "overwritten"),
         ("only fill repaired", [("use = stage", "use = (stage + 2) % 3")], "overwritten"),
-        ("the slot in the middle", [("fill = (stage + 2) % 3", "fill = (stage + 1) % 3")], ""),
+        ("the slot in the middle", [("fill = (stage + 2) % 3", "fill = (stage + 1) % 3")], "filled again"),
         (
             "copy before the barrier",
             [
@@ -283,8 +289,12 @@ WRONG_ANSWERS = {
         ("wait not changed", [("wait_group<2>", "wait_group<1>")], "how many groups"),
         ("waits for too little", [("wait_group<2>", "wait_group<3>")], "before its copy landed"),
         ("prologue not changed", [("    load_tile(2, 2);\n", "")], ""),
-        ("slots of the copies not changed", [("(k_tile + 3) % 4", "(k_tile + 3) % 3")], ""),
-        ("slots of the math not changed", [("compute(k_tile % 4)", "compute(k_tile % 3)")], ""),
+        ("slots of the copies not changed", [("(k_tile + 3) % 4", "(k_tile + 3) % 3")], "agree on the slot"),
+        (
+            "slots of the math not changed",
+            [("compute(k_tile % 4)", "compute(k_tile % 3)")],
+            "must agree on the slot",
+        ),
         (
             "issue not changed",
             [("load_tile(k_tile + 3, (k_tile + 3) % 4)", "load_tile(k_tile + 2, (k_tile + 2) % 4)")],
