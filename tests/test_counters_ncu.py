@@ -96,7 +96,31 @@ def test_listed_differences_are_differences():
 
 # --------------------------------------------------------------------------- the lessons' kernels
 
-LESSONS_DIFFERENT: dict[tuple[str, str], tuple[int, int, str]] = {}
+OFF = "the H100 counts a copy also where its predicate is false in all lanes, behind the last k-tile"
+CHARGED = "ncu's source metric charges 16 copies that no lane makes, behind the last k-tile"
+LINES = "rows of 64 bytes, 192 bytes apart: 8 wavefronts a copy on the H100; the rule, fitted to micro-kernels, says 4"
+UNKNOWN = "ncu's source metric leaves out 16 of the 48 copies; why is not established"
+LESSONS_DIFFERENT: dict[tuple[str, str], tuple[int, int, str]] = {
+    ("00_start_here.saxpy", "fma"): (32, 31, "threads over 32 there; the last warp has 8 threads at work"),
+    ("02_producer_consumer.early_copy", "cp.async"): (48, 64, OFF),
+    ("02_producer_consumer.early_copy", "wavefronts of copies"): (192, 704, CHARGED + ", 32 wavefronts each"),
+    ("02_producer_consumer.early_copy", "ideal wavefronts"): (2496, 2560, CHARGED),
+    ("02_producer_consumer.early_copy", "ideal global sectors"): (2816, 3072, CHARGED),
+    ("03_double_buffer.two_buffers", "cp.async"): (96, 112, OFF),
+    ("03_double_buffer.double_buffer", "cp.async"): (96, 112, OFF),
+    ("03_double_buffer.wide_loads", "cp.async"): (48, 64, OFF),
+    ("03_double_buffer.fp32_best", "cp.async"): (48, 80, OFF),
+    ("03_double_buffer.fp32_best", "wavefronts of copies"): (192, 128, UNKNOWN),
+    ("03_double_buffer.fp32_best", "ideal wavefronts"): (1392, 1328, UNKNOWN),
+    ("03_double_buffer.fp32_best", "ideal global sectors"): (2816, 2560, UNKNOWN),
+    ("04_three_stage.warp_tile", "wavefronts of copies"): (384, 768, LINES),
+    ("04_three_stage.one_stage", "wavefronts of copies"): (576, 1152, LINES),
+    ("04_three_stage.ring", "wavefronts of copies"): (576, 1152, LINES),
+    ("04_three_stage.three_stage", "wavefronts of copies"): (576, 1152, LINES),
+    ("04_three_stage.three_stage", "cp.async"): (144, 240, OFF),
+    ("04_three_stage.fastest", "cp.async"): (288, 480, OFF),
+    ("04_three_stage.fastest", "ideal global sectors"): (6656, 6640, "not established"),
+}  # fmt: skip
 """(notebook.kernel, counter) -> (simulated, on the H100, why); sums over the launch."""
 
 
@@ -155,6 +179,8 @@ def test_counters_of_the_lessons_kernels_are_those_of_ncu():
         compared.add(name)
         ours = lesson_simulated(case)
         for counter, theirs in lesson_measured(recorded).items():
-            if ours[counter] != theirs:
+            # ptxas loads some constants with HFMA2.MMA, which the pipe of the tensor cores executes.
+            constants = counter == "mma" and not ours["mma"]
+            if ours[counter] != theirs and not constants:
                 different[name, counter] = ours[counter], theirs
     assert different == {key: listed[:2] for key, listed in LESSONS_DIFFERENT.items() if key[0] in compared}
