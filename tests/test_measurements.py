@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from test_timeline import a_loop, buffer_of
 
-from course_lib import device, lessons
+from course_lib import device, lessons, style
 from course_lib.backend import gpu, records
 from course_lib.backend.trace import events_of
 
@@ -154,6 +154,7 @@ def a_speed(label, tflops, size=4096, **more):
 def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     figures = tool("figures")
     monkeypatch.setattr(figures, "ROOT", tmp_path)
+    monkeypatch.setattr(figures, "DRAWINGS", {})
     monkeypatch.setattr(records, "FOLDER", tmp_path)
     lesson().rename(tmp_path / "01_lesson.ipynb")
     (tmp_path / "assets").mkdir()
@@ -187,3 +188,12 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000
     figures.main()
     assert readme.read_text().splitlines() == lines
+
+
+def test_the_drawings_are_those_of_the_lessons(tmp_path):
+    figures = tool("figures")
+    for name, (figure, alt) in figures.drawings().items():
+        style.save_svg(figure, tmp_path / name, alt)
+        kept = (ROOT / "assets" / name).read_text(encoding="utf-8")
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python tools/figures.py`"
+        assert alt in kept.replace("&lt;", "<") and len(kept) < 300_000

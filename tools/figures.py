@@ -1,7 +1,7 @@
-"""Draw the README's pictures and print its table, both from the record: `python tools/figures.py`.
+"""Draw the README's pictures and print its table: `python tools/figures.py`.
 
-Writes two timelines into assets/, and into README.md, between two marks, the table of every lesson's kernels that were
-measured at 4096 x 4096 x 4096.
+Writes two recorded timelines and three drawings of the lessons into assets/, and into README.md, between two marks,
+the table of every lesson's kernels that were measured at 4096 x 4096 x 4096.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from unittest import mock
 
 from course_lib import lessons, style
 from course_lib.backend import records
@@ -18,6 +19,12 @@ from course_lib.timeline import LOOKS, timeline_of
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
 """Kernels of lesson 02 whose timelines the README shows."""
+DRAWINGS = {
+    "pipeline_02.svg": ("02_producer_consumer", (0,)),
+    "pipeline_03.svg": ("03_double_buffer", (0, 1)),
+    "pipeline_04.svg": ("04_three_stage", (0, 2)),
+}
+"""File -> notebook, and which of its cells with hidden input draw it; the last one shows the picture."""
 SHAPE = [4096, 4096, 4096]
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
@@ -36,11 +43,29 @@ def main() -> int:
             path = ROOT / "assets" / PICTURES[entry["kernel"]]
             style.save_svg(figure, path, alt)
             print(f"{path.name}: {alt}")
+    for name, (figure, alt) in drawings().items():
+        style.save_svg(figure, ROOT / "assets" / name, alt)
+        print(f"{name}: {alt}")
     table = steps_table(record)
     readme = ROOT / "README.md"
     readme.write_text(between_marks(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(table)
     return 0
+
+
+def drawings() -> dict[str, tuple]:
+    """File -> (figure, description in words) of the pipelines, drawn by the lessons' own cells."""
+    found = {}
+    for name, (notebook, chosen) in DRAWINGS.items():
+        cells = json.loads((lessons.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+        hidden = [
+            "".join(cell["source"]) for cell in cells if "hide-input" in cell["metadata"].get("tags", ())
+        ]
+        names: dict[str, object] = {}
+        with mock.patch.object(style, "show", lambda *shown: found.update({name: shown})):  # noqa: B023
+            for index in chosen:
+                exec(hidden[index], names)
+    return found
 
 
 def steps_table(record: dict) -> str:
