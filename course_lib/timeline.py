@@ -95,7 +95,7 @@ class Timeline:
             axes.barh([warps.index(bar.warp) for bar in bars], lengths, 0.7, begins, **look)
         _label_phases(axes, [event for event in drawn if event.warp == warps[0]], last)
         _label_other_phases(axes, drawn, warps)
-        _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps))
+        _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps), last)
         axes.set_yticks(range(len(warps)), [f"warp {warp}" for warp in warps])
         axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1, -1.3))
         kind = "modelled cycles" if self.source == "model" else "SM cycles, clock reads subtracted"
@@ -134,14 +134,17 @@ def _label_other_phases(axes, events: list[Event], warps: list[int]) -> None:
             named.add(bar.phase)
 
 
-def _label_k_tiles(axes, events: list[Event], row: int) -> None:
-    """Name each k-tile below the last row, where its first event begins."""
+def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
+    """Name each k-tile below the last row, where its first event begins, if there is room for the name."""
     begins: dict[int, int] = {}
     for event in events:  # in the order of their begin
         if event.phase != "epilogue":
             begins.setdefault(event.k_tile, event.begin)
+    free = 0.0
     for k_tile, begin in begins.items():
-        axes.text(begin, row - 0.3, f"k-tile {k_tile}", va="center", fontsize=8)
+        if begin >= free:
+            axes.text(begin, row - 0.3, f"k-tile {k_tile}", va="center", fontsize=8)
+            free = begin + 0.07 * last
 
 
 def timeline(

@@ -60,13 +60,18 @@ def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
     words = []
     for title, rows in groups:
         place = max(labels, default=-1) + 1
-        axes.text(0, place, f"{title}, {rows[0].origin}", va="center", fontsize=8, style="italic")
+        words_above = f"{title}, {rows[0].origin}"
+        axes.annotate(
+            words_above, (0, place), (0, 0), va="center", fontsize=8, style="italic", **style.BESIDE
+        )
         for row in rows:
             place += 1
             look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
             axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, **look)
             speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
-            beside = max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas  # of the line at 100 % too
+            beside = (
+                max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas
+            )  # of the line at 100 % too
             axes.annotate(speed, (beside, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
             labels[place] = row.label
         words.append(
