@@ -69,10 +69,8 @@ def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
             look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
             axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, **look)
             speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
-            beside = (
-                max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas
-            )  # of the line at 100 % too
-            axes.annotate(speed, (beside, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
+            beyond = max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas  # the line at 100 %
+            axes.annotate(speed, (beyond, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
             labels[place] = row.label
         words.append(
             f"{title}, {rows[0].origin}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
