@@ -127,21 +127,6 @@ extern "C" __global__ void order(unsigned* tiles)
     assert tiles.tolist() == [[x, y] for rows, columns in groups for y in range(columns) for x in rows]
 
 
-@pytest.mark.parametrize("name", ["one_stage", "ring", "three_stage"])
-def test_a_traced_kernel_gives_the_same_product(name):
-    launch = LAUNCHES[name]
-    gemm = Gemm(launch["tile"][0], launch["tile"][1], 3 * launch["tile"][2], "float16")
-    args = gemm.arguments(*gemm.inputs)
-    kernel = standin.RawKernel(
-        lessons.kernel_source(NOTEBOOK, name), name, options=(*OPTIONS, "-DCOURSE_TRACE")
-    )
-    trace = np.zeros((32, 5, 16, 2), np.int64)
-    report = simulate(kernel, (1, 1), (launch["threads"],), (*args, trace), launch["shared_mem"])
-    assert report.ok, str(report)
-    A, B, C = (np.asarray(array).astype(np.float32) for array in args[:3])
-    assert np.allclose(C, A @ B.T, atol=0.05)
-
-
 @pytest.mark.parametrize("stages", [2, 3, 4])
 def test_issue_behind_the_barrier_keeps_one_more_copy_on_its_way(stages):
     """The optional variant of the notebook, also for fewer and for more k-tiles than the check tries."""

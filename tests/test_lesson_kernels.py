@@ -40,18 +40,37 @@ def test_right_kernel_passes(notebook, name):
     assert repr(verdict).startswith("check passed")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, 1, 2, "traced"])
 @every_kernel
-def test_no_false_alarm_in_other_orders_of_warps(notebook, name, seed):
+def test_no_false_alarm_in_other_orders_of_warps_or_with_the_trace(notebook, name, seed):
     gemm, launch = launch_of(notebook, name)
     tile_m, tile_n, tile_k = launch["tile"]
     small = Gemm(tile_m, tile_n, 3 * tile_k, gemm.dtype)
-    compiled = simulator.compile(lessons.kernel_source(notebook, name), name, OPTIONS)
-    args, block = small.arguments(*small.inputs), (launch["threads"],)
-    report = simulator.launch(compiled, (1, 1), block, args, launch.get("shared_mem", 0), seed=seed)
+    source, args = lessons.kernel_source(notebook, name), small.arguments(*small.inputs)
+    # With the trace on it is the same product: one more argument, and clock reads in between.
+    trace = [np.zeros((32, 5, 16, 2), np.int64)] if seed == "traced" and "TRACE_ARG" in source else []
+    compiled = simulator.compile(source, name, (*OPTIONS, *["-DCOURSE_TRACE"] * len(trace)))
+    order, block = None if seed == "traced" else seed, (launch["threads"],)
+    report = simulator.launch(
+        compiled, (1, 1), block, [*args, *trace], launch.get("shared_mem", 0), seed=order
+    )
     assert report.ok, str(report)
+    assert not trace or trace[0].any()
     expected = args[0].astype("f4") @ args[1].astype("f4").T
     assert np.allclose(args[2], expected, atol=1e-3 if gemm.dtype == "float32" else 5e-2)
+
+
+@every_kernel
+def test_nothing_spills(notebook, name):
+    needs = simulator.resources(simulator.compile(lessons.kernel_source(notebook, name), name, OPTIONS))
+    assert needs.spill_stores == needs.spill_loads == 0
+
+
+@pytest.mark.parametrize("name", ["double_buffer", "wide_loads", "fp32_best"])
+def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
+    compiled = simulator.compile(lessons.kernel_source("03_double_buffer", name), name, OPTIONS)
+    threads = KERNELS["03_double_buffer", name]["threads"]
+    assert simulator.resources(compiled).registers * threads * 2 <= 65536
 
 
 @pytest.mark.parametrize(

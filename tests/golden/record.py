@@ -29,7 +29,7 @@ from tests.kernels.golden import Golden, entry, key, save
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
 TIMEOUT = 60  # seconds for one case, the compilation included
-MOST_BYTES = 2_500_000
+MOST_BYTES = 2_000_000
 
 
 @cache
