@@ -66,7 +66,9 @@ def test_nothing_spills(notebook, name):
     assert needs.spill_stores == needs.spill_loads == 0
 
 
-@pytest.mark.parametrize("name", ["double_buffer", "wide_loads", "fp32_best"])
+@pytest.mark.parametrize(
+    "name", ["double_buffer", "wide_loads"]
+)  # 128 threads of 255 registers always fit twice
 def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
     compiled = simulator.compile(lessons.kernel_source("03_double_buffer", name), name, OPTIONS)
     threads = KERNELS["03_double_buffer", name]["threads"]
