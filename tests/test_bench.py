@@ -200,8 +200,9 @@ def a_record(folder, **changes):
         if not key:
             kernel, launch = KERNELS[label]
             key = records.kernel_key(kernel, gemm, **bench.DEFAULT_LAUNCH | launch)
-        entries[key] = entry
-    record = {"provenance": {"gpu": "NVIDIA H100 80GB HBM3"}, "speeds": entries, "timelines": {}} | changes
+        entries[records.stored_key(key, "13.0")] = entry
+    provenance = {"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.0"}
+    record = {"provenance": provenance, "speeds": entries, "timelines": {}} | changes
     records.write(folder / "nvidia-h100-80gb-hbm3.json", record)
     return gemm
 
@@ -227,7 +228,18 @@ def test_a_second_benchmark_adds_to_the_record(measured, folder, monkeypatch):
     before = json.loads(path.read_text())["speeds"]
     monkeypatch.setenv("COURSE_RECORD", str(path))
     records.remember("speeds", {"ffff": {"label": "new"}})
-    assert json.loads(path.read_text())["speeds"] == before | {"ffff": {"label": "new"}}
+    key = records.stored_key("ffff", json.loads(path.read_text())["provenance"]["nvrtc"])
+    assert json.loads(path.read_text())["speeds"] == before | {key: {"label": "new"}}
+
+
+def test_an_entry_belongs_to_the_compiler_that_made_its_binary(folder):
+    a_record(folder)
+    key = records.cublas_key(Gemm(4096, 4096, 4096))
+    assert records.find("speeds", key)["nvrtc"] == "13.0"
+    a_record(
+        folder, provenance={"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.5"}
+    )  # the entries were made by 13.0
+    assert records.find("speeds", key) is None
 
 
 def test_replay(folder):
@@ -283,7 +295,7 @@ def test_roofline(folder):
 
 
 def test_a_gpu_without_known_ceilings_is_drawn_without(folder):
-    gemm = a_record(folder, provenance={"gpu": "another GPU"})
+    gemm = a_record(folder, provenance={"gpu": "another GPU", "nvrtc": "13.0"})
     results = benchmark(gemm, KERNELS)
     for draw in (results.figure, results.roofline_figure):
         assert not any("66.9" in text.get_text() for text in draw()[0].axes[0].texts)

@@ -19,24 +19,21 @@ from tests.mutate import RULES, Mutant, mutants
 
 EQUIVALENT = [  # kernel, mutant, why it does the same
     *((kernel, "wait for one more: *", "waits for a newer copy as well: the same numbers, with less overlap")
-      for kernel in ("gemm_pipeline_api", "gemm_async_[34]_*", "fp32_s[345]_*", "fp16_s[345]_*", "0[34]_*")),
+      for kernel in ("gemm_pipeline_api", "gemm_async_[34]_*", "fp32_s[345]_*", "fp16_s[345]_*", "lesson.*")),
     ("gemm_async_2_*", "drop bounds check: if (tile < tiles) load(tile);",
      "two stages load one k-tile before the loop, and there is always one"),
     ("gemm_tiled_half", "other stage: int t = *chunk = t % 2 * 8;", "the two threads of a row change places"),
     ("fp16_*", "other stage: int m = warp % 2 * 64,*", "two warps change places"),
-    ("01_mainloop.mainloop", "other stage: int m = warp % 2 * 64 *", "two warps change places"),
-    *((kernel, "other stage: int m = warp % 2 * 64*", "two warps change places")
-      for kernel in ("02_producer_consumer.*", "03_double_buffer.*")),
-    *(("02_producer_consumer.*", f"drop bounds check: {what}",
+    ("lesson.*", "other stage: *m = warp % 2 * 64*", "two warps change places"),
+    *(("lesson.*", f"drop bounds check: {what}",
        "arrives once more, at a barrier that nobody waits for any more")
       for what in ("if (k_tile + SLOTS < K / TK) named_arrive*(EMPTY + slot);", "if (piece + 1 < PIECES)")),
-    ("04_three_stage.one_warp", "other stage: for (int k = lane % 2 * 8;*", "two lanes change places"),
-    ("04_three_stage.*", "other stage: *m = warp % 2 * 64*", "two warps change places"),
-    ("04_three_stage.*", "shift index: store_tile(*warp ** 16 * 72);",
+    ("lesson.one_warp", "other stage: for (int k = lane % 2 * 8;*", "two lanes change places"),
+    ("lesson.*", "shift index: store_tile(*warp ** 16 * 72);",
      "each warp's piece lies one piece further: they still lie in a slot that is free, and apart"),
-    *((f"03_double_buffer.{kernel}", "drop pad: *", "the lesson shows it: in this layout the padding gains nothing")
+    *((f"lesson.{kernel}", "drop pad: *", "the lesson shows it: in this layout the padding gains nothing")
       for kernel in ("single_buffer", "two_buffers", "double_buffer")),
-    ("01_mainloop.vector_copy", "drop bounds check: else if (t < 512)",
+    ("lesson.vector_copy", "drop bounds check: else if (t < 512)",
      "the other half of the threads copies B once more: the same bytes to the same places"),
     ("block_sum_last_warp", "shift index: if (t == 0) sums[blockIdx.x] = part[0]; #2",
      "after the last steps every lane holds the whole sum"),
@@ -55,8 +52,8 @@ SLOWER = [  # kernel, mutant: the same numbers, more wavefronts
 ]
 
 ONLY_WAITS = (
-    "gemm_async_4*", "fp32_s[245]*", "fp16_s[1245]*", "03_double_buffer.single_buffer", "03_double_buffer.two_buffers",
-    "03_double_buffer.wide_loads", "04_three_stage.ring",
+    "gemm_async_4*", "fp32_s[245]*", "fp16_s[1245]*", "lesson.single_buffer", "lesson.two_buffers",
+    "lesson.wide_loads", "lesson.ring",
 )  # fmt: skip
 """Kernels that differ little from another one, in the number of stages or in how they load: only these rules."""
 WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait for one more")
@@ -152,7 +149,9 @@ def test_each_mistake_is_found(group):
     assert not surprises, "\n".join(surprises)
 
 
-OWN = [group for group in groups() if group.startswith(("fp", "producer", "0"))]  # others: test_kernels.py
+OWN = [
+    group for group in groups() if group.startswith(("fp", "producer", "lesson."))
+]  # others: test_kernels.py
 
 
 @pytest.mark.parametrize("seed", [None, 1])

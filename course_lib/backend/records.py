@@ -1,7 +1,7 @@
 """Measurements on file: how a kernel finds its record, and what a record says about its origin.
 
 One file per GPU, `assets/measurements/<gpu>.json`, holds three parts: "provenance" (the machine, the
-software, the method), "speeds" and "timelines" (one entry per kernel and problem, found by its key).
+software, the method), "speeds" and "timelines" (one entry per kernel, problem and compiler, found by its key).
 """
 
 from __future__ import annotations
@@ -97,12 +97,18 @@ def files() -> list[Path]:
     return sorted(FOLDER.glob("*.json"), key=lambda path: ("h100" not in path.name, path.name))
 
 
+def stored_key(key: str, nvrtc: str) -> str:
+    """Key of an entry in a file: what was measured, and the version of the compiler that made the binary."""
+    return _digest(key, nvrtc)
+
+
 def find(part: str, key: str) -> dict | None:
-    """The entry with this key in "speeds" or "timelines", and the GPU and date it came from."""
+    """The entry with this key in "speeds" or "timelines", and the GPU, compiler and date it came from."""
     for path in files():
         record = json.loads(path.read_text(encoding="utf-8"))
-        if key in record[part]:
-            return {"gpu": record["provenance"]["gpu"], **record[part][key]}
+        origin = {name: record["provenance"][name] for name in ("gpu", "nvrtc")}
+        if entry := record[part].get(stored_key(key, origin["nvrtc"])):
+            return origin | entry
     return None
 
 
@@ -119,9 +125,10 @@ def remember(part: str, entries: dict[str, dict]) -> None:
     record: dict = {"speeds": {}, "timelines": {}}
     if path.exists():
         record = json.loads(path.read_text(encoding="utf-8"))
-    record["provenance"] = gpu.provenance()
+    record["provenance"] = origin = gpu.provenance()
     for key, entry in entries.items():  # the GPU stands once, in the provenance
-        record[part][key] = {name: value for name, value in entry.items() if name != "gpu"}
+        kept = {name: value for name, value in entry.items() if name != "gpu"}
+        record[part][stored_key(key, origin["nvrtc"])] = kept
     write(path, record)
 
 

@@ -2,9 +2,9 @@
 
     python tests/golden/record.py
 
-It needs CuPy and NumPy. The results are checked against the NumPy references first; what fails is not
-frozen, and is listed last. The files go to the folder that the environment variable OUT names, else next to
-this script.
+It needs CuPy and NumPy. What is frozen already and has not changed since stays, if GPU, driver and versions are the
+same; `--all` runs everything again. The results are checked against the NumPy references first; what fails is not
+frozen, and is listed last. The files go to the folder that the environment variable OUT names, else next to this script.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction
 from tests.kernels.case import Case, fingerprint, mismatch, same_text
 from tests.kernels.cases import CASES
-from tests.kernels.golden import Golden, entry, key, save
+from tests.kernels.golden import Golden, entry, key, load, save
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
 TIMEOUT = 60  # seconds for one case, the compilation included
@@ -122,14 +122,30 @@ def driver_version() -> str:
         return "unknown"
 
 
+def kept(facts: dict[str, str]) -> Golden:
+    """The frozen results that are still those of their cases, made by the same GPU, driver and versions."""
+    old = load()
+    fresh = Golden(facts, {}, {})
+    if old is None or "--all" in sys.argv or old.provenance | {"date": facts["date"]} != facts:
+        return fresh
+    for case in all_cases():
+        if case.name in old.cases and old.cases[case.name]["fingerprint"] == fingerprint(case):
+            fresh.cases[case.name] = old.cases[case.name]
+            fresh.arrays.update({key(case.name, i): array for i, array in old.outputs(case.name).items()})
+    return fresh
+
+
 def main() -> int:
     cases = all_cases()
     context = multiprocessing.get_context("spawn")  # a kernel that fails can spoil its process's GPU context
     pool = context.Pool(1)
     facts = pool.apply(provenance)
     print(facts)
-    golden, failures = Golden(facts, {}, {}), []
+    golden, failures = kept(facts), []
+    print(f"{len(golden.cases)} results are current")
     for position, case in enumerate(cases):
+        if case.name in golden.cases:
+            continue
         try:
             outputs, text, wrong = pool.apply_async(record, (position,)).get(TIMEOUT)
         except Exception as error:
@@ -142,6 +158,8 @@ def main() -> int:
         golden.cases[case.name] = entry(case, sorted(outputs), text, fingerprint(case))
         golden.arrays.update({key(case.name, index): array for index, array in outputs.items()})
     pool.terminate()
+    in_order = {case.name: golden.cases[case.name] for case in cases if case.name in golden.cases}
+    golden = Golden(facts, in_order, golden.arrays)
 
     folder = Path(os.environ.get("OUT") or Path(__file__).parent)
     save(folder, golden)

@@ -56,7 +56,8 @@ def _case(
     shared_mem: int = 0,
     rounded: bool = False,
 ) -> Case:
+    """Kernels of all lessons have different names, so what is frozen of one does not depend on the lesson it is in."""
     return Case(
-        f"{notebook}.{kernel}.{inputs}", kernel_source(notebook, kernel), kernel, make, grid, block,
+        f"lesson.{kernel}.{inputs}", kernel_source(notebook, kernel), kernel, make, grid, block,
         reference, OPTIONS, shared_mem=shared_mem, exact=not rounded, rtol=2e-3, atol=2e-2, cheap=False,
     )  # fmt: skip

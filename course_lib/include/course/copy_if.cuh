@@ -6,6 +6,6 @@
 __device__ __forceinline__ void copy_if(bool go, void* to_shared, const void* from_global)
 {
     unsigned address = __cvta_generic_to_shared(to_shared);
-    asm volatile("{ .reg .pred go; setp.ne.b32 go, %0, 0; @go cp.async.cg.shared.global [%1], [%2], 16; }"
+    asm volatile("{ .reg .pred go; setp.ne.b32 go, %0, 0; @go cp.async.cg.shared.global.L2::128B [%1], [%2], 16; }"
                  :: "r"((int)go), "r"(address), "l"(from_global) : "memory");
 }

@@ -10,9 +10,9 @@ __device__ __forceinline__ void copy_async(void* to_shared, const void* from_glo
     static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async moves 4, 8 or 16 bytes");
     unsigned address = __cvta_generic_to_shared(to_shared);
     if constexpr (BYTES == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(address), "l"(from_global) : "memory");
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" :: "r"(address), "l"(from_global) : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+        asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;"
                      :: "r"(address), "l"(from_global), "n"(BYTES) : "memory");
 }
 
