@@ -4,7 +4,7 @@
 
 It needs CuPy and NumPy. What is frozen already and has not changed since stays, if GPU, driver and versions are the
 same; `--all` runs everything again. The results are checked against the NumPy references first; what fails is not
-frozen, and is listed last. The files go to the folder that the environment variable OUT names, else next to this script.
+frozen, and is listed last. The files go to the folder that the environment variable OUT names, else to this one.
 """
 
 from __future__ import annotations
