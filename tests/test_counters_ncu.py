@@ -99,7 +99,15 @@ def test_listed_differences_are_differences():
 OFF = "the H100 counts a copy also where its predicate is false in all lanes, behind the last k-tile"
 CHARGED = "ncu's source metric charges 16 copies that no lane makes, behind the last k-tile"
 LINES = "rows of 64 bytes, 192 bytes apart: 8 wavefronts a copy on the H100; the rule, fitted to micro-kernels, says 4"
-UNKNOWN = "ncu's source metric leaves out 16 of the 48 copies; why is not established"
+BY_CHANCE = {
+    (f"lesson.{kernel}", counter)
+    for kernel in ("fp32_best", "fastest")
+    for counter in ("wavefronts of copies", "ideal wavefronts", "ideal global sectors")
+}
+"""Not compared: these kernels make copies by predicate, and ncu's source metrics charge those that no lane makes for
+whatever their addresses are. Two recordings of one binary gave 128 and 512 wavefronts for the copies of fp32_best."""
+NOISE = 1
+"""A counter of wavefronts may be one off: of double_buffer a recording counted 3841 wavefronts, another one 3840."""
 LESSONS_DIFFERENT: dict[tuple[str, str], tuple[int, int, str]] = {
     ("lesson.saxpy", "fma"): (32, 31, "threads over 32 there; the last warp has 8 threads at work"),
     ("lesson.early_copy", "cp.async"): (48, 64, OFF),
@@ -110,16 +118,12 @@ LESSONS_DIFFERENT: dict[tuple[str, str], tuple[int, int, str]] = {
     ("lesson.double_buffer", "cp.async"): (96, 112, OFF),
     ("lesson.wide_loads", "cp.async"): (48, 64, OFF),
     ("lesson.fp32_best", "cp.async"): (48, 80, OFF),
-    ("lesson.fp32_best", "wavefronts of copies"): (192, 128, UNKNOWN),
-    ("lesson.fp32_best", "ideal wavefronts"): (1392, 1328, UNKNOWN),
-    ("lesson.fp32_best", "ideal global sectors"): (2816, 2560, UNKNOWN),
     ("lesson.warp_tile", "wavefronts of copies"): (384, 768, LINES),
     ("lesson.one_stage", "wavefronts of copies"): (576, 1152, LINES),
     ("lesson.ring", "wavefronts of copies"): (576, 1152, LINES),
     ("lesson.three_stage", "wavefronts of copies"): (576, 1152, LINES),
     ("lesson.three_stage", "cp.async"): (144, 240, OFF),
     ("lesson.fastest", "cp.async"): (288, 480, OFF),
-    ("lesson.fastest", "ideal global sectors"): (6656, 6640, "not established"),
 }  # fmt: skip
 """(notebook.kernel, counter) -> (simulated, on the H100, why); sums over the launch."""
 
@@ -181,6 +185,8 @@ def test_counters_of_the_lessons_kernels_are_those_of_ncu():
         for counter, theirs in lesson_measured(recorded).items():
             # ptxas loads some constants with HFMA2.MMA, which the pipe of the tensor cores executes.
             constants = counter == "mma" and not ours["mma"]
-            if ours[counter] != theirs and not constants:
+            if (name, counter) in BY_CHANCE or constants:
+                continue
+            if abs(ours[counter] - theirs) > NOISE * counter.startswith("wavefronts"):
                 different[name, counter] = ours[counter], theirs
     assert different == {key: listed[:2] for key, listed in LESSONS_DIFFERENT.items() if key[0] in compared}
