@@ -3,6 +3,7 @@
 import os
 
 import hypothesis
+import pytest
 
 hypothesis.settings.register_profile(
     "course",
@@ -16,6 +17,13 @@ PICTURES = (
     "image/svg+xml",
     "text/html",
 )  # nbval itself leaves PNG out; the text beside a picture is compared
+
+
+def pytest_collection_modifyitems(items):
+    """On several cores (pytest-xdist): a notebook's cells stay together, since they share a kernel."""
+    for item in items:
+        if item.path.suffix == ".ipynb":
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def pytest_collectstart(collector):

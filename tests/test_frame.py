@@ -322,7 +322,7 @@ def test_make_says_when_python_is_too_old(tmp_path):
 def test_ci_calls_make_test_and_nothing_else():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if "make" in line] == ["exec make test"]
-    for step in ("ruff check .", "ruff format --check .", "pytest --nbval tests notebooks"):
+    for step in ("ruff check .", "ruff format --check .", "pytest --nbval --dist loadgroup"):
         assert step in make("-n", "test").stdout
 
 

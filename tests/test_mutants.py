@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from course_lib.simulator import CompileError, compile, launch
-from tests.kernels.case import Case, mismatch
+from course_lib.simulator import CompileError
+from tests.judged import build, outcome, together
 from tests.kernels.to_mutate import groups
 from tests.mutate import RULES, Mutant, mutants
 
@@ -60,7 +60,6 @@ WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait 
 
 MOST_SHIFTS = 4
 """Shifted indices taken from one kernel, evenly; nearly all of them end in the same few ways."""
-MAX_STEPS = 60_000
 
 
 def any_match(name: str, patterns) -> bool:
@@ -78,10 +77,6 @@ def chosen(group: str) -> list[Mutant]:
     return [mutant for mutant in everyone if mutant.rule != "shift index"] + shifts[::step]
 
 
-def build(case: Case, source: str):
-    return compile(source, case.kernel, case.options, case.name_expressions)
-
-
 def program(kernel) -> str:
     """The PTX of one kernel without line numbers."""
     text = kernel.ptx[kernel.ptx.index(f".entry {kernel.entry}(") :]
@@ -89,27 +84,10 @@ def program(kernel) -> str:
 
 
 @cache
-def right(group: str) -> tuple[str, int]:
+def unchanged(group: str) -> tuple[str, int]:
     """The PTX of a group's unchanged kernel, and the shared wavefronts of its first case."""
     case = groups()[group][0]
-    kernel = build(case, case.source)
-    report = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem)
-    return program(kernel), report.counters.total.shared_wavefronts
-
-
-def verdict(case: Case, kernel, seed: int | None = None) -> tuple[str, int]:
-    """(the first hazard, or "wrong numbers", or ""; shared wavefronts)."""
-    args = case.make()
-    report = launch(
-        kernel, case.grid, case.block, args, shared_mem=case.shared_mem, max_steps=MAX_STEPS, seed=seed
-    )
-    wavefronts = report.counters.total.shared_wavefronts
-    if not report.ok:
-        return report.hazards[0].kind, wavefronts
-    wrong = any(
-        mismatch(case, index, array, args[index]) for index, array in case.reference(case.make()).items()
-    )
-    return "wrong numbers" * wrong, wavefronts
+    return program(build(case, case.source)), outcome(case.name, case.source).wavefronts
 
 
 def judge(group: str, mutant: Mutant) -> str:
@@ -119,34 +97,35 @@ def judge(group: str, mutant: Mutant) -> str:
         kernel = build(cases[0], mutant.source)
     except CompileError:
         return "does not compile"
-    ptx, wavefronts = right(group)
+    ptx, wavefronts = unchanged(group)
     if program(kernel) == ptx:
         return "same program"
     for case in cases:
-        found, _ = verdict(case, kernel)
-        if found:
+        if found := outcome(case.name, mutant.source).found:
             return found
     for seed in (1, 2):
-        found, cost = verdict(cases[0], kernel, seed)
-        if found:
+        if found := outcome(cases[0].name, mutant.source, seed).found:
             return found
-    return "slower" if cost > wavefronts else "survives"
+    return "slower" if outcome(cases[0].name, mutant.source).wavefronts > wavefronts else "survives"
 
 
-@pytest.mark.parametrize("group", groups())
-def test_each_mistake_is_found(group):
-    equivalent = [mutant for kernel, mutant, _ in EQUIVALENT if fnmatchcase(group, kernel)]
-    slower = [mutant for kernel, mutant in SLOWER if fnmatchcase(group, kernel)]
-    surprises = []
-    for mutant in chosen(group):
-        becomes = judge(group, mutant)
-        expected = "is slower" if any_match(mutant.name, slower) else "survives"
-        if any_match(mutant.name, [*equivalent, *slower]):
-            if becomes not in (expected, "slower", "same program"):
-                surprises.append(f"{mutant.name}: {becomes}, listed as one that {expected}")
-        elif becomes in ("survives", "slower", "does not compile"):
-            surprises.append(f"{mutant.name}: {becomes}")
-    assert not surprises, "\n".join(surprises)
+MUTANTS = [
+    pytest.param(group, mutant, id=f"{group}: {mutant.name}", marks=together(group))
+    for group in groups()
+    for mutant in chosen(group)
+]
+
+
+@pytest.mark.parametrize(("group", "mutant"), MUTANTS)
+def test_each_mistake_is_found(group, mutant):
+    equivalent = [name for kernel, name, _ in EQUIVALENT if fnmatchcase(group, kernel)]
+    slower = [name for kernel, name in SLOWER if fnmatchcase(group, kernel)]
+    becomes = judge(group, mutant)
+    if any_match(mutant.name, [*equivalent, *slower]):
+        expected = "slower" if any_match(mutant.name, slower) else "survives"
+        assert becomes in (expected, "slower", "same program")
+    else:
+        assert becomes not in ("survives", "slower", "does not compile")
 
 
 OWN = [
@@ -155,10 +134,10 @@ OWN = [
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("group", OWN)
+@pytest.mark.parametrize("group", [pytest.param(group, marks=together(group)) for group in OWN])
 def test_the_kernel_itself_is_right(group, seed):
     for case in groups()[group]:
-        assert verdict(case, build(case, case.source), seed)[0] == ""
+        assert outcome(case.name, case.source, seed).found == ""
 
 
 def test_the_list_of_equivalent_mutants_has_no_stale_line():

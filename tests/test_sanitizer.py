@@ -9,15 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from course_lib.simulator import compile, launch
 from course_lib.simulator.hazards import FATAL
-from tests.kernels.case import mismatch
+from tests.judged import Outcome, outcome, together
 from tests.kernels.to_mutate import by_name, groups
 from tests.mutate import Mutant, fingerprint, mutants
 
@@ -37,7 +34,9 @@ def edited(row: dict) -> bool:
 
 
 TABLE = [row for row in FROZEN if not edited(row)]
-ROWS = [pytest.param(row, id=f"{row['kernel']}: {row['mutant']}") for row in TABLE]
+ROWS = [
+    pytest.param(row, id=f"{row['kernel']}: {row['mutant']}", marks=together(row["kernel"])) for row in TABLE
+]
 
 RACES = {"read-after-write", "write-after-read", "write-after-write", "unwaited-copy"}
 WANTED = {  # what the sanitizer says: kinds of the simulator that say the same
@@ -67,26 +66,8 @@ FALSE_ALARMS: dict[tuple[str, str], str] = {
 """(kernel, mutant): why the sanitizer's finding is none, or none that is missed."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """What the simulator reports: (kind, source lines that the report names), and whether the numbers are right."""
-
-    hazards: tuple[tuple[str, frozenset[int]], ...]
-    right: bool
-
-
-@cache
-def simulated(case_name: str, mutant_name: str) -> Found:
-    case, mutant = by_name(case_name), mutant_of(case_name, mutant_name)
-    args = case.make()
-    report = launch(
-        compile(mutant.source, case.kernel, case.options), case.grid, case.block, args,
-        shared_mem=case.shared_mem, max_steps=60_000,
-    )  # fmt: skip
-    hazards = tuple((hazard.kind, lines_of(hazard)) for hazard in report.hazards)
-    return Found(
-        hazards, not any(mismatch(case, i, x, args[i]) for i, x in case.reference(case.make()).items())
-    )
+def simulated(row: dict) -> Outcome:
+    return outcome(row["case"], mutant_of(row["case"], row["mutant"]).source)
 
 
 def mutant_of(case_name: str, mutant_name: str) -> Mutant:
@@ -96,12 +77,6 @@ def mutant_of(case_name: str, mutant_name: str) -> Mutant:
     return next(mutant for mutant in mutants(source) if mutant.name == mutant_name)
 
 
-def lines_of(hazard) -> frozenset[int]:
-    """The line of a hazard, the line that called it, and those that its message names."""
-    named = {int(number) for number in re.findall(r"\bline (\d+)", hazard.message)}
-    return frozenset({hazard.line, hazard.call_line, *named} - {None})
-
-
 def kinds_for(text: str) -> set[str]:
     return next((kinds for pattern, kinds in WANTED.items() if re.search(pattern, text)), set())
 
@@ -109,7 +84,7 @@ def kinds_for(text: str) -> set[str]:
 def missed(row: dict) -> list[str]:
     """The sanitizer's findings that the simulator lacks. None when a finding ended the simulated launch: the GPU goes
     on after an access out of bounds that hits another array, and more goes wrong."""
-    hazards = simulated(row["case"], row["mutant"]).hazards
+    hazards = simulated(row).hazards
     if any(kind in FATAL for kind, _ in hazards):
         return []
     return [
@@ -147,7 +122,7 @@ def summary() -> str:
     judged: dict[str, Counter] = {}
     for row in TABLE:
         count = judged.setdefault(row["mutant"].split(":")[0], Counter())
-        ours = simulated(row["case"], row["mutant"])
+        ours = simulated(row)
         count["mutants"] += 1
         count["racecheck"] += bool(row["racecheck"] or row["hazards"])
         count["memcheck"] += bool(row["memcheck"])
