@@ -1,7 +1,7 @@
 """NVRTC makes the same PTX of a lesson's kernel each time.
 
-It need not: from loads of float4 through an array of floats it made one of five texts, by chance of the addresses in its
-process. A verdict, a count or a record that rests on such a text changes by chance.
+It need not: from loads of float4 through an array of floats it made one of five texts, by chance of the addresses in
+its process. A verdict, a count or a record that rests on such a text changes by chance.
 """
 
 from __future__ import annotations
