@@ -5,6 +5,8 @@ import os
 import hypothesis
 import pytest
 
+from course_lib import lessons
+
 hypothesis.settings.register_profile(
     "course",
     deadline=None,  # the first example compiles, the others do not
@@ -17,6 +19,14 @@ PICTURES = (
     "image/svg+xml",
     "text/html",
 )  # nbval itself leaves PNG out; the text beside a picture is compared
+
+
+def pytest_ignore_collect(collection_path, config):
+    """A learner's own notebooks are not tested; None leaves it to pytest."""
+    own = collection_path.suffix == ".ipynb" and collection_path not in lessons.notebooks(
+        config.rootpath / "notebooks"
+    )
+    return own or None
 
 
 def pytest_collection_modifyitems(items):

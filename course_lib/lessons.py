@@ -6,16 +6,23 @@ import ast
 import difflib
 import html
 import json
+import re
 from pathlib import Path
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+_LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
+
+
+def notebooks(folder: Path) -> list[Path]:
+    """The lessons in a folder, in order: `NN_name.ipynb`. Any other notebook there is a learner's own."""
+    return sorted(path for path in folder.glob("*.ipynb") if _LESSON.fullmatch(path.name))
 
 
 def kernels(notebook: str) -> dict[str, str]:
     """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`."""
     path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
     if not path.is_file():
-        known = ", ".join(sorted(p.stem for p in NOTEBOOKS.glob("*.ipynb"))) or "none found"
+        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
         raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
     return {
         tag.removeprefix("kernel:"): _assigned_string("".join(cell["source"]), tag)

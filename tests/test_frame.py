@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from course_lib import lessons
 from tests.rules import ABSOLUTE
 from tools import course, install
 
@@ -279,8 +281,8 @@ def test_links_in_the_readme_lead_somewhere():
     text = README.read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#:]+)\)", text)
     assert links and [link for link in links if not (ROOT / link).exists()] == []
-    lessons = [path.stem for path in (ROOT / "notebooks").glob("*.ipynb")]
-    assert sorted(re.findall(r"^\| `(\d\d_\w+)` \|", text, re.MULTILINE)) == sorted(lessons)
+    names = [path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)]
+    assert sorted(re.findall(r"^\| `(\d\d_\w+)` \|", text, re.MULTILINE)) == names
     assert set(re.findall(r"\bmake ([a-z]+)\b", text)) <= set(targets())
 
 
@@ -396,11 +398,11 @@ def write_notebook(path: Path, *cells: str | tuple[str, str]) -> None:
 
 
 def test_the_runner_tells_right_from_wrong(tmp_path):
-    write_notebook(tmp_path / "a.ipynb", "print('check passed: 2 cases')", ("1 / 0", "raises-exception"))
+    write_notebook(tmp_path / "01_a.ipynb", "print('check passed: 2 cases')", ("1 / 0", "raises-exception"))
     write_notebook(
-        tmp_path / "b.ipynb", "print('check passed: x')", "1 / 0", ("2", "raises-exception"), "print(3)"
+        tmp_path / "02_b.ipynb", "print('check passed: x')", "1 / 0", ("2", "raises-exception"), "print(3)"
     )
-    write_notebook(tmp_path / "c.ipynb", "import os; os._exit(1)", "print('check passed')")
+    write_notebook(tmp_path / "03_c.ipynb", "import os; os._exit(1)", "print('check passed')")
     good, bad, dead = course.run_course(tmp_path, tmp_path / "out", "simulator")
     assert (good.cells, good.checks, good.failures) == (2, 1, ())
     assert (bad.cells, bad.checks) == (4, 1)
@@ -411,8 +413,8 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert dead.checks == 0 and "the kernel ended by itself" in dead.failures[0]
     assert "FAILED" in course.table([bad], "simulator") and "FAILED" not in course.table([good], "simulator")
     index = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert 'href="a.html"' in index and "A &amp; B" in index
-    page = (tmp_path / "out" / "a.html").read_text(encoding="utf-8")
+    assert 'href="01_a.html"' in index and "A &amp; B" in index
+    page = (tmp_path / "out" / "01_a.html").read_text(encoding="utf-8")
     assert "check passed: 2 cases" in page
     assert re.findall(r"""(?:src|href|url\()\s*=?\s*["']?https?:[^"')]*""", page) == [], (
         "the page asks the network"
@@ -420,18 +422,45 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert list((tmp_path / "out").glob("*.part")) == []
 
 
+def scratch_and_lesson(folder: Path) -> None:
+    """A lesson, and what a learner may have beside it: notes, JupyterLab's copy of the lesson, a folder."""
+    (folder / "mine").mkdir(parents=True)
+    for name in ("01_lesson.ipynb", "notes.ipynb", "01_lesson-Copy1.ipynb", "mine/01_lesson.ipynb"):
+        write_notebook(folder / name, "import os" if name == "01_lesson.ipynb" else "1 / 0")
+
+
+def test_the_runner_leaves_scratch_notebooks_alone(tmp_path, capsys):
+    scratch_and_lesson(tmp_path)
+    outcomes = course.run_course(tmp_path, tmp_path / "out", "simulator")
+    assert [(outcome.name, outcome.failures) for outcome in outcomes] == [("01_lesson", ())]
+    assert "left alone: 01_lesson-Copy1.ipynb, notes.ipynb" in capsys.readouterr().out
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"01_lesson.html", "index.html"}
+
+
+def test_make_test_leaves_scratch_notebooks_alone(tmp_path):
+    """pytest and ruff, as `make test` calls them, look at the lessons only."""
+    scratch_and_lesson(tmp_path / "notebooks")
+    for name in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    for command in ("pytest --nbval --collect-only --quiet notebooks", "ruff check --show-files ."):
+        called = [sys.executable, "-m", *command.split()]
+        said = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True).stdout
+        seen = {name.partition("notebooks/")[2] for name in re.findall(r"\S+\.ipynb", said)}
+        assert seen == {"01_lesson.ipynb"}, command
+
+
 def test_committed_results_do_not_count(tmp_path):
     """A cell that never runs keeps no old output."""
-    write_notebook(tmp_path / "a.ipynb", "import os; os._exit(1)", "print('check passed')")
-    notebook = nbformat.read(tmp_path / "a.ipynb", as_version=4)
+    write_notebook(tmp_path / "01_a.ipynb", "import os; os._exit(1)", "print('check passed')")
+    notebook = nbformat.read(tmp_path / "01_a.ipynb", as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="check passed\n")]
-    nbformat.write(notebook, tmp_path / "a.ipynb")
+    nbformat.write(notebook, tmp_path / "01_a.ipynb")
     (outcome,) = course.run_course(tmp_path, tmp_path / "out", "simulator")
     assert outcome.checks == 0 and outcome.failures
 
 
 def test_ctrl_c_leaves_nothing_half_written(tmp_path):
-    write_notebook(tmp_path / "a.ipynb", "open('started', 'w').close()\nimport time; time.sleep(60)")
+    write_notebook(tmp_path / "01_a.ipynb", "open('started', 'w').close()\nimport time; time.sleep(60)")
     code = (
         "import sys; from pathlib import Path; from tools import course\n"
         "whole = course.run_course\n"

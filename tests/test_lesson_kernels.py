@@ -171,7 +171,7 @@ def read_exercises():
     found, answers = {}, []
     given = {"cp": standin, "OPTIONS": OPTIONS, "check_exercise": lambda *answer: answers.append(answer)}
     given["kernel_source"] = lessons.kernel_source
-    for path in sorted(lessons.NOTEBOOKS.glob("*.ipynb")):
+    for path in lessons.notebooks(lessons.NOTEBOOKS):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])
             if "exercise" in tags:

@@ -23,6 +23,6 @@ def test_frozen_result_is_current(which):
 
 
 def test_every_lesson_kernel_is_here():
-    notebooks = sorted(path.stem for path in lessons.NOTEBOOKS.glob("[0-9]*.ipynb"))
+    notebooks = [path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)]
     expected = {(notebook, kernel) for notebook in notebooks for kernel in lessons.kernels(notebook)}
     assert {which[:2] for which in LESSON_CASES} == expected, "add new lesson kernels to lesson_cases.py"

@@ -36,6 +36,14 @@ def test_kernels_come_in_the_order_of_the_notebook(notebook):
     assert kernel_source("01_mainloop.ipynb", "tiled") == NAIVE
 
 
+def test_only_numbered_notebooks_are_lessons(tmp_path):
+    names = ["02_b.ipynb", "01_a_2.ipynb"]
+    others = ["scratch.ipynb", "1_a.ipynb", "01_a-Copy1.ipynb", "01.ipynb", "01_a.txt", "001_a.ipynb"]
+    for name in names + others:
+        (tmp_path / name).touch()
+    assert [path.name for path in lessons.notebooks(tmp_path)] == sorted(names)
+
+
 def test_a_backslash_in_the_kernel_stays(notebook):
     notebook(cell('k = r"""printf("%d\\n", 1);"""', "kernel:k"))
     assert kernel_source("01_mainloop", "k") == r'printf("%d\n", 1);'

@@ -68,7 +68,7 @@ def missing(path, record):
     return found
 
 
-@pytest.mark.parametrize("path", sorted(lessons.NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", lessons.notebooks(lessons.NOTEBOOKS), ids=lambda path: path.stem)
 def test_every_measured_kernel_has_a_current_record(path):
     if not measured_kernels(code_of(path)):
         return
@@ -130,13 +130,14 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
 
     def notebook(code):
         content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
-        nbformat.write(content, tmp_path / "notebooks" / "one.ipynb")
+        nbformat.write(content, tmp_path / "notebooks" / "01_one.ipynb")
 
     empty = {"provenance": {"gpu": "Some GPU"}, "speeds": {}, "timelines": {}}
     notebook(
         "import os; from pathlib import Path; from course_lib.backend import records\n"
         f"records.write(Path(os.environ['COURSE_RECORD']), {empty})"
     )
+    (tmp_path / "notebooks" / "scratch.ipynb").write_text("a learner's own, not to be read")
     assert record.main() == 0
     assert json.loads((folder / "some-gpu.json").read_text()) == empty
     (folder / "some-gpu.json").write_text("kept")

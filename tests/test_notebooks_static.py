@@ -9,14 +9,14 @@ import ast
 import copy
 import json
 import re
-from pathlib import Path
 
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_lib import lessons
 from tests.rules import ABSOLUTE
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
 TAGS = {
     "kernel",
     "nbval-ignore-output",

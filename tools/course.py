@@ -24,6 +24,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
 
+from course_lib import lessons
+
 ROOT = Path(__file__).resolve().parent.parent
 CELL_SECONDS = 300
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -220,10 +222,14 @@ def run_lesson(path: Path, out: Path) -> Outcome:
 
 
 def run_course(notebooks: Path, out: Path, machine: str) -> list[Outcome]:
-    """Run all notebooks of a folder in order and write their pages and the index into `out`."""
+    """Run the lessons of a folder in order and write their pages and the index into `out`."""
     out.mkdir(parents=True, exist_ok=True)
     outcomes = []
-    for path in sorted(notebooks.glob("*.ipynb")):
+    found = lessons.notebooks(notebooks)
+    others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
+    if others:
+        print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
+    for path in found:
         outcomes.append(run_lesson(path, out))
         if sys.stdout.isatty():
             print()

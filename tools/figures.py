@@ -73,7 +73,7 @@ def steps_table(record: dict) -> str:
     speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE]
     lines = ["| lesson | kernel | TFLOP/s | share of cuBLAS | registers |", "|---|---|--:|--:|--:|"]
     shown = []
-    for notebook in sorted(path.stem for path in lessons.NOTEBOOKS.glob("[0-9]*.ipynb")):
+    for notebook in (path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)):
         for name, source in lessons.kernels(notebook).items():
             key = records.source_key(name, source)
             found = [entry for entry in speeds if entry.get("source") == key]

@@ -1,6 +1,6 @@
 """Measure the lessons' kernels on this machine's GPU: `make record`.
 
-Runs every notebook with COURSE_RECORD set, so that `benchmark` and `timeline` write down what they measure.
+Runs every lesson with COURSE_RECORD set, so that `benchmark` and `timeline` write down what they measure.
 Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with it.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib import device
+from course_lib import device, lessons
 from course_lib.backend import gpu, records
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +35,7 @@ def main() -> int:
     fresh.parent.mkdir(exist_ok=True)
     fresh.unlink(missing_ok=True)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in lessons.notebooks(ROOT / "notebooks"):
         start = time.monotonic()
         print(f"{path.name} ...", end=" ", flush=True)
         try:
