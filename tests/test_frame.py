@@ -422,6 +422,41 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert list((tmp_path / "out").glob("*.part")) == []
 
 
+def with_cells(cells: str) -> str:
+    """The text of a notebook file with these cells, right or wrong."""
+    return f'{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": {cells}}}'
+
+
+BROKEN = {
+    "": "it is empty",
+    '{"cells": [': "line 1 column 12",
+    "<<<<<<< HEAD\n{}": "line 1 column 1",
+    "[]": "it is JSON, and nbformat says",
+    "\udcff": "can't decode byte 0xff in position 0",
+    with_cells("null"): "it is JSON, and nbformat says",
+    with_cells('[{"cell_type": "code"}]'): "missing an expected key: metadata",
+    with_cells('[{"cell_type": "raw", "id": "a", "metadata": {}, "source": 3}]'): "not valid under any",
+    with_cells(
+        '[{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "![](attachment:b.png)"}]'
+    ): "missing attachment: b.png",
+}
+"""Text of a file that is no notebook -> what the runner says of it."""
+
+
+def test_a_broken_notebook_fails_and_the_others_run(tmp_path):
+    for number, text in enumerate(BROKEN):
+        (tmp_path / f"{number:02}_broken.ipynb").write_bytes(text.encode(errors="surrogateescape"))
+    write_notebook(tmp_path / "99_good.ipynb", "print('check passed')")
+    *broken, good = course.run_course(tmp_path, tmp_path / "out", "simulator")
+    assert good.checks == 1 and good.failures == ()
+    for outcome, why in zip(broken, BROKEN.values(), strict=True):
+        (line,) = outcome.failures
+        assert line.startswith("cannot be used as a notebook: ") and why in line and "\n" not in line
+        page = (tmp_path / "out" / f"{outcome.name}.html").read_text(encoding="utf-8")
+        assert "cannot be used" in page, "and no page of an earlier run stays"
+    assert "00_broken, cannot be used as a notebook: it is empty" in course.table(broken, "simulator")
+
+
 def scratch_and_lesson(folder: Path) -> None:
     """A lesson, and what a learner may have beside it: notes, JupyterLab's copy of the lesson, a folder."""
     (folder / "mine").mkdir(parents=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
+import json
 import os
 import re
 import signal
@@ -23,6 +24,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import InvalidNotebook
 
 from course_lib import lessons
 
@@ -203,19 +205,42 @@ def bar(name: str):
     return draw
 
 
+def read(path: Path) -> nbformat.NotebookNode:
+    """A notebook without its outputs: nothing committed may pass for a result of this run."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidNotebook(error) from error
+    if not text.strip():
+        raise InvalidNotebook("it is empty")
+    try:
+        json.loads(text)  # it names line and column, as nbformat does not
+        notebook = nbformat.reads(text, as_version=4)
+        nbformat.validate(notebook)
+    except json.JSONDecodeError as error:
+        raise InvalidNotebook(f"it is not JSON, {error}") from error
+    except Exception as error:  # over JSON that is no notebook, nbformat stumbles in its own code
+        reason = str(error).partition("\n")[0]
+        raise InvalidNotebook(f"it is JSON, and nbformat says: {reason}") from error
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
 def run_lesson(path: Path, out: Path) -> Outcome:
     """Execute one notebook, write its page, and say how it went."""
     begin = time.monotonic()
-    notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = (
-                [],
-                None,
-            )  # nothing committed may pass for a result of this run
-    stopped = execute(notebook, path.parent, bar(path.stem))
-    title = title_of(notebook, path.stem)
-    write(out / f"{path.stem}.html", page(notebook, title))
+    try:
+        notebook = read(path)
+        stopped = execute(notebook, path.parent, bar(path.stem))
+        title = title_of(notebook, path.stem)
+        body = page(notebook, title)
+    except InvalidNotebook as error:
+        stopped = [f"cannot be used as a notebook: {error}. Restore or move {path.parent.name}/{path.name}"]
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(html.escape(stopped[0]))])
+        title, body = path.stem, page(notebook, path.stem)
+    write(out / f"{path.stem}.html", body)
     seconds = time.monotonic() - begin
     found = tuple(failures(notebook) + stopped)
     return Outcome(path.stem, title, len(code_cells(notebook)), count_checks(notebook), seconds, found)
