@@ -19,7 +19,7 @@ help:
 	@echo "make clean    remove .venv and build"
 
 course: install
-	@$(RUN) tools/course.py
+	@$(RUN) -m tools.course
 
 lab: install
 	@$(RUN) -m jupyterlab --notebook-dir=notebooks

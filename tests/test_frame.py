@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+import urllib.parse
 from pathlib import Path
 
 import nbformat
@@ -420,6 +421,57 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
         "the page asks the network"
     )
     assert list((tmp_path / "out").glob("*.part")) == []
+
+
+LOADED = """
+<script src="//elsewhere.example/a.js">not_run()</script> <SCRIPT SRC="HTTP://elsewhere.example/a.js"></SCRIPT>
+<script>import("https://elsewhere.example/a.js")</script> <script>fetch('//elsewhere.example/a')</script>
+<img src="http://elsewhere.example/a.png" alt="kept"> <img src=" //elsewhere.example/a.png">
+<img srcset="data:, 1x, https://elsewhere.example/a.png 2x"> <video poster="https://elsewhere.example/a.png"></video>
+<video><source src="https://elsewhere.example/a.mp4"></video> <input type="image" src="//elsewhere.example/a.png">
+<iframe src="https://elsewhere.example/"></iframe> <iframe srcdoc="<img src='//elsewhere.example/a.png'>"></iframe>
+<link rel="stylesheet" href="https://elsewhere.example/a.css"> <object data="//elsewhere.example/a.svg"></object>
+<base href="https://elsewhere.example/"> <meta http-equiv="Refresh" content="1; url=https://elsewhere.example/">
+<style>@import "https://elsewhere.example/a.css"; @import url(//elsewhere.example/a.css);
+@font-face { src: url( 'HTTPS://elsewhere.example/a.woff' ) } 
+i > b { background: url(//elsewhere.example/a.png) }</style>
+<p style="background: url(&quot;https://elsewhere.example/a.png&quot;)">styled</p>
+<svg><image href="https://elsewhere.example/a.png"/><use xlink:href="//elsewhere.example/a.svg#a"/>
+<rect fill="url(https://elsewhere.example/a.svg#a)"/></svg>
+"""
+KEPT = (
+    '<a href="https://elsewhere.example/clicked">',
+    "![drawn](https://elsewhere.example/b.png)",
+    '<img alt="kept"/>',
+    '<img alt="inside" src="data:image/png;base64,AAAA"/>',
+    '<use href="#part"></use>',
+    "i > b {",
+)
+"""What a page keeps of the cells below; the second one as code, where nothing is loaded."""
+
+
+def test_a_page_loads_nothing_from_elsewhere(tmp_path):
+    markdown, code = nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell
+    local = '<img src="data:image/png;base64,AAAA" alt="inside"> <svg><use href="#part"/></svg>'
+    clicked = "[clicked](https://elsewhere.example/clicked) `![drawn](https://elsewhere.example/b.png)`"
+    shown = nbformat.v4.new_output("display_data", {"text/html": LOADED})
+    cells = [markdown(LOADED), markdown("![seen](https://elsewhere.example/a.png)"), markdown(local)]
+    cells += [markdown(clicked), code("show()", outputs=[shown])]
+    page = course.page(nbformat.v4.new_notebook(cells=cells), "A page")
+    assert [text for text in KEPT if text not in page] == []
+    for text in KEPT:
+        page = page.replace(text, "")
+    assert re.findall(r".{0,60}elsewhere\.example.*", page) == []
+    assert "not_run()" not in page, "a script without its address would run its text"
+    assert "Content-Security-Policy" in page, "what a script would load, the browser refuses"
+
+
+def test_the_index_takes_any_file_name():
+    name = """a"b&<i>'%41#?é"""
+    text = course.index([course.Outcome(name, name, 0, 0, 0.0, ())], "simulator")
+    (link,) = re.findall(r'<a href="([^"]*)">', text)
+    assert urllib.parse.unquote(link) == f"{name}.html" and not set(link) & set("<>'#?&")
+    assert "<i>" not in text
 
 
 def with_cells(cells: str) -> str:

@@ -17,6 +17,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import nbformat
 from jupyter_client import AsyncKernelManager, KernelClient
@@ -27,6 +28,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import InvalidNotebook
 
 from course_lib import lessons
+from tools.offline import without_network
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_SECONDS = 300
@@ -143,11 +145,6 @@ def page(notebook: nbformat.NotebookNode, title: str) -> str:
     return without_network(body)
 
 
-def without_network(body: str) -> str:
-    """A page of nbconvert without the scripts that it would load (for formulas, widgets, diagrams)."""
-    return re.sub(r"<script\b(?:(?!</script>).)*?https?://.*?</script>", "", body, flags=re.DOTALL)
-
-
 def write(path: Path, text: str) -> None:
     """Write a whole file or nothing."""
     part = path.with_name(path.name + ".part")
@@ -158,7 +155,7 @@ def write(path: Path, text: str) -> None:
 def index(outcomes: list[Outcome], machine: str) -> str:
     """The page that links to the lessons, one line each."""
     rows = "".join(
-        f'<tr><td><a href="{outcome.name}.html">{html.escape(outcome.title)}</a></td>'
+        f'<tr><td><a href="{quote(outcome.name)}.html">{html.escape(outcome.title)}</a></td>'
         f"<td>{outcome.checks} checks passed</td><td>{outcome.seconds:.0f} s</td>"
         f"<td>{html.escape('; '.join(outcome.failures)) or 'all cells ran'}</td></tr>\n"
         for outcome in outcomes
