@@ -358,7 +358,6 @@ def test_the_driver_chooses_the_extra(gpu, extra, why):
         ("new cuda13", False, True, "none", "nothing"),  # a login node of a cluster
         ("new none", False, True, "cuda13", "install"),  # a driver was added
         ("old none", False, True, "none", "install"),  # the lock changed
-        ("", False, True, "none", "install"),  # made by hand
         ("", False, False, "none", "afresh"),  # not there
         ("new none", False, False, "none", "afresh"),  # its Python is gone
         ("", True, True, "none", "afresh"),  # interrupted
@@ -379,6 +378,76 @@ def test_the_fingerprint_follows_lock_metadata_and_place(tmp_path):
         (folder / "pyproject.toml").write_text(metadata)
         seen.add(install.fingerprint(folder))
     assert len(seen) == 4
+
+
+def environment(venv: Path, *names: str) -> None:
+    """A folder that looks like an environment, with these files."""
+    for name in ("pyvenv.cfg", "bin/python", "lib/kept.py", *names):
+        (venv / name).parent.mkdir(parents=True, exist_ok=True)
+        (venv / name).touch()
+
+
+@pytest.mark.parametrize("kind", ["without pip", "with pip", "a file", "a link to one", "a link to nothing"])
+def test_what_others_made_is_left_as_it_is(tmp_path, monkeypatch, kind):
+    venv = tmp_path / ".venv"
+    if kind == "a file":
+        venv.touch()
+    elif kind.startswith("a link"):
+        venv.symlink_to(tmp_path / "elsewhere")
+    if kind not in ("a file", "a link to nothing"):
+        environment(tmp_path / "elsewhere" if kind == "a link to one" else venv)
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr(install, "ROOT", tmp_path)
+    monkeypatch.setattr(install, "fingerprint", lambda root: "new")
+    monkeypatch.setattr(install, "starts", lambda venv: kind == "with pip")
+    monkeypatch.setattr(install, "install", lambda *what: pytest.fail(f"installs: {what}"))
+    monkeypatch.setattr(sys, "argv", ["install", "none"])
+    with pytest.raises(SystemExit, match=r"did not make it.*mv .venv"):
+        install.main()
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("mark", ["course-installing", "course-installed"])
+def test_what_the_installer_made_it_may_make_again(tmp_path, mark):
+    venv, link = tmp_path / "venv", tmp_path / "link"
+    assert not install.foreign(venv), "not there"
+    venv.mkdir()
+    assert not install.foreign(venv), "stopped before the first mark, or an empty folder: nothing to lose"
+    environment(venv, mark)
+    link.symlink_to(venv)
+    assert not install.foreign(venv) and not install.foreign(link)
+
+
+def test_a_removal_that_is_stopped_can_go_on(tmp_path, monkeypatch):
+    """Ctrl-C in the middle of it: what is left is still known as the installer's own."""
+    environment(tmp_path / "venv", "course-installed")
+    whole = shutil.rmtree
+
+    def stopped(path, **options):
+        for file in path.iterdir():
+            if file.is_file():
+                file.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        install.install(tmp_path / "venv", "none", afresh=True)
+    assert not install.foreign(tmp_path / "venv")
+    monkeypatch.setattr(shutil, "rmtree", whole)
+    monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
+    monkeypatch.setattr(install, "run_pip", lambda *what: None)
+    install.install(tmp_path / "venv", "none", afresh=True)
+    assert [path.name for path in (tmp_path / "venv").iterdir()] == ["course-installed"]
+
+
+def test_a_link_stays_when_its_environment_is_made_again(tmp_path, monkeypatch):
+    environment(tmp_path / "disk", "course-installing")
+    (tmp_path / "venv").symlink_to(tmp_path / "disk")
+    monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
+    monkeypatch.setattr(install, "run_pip", lambda *what: None)
+    install.install(tmp_path / "venv", "none", afresh=True)
+    assert (tmp_path / "venv").is_symlink()
+    assert [path.name for path in (tmp_path / "disk").iterdir()] == ["course-installed"]
 
 
 def test_extra_cuda12_takes_out_what_it_replaces():

@@ -4,6 +4,7 @@
 `.venv/course-installed`; when the lock, the package metadata or the place of this folder changes, pip runs
 again. `.venv/course-installing` lies there from start to end. Found at the start, it means that a run before
 was interrupted; pip can then take a half-copied package for a whole one, so everything is installed afresh.
+By these two marks it knows its own: a `.venv` without them is somebody else's and is never touched.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ("none", "cuda12", "cuda13")
+MARKS = ("course-installing", "course-installed")
 CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt")
 """What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
 
@@ -73,6 +75,13 @@ def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extra: st
     return "nothing" if has == wanted and extra in ("none", has_extra) else "install"
 
 
+def foreign(venv: Path) -> bool:
+    """Whether something is there that this tool did not make. An empty folder is free for use."""
+    if not venv.is_dir():
+        return os.path.lexists(venv)  # a file, or a link that leads nowhere
+    return any(venv.iterdir()) and not any((venv / mark).exists() for mark in MARKS)
+
+
 def python_of(venv: Path) -> Path:
     """The interpreter inside an environment."""
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -122,13 +131,27 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
         )
 
 
+def empty(venv: Path) -> None:
+    """Delete all but the mark of a started installation: a run that stops in here leaves it known as ours."""
+    for path in venv.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path.name != "course-installing":
+            path.unlink()
+
+
 def install(venv: Path, extra: str, afresh: bool) -> None:
     """Make the environment and install the course with the locked versions."""
-    if afresh:
-        shutil.rmtree(venv, ignore_errors=True)
     venv.mkdir(exist_ok=True)
     (venv / "course-installing").touch()
     (venv / "course-installed").unlink(missing_ok=True)
+    if afresh:
+        try:
+            empty(venv)
+        except OSError as error:
+            sys.exit(
+                f"Cannot delete the old .venv: {error}. Close what uses it, then run the same command again."
+            )
     if not python_of(venv).exists():
         base = getattr(
             sys, "_base_executable", sys.executable
@@ -155,6 +178,11 @@ def main() -> None:
     asked = parser.parse_args().extra
     extra, why = (asked, "asked for") if asked else choose_extra(gpu_line())
     venv = ROOT / ".venv"
+    if foreign(venv):
+        sys.exit(
+            ".venv is there and `make` did not make it, so it is left as it is. The course needs this name: "
+            "move yours away (mv .venv .venv-mine), then run the same command again."
+        )
     stamp = venv / "course-installed"
     todo = plan(
         installed=stamp.read_text(encoding="utf-8") if stamp.exists() else "",
