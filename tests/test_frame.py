@@ -450,6 +450,78 @@ def test_a_link_stays_when_its_environment_is_made_again(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["course-installed"]
 
 
+def started(code: str, *arguments: object) -> subprocess.Popen:
+    """A Python of its own in this folder that runs the code."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+INSTALLS = """
+import sys, time
+from pathlib import Path
+from tools import install
+
+def run_pip(python, arguments, log):
+    with open(log, "a") as file:
+        print("pip", file=file)
+    time.sleep(2)
+
+install.ROOT = Path(sys.argv.pop())
+install.python_of = lambda venv: Path(sys.executable)
+install.run_pip = run_pip
+install.main()
+"""
+
+
+def test_of_two_installers_at_once_one_waits(tmp_path):
+    for name in ("requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    both = [started(INSTALLS, "none", tmp_path) for _ in range(2)]
+    said = [process.communicate(timeout=60) for process in both]
+    assert [(process.returncode, err) for process, (_, err) in zip(both, said)] == [(0, "")] * 2
+    assert sorted("waiting for it" in out for out, _ in said) == [False, True]
+    assert {path.name for path in (tmp_path / ".venv").iterdir()} == {
+        "course-installed",
+        "course-install.log",
+    }
+    assert (tmp_path / ".venv" / "course-install.log").read_text() == "pip\n", "the second had nothing to do"
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from tools import install
+with install.alone(Path(sys.argv[1]), "waiting"):
+    print("in", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_a_killed_process_leaves_no_lock(tmp_path):
+    lock_file = tmp_path / "build" / "a.lock"
+    with started(HOLDS, lock_file, 60) as first:
+        assert first.stdout.readline() == "in\n"
+        with started(HOLDS, lock_file, 0) as second:
+            assert second.stdout.readline() == "waiting\n"
+            assert second.poll() is None
+            first.kill()
+            assert second.communicate(timeout=30) == ("in\n", "")
+    assert second.returncode == 0
+
+
+def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
+    """Students start from a teacher's folder that they cannot write to."""
+    for name in ("requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    environment(tmp_path / ".venv", "course-installed")
+    (tmp_path / ".venv" / "course-installed").write_text(f"{install.fingerprint(tmp_path)} none")
+    monkeypatch.setattr(install, "ROOT", tmp_path)
+    monkeypatch.setattr(install, "starts", lambda venv: True)
+    monkeypatch.setattr(install, "alone", lambda *what: pytest.fail("takes a lock"))
+    monkeypatch.setattr(sys, "argv", ["install", "none"])
+    install.main()
+
+
 def test_extra_cuda12_takes_out_what_it_replaces():
     assert set(install.CUDA13_ONLY) == NVRTC_PARTS - {"cuda-bindings"}
 
@@ -615,23 +687,37 @@ def test_committed_results_do_not_count(tmp_path):
     assert outcome.checks == 0 and outcome.failures
 
 
+RUNS = """
+import sys
+from pathlib import Path
+from tools import course
+course.ROOT = Path(sys.argv[1])
+sys.exit(course.main())
+"""
+
+
+def test_of_two_courses_at_once_one_waits(tmp_path):
+    (tmp_path / "notebooks").mkdir()
+    write_notebook(tmp_path / "notebooks" / "01_a.ipynb", "print('check passed')")
+    with install.alone(tmp_path / "build" / "course.lock", ""):
+        process = started(RUNS, tmp_path)
+        assert "waiting for it" in process.stdout.readline()
+        assert not (tmp_path / "build" / "course").exists()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and err == "" and "01_a" in out
+
+
 def test_ctrl_c_leaves_nothing_half_written(tmp_path):
-    write_notebook(tmp_path / "01_a.ipynb", "open('started', 'w').close()\nimport time; time.sleep(60)")
-    code = (
-        "import sys; from pathlib import Path; from tools import course\n"
-        "whole = course.run_course\n"
-        "course.run_course = lambda folder, out, machine: whole(Path(sys.argv[1]), Path(sys.argv[1], 'out'), machine)\n"
-        "sys.exit(course.main())"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path)]
-    with subprocess.Popen(
-        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    (tmp_path / "notebooks").mkdir()
+    code = "open('started', 'w').close()\nimport time; time.sleep(60)"
+    write_notebook(tmp_path / "notebooks" / "01_a.ipynb", code)
+    with started(RUNS, tmp_path) as process:
         deadline = time.monotonic() + 60
-        while not (tmp_path / "started").exists() and process.poll() is None and time.monotonic() < deadline:
+        begun = tmp_path / "notebooks" / "started"
+        while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Stopped" in out and err == ""
-    assert list((tmp_path / "out").iterdir()) == []
+    assert list((tmp_path / "build" / "course").iterdir()) == []

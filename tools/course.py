@@ -28,6 +28,7 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import InvalidNotebook
 
 from course_lib import lessons
+from tools.install import alone
 from tools.offline import without_network
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -267,7 +268,8 @@ def main() -> int:
 
     out, machine = ROOT / "build" / "course", device.backend()
     try:
-        outcomes = run_course(ROOT / "notebooks", out, machine)
+        with alone(ROOT / "build" / "course.lock", "Another make course runs here: waiting for it."):
+            outcomes = run_course(ROOT / "notebooks", out, machine)
     except KeyboardInterrupt:
         print(
             "\nStopped. The pages in build/course are whole, some may be from an earlier run. Run it again."

@@ -10,6 +10,7 @@ By these two marks it knows its own: a `.venv` without them is somebody else's a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import os
 import re
@@ -17,7 +18,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ("none", "cuda12", "cuda13")
@@ -73,6 +76,36 @@ def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extra: st
     if has_extra in ("cuda12", "cuda13") and extra not in ("none", has_extra):
         return "afresh"  # never two CuPy packages in one environment
     return "nothing" if has == wanted and extra in ("none", has_extra) else "install"
+
+
+def _took(file: IO) -> bool:
+    """Take the lock of an open file, unless another process has it."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True  # a file system without locks: better two runs at once than none
+    return True
+
+
+@contextlib.contextmanager
+def alone(path: Path, busy: str) -> Iterator[None]:
+    """Hold a lock; when another process holds it, say `busy` and wait. It goes with the process, however that ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        if not _took(file):
+            print(busy, flush=True)
+            while not _took(file):
+                time.sleep(0.2)
+        yield
 
 
 def foreign(venv: Path) -> bool:
@@ -171,38 +204,48 @@ def install(venv: Path, extra: str, afresh: bool) -> None:
     (venv / "course-installing").unlink()
 
 
-def main() -> None:
-    """Look at the machine, install what is missing, say what is done and why."""
-    parser = argparse.ArgumentParser(description="Create .venv and install the course into it.")
-    parser.add_argument("extra", nargs="?", choices=EXTRAS, help="default: chosen from the NVIDIA driver")
-    asked = parser.parse_args().extra
-    extra, why = (asked, "asked for") if asked else choose_extra(gpu_line())
-    venv = ROOT / ".venv"
+def what_to_do(venv: Path, extra: str) -> str:
+    """`plan` for the environment as it is at this moment; ends here when it is somebody else's."""
     if foreign(venv):
         sys.exit(
             ".venv is there and `make` did not make it, so it is left as it is. The course needs this name: "
             "move yours away (mv .venv .venv-mine), then run the same command again."
         )
-    stamp = venv / "course-installed"
-    todo = plan(
-        installed=stamp.read_text(encoding="utf-8") if stamp.exists() else "",
-        interrupted=(venv / "course-installing").exists(),
-        starts=starts(venv),
-        wanted=fingerprint(ROOT),
-        extra=extra,
-    )
-    if todo == "nothing":
-        return
+    try:
+        installed = (venv / "course-installed").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        installed = ""
+    interrupted = (venv / "course-installing").exists()
+    return plan(installed, interrupted, starts(venv), fingerprint(ROOT), extra)
+
+
+def carry_out(todo: str, venv: Path, extra: str, why: str) -> None:
+    """Install, and say what is done, why, and how long it took."""
     begin = time.monotonic()
     version = ".".join(map(str, sys.version_info[:3]))
     again = venv.exists() and todo == "afresh"
     print(f"Extra {extra}: {why}.")
     print(f"{'Making .venv again' if again else 'Installing into .venv'} with Python {version}.", flush=True)
-    try:
-        install(venv, extra, todo == "afresh")
-    except KeyboardInterrupt:
-        sys.exit("\nStopped. Run the same command again: it starts afresh.")
+    install(venv, extra, todo == "afresh")
     print(f"Installed in {time.monotonic() - begin:.0f} s.", flush=True)
+
+
+def main() -> None:
+    """Look at the machine and at `.venv`, and install what is missing."""
+    parser = argparse.ArgumentParser(description="Create .venv and install the course into it.")
+    parser.add_argument("extra", nargs="?", choices=EXTRAS, help="default: chosen from the NVIDIA driver")
+    asked = parser.parse_args().extra
+    extra, why = (asked, "asked for") if asked else choose_extra(gpu_line())
+    venv = ROOT / ".venv"
+    if what_to_do(venv, extra) == "nothing":
+        return  # without a lock, so that a folder that one can only read serves too
+    try:
+        with alone(ROOT / "build" / "install.lock", "Another make installs into .venv: waiting for it."):
+            todo = what_to_do(venv, extra)  # the other one may have done it
+            if todo != "nothing":
+                carry_out(todo, venv, extra, why)
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run the same command again: what is half installed is then made afresh.")
 
 
 if __name__ == "__main__":
