@@ -25,7 +25,7 @@ lab: install
 	@$(RUN) -m jupyterlab --notebook-dir=notebooks
 
 test: install
-	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --dist loadgroup --numprocesses auto --maxprocesses 4 tests notebooks"; do \
+	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
 
 record: install

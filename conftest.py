@@ -1,6 +1,7 @@
 """Settings of all tests: hypothesis, and what nbval compares in a notebook."""
 
 import os
+import re
 
 import hypothesis
 import pytest
@@ -20,6 +21,9 @@ PICTURES = (
     "text/html",
 )  # nbval itself leaves PNG out; the text beside a picture is compared
 
+JUDGED = ("test_mutants.py", "test_sanitizer.py")
+"""Their tests name a kernel first, in brackets."""
+
 
 def pytest_ignore_collect(collection_path, config):
     """A learner's own notebooks are not tested; None leaves it to pytest."""
@@ -29,11 +33,28 @@ def pytest_ignore_collect(collection_path, config):
     return own or None
 
 
-def pytest_collection_modifyitems(items):
-    """On several cores (pytest-xdist): a notebook's cells stay together, since they share a kernel."""
-    for item in items:
-        if item.path.suffix == ".ipynb":
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """On several cores (pytest-xdist) tests that share something stay in one process.
+
+    Not by its own marks, xdist_group: pytest 9.2 gives a test no new name after it was collected, and they do nothing.
+    """
+    from xdist.scheduler.loadscope import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return together(nodeid)
+
+    return Together(config, log)
+
+
+def together(nodeid: str) -> str:
+    """The group of a test: a notebook's cells share a kernel, and judged.py simulates a mutant once for all who ask."""
+    file, _, test = nodeid.partition("::")
+    if file.endswith(".ipynb"):
+        return file
+    kernel = re.match(r"[^[]*\[([\w.]+)", test)
+    return kernel[1] if kernel and file.endswith(JUDGED) else nodeid
 
 
 def pytest_collectstart(collector):

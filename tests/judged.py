@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-import pytest
-
 from course_lib.simulator import Kernel, compile, launch
 from tests.kernels.case import Case, mismatch
 from tests.kernels.to_mutate import by_name
@@ -51,8 +49,3 @@ def lines_of(hazard) -> frozenset[int]:
     """The line of a hazard, the line that called it, and those that its message names."""
     named = {int(number) for number in re.findall(r"\bline (\d+)", hazard.message)}
     return frozenset({hazard.line, hazard.call_line, *named} - {None})
-
-
-def together(group: str) -> pytest.MarkDecorator:
-    """Tests of one kernel run in one process (pytest-xdist), so that what is simulated once serves all."""
-    return pytest.mark.xdist_group(group)

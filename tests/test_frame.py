@@ -19,6 +19,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import conftest
 from course_lib import lessons
 from tests.rules import ABSOLUTE
 from tools import course, install
@@ -325,7 +326,7 @@ def test_make_says_when_python_is_too_old(tmp_path):
 def test_ci_calls_make_test_and_nothing_else():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if "make" in line] == ["exec make test"]
-    for step in ("ruff check .", "ruff format --check .", "pytest --nbval --dist loadgroup"):
+    for step in ("ruff check .", "ruff format --check .", "pytest --nbval"):
         assert step in make("-n", "test").stdout
 
 
@@ -721,3 +722,32 @@ def test_ctrl_c_leaves_nothing_half_written(tmp_path):
     assert process.returncode == 130
     assert "Stopped" in out and err == ""
     assert list((tmp_path / "build" / "course").iterdir()) == []
+
+
+# --- tests on several cores ---------------------------------------------------------------------------------
+
+
+def test_what_shares_something_runs_in_one_process():
+    groups = [
+        conftest.together(test)
+        for test in (
+            "notebooks/00_start_here.ipynb::Cell 1",
+            "notebooks/00_start_here.ipynb::Cell 2",
+            "tests/test_mutants.py::test_each_mistake_is_found[lesson.ring: drop wait: wait_group<0>();]",
+            "tests/test_mutants.py::test_the_kernel_itself_is_right[lesson.ring-None]",
+            "tests/test_sanitizer.py::test_right_kernels_are_right_on_the_gpu_too[lesson.ring: unchanged]",
+            "tests/test_report.py::test_the_same[lesson.ring]",
+        )
+    ]
+    assert groups == [*["notebooks/00_start_here.ipynb"] * 2, *["lesson.ring"] * 3, groups[5]]
+    assert groups[5].endswith("[lesson.ring]")
+
+
+def test_the_cells_of_a_notebook_run_in_one_process():
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--nbval", "--numprocesses", "2", "notebooks/00_start_here.ipynb"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]

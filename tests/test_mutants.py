@@ -13,7 +13,7 @@ from functools import cache
 import pytest
 
 from course_lib.simulator import CompileError
-from tests.judged import build, outcome, together
+from tests.judged import build, outcome
 from tests.kernels.to_mutate import groups
 from tests.mutate import RULES, Mutant, mutants
 
@@ -110,7 +110,7 @@ def judge(group: str, mutant: Mutant) -> str:
 
 
 MUTANTS = [
-    pytest.param(group, mutant, id=f"{group}: {mutant.name}", marks=together(group))
+    pytest.param(group, mutant, id=f"{group}: {mutant.name}")
     for group in groups()
     for mutant in chosen(group)
 ]
@@ -134,7 +134,7 @@ OWN = [
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-@pytest.mark.parametrize("group", [pytest.param(group, marks=together(group)) for group in OWN])
+@pytest.mark.parametrize("group", OWN)
 def test_the_kernel_itself_is_right(group, seed):
     for case in groups()[group]:
         assert outcome(case.name, case.source, seed).found == ""

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.simulator.hazards import FATAL
-from tests.judged import Outcome, outcome, together
+from tests.judged import Outcome, outcome
 from tests.kernels.to_mutate import by_name, groups
 from tests.mutate import Mutant, fingerprint, mutants
 
@@ -34,9 +34,7 @@ def edited(row: dict) -> bool:
 
 
 TABLE = [row for row in FROZEN if not edited(row)]
-ROWS = [
-    pytest.param(row, id=f"{row['kernel']}: {row['mutant']}", marks=together(row["kernel"])) for row in TABLE
-]
+ROWS = [pytest.param(row, id=f"{row['kernel']}: {row['mutant']}") for row in TABLE]
 
 RACES = {"read-after-write", "write-after-read", "write-after-write", "unwaited-copy"}
 WANTED = {  # what the sanitizer says: kinds of the simulator that say the same
