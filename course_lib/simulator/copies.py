@@ -1,7 +1,9 @@
 """cp.async in flight: copies wait in a queue and reach shared memory as late as the rules allow.
 
 Groups are counted per thread and complete in the order of their commits; `wait_group n` lets the executing
-thread's groups but the last n land, and makes them visible to that thread only (PTX ISA 9.7.9.25).
+thread's groups but the last n land, and makes them visible to that thread only (PTX ISA, "cp.async.wait_group").
+What is in flight belongs to the copy on both sides: until then nobody may touch the place it goes to, nor change the
+place it comes from.
 """
 
 from __future__ import annotations
@@ -9,6 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
+from .access import differs
+from .findings import Landing
+from .shadow import Act
 
 NEVER = np.iinfo(np.int32).max
 
@@ -20,15 +26,15 @@ class _Copy:
     lanes: np.ndarray
     group: np.ndarray
     unit: np.ndarray
+    source: np.ndarray
     data: np.ndarray
     size: int
     pc: int
+    issued: int  # its time
 
-    def split(self, mask: np.ndarray) -> tuple[_Copy, _Copy]:
-        return self._take(mask), self._take(~mask)
-
-    def _take(self, mask: np.ndarray) -> _Copy:
-        return _Copy(self.lanes[mask], self.group[mask], self.unit[mask], self.data[mask], self.size, self.pc)
+    def take(self, mask: np.ndarray) -> _Copy:
+        arrays = (array[mask] for array in (self.lanes, self.group, self.unit, self.source, self.data))
+        return _Copy(*arrays, self.size, self.pc, self.issued)
 
 
 class CopyQueue:
@@ -39,12 +45,18 @@ class CopyQueue:
         self.committed = np.zeros(machine.lanes, np.int32)  # groups that each lane has committed
         self.queue: list[_Copy] = []
 
-    def issue(self, unit: np.ndarray, data: np.ndarray, size: int, pc: int) -> None:
-        lanes = self.machine.active()
-        self.queue.append(_Copy(lanes, self.committed[lanes], unit, data, size, pc))
-        recorder = self.machine.recorder
-        wavefronts, recorder.wavefronts = recorder.wavefronts, 0.0
-        recorder.event(pc, "copy", size * len(lanes) / self.machine.active_warps(), wavefronts)
+    def issue(self, unit: np.ndarray, source: np.ndarray, data: np.ndarray, size: int, pc: int) -> None:
+        """The active lanes start to copy `data` (units of `size` bytes, read at the addresses `source`)."""
+        m = self.machine
+        lanes = m.active()
+        m.shadow.on_issue(m, lanes, unit, size, pc)
+        beaten = differs(data, data[_last_of_each(unit)])
+        if beaten.any():
+            m.shadow.on_clash(m, lanes, unit, size, pc, beaten)
+        issued = m.orders.trail.now
+        self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, size, pc, issued))
+        wavefronts, m.recorder.wavefronts = m.recorder.wavefronts, 0.0
+        m.recorder.event(pc, "copy", size * len(lanes) / m.active_warps(), wavefronts)
 
     def uncommitted(self, pc: int) -> bool:
         """Whether a copy of this instruction is in no committed group yet."""
@@ -64,15 +76,43 @@ class CopyQueue:
         for copy in self.queue:
             lands = copy.group < limit[copy.lanes]
             if lands.all():
-                self._land(copy)
+                self._land(copy, pc)
             elif lands.any():
-                landed, rest = copy.split(lands)
-                self._land(landed)
-                left.append(rest)
+                self._land(copy.take(lands), pc)
+                left.append(copy.take(~lands))
             else:
                 left.append(copy)
         self.queue = left
 
-    def _land(self, copy: _Copy) -> None:
-        self.machine.shared.memory.units(copy.size)[copy.unit] = copy.data
-        self.machine.shadow.on_land(copy.lanes, copy.unit, copy.size, copy.pc)
+    def finish(self) -> None:
+        """The kernel ends; the copies that nobody waited for have read their sources."""
+        for copy in self.queue:
+            self._check_source(copy)
+
+    def _land(self, copy: _Copy, wait_pc: int) -> None:
+        m = self.machine
+        m.shared.memory.units(copy.size)[copy.unit] = copy.data
+        time = m.orders.trail.step(copy.pc)
+        m.findings.landings[time] = Landing(wait_pc, copy.issued)
+        m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, time)
+        self._check_source(copy)
+
+    def _check_source(self, copy: _Copy) -> None:
+        """The copy may have read its source at any time up to now: nobody may have written there meanwhile."""
+        m = self.machine
+        if not m.launch.shadows:
+            return
+        found = m.memory.locate(copy.source, copy.size, copy.pc)
+        if found and (shadow := m.shadow_of(found[0])):
+            shadow.on_access(m, Act(True, False), copy.lanes, found[1], copy.size, copy.pc)
+            shadow.on_changed(m, copy.lanes, found[1], copy.size, copy.pc, copy.issued)
+
+
+def _last_of_each(unit: np.ndarray) -> np.ndarray:
+    """For each access the last one to the same place: the one that prevails."""
+    order = np.argsort(unit, kind="stable")
+    starts = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    counts = np.diff(np.append(starts, len(unit)))
+    last = np.empty(len(unit), np.int64)
+    last[order] = np.repeat(order[starts + counts - 1], counts)
+    return last

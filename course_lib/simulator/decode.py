@@ -10,14 +10,27 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from . import instructions
-from .instructions.registry import CONTROL, CONVERGENT, DTYPES, MACHINE, PURE, Pure, UnsupportedInstruction
+from .flow import Flow, targets_of
+from .instructions.registry import (
+    CONTROL,
+    DTYPES,
+    GATHERS,
+    MACHINE,
+    PURE,
+    WORK,
+    Pure,
+    UnsupportedInstruction,
+)
 from .memory import Fault
-from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Target, Variable, Vector
+from .provenance import roots_of
+from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Variable, Vector, Where
 from .recorder import Costs
+from .work import Work, work_of
 
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
@@ -28,14 +41,16 @@ Write = Callable[..., None]
 
 @dataclass(frozen=True)
 class BasicBlock:
-    """Instructions that run one after the other; `end` says where the lanes go on."""
+    """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
+    lanes wait for others; it gives each active lane's mask of those (see `registry.machine`)."""
 
     first: int
     steps: tuple[tuple[int, Callable], ...]
     end: Callable
     end_pc: int
     work_end: int
-    convergent: bool
+    gathers: Callable | None
+    work: Work
 
     @property
     def length(self) -> int:
@@ -62,9 +77,14 @@ class Code:
             for operand in instruction.operands
         )
         self.leaders = self._leaders()
-        self.shared_granule, self.global_granule = self._granules()
+        self.flow = Flow(program.instructions, self.leaders)
+        self.roots = roots_of(program)  # which arguments the address of each instruction may come from
+        self.shared_granule = self._smallest("shared", lambda pc: True)
+        self.meeting_points = {
+            pc: self.flow.meeting_points(pc) for pc in range(len(program.instructions)) if self.is_barrier(pc)
+        }
+        self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in program.instructions)
         self._blocks: dict[int, BasicBlock] = {}
-        self._members: dict[int, Callable] = {}
 
     def block(self, pc: int) -> BasicBlock:
         found = self._blocks.get(pc)
@@ -72,38 +92,58 @@ class Code:
             found = self._blocks[pc] = self._decode(pc)
         return found
 
-    def members(self, pc: int) -> Callable:
-        """Which lanes a `.sync` instruction names: a function of (machine, active lanes) to one bool a lane."""
-        found = self._members.get(pc)
-        if found is None:
-            found = self._members[pc] = _members(Decoder(self, pc), self.program.instructions[pc])
-        return found
+    def where(self, pc: int) -> Where:
+        """The source line of an instruction."""
+        return self.program.instructions[pc].where
+
+    def is_barrier(self, pc: int) -> bool:
+        """Whether the instruction is an aligned barrier of a block."""
+        opcode = self.program.instructions[pc].opcode
+        return opcode.root == "bar" or (opcode.root == "barrier" and opcode.has("aligned"))
+
+    def granule(self, root: int) -> int:
+        """The smallest access to the memory that argument number `root` points to."""
+        return self._smallest("global", lambda pc: bool(self.roots.get(pc, -1) >> root & 1))
+
+    def writes(self, root: int) -> bool:
+        """Whether any instruction may write what argument number `root` points to."""
+        return any(
+            self.program.instructions[pc].opcode.root in ("st", "atom", "red") and roots >> root & 1
+            for pc, roots in self.roots.items()
+        )
+
+    def is_address(self, root: int) -> bool:
+        """Whether any instruction reads or writes where argument number `root` points to."""
+        return any(roots > 0 and roots >> root & 1 for roots in self.roots.values())
+
+    @cached_property
+    def blocks_may_wait(self) -> bool:
+        """Whether a block may wait for another one: a strong read of global memory stands in a loop."""
+        return any(
+            _reads_strongly(i) and self.flow.in_loop(pc) for pc, i in enumerate(self.program.instructions)
+        )
 
     def _leaders(self) -> set[int]:
         leaders = {0}
         for pc, instruction in enumerate(self.program.instructions):
-            for operand in instruction.operands:
-                for item in getattr(operand, "items", (operand,)):
-                    if isinstance(item, Target):
-                        leaders.add(item.pc)
+            leaders.update(targets_of(instruction))
+            if instruction.opcode.root in GATHERS:
+                leaders.add(pc)
             if instruction.opcode.root in CONTROL:
                 leaders.add(pc + 1)
-            elif _convergent(instruction):
-                leaders.add(pc)
         return leaders
 
-    def _granules(self) -> tuple[int, int]:
-        """The smallest access to shared and to global memory; generic accesses count for both."""
-        sizes: dict[str, list[int]] = {"shared": [4], "global": [4]}
-        for instruction in self.program.instructions:
+    def _smallest(self, space: str, reaches: Callable[[int], bool]) -> int:
+        """The smallest access to a space, at least 4; generic ones count too."""
+        sizes = [4]
+        others = {"shared", "global", "local", "param", "const"} - {space}
+        for pc, instruction in enumerate(self.program.instructions):
             opcode = instruction.opcode
-            if opcode.root in ("ld", "st", "atom", "red") and opcode.types:
-                size = DTYPES[opcode.types[-1]].itemsize
-                for space in sizes:
-                    other = {"shared", "global", "local", "param", "const"} - {space}
-                    if not other & {m.split("::")[0] for m in opcode.modifiers}:
-                        sizes[space].append(size)
-        return min(sizes["shared"]), min(sizes["global"])
+            named = {m.split("::")[0] for m in opcode.modifiers}
+            is_access = opcode.root in ("ld", "st", "atom", "red") and opcode.types
+            if is_access and not others & named and reaches(pc):
+                sizes.append(DTYPES[opcode.types[-1]].itemsize)
+        return min(sizes)
 
     def _decode(self, first: int) -> BasicBlock:
         steps = []
@@ -122,10 +162,11 @@ class Code:
             if instruction.opcode.root == "ld" and instruction.opcode.has("global"):
                 loading |= _registers(instruction.operands[0])
             pc += 1
-        convergent = _convergent(self.program.instructions[first])
-        if leads:
-            return BasicBlock(first, tuple(steps), _go_to(pc), pc - 1, pc, convergent)
-        return BasicBlock(first, tuple(steps), self._build(CONTROL, instruction, pc), pc, pc, convergent)
+        end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
+        gather = GATHERS.get(self.program.instructions[first].opcode.root)
+        masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
+        costs = [WORK.get(self.program.instructions[i].opcode.root, 1.0) for i in range(first, end_pc + 1)]
+        return BasicBlock(first, tuple(steps), end, end_pc, pc, masks, work_of(costs))
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._build(MACHINE, instruction, pc)
@@ -403,26 +444,20 @@ def _go_to(pc: int) -> Callable:
     return lambda m: m.jump(pc, m.idx)
 
 
-def _convergent(instruction: Instruction) -> bool:
-    return instruction.opcode.root in CONVERGENT and instruction.opcode.has("sync")
+def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
+    """Whether it may order some lanes of a warp and not others: `__syncwarp` with a mask that is not all lanes."""
+    if instruction.opcode.root != "bar.warp":
+        return False
+    mask = instruction.operands[0]
+    return not isinstance(mask, Immediate) or int(mask.text, 0) & 0xFFFFFFFF != 0xFFFFFFFF
 
 
-def _members(d: Decoder, instruction: Instruction) -> Callable:
-    """The mask operand of a `.sync` instruction is its last one."""
-    read = d.source(instruction.operands[-1], "b32") if not instruction.opcode.has("aligned") else None
-
-    def members(m, lanes: np.ndarray) -> np.ndarray:
-        needed = np.zeros(m.lanes, bool)
-        warps = np.unique(m.warp_of[lanes])
-        if read is None:
-            return np.isin(m.warp_of, warps)
-        mask = np.zeros(int(m.warp_of[-1]) + 1, np.uint32)
-        mask[m.warp_of[lanes]] = read(m)
-        lane = (m.thread_of % 32).astype(np.uint32)
-        needed[:] = (mask[m.warp_of] >> lane) & 1
-        return needed
-
-    return members
+def _reads_strongly(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    strong = any(opcode.has(m) for m in ("volatile", "relaxed", "acquire"))
+    return (opcode.root == "ld" and strong and not opcode.has("shared")) or (
+        opcode.root == "atom" and not opcode.has("shared") and not opcode.has("shared::cta")
+    )
 
 
 __all__ = ["BasicBlock", "Code", "Decoder", "Read", "Write", "pure_step"]

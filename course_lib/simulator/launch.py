@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from . import nvrtc, ptx
+from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
 from .counters import Counters
 from .decode import Code
@@ -17,9 +18,13 @@ from .instructions.registry import UnsupportedInstruction
 from .machine import Launch, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .report import Report
+from .work import Budget
 
 LANES_AT_ONCE = 16384
 """Blocks run in batches of about this many lanes: enough to keep NumPy busy, and little memory."""
+
+LANES_OF_A_GPU = 132 * 2048
+"""Where blocks may wait for each other, as many run at once as the SMs of an H100 hold threads."""
 
 SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
 """And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
@@ -35,10 +40,6 @@ MAX_BLOCK = (1024, 1024, 64)
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
-
-
-class LaunchError(ValueError):
-    """The launch is wrong; nothing has run."""
 
 
 @dataclass(frozen=True)
@@ -117,64 +118,99 @@ def launch(
 ) -> Report:
     """Run a kernel over the whole grid and report what was found.
 
-    `args` are NumPy arrays (contiguous, in C or Fortran order; changed in place, as a launch would) and
-    NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps` ends
-    an endless loop; the default allows about ten seconds. `seed` chooses another legal order of the warps.
+    `args` are NumPy arrays (contiguous, in C or Fortran order; changed in place, as a launch would), None for a null
+    pointer, and NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps`
+    ends a launch after so much work (see work.py); by default one that does not get on ends after about 15 seconds.
+    `seed` chooses another legal order of the warps.
 
     Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in
     the report.
     """
     grid, block = _three(grid, "grid"), _three(block, "block")
     _check_limits(grid, block, kernel, shared_mem)
-    params, buffers = _bind(kernel, args)
-    threads = block[0] * block[1] * block[2]
+    bound = bind(kernel, args)
+    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
     blocks = grid[0] * grid[1] * grid[2]
-    static = kernel.code.program.static_shared
-    batch = _blocks_at_once(threads, static + shared_mem, kernel.code.program.local_bytes)
+    batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
-        state = Launch(
-            code=kernel.code,
-            grid=grid,
-            block=block,
-            params=params,
-            memory=GlobalMemory([*buffers, *kernel.variables]),
-            shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
-            log=HazardLog(),
-            counters=Counters(kernel.code.program.instructions),
-            max_steps=max_steps or _ten_seconds(min(batch, blocks) * threads),
-            seed=seed,
-            watched=watched,
-            clock=clock,
-        )
-        return state, _run(state, blocks, batch, kernel.variables)
+        state = start(watched, clock)
+        return state, _run(state, blocks, batch)
 
     if kernel.code.reads_clock:
-        state, events = _with_clock(run, kernel, grid, block, shared_mem, [*buffers, *kernel.variables])
+        state, events = _with_clock(run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables])
     else:
         state, events = run()
     counters, output = state.counters.table(), "".join(state.output)
     return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
 
 
-def _run(state: Launch, blocks: int, batch: int, variables: Sequence[Buffer]) -> list:
+def _start(
+    kernel: Kernel,
+    grid: tuple,
+    block: tuple,
+    bound: Bound,
+    shared_mem: int,
+    max_steps: int | None,
+    seed: int | None,
+    watched: int,
+    clock: Clock | None,
+) -> Launch:
+    """A launch before its first instruction."""
+    code, static = kernel.code, kernel.code.program.static_shared
+    owners = [*bound.buffer_of, *kernel.variables]  # in the order of code.roots
+    return Launch(
+        code=code,
+        grid=grid,
+        block=block,
+        params=bound.params,
+        memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
+        shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
+        log=HazardLog(),
+        counters=Counters(code.program.instructions),
+        budget=Budget(max_steps),
+        seed=seed,
+        watched=watched,
+        clock=clock,
+        granules=_granules(code, owners),
+    )
+
+
+def _reachable(code: Code, owners: list[Buffer | None]) -> dict[int, list[Buffer]]:
+    """For each instruction the only buffers that its addresses may name, where these come from arrays alone."""
+    found = {}
+    for pc, roots in code.roots.items():
+        numbers = [number for number in range(len(owners)) if roots >> number & 1]
+        if roots >= 0 and all(owners[number] is not None for number in numbers):
+            found[pc] = list(dict.fromkeys(owners[number] for number in numbers))
+    return found
+
+
+def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
+    """For each buffer that the kernel may write the smallest access to it."""
+    found: dict[Buffer, int] = {}
+    written = {owner for number, owner in enumerate(owners) if owner is not None and code.writes(number)}
+    for number, owner in enumerate(owners):
+        if owner in written:
+            found[owner] = min(found.get(owner, 16), code.granule(number))
+    return found
+
+
+def _run(state: Launch, blocks: int, batch: int) -> list:
     """Run all blocks; return the clock's events of the watched one."""
     events: list = []
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
-                state.steps = 0
                 machine = Machine(state, np.arange(first, min(first + batch, blocks)))
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()
+                state.budget.got_on()
                 # Its parts refer to it: do not leave their large arrays to the garbage collector.
                 vars(machine).clear()
         except Fault:
             pass  # it is in the log
-        finally:
-            for variable in variables:
-                variable.touched.clear()
     return events
 
 
@@ -188,7 +224,6 @@ def _with_clock(
     def again(**how) -> tuple[Launch, list]:
         for buffer, data in zip(buffers, before, strict=True):
             buffer.memory.data[:] = data
-            buffer.touched.clear()
         return run(**how)
 
     state, events = run()
@@ -203,14 +238,12 @@ def _stopped(state: Launch) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
-def _blocks_at_once(threads: int, shared_bytes: int, local_bytes: int) -> int:
-    by_memory = min(SHARED_AT_ONCE // (shared_bytes + 1), LOCAL_AT_ONCE // (threads * local_bytes + 1))
-    return max(1, min(LANES_AT_ONCE // threads, by_memory))
-
-
-def _ten_seconds(lanes: int) -> int:
-    """Instructions that take about ten seconds on a laptop: 4 us each, and 4 ns for each lane."""
-    return int(10 / (4e-6 + 4e-9 * lanes))
+def _blocks_at_once(code: Code, threads: int, shared_mem: int) -> int:
+    program = code.program
+    shared = SHARED_AT_ONCE // (program.static_shared + shared_mem + 1)
+    local = LOCAL_AT_ONCE // (threads * program.local_bytes + 1)
+    lanes = LANES_OF_A_GPU if code.blocks_may_wait else LANES_AT_ONCE
+    return max(1, min(lanes // threads, local, lanes if code.blocks_may_wait else shared))
 
 
 def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
@@ -230,8 +263,8 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
         )
     if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
         raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
-    if shared_mem < 0:
-        raise LaunchError(f"shared_mem is {shared_mem}; it is a number of bytes, 0 or more")
+    if not isinstance(shared_mem, (int, np.integer)) or shared_mem < 0:
+        raise LaunchError(f"shared_mem is {shared_mem!r}; it is a number of bytes, a whole one, 0 or more")
     total = threads * grid[0] * grid[1] * grid[2]
     if total > MAX_SIMULATED:
         raise LaunchError(
@@ -259,93 +292,3 @@ def _check_memory(program: ptx.Program, shared_mem: int) -> None:
             f"the arrays that each thread declares for itself take {program.local_bytes} bytes; a thread has at most "
             f"{MAX_LOCAL}. Keep large arrays in global memory, and pass them to the kernel"
         )
-
-
-def _bind(kernel: Kernel, args: Sequence) -> tuple[np.ndarray, list[Buffer]]:
-    """The parameter bytes of a launch, and a buffer for every array."""
-    params = kernel.params
-    if len(args) != len(params):
-        names = f" ({', '.join(name for name, _ in kernel.declared)})" if kernel.declared else ""
-        raise LaunchError(
-            f"{kernel.name} has {len(params)} parameters{names}, but {len(args)} arguments were given"
-        )
-    buffers: list[Buffer] = []
-    data = np.zeros(kernel.code.program.param_bytes, np.uint8)
-    for number, (param, arg) in enumerate(zip(params, args, strict=True)):
-        name, is_pointer = (
-            kernel.declared[number] if number < len(kernel.declared) else (f"argument {number}", False)
-        )
-        if isinstance(arg, np.ndarray):
-            value = np.array([_address(arg, name, buffers)], np.uint64)
-        else:
-            value = _scalar(arg, name, param, is_pointer)
-        raw = value.view(np.uint8).reshape(-1)
-        if len(raw) != param.size:
-            raise LaunchError(_wrong_size(arg, name, param, len(raw)))
-        data[param.offset : param.offset + param.size] = raw
-    return data, buffers
-
-
-def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np.ndarray:
-    if hasattr(arg, "__cuda_array_interface__"):
-        raise LaunchError(
-            f"{name} is an array on the GPU; the simulator needs it on the host: cp.asnumpy({name})"
-        )
-    if is_pointer:
-        raise LaunchError(f"{name} is a pointer in the kernel, but the argument is {arg!r}; pass an array")
-    if isinstance(arg, np.generic):
-        return np.array([arg])
-    if isinstance(arg, bool):
-        return np.array([arg])
-    if isinstance(arg, int):  # CuPy passes a Python int as 64 bits and a float as a double
-        return np.array([arg], np.int64)
-    if isinstance(arg, float):
-        return np.array([arg], np.float64)
-    raise LaunchError(
-        f"{name} is a {type(arg).__name__}; pass an array, or a NumPy scalar such as np.int32(4)"
-    )
-
-
-def _wrong_size(arg: object, name: str, param: ptx.Variable, given: int) -> str:
-    if isinstance(arg, np.ndarray):
-        return f"{name} is a value of {param.size} bytes in the kernel, but the argument is an array"
-    wrap = {
-        4: "np.int32(...) or np.float32(...)",
-        8: "np.int64(...) or np.float64(...)",
-        2: "np.float16(...)",
-    }
-    return (
-        f"{name} has {param.size} bytes in the kernel, but {arg!r} ({type(arg).__name__}) has {given}; "
-        f"pass {wrap.get(param.size, 'a NumPy scalar')} of the parameter's own type"
-    )
-
-
-def _address(array: np.ndarray, name: str, buffers: list[Buffer]) -> int:
-    """Map an array into global memory. Arrays that share memory share a range of addresses."""
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
-        raise LaunchError(
-            f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}); a kernel only gets the first "
-            "address. Pass np.ascontiguousarray(...) or np.asfortranarray(...) of it"
-        )
-    if array.dtype.hasobject or array.dtype.kind in "US":
-        raise LaunchError(f"{name} is an array of dtype {array.dtype}; a kernel takes arrays of numbers")
-    flat = (array if array.flags.c_contiguous else array.T).reshape(-1).view(np.uint8)
-    if not array.flags.writeable:
-        raise LaunchError(f"{name} is read-only (writeable=False); pass a copy of it")
-    start = array.ctypes.data
-    for buffer in buffers:
-        offset = start - buffer.memory.data.ctypes.data
-        if flat.size and 0 <= offset <= buffer.size - flat.size:
-            return buffer.base + offset
-    base = (len(buffers) + 1) * SPACING + _offset_in_allocation(array)
-    label = f"{name} ({array.dtype.name}, shape {array.shape})"
-    buffers.append(Buffer(base, Bytes(flat), label, array.dtype.itemsize))
-    return base
-
-
-def _offset_in_allocation(array: np.ndarray) -> int:
-    """How far a view begins behind its array: a GPU aligns allocations to 256 bytes, not views into them."""
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    return (array.ctypes.data - owner.ctypes.data) % 256

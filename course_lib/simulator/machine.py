@@ -1,4 +1,4 @@
-"""Grids, blocks, warps and lanes: the state of a launch, who runs next, barriers, deadlock.
+"""Grids, blocks, warps and lanes: the state of a launch, and who runs next.
 
 One lane is one thread; lanes are numbered block after block. A register is a NumPy array with one value for
 each lane, or with a single value when all lanes hold the same. Register arrays are never changed in place.
@@ -6,23 +6,33 @@ each lane, or with a single value when all lanes hold the same. Register arrays 
 Lanes that stand at the same instruction form a group and run a basic block together; a branch splits a group,
 and groups that meet join again. The group with the lowest pc runs first, so that lanes of a divergent branch
 meet behind it; every now and then the group that has waited longest runs instead, so that nobody starves when
-warps loop in different places. Lanes at a barrier are blocked until it completes.
+warps loop in different places. Lanes that wait for others (barriers.py) are in no group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .clock import Clock
+from .barriers import ALL, Barrier, Gathering, WarpBarrier
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
-from .hazards import GlobalShadow, HazardLog, SharedShadow
-from .memory import Fault, GlobalMemory, LocalMemory, SharedMemory
+from .divergence import SyncCheck
+from .findings import Findings
+from .hazards import HazardLog
+from .memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
+from .messages import Letters
+from .orders import Orders, Trail
 from .recorder import Recorder
+from .shadow import Shadow
+from .work import Budget
+
+if TYPE_CHECKING:
+    from .clock import Clock
 
 WARP = 32
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
@@ -40,92 +50,73 @@ class Launch:
     shared_bytes: int
     log: HazardLog
     counters: Counters
-    max_steps: int
+    budget: Budget
     seed: int | None = None
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
     reader: int | None = None  # the first block that reads the clock
-    steps: int = 0
+    steps: int = 0  # instructions executed by groups of lanes
     output: list[str] = field(default_factory=list)
+    trail: Trail = field(default_factory=Trail)
+    letters: Letters = field(default_factory=dict)
+    granules: dict[Buffer, int] = field(
+        default_factory=dict
+    )  # of buffers that the kernel may write: the smallest access
+    shadows: dict[Buffer, Shadow] = field(default_factory=dict)  # of the same, once they are touched
 
     @property
     def threads(self) -> int:
         return self.block[0] * self.block[1] * self.block[2]
 
 
-@dataclass(eq=False)
-class _Waiting:
-    """Lanes blocked at one barrier instruction, and what they do when it completes."""
-
-    pc: int
-    lanes: np.ndarray
-    resume: Callable[[Machine, np.ndarray], None]
-
-
-class _Barrier:
-    """One barrier id of every block: which lanes have arrived, and which of them wait."""
-
-    def __init__(self, lanes: int) -> None:
-        self.here = np.zeros(lanes, bool)
-        self.count: int | None = None  # threads that complete it; None: all of the block that have not exited
-        self.waiting: list[_Waiting] = []
-        self.marks: dict[int, np.ndarray] = {}  # block -> what bar.arrive has brought
-
-
 class Machine:
     """Runs one batch of blocks to the end."""
 
     def __init__(self, launch: Launch, blocks: np.ndarray) -> None:
-        threads = launch.threads
+        threads, code = launch.threads, launch.code
         self.launch = launch
         self.log = launch.log
         self.blocks = blocks
         self.lanes = len(blocks) * threads
         self.warps_per_block = -(-threads // WARP)
+        self.warps = len(blocks) * self.warps_per_block
         self.thread_of = np.tile(np.arange(threads), len(blocks))
         self.block_of = np.repeat(np.arange(len(blocks)), threads)
         self.warp_of = self.block_of * self.warps_per_block + self.thread_of // WARP
         self.every_lane = np.arange(self.lanes)
 
-        program = launch.code.program
-        self.R = [np.zeros(1, _register_dtype(bits)) for bits in launch.code.register_bits]
+        self.R = [np.zeros(1, _register_dtype(bits)) for bits in code.register_bits]
         self.clean = [False] * len(self.R)  # known to hold no subnormal float32
         self.idx: np.ndarray | None = None  # the active lanes; None means all
 
-        names = [(v.offset, v.size, plain_name(v.name)) for v in program.shared]
+        names = [(v.offset, v.size, plain_name(v.name)) for v in code.program.shared]
         self.memory = launch.memory
         self.shared = SharedMemory(len(blocks), launch.shared_bytes, names)
-        self.local = LocalMemory(self.lanes, program.local_bytes)
+        self.local = LocalMemory(self.lanes, code.program.local_bytes)
         self.block_base = self.block_of * self.shared.stride
-        self.shadow = SharedShadow(
-            len(self.shared.memory.data),
-            self.shared.stride,
-            launch.code.shared_granule,
-            self.warp_of,
-            self.thread_of,
-            self.block_of,
-            self.warps_per_block,
-            self.report_shared,
-            self.shared.describe,
-        )
-        self.global_shadow = GlobalShadow(launch.code.global_granule)
-        self.fenced = np.zeros(
-            len(blocks), bool
-        )  # blocks that ran a __threadfence(): they order things on purpose
+        first = int(blocks[0])
+        self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
+        self.findings = Findings(self)
+        shared_bytes = len(self.shared.memory.data)
+        self.shadow = Shadow(shared_bytes, code.shared_granule)
         self.copies = CopyQueue(self)
         self.counters = launch.counters
-        self.recorder = Recorder(self, launch.watched - int(blocks[0]))
+        self.recorder = Recorder(self, launch.watched - first)
 
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
-        self.parked: dict[int, np.ndarray] = {}
         self.turn = 0
-        self.random = None if launch.seed is None else np.random.default_rng(launch.seed)
+        self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
-        self.barriers: dict[int, _Barrier] = {}
+        self.barriers: dict[int, Barrier] = {}
+        self.warp_barrier = WarpBarrier(self)
+        self.gatherings: dict[int, Gathering] = {}
+        self.given_up: np.ndarray | None = None  # lanes that go on without others that they should wait for
+        self.sync_check = SyncCheck(self)
+        self._alive_bits: np.ndarray | None = None
         self._specials: dict[str, np.ndarray] = {}
         self.reads = 0  # of the clock
-        self.clock_reads = np.zeros(len(blocks) * self.warps_per_block, int)  # the same, by warp
+        self.clock_reads = np.zeros(self.warps, int)  # the same, by warp
 
     # ------------------------------------------------------------------ running
 
@@ -136,18 +127,20 @@ class Machine:
             while self.ready:
                 self.turn += 1
                 self.execute(*self.pick())
-            if self.parked:
-                self._release_parked()
-            elif self.alive.any():
+            if self.alive.any() and not self._go_on_without():
                 self._deadlock()
+        self.copies.finish()
+        self.launch.letters.pop(self.shared, None)
 
     def execute(self, pc: int, idx: np.ndarray | None) -> None:
         block = self.launch.code.block(pc)
         at = pc
         try:
-            if block.convergent and not self._converge(pc, idx):
+            if idx is not None and pc in self.sync_check.watched:
+                self.sync_check.come(pc, idx)
+            if block.gathers is not None and not self._gather(pc, idx, block.gathers):
                 return
-            if not block.convergent:
+            if block.gathers is None:
                 self.idx = idx
             self.launch.steps += block.length
             self.counters.executed(pc, block.pcs, self.active_warps())
@@ -156,39 +149,37 @@ class Machine:
                 step(self)
             at = block.end_pc
             self.recorder.work(block.work_end)
+            self.launch.budget.spend(block.work.of(self.count()))
             block.end(self)
         except Fault as fault:
-            self._log_fault(fault, at)
+            self.log_fault(fault, at)
             raise
-        if self.launch.steps > self.launch.max_steps:
-            fault = Fault(
-                "step-limit",
-                f"the kernel ran {self.launch.steps} instructions and had not ended (limit {self.launch.max_steps}); "
-                "is there a loop that never ends? A longer run is allowed with simulate(..., max_steps=...)",
-            )
-            self._log_fault(fault, at)
-            raise fault
+
+    def work(self, amount: float) -> None:
+        """Something took longer than an instruction does: so many times as long."""
+        self.launch.budget.spend(amount)
 
     def pick(self) -> tuple[int, np.ndarray | None]:
+        if self.random is not None:
+            return self._pick_at_random()
         if len(self.ready) == 1:
             pc = next(iter(self.ready))
-        elif self.random is not None:
-            return self._pick_at_random()
         elif self.turn % (LOWEST_FIRST + OLDEST_FIRST) < LOWEST_FIRST:
             pc = min(self.ready)
         else:
             pc = min(self.ready, key=self.since.__getitem__)
         return pc, self.ready.pop(pc)
 
-    def _pick_at_random(self) -> tuple[int, np.ndarray]:
-        """Another legal order: any group, and only some of its warps."""
+    def _pick_at_random(self) -> tuple[int, np.ndarray | None]:
+        """Another legal order: any group, and often only some of its warps; the others come later."""
         pc = list(self.ready)[self.random.integers(len(self.ready))]
         lanes = self.all_lanes(self.ready.pop(pc))
-        warps = np.unique(self.warp_of[lanes])
-        chosen = np.isin(self.warp_of[lanes], warps[self.random.random(len(warps)) < 0.5])
-        if chosen.any() and not chosen.all():
-            self.ready[pc] = lanes[~chosen]
-            lanes = lanes[chosen]
+        if self.random.random() < 0.5:
+            late = self.random.random(self.warps) < self.random.random()
+            chosen = ~late[self.warp_of[lanes]]
+            if chosen.any() and not chosen.all():
+                self.ready[pc] = lanes[~chosen]
+                lanes = lanes[chosen]
         return pc, lanes if len(lanes) < self.lanes else None
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
@@ -201,14 +192,15 @@ class Machine:
             self.ready[pc] = joined if len(joined) < self.lanes else None
 
     def exit(self, lanes: np.ndarray | None) -> None:
-        """These lanes are done. Barriers of the whole block no longer wait for them."""
+        """These lanes are done. Who waited only for them goes on."""
         if lanes is None:
             self.alive[:] = False
             return
         self.alive[lanes] = False
-        for barrier in list(self.barriers.values()):
-            if barrier.waiting:
-                self._complete(barrier, np.unique(self.block_of[lanes]))
+        self._alive_bits = None
+        for rendezvous in self._rendezvous():
+            if rendezvous.waiting:
+                rendezvous.look_again(lanes)
 
     # ------------------------------------------------------------------ lanes
 
@@ -225,15 +217,24 @@ class Machine:
     def active_warps(self) -> int:
         """Number of warps with an active lane."""
         if self.idx is None:
-            return len(self.blocks) * self.warps_per_block
+            return self.warps
         return int(np.count_nonzero(np.diff(self.warp_of[self.idx]))) + 1
+
+    def alive_bits(self) -> np.ndarray:
+        """For each warp its lanes that have not exited."""
+        if self._alive_bits is None:
+            bits = np.zeros(self.warps, np.uint32)
+            lane = (self.thread_of % WARP).astype(np.uint32)
+            np.bitwise_or.at(bits, self.warp_of, self.alive.astype(np.uint32) << lane)
+            self._alive_bits = bits
+        return self._alive_bits
 
     def spread(self, values: np.ndarray) -> np.ndarray:
         """One value for each active lane, also when all hold the same."""
         return values if len(values) == self.count() else np.broadcast_to(values, (self.count(),))
 
     def special(self, name: str) -> np.ndarray:
-        """A special register (PTX ISA 10) for all lanes, or one value if it is the same for all."""
+        """A special register (PTX ISA, "Special Registers") for all lanes, or one value if it is the same for all."""
         found = self._specials.get(name)
         if found is None:
             found = self._specials[name] = _special(self, name)
@@ -256,171 +257,133 @@ class Machine:
         )
 
     def describe_thread(self, lane: int) -> str:
-        block = np.unravel_index(int(self.blocks[self.block_of[lane]]), self.launch.grid[::-1])[::-1]
-        return f"thread {self._thread(int(self.thread_of[lane]))} of block {_triple(block, self.launch.grid)}"
+        """A lane of this machine: "thread (3, 0) of block 5"."""
+        return self.describe_lane(lane + self.orders.first_lane)
+
+    def describe_lane(self, lane: int) -> str:
+        """A lane of the grid."""
+        block, thread = divmod(lane, self.launch.threads)
+        place = np.unravel_index(block, self.launch.grid[::-1])[::-1]
+        return f"{self._thread(thread)} of block {_triple(place, self.launch.grid)}"
+
+    def describe_other(self, lane: int) -> str:
+        """A lane of this machine, when the block was named already."""
+        return self._thread(int(self.thread_of[lane]))
 
     def _thread(self, thread: int) -> str:
-        return _triple(np.unravel_index(thread, self.launch.block[::-1])[::-1], self.launch.block)
+        place = np.unravel_index(thread, self.launch.block[::-1])[::-1]
+        return f"thread {_triple(place, self.launch.block)}"
 
-    # ------------------------------------------------------------------ barriers
+    # ------------------------------------------------------------------ waiting
 
-    def arrive(self, ident: int, pc: int, count: int | None, resume: Callable | None) -> None:
+    def arrive(self, ident: int, pc: int, count: int, resume: Callable | None) -> None:
         """The active lanes reach barrier `ident`. `resume(machine, lanes)` runs for those it lets go.
 
-        With `count` the barrier completes when that many threads of the block are there (whole warps are
-        counted), otherwise when all of the block's threads that have not exited are. Without `resume` the
-        lanes do not wait (bar.arrive).
+        It completes when `count` threads of the block are there (whole warps are counted), with ALL when all threads of
+        the block are that have not exited. Without `resume` the lanes do not wait (bar.arrive).
         """
-        self.recorder.event(pc, "barrier" if resume else "arrive", ident, count)
-        barrier = self.barriers.get(ident)
-        if barrier is None:
-            barrier = self.barriers[ident] = _Barrier(self.lanes)
-        lanes = self.active()
-        if self.idx is None and count is None and resume and not barrier.waiting:
-            self.shadow.on_barrier_of_all()
+        self.recorder.event(pc, "barrier" if resume else "arrive", ident, None if count == ALL else count)
+        barrier = self.barrier(ident)
+        if self.idx is None and count == ALL and resume and not barrier.expected.any():
+            barrier.everyone_votes()
+            self.orders.meet(None)
             resume(self, None)
-            return
-        barrier.count = count
-        if count is not None and self._more_than(count, barrier, lanes):
-            for warp in np.unique(
-                self.warp_of[lanes]
-            ):  # one after the other: the next round may begin in between
-                self._arrive(barrier, pc, lanes[self.warp_of[lanes] == warp], resume)
         else:
-            self._arrive(barrier, pc, lanes, resume)
+            barrier.arrive(pc, self.active(), count, resume)
 
-    def _more_than(self, count: int, barrier: _Barrier, lanes: np.ndarray) -> bool:
-        """Whether some block's barrier would get more threads than the `count` that complete it."""
-        threads = np.bincount(self.block_of[barrier.here], minlength=len(self.blocks))
-        return bool((threads + np.bincount(self.block_of[lanes], minlength=len(self.blocks)) > count).any())
+    def barrier(self, ident: int) -> Barrier:
+        """The barrier of this number, in every resident block."""
+        if ident not in self.barriers:
+            self.barriers[ident] = Barrier(self, ident)
+        return self.barriers[ident]
 
-    def _arrive(self, barrier: _Barrier, pc: int, lanes: np.ndarray, resume: Callable | None) -> None:
-        barrier.here[lanes] = True
-        if resume:
-            barrier.waiting.append(_Waiting(pc, lanes, resume))
-        else:
-            for block in np.unique(self.block_of[lanes]):
-                marks = self.shadow.mark(np.unique(self.warp_of[lanes[self.block_of[lanes] == block]]))
-                barrier.marks[block] = np.maximum(barrier.marks.get(block, 0), marks)
-        self._complete(barrier, np.unique(self.block_of[lanes]))
-
-    def _complete(self, barrier: _Barrier, blocks: np.ndarray) -> None:
-        """Let go the lanes of those blocks whose barrier is complete."""
-        if barrier.count is None:
-            missing = np.bincount(
-                self.block_of, weights=self.alive & ~barrier.here, minlength=len(self.blocks)
-            )
-            waiting = np.bincount(self.block_of, weights=barrier.here, minlength=len(self.blocks))
-            done = blocks[(missing[blocks] == 0) & (waiting[blocks] > 0)]
-        else:
-            missing = np.bincount(self.warp_of, weights=self.alive & ~barrier.here)
-            present = np.bincount(self.warp_of, weights=barrier.here)
-            whole = ((missing == 0) & (present > 0)).reshape(-1, self.warps_per_block).sum(axis=1) * WARP
-            done = blocks[whole[blocks] >= barrier.count]
-        for block in done:
-            self._let_go(barrier, block, aligned=barrier.count is None)
-
-    def _let_go(self, barrier: _Barrier, block: int, aligned: bool) -> None:
-        released = []
-        for entry in list(barrier.waiting):
-            mine = self.block_of[entry.lanes] == block
-            if mine.any():
-                released.append((entry, entry.lanes[mine]))
-                entry.lanes = entry.lanes[~mine]
-            if not len(entry.lanes):
-                barrier.waiting.remove(entry)
-        barrier.here[self.block_of == block] = False
-        if aligned:
-            self._check_same_barrier(released)
-        lanes = np.concatenate([lanes for _, lanes in released]) if released else np.array([], int)
-        self.shadow.on_barrier(np.unique(self.warp_of[lanes]), barrier.marks.pop(block, None))
-        for entry, lanes in released:
-            entry.resume(self, np.sort(lanes))
-
-    def _check_same_barrier(self, released: list) -> None:
-        instructions = self.launch.code.program.instructions
-        places = {instructions[entry.pc].where: int(lanes[0]) for entry, lanes in released}
-        if len(places) > 1:
-            (first, lane), (second, other) = list(places.items())[:2]
-            raise Fault(
-                "barrier-divergence",
-                f"threads of one block wait at different __syncthreads(): {self.describe_thread(lane)} at {first}, "
-                f"thread {self._thread(int(self.thread_of[other]))} at {second}; every thread of the block must reach "
-                "the same one",
-            )
-
-    def _converge(self, pc: int, idx: np.ndarray | None) -> bool:
-        """Before a `.sync` instruction: go on with the warps whose lanes are all here, park the others."""
-        if pc in self.parked:
-            idx = np.sort(np.concatenate([self.parked.pop(pc), self.all_lanes(idx)]))
-        if idx is None or len(idx) == self.lanes:
-            self.idx = None
+    def _gather(self, pc: int, idx: np.ndarray | None, masks_of: Callable) -> bool:
+        """Before an instruction of several lanes: go on with those whose mates are all here; the others wait."""
+        if self.given_up is not None:
+            self.idx, self.given_up = self.given_up, None
             return True
-        here = np.bincount(self.warp_of[idx], minlength=int(self.warp_of[-1]) + 1)
+        waiting = self.gatherings.get(pc)
+        if waiting is None or not waiting.waiting:
+            if idx is None:
+                self.idx = None
+                return True
+            if waiting is None:
+                waiting = self.gatherings[pc] = Gathering(self, pc)
         self.idx = idx
-        needed = self.launch.code.members(pc)(self, idx)
-        missing = needed & self.alive
-        missing[idx] = False
-        waits = np.bincount(self.warp_of, weights=missing, minlength=len(here))[self.warp_of[idx]] > 0
-        if waits.any():
-            self.parked[pc] = idx[waits]
-            self.idx = idx[~waits]
-        return len(self.idx) > 0
+        lanes = waiting.come(self.active(), self.spread(masks_of(self)))
+        self.idx = lanes if len(lanes) < self.lanes else None
+        return len(lanes) > 0
 
-    def _release_parked(self) -> None:
-        """Nothing else can run: parked lanes try again, since others have exited; if none can go, it is over."""
-        before = {pc: len(lanes) for pc, lanes in self.parked.items()}
-        for pc in list(self.parked):
-            self.execute(pc, self.parked.pop(pc))
-        if not self.ready and {pc: len(lanes) for pc, lanes in self.parked.items()} == before:
-            self._deadlock()
+    def _go_on_without(self) -> bool:
+        """Nobody can go on. Lanes that gather for a barrier of the block come to it without the rest of their warp,
+        as on a GPU; whether there are any."""
+        stuck = [
+            each for pc, each in self.gatherings.items() if each.waiting and self.launch.code.is_barrier(pc)
+        ]
+        for gathering in stuck:
+            self.given_up = gathering.give_up()
+            self.execute(gathering.pc, None)
+        return bool(stuck)
+
+    def _rendezvous(self) -> list:
+        return [*self.barriers.values(), self.warp_barrier, *self.gatherings.values()]
 
     def _deadlock(self) -> None:
-        instructions = self.launch.code.program.instructions
-        places = [(w.pc, w.lanes) for b in self.barriers.values() for w in b.waiting] + list(
-            self.parked.items()
-        )
+        waiting = [entry for rendezvous in self._rendezvous() for entry in rendezvous.waiting]
+        code = self.launch.code
         waits = [
-            f"{len(lanes)} threads, {self.describe_thread(int(lanes[0]))} among them, at line "
-            f"{instructions[pc].where.line} ({instructions[pc].opcode.text})"
-            for pc, lanes in places
+            f"{len(entry.lanes)} threads, {self.describe_thread(int(entry.lanes[0]))} among them, at "
+            f"{code.where(entry.pc)} ({code.program.instructions[entry.pc].opcode.text})"
+            for entry in waiting
         ]
         text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
         fault = Fault("deadlock", text)
-        self._log_fault(fault, places[0][0] if places else 0)
+        self.log_fault(fault, waiting[0].pc if waiting else 0)
         raise fault
 
-    # ------------------------------------------------------------------ findings
+    # ------------------------------------------------------------------ memory, findings
 
-    def _log_fault(self, fault: Fault, pc: int) -> None:
+    def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
+        """What watches this memory; None for a buffer that the kernel only reads."""
+        if memory is self.shared:
+            return self.shadow
+        shadow = self.launch.shadows.get(memory)
+        if shadow is None and memory in self.launch.granules:
+            shadow = Shadow(memory.size, self.launch.granules[memory], memory)
+            self.launch.shadows[memory] = shadow
+        return shadow
+
+    def check_written(self, access, unit: np.ndarray) -> None:
+        """A read of local memory: somebody should have written there."""
+        never = np.flatnonzero(self.local.never_written(unit, access.size))
+        if len(never):
+            lane = int(self.active()[never[0]])
+            self.log.add(
+                "uninitialised-read",
+                self.launch.code.program.instructions[access.pc],
+                f"{self.describe_thread(lane)} reads a part of a local array that it never wrote",
+                len(never),
+            )
+
+    def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
+        """Each active lane must be in the mask that it gives (PTX ISA: undefined otherwise)."""
+        lane = (self.thread_of[self.active()] % WARP).astype(np.uint32)
+        outside = np.flatnonzero(~(masks >> lane) & 1)
+        if len(outside):
+            at = int(outside[0])
+            self.log.add(
+                "warp-mask",
+                self.launch.code.program.instructions[pc],
+                f"{self.describe_thread(int(self.active()[at]))} is lane {lane[at]} of its warp, and gives the mask "
+                f"{int(masks[at]):#010x}, in which it is not. A thread may only call this with a mask that names it",
+                len(outside),
+            )
+
+    def log_fault(self, fault: Fault, pc: int) -> None:
         text = fault.message
         if fault.lane is not None:
             text = f"{self.describe_thread(int(self.active()[fault.lane]))}: {text}"
         self.log.add(fault.kind, self.launch.code.program.instructions[pc], text)
-
-    def report_shared(
-        self, kind: str, pc: int, lane: int, place: str, other: int, other_pc: int, count: int
-    ) -> None:
-        """A finding of the shared-memory shadow, in words that say what is missing."""
-        instructions = self.launch.code.program.instructions
-        line = instructions[other_pc].where.line
-        thread = self.describe_thread(lane)
-        them = "atomic operations" if other < 0 else f"thread {self._thread(other)}"
-        wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
-        if self.copies.uncommitted(other_pc):
-            wait = f"No cp.async.commit_group follows line {line}, so no wait covers the copy"
-        text = {
-            "unwaited-copy": f"{thread} reads {place} before the asynchronous copy into it is known to have arrived; "
-            f"{them} issued the copy at line {line}. {wait}",
-            "read-after-write": f"{thread} reads {place}, which {them} wrote at line {line}, with no barrier in "
-            "between. A __syncthreads() is missing between that write and this read",
-            "write-after-read": f"{thread} writes {place}, which {them} reads at line {line}, with no barrier in "
-            "between. A __syncthreads() is missing between that read and this write",
-            "write-after-write": f"{thread} writes {place}, to which {them} writes another value at line {line}, with "
-            "no barrier in between. Only one thread should write it, or a __syncthreads() is missing",
-            "uninitialised-read": f"{thread} reads {place}, which no thread has written",
-        }[kind]
-        self.log.add(kind, instructions[pc], text, count)
 
 
 def plain_name(mangled: str) -> str:

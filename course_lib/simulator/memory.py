@@ -7,7 +7,7 @@ are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,47 +43,64 @@ class Bytes:
         return view
 
 
-@dataclass
+@dataclass(eq=False)
 class Buffer:
-    """One array in global memory. `label` is how messages call it: "C (float32, shape (64, 64))"."""
+    """One allocation in global memory. `label` is how messages call the array in it: "C (float32, shape (64, 64))";
+    `first` is where that array begins, in bytes, and `elements` how many it has."""
 
     base: int
     memory: Bytes
     label: str
     itemsize: int
-    touched: dict[str, np.ndarray] = field(default_factory=dict)  # what GlobalShadow keeps of it
+    first: int = 0
+    elements: int = 0
 
     @property
     def size(self) -> int:
         return len(self.memory.data)
 
+    def element(self, offset: int) -> str:
+        """The place of a byte in words: "element 7 of C (float32, shape (64, 64))"."""
+        return f"element {(offset - self.first) // self.itemsize} of {self.label}"
+
 
 class GlobalMemory:
     """The arrays of one launch, and the module's own __device__ and __constant__ variables."""
 
-    def __init__(self, buffers: list[Buffer]) -> None:
+    def __init__(self, buffers: list[Buffer], reachable: dict[int, list[Buffer]]) -> None:
+        """`reachable`: for an instruction the only buffers that its addresses may name, where that is known."""
         self.buffers = buffers
+        self.reachable = reachable
         self._last: dict[int, Buffer] = {}  # by instruction: the buffer it touched last
 
-    def find(self, address: int) -> Buffer | None:
-        return next((b for b in self.buffers if b.base <= address < b.base + b.size), None)
+    def find(self, address: int, among: list[Buffer] | None = None) -> Buffer | None:
+        among = self.buffers if among is None else among
+        return next((b for b in among if b.base <= address < b.base + b.size), None)
 
-    def locate(self, addresses: np.ndarray, size: int, pc: int) -> tuple[Buffer, np.ndarray]:
-        """The buffer that holds all these accesses (uint64), and their unit indices in it.
+    def locate(self, addresses: np.ndarray, size: int, pc: int) -> tuple[Buffer, np.ndarray] | None:
+        """The buffer that holds all these accesses (uint64), and their unit indices in it; None: they touch several.
 
-        Raises Fault for a bad access, and SplitAccess when the lanes touch several buffers.
+        Raises Fault for a bad access.
         """
         buffer = self._last.get(pc)
-        if buffer is not None:
-            offsets = addresses - np.uint64(buffer.base)
-            if buffer.size >= size and offsets.max() <= buffer.size - size:
-                return buffer, self._aligned(offsets, size, addresses)
-        buffer = self.find(int(addresses[0]))
-        if buffer is None or buffer is self._last.get(pc):
-            self._explain(addresses, size)
-            raise SplitAccess
-        self._last[pc] = buffer
-        return self.locate(addresses, size, pc)
+        if buffer is None or not self._holds(buffer, addresses, size):
+            among = self.reachable.get(pc, self.buffers)
+            buffer = self.find(int(addresses[0]), among)
+            if buffer is None or not self._holds(buffer, addresses, size):
+                self._explain(addresses, size, among)
+                return None
+            self._last[pc] = buffer
+        return buffer, self._aligned(addresses - np.uint64(buffer.base), size, addresses)
+
+    def parts(self, addresses: np.ndarray, pc: int) -> list[np.ndarray]:
+        """Positions of the addresses in each buffer."""
+        among = self.reachable.get(pc, self.buffers)
+        inside = (addresses - np.uint64(b.base) < np.uint64(b.size) for b in among)
+        return [at for at in map(np.flatnonzero, inside) if len(at)]
+
+    def _holds(self, buffer: Buffer, addresses: np.ndarray, size: int) -> bool:
+        offsets = addresses - np.uint64(buffer.base)
+        return buffer.size >= size and bool(offsets.max() <= buffer.size - size)
 
     def _aligned(self, offsets: np.ndarray, size: int, addresses: np.ndarray) -> np.ndarray:
         if size == 1:
@@ -95,39 +112,40 @@ class GlobalMemory:
 
     def _misaligned(self, address: int, size: int, lane: int) -> None:
         buffer = self.find(address)
-        place = f"byte {address - buffer.base} of {buffer.label}" if buffer else f"address {address:#x}"
+        place = (
+            f"byte {address - buffer.base - buffer.first} of {buffer.label}"
+            if buffer
+            else f"address {address:#x}"
+        )
         raise Fault(
             "misaligned",
             f"an access of {size} bytes at {place}; the address must be a multiple of {size}",
             lane,
         )
 
-    def _explain(self, addresses: np.ndarray, size: int) -> None:
-        """Raise Fault for the first access that lies in no array; return if there is none."""
+    def _explain(self, addresses: np.ndarray, size: int, among: list[Buffer]) -> None:
+        """Raise Fault for the first access that lies in no array it may reach; return if there is none."""
         inside = np.zeros(addresses.shape, bool)
-        for buffer in self.buffers:
+        for buffer in among:
             if buffer.size >= size:
                 inside |= addresses - np.uint64(buffer.base) <= np.uint64(buffer.size - size)
         if inside.all():
             return
         lane = int(np.flatnonzero(~inside)[0])
         address = int(addresses[lane])
-        nearest = round(address / SPACING)
-        near = next((b for b in self.buffers if b.base // SPACING == nearest), None)
-        if near is None:
+        near = among[0] if len(among) == 1 else self._nearest(address, among)
+        if near is None or address < 4096:
             where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
             raise Fault("out-of-bounds", f"an access of {size} bytes through {where}", lane)
-        element = (address - near.base) // near.itemsize
         raise Fault(
             "out-of-bounds",
-            f"an access of {size} bytes at element {element} of {near.label}, "
-            f"which has {near.size // near.itemsize} elements",
+            f"an access of {size} bytes at {near.element(address - near.base)}, which has {near.elements} elements",
             lane,
         )
 
-
-class SplitAccess(Exception):
-    """The lanes of one instruction touch several arrays: the machine runs it array by array."""
+    def _nearest(self, address: int, among: list[Buffer]) -> Buffer | None:
+        nearest = round(address / SPACING)
+        return next((b for b in among if b.base // SPACING == nearest), None)
 
 
 class SharedMemory:
@@ -183,6 +201,7 @@ class LocalMemory:
         self.size = size
         self.stride = -(-max(size, 1) // 16) * 16
         self.memory = Bytes(np.full(lanes * self.stride, 0xFF, np.uint8))
+        self.written = Bytes(np.zeros(lanes * self.stride if size else 0, np.uint8))
 
     def locate(self, addresses: np.ndarray, size: int, lanes: np.ndarray) -> np.ndarray:
         """Unit indices of accesses at these offsets (int64) within each lane's local memory. Raises Fault."""
@@ -203,3 +222,12 @@ class LocalMemory:
                 lane,
             )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)
+
+    def never_written(self, unit: np.ndarray, size: int) -> np.ndarray:
+        """Of which units no byte was written: a copy of a struct may read bytes between its members."""
+        flags = self.written.units(size)[unit]
+        return flags.view(np.uint64).reshape(len(flags), -1).any(axis=1) == 0 if size == 16 else flags == 0
+
+    def write(self, unit: np.ndarray, size: int, values: np.ndarray) -> None:
+        self.memory.units(size)[unit] = values
+        self.written.units(size)[unit] = np.full(1, 1, np.uint8).repeat(size).view(UNIT[size])[0]

@@ -399,6 +399,9 @@ def _from_bits(value: int, bits: type, floating: type, dtype: np.dtype) -> int |
 
 # --------------------------------------------------------------------------- pass 2: one kernel, flat
 
+BUILT_IN = {"vprintf": "call.vprintf", "__assertfail": "assertfail"}
+"""Functions that every GPU has, and the instructions that stand for them here."""
+
 
 class _Linker:
     def __init__(self, module: Module) -> None:
@@ -515,8 +518,8 @@ class _Linker:
             [names[n.strip()] for n in inside.split(",") if n.strip()] for inside, word in groups if not word
         ]
         results, actual = [*lists, []][:2] if item.tokens[0] == "(" else ([], [*lists, []][0])
-        if callee == "vprintf":
-            self.emit("call.vprintf", (*results, *actual), guard, item.where)
+        if callee in BUILT_IN:
+            self.emit(BUILT_IN[callee], (*results, *actual), guard, item.where)
             return
         function = self.module.functions.get(callee)
         if function is None or function.scope is None:

@@ -1,4 +1,4 @@
-"""Atomic operations: atom and red (PTX ISA 9.7.13.5-6). Lanes that hit one address go one after the other."""
+"""Atomic operations: atom and red (PTX ISA, "atom", "red"). Lanes that hit one address go one after the other."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Fault
+from ..access import update
 from ..ptx import Instruction
-from .memory import address_reader, block_base, parts, space_of
-from .registry import DTYPES, Opcode, UnsupportedInstruction, machine
+from .memory import access_of, address_reader, space_of
+from .registry import DTYPES, PURE, Opcode, UnsupportedInstruction, machine
+
+Values = tuple[np.ndarray, np.ndarray | None]
+"""New values, and which of them are written (None: all)."""
 
 
 def _wrap_inc(old: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -30,16 +33,25 @@ OPERATIONS: dict[str, Callable] = {
     "exch": lambda old, b: b,
     "inc": _wrap_inc,
     "dec": _wrap_dec,
-    "cas": lambda old, b, c: np.where(old == b, c, old),
 }
+HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 
 
-def _operation(opcode: Opcode) -> Callable:
-    name = next((m for m in opcode.modifiers if m in OPERATIONS), None)
+def _operation(opcode: Opcode, space: str) -> Callable:
+    """A function (old, *operands) -> Values."""
     kind = opcode.types[-1]
-    if name is None or kind in ("bf16", "bf16x2", "f16x2"):
+    dtype = DTYPES[kind]
+    if opcode.has("cas"):
+        return lambda old, b, c: (c, old.view(b.dtype) == b)
+    name = next((m for m in opcode.modifiers if m in OPERATIONS), None)
+    if name is None or any(opcode.has(m) for m in ("v2", "v4", "v8")):
         raise UnsupportedInstruction("this atomic operation is not simulated")
-    return OPERATIONS[name]
+    compute = OPERATIONS[name]
+    if kind in HALVES:
+        compute = PURE[name](Opcode(f"{name}.{kind}")).compute
+    elif kind == "f32" and space != "shared":  # in global memory subnormals count as zero (PTX ISA, "atom")
+        compute = PURE[name](Opcode(f"{name}.ftz.f32")).compute
+    return lambda old, *operands: (compute(old.view(dtype), *operands), None)
 
 
 @machine("atom")
@@ -56,61 +68,16 @@ def red(d, ins: Instruction) -> Callable:
 
 def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple) -> Callable:
     kind = ins.opcode.types[-1]
-    dtype = DTYPES[kind]
-    operation = _operation(ins.opcode)
     space = space_of(ins.opcode)
+    operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
+    operation = _operation(ins.opcode, space)
+    access = access_of(d.pc, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(d, place, space != "shared")
-    reads = [d.source(o, kind) for o in operands]
-    pc = d.pc
+    reads = [d.source(operand, kind) for operand in operands]
 
     def step(m) -> None:
-        values = [m.spread(read(m)) for read in reads]
-        old = _apply(m, space, m.spread(address(m)), dtype, operation, values, pc)
+        old = update(m, access, address(m), operation, [read(m) for read in reads])
         if write:
-            write(m, old)
+            write(m, old.view(DTYPES[kind]))
 
     return step
-
-
-def _apply(
-    m, space: str, addresses: np.ndarray, dtype: np.dtype, operation: Callable, values: list, pc: int
-) -> np.ndarray:
-    if space == "generic":
-        addresses = addresses.view(np.uint64)
-        shared = (addresses >= np.uint64(SHARED_WINDOW)) & (addresses < np.uint64(LOCAL_WINDOW))
-        if shared.any() and not shared.all():
-            raise Fault(
-                "unsupported-instruction", "one atomic instruction on shared and global memory at once"
-            )
-        if shared.all():
-            addresses = (addresses - np.uint64(SHARED_WINDOW)).astype(np.int64)
-        space = "shared" if shared.all() else "global"
-    size = dtype.itemsize
-    if space == "shared":
-        unit = m.shared.locate(addresses, size, block_base(m))
-        m.shadow.on_atomic(m.idx, unit, size, pc)
-        return _in_turn(m.shared.memory.units(size).view(dtype), unit, operation, values)
-    old = np.empty(len(addresses), dtype)
-    for part in parts(addresses >> np.uint64(40)):
-        buffer, unit = m.memory.locate(addresses[part], size, pc)
-        old[part] = _in_turn(
-            buffer.memory.units(size).view(dtype), unit, operation, [v[part] for v in values]
-        )
-    return old
-
-
-def _in_turn(memory: np.ndarray, unit: np.ndarray, operation: Callable, values: list) -> np.ndarray:
-    """Apply the operation lane by lane where lanes share an address: the k-th of each in round k."""
-    order = np.argsort(unit, kind="stable")
-    sorted_unit = unit[order]
-    first = np.flatnonzero(np.diff(sorted_unit, prepend=-1))
-    turn = np.arange(len(unit)) - np.repeat(first, np.diff(np.append(first, len(unit))))
-    old = np.empty(len(unit), memory.dtype)
-    by_turn = order[np.argsort(turn, kind="stable")]
-    ends = np.cumsum(np.bincount(turn))
-    for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        lanes = by_turn[start:end]
-        before = memory[unit[lanes]]
-        old[lanes] = before
-        memory[unit[lanes]] = operation(before, *[v[lanes] for v in values])
-    return old

@@ -1,24 +1,31 @@
-"""Barriers of a block and of a warp: bar, barrier, bar.warp.sync (PTX ISA 9.7.13.1-2)."""
+"""Barriers of a block and of a warp: bar, barrier, bar.warp.sync (PTX ISA, "Parallel Synchronization")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..barriers import ALL
 from ..memory import Fault
 from ..ptx import Instruction
-from .registry import UnsupportedInstruction, control, machine
+from .registry import UnsupportedInstruction, control, whole_warp
 
 BARRIERS = 16  # of a block
 WARP = 32
 
 
-@control("bar")
+def _aligned(d, ins: Instruction) -> Callable | None:
+    """All threads of a warp come to an aligned barrier together."""
+    return whole_warp(d, ins) if ins.opcode.root == "bar" or ins.opcode.has("aligned") else None
+
+
+@control("bar", gathers=_aligned)
 def bar(d, ins: Instruction) -> Callable:
     """bar.sync a{, b} · bar.arrive a, b · bar.red.{popc,and,or} d, a{, b}, p."""
     opcode = ins.opcode
+    if opcode.has("cluster"):
+        raise UnsupportedInstruction("clusters of blocks are not simulated")
     if opcode.has("red"):
         return _reduction(d, ins)
     if not opcode.has("sync") and not opcode.has("arrive"):
@@ -40,27 +47,24 @@ def bar(d, ins: Instruction) -> Callable:
     return _guarded(d, ins, end)
 
 
-@control("barrier")
+@control("barrier", gathers=_aligned)
 def barrier(d, ins: Instruction) -> Callable:
-    """barrier.{sync,arrive,red}{.aligned}: the same as bar here."""
+    """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together."""
     return bar(d, ins)
 
 
-def _groups(
-    m, ident: Callable, count: Callable | None
-) -> Iterator[tuple[np.ndarray | None, int, int | None]]:
+def _groups(m, ident: Callable, count: Callable | None) -> Iterator[tuple[np.ndarray | None, int, int]]:
     """The active lanes by the barrier that they name: (lanes, barrier, threads that complete it)."""
-    number, needed = ident(m), count(m) if count else None
-    if len(number) == 1 and (needed is None or len(needed) == 1):
-        yield m.idx, int(number[0]), None if needed is None else int(needed[0])
+    number, needed = ident(m), count(m) if count else np.array([ALL])
+    if len(number) == 1 and len(needed) == 1:
+        yield m.idx, int(number[0]), int(needed[0])
         return
-    lanes, number = m.active(), m.spread(number)
-    needed = np.zeros_like(number) if needed is None else m.spread(needed)
+    lanes, number, needed = m.active(), m.spread(number).astype(np.int64), m.spread(needed).astype(np.int64)
     for one, threads in np.unique(np.stack([number, needed]), axis=1).T.tolist():
-        yield lanes[(number == one) & (needed == threads)], one, threads if count else None
+        yield lanes[(number == one) & (needed == threads)], one, threads
 
 
-def _known(ident: int, count: int | None) -> int:
+def _known(ident: int, count: int) -> int:
     """The barrier's number; Fault for a barrier or a count that no GPU has."""
     if ident >= BARRIERS:
         raise Fault(
@@ -68,7 +72,7 @@ def _known(ident: int, count: int | None) -> int:
             f"there is no barrier {ident}; a block has barriers 0 to {BARRIERS - 1}",
             0,
         )
-    if count is not None and (count % WARP or not count):
+    if count != ALL and (count % WARP or not count):
         raise Fault(
             "unsupported-instruction",
             f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}",
@@ -91,6 +95,8 @@ def _guarded(d, ins: Instruction, end: Callable) -> Callable:
     def guarded(m) -> None:
         p, lanes = m.spread(read(m)), m.active()
         if not p.all():
+            if p.any() and m.launch.code.is_barrier(pc):
+                m.sync_check.guard(pc, lanes, p)
             m.jump(pc + 1, lanes[~p] if p.any() else m.idx)
         if p.any():
             m.idx = lanes[p] if not p.all() else m.idx
@@ -107,32 +113,40 @@ def _reduction(d, ins: Instruction) -> Callable:
     predicate = d.source(ins.operands[-1], "pred")
     kind = next(k for k in ("popc", "and", "or") if ins.opcode.has(k))
     pc = d.pc
-    votes: WeakKeyDictionary = WeakKeyDictionary()  # per machine: each lane's predicate
-
-    def resume(m, lanes: np.ndarray | None) -> None:
-        mine = votes[m]
-        chosen = m.all_lanes(lanes)
-        blocks = m.block_of[chosen]
-        ones = np.bincount(blocks, weights=mine[chosen], minlength=len(m.blocks)).astype(np.uint32)
-        totals = np.bincount(blocks, minlength=len(m.blocks))
-        result = {"popc": ones, "and": ones == totals, "or": ones > 0}[kind]
-        m.idx = lanes
-        target(m, result[blocks])
-        m.jump(pc + 1, lanes)
 
     def end(m) -> None:
-        votes.setdefault(m, np.zeros(m.lanes, bool))[m.active()] = predicate(m)
-        needed = int(count(m)[0]) if count else None
-        m.arrive(_known(int(ident(m)[0]), needed), pc, needed, resume)
+        number, needed = int(ident(m)[0]), int(count(m)[0]) if count else ALL
+        barrier = m.barrier(_known(number, needed))
 
-    return end
+        def resume(m, lanes: np.ndarray | None) -> None:
+            blocks = m.block_of[m.all_lanes(lanes)]
+            yes, voters = barrier.yes[blocks], barrier.voters[blocks]
+            m.idx = lanes
+            target(m, {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[kind])
+            m.jump(pc + 1, lanes)
+
+        barrier.votes[m.active()] = predicate(m)
+        m.arrive(number, pc, needed, resume)
+
+    return _guarded(d, ins, end)
 
 
-@machine("bar.warp", convergent=True)
+@control("bar.warp")
 def warp_sync(d, ins: Instruction) -> Callable:
-    """__syncwarp: the named lanes of a warp have met, and see each other's earlier accesses."""
+    """bar.warp.sync mask (`__syncwarp`): the named lanes of a warp meet, and see each other's earlier accesses."""
+    read = d.source(ins.operands[0], "b32")
+    pc = d.pc
+    resume = _resume(pc + 1)
 
-    def step(m) -> None:
-        m.shadow.on_warp_sync(np.unique(m.warp_of[m.active()]))
+    def end(m) -> None:
+        m.recorder.work(pc + 1)
+        masks = read(m)
+        if m.idx is None and len(masks) == 1 and masks[0] == 0xFFFFFFFF and not m.warp_barrier.waiting:
+            m.orders.meet(m.every_lane, m.warp_of)
+            m.jump(pc + 1, None)
+        else:
+            masks = m.spread(masks).astype(np.uint32)
+            m.check_own_mask(pc, masks)
+            m.warp_barrier.arrive(pc, m.active(), masks, resume)
 
-    return step
+    return _guarded(d, ins, end)

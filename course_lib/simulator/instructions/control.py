@@ -1,4 +1,4 @@
-"""Where lanes go on: bra, brx.idx, ret, exit, trap (PTX ISA 9.7.12)."""
+"""Where lanes go on: bra, brx.idx, ret, exit, trap (PTX ISA, "Control Flow Instructions")."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def exit_(d, ins: Instruction) -> Callable:
 
 @control("trap")
 def trap(d, ins: Instruction) -> Callable:
-    """trap ends the launch with an error; a failed assert() comes here."""
+    """trap ends the launch with an error."""
 
     def end(m) -> None:
-        raise Fault("unsupported-instruction", "the kernel stopped itself (trap)", 0)
+        raise Fault("trap", "the kernel ended itself, with __trap() or by a check of the compiler", 0)
 
     return end

@@ -1,30 +1,35 @@
-"""cp.async: copies from global to shared memory that go on while the threads work (PTX ISA 9.7.9.25)."""
+"""cp.async: copies from global to shared memory that go on while the threads work (PTX ISA, "cp.async")."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from ..hazards import IN_FLIGHT
+from ..access import Access, read
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT
-from ..ptx import Immediate, Instruction
-from .memory import address_reader, block_base, load_global
+from ..ptx import Immediate, Instruction, Register
+from ..shadow import Act
+from .memory import address_reader
 from .registry import UnsupportedInstruction, machine
 
 
 @machine("cp")
 def cp(d, ins: Instruction) -> Callable:
-    """cp.async.{ca,cg} [dst], [src], size{, src-size} · commit_group · wait_group n · wait_all."""
+    """cp.async.{ca,cg} [dst], [src], size{, src-size}{, ignore-src}{, cache-policy} · commit_group · wait_group n ·
+    wait_all."""
     opcode, pc = ins.opcode, d.pc
-    if not opcode.has("async") or opcode.has("bulk") or opcode.has("mbarrier"):
+    if opcode.has("bulk"):
+        raise UnsupportedInstruction("bulk copies (cp.async.bulk, TMA) are not simulated")
+    if not opcode.has("async") or opcode.has("mbarrier"):
         raise UnsupportedInstruction("of the cp family only cp.async, its groups and waits are simulated")
     if opcode.has("commit_group"):
         return lambda m: m.copies.commit(pc)
     if opcode.has("wait_all"):
         return lambda m: m.copies.wait(None, pc)
     if opcode.has("wait_group"):
-        keep = int(ins.operands[0].text, 0)
+        keep = _constant(ins.operands[0], "wait_group")
         if keep < 0:
             raise UnsupportedInstruction(
                 "wait_group takes the number of groups that may stay in flight, 0 or more"
@@ -33,37 +38,50 @@ def cp(d, ins: Instruction) -> Callable:
     return _copy(d, ins)
 
 
+def _constant(operand: object, what: str) -> int:
+    if not isinstance(operand, Immediate):
+        raise UnsupportedInstruction(
+            f'{what} takes a constant; pass it to asm() as "n"(...), not as "r"(...)'
+        )
+    return int(operand.text, 0)
+
+
 def _copy(d, ins: Instruction) -> Callable:
-    size = int(ins.operands[2].text, 0)
+    size = _constant(ins.operands[2], "the size of a cp.async")
     bypass = ins.opcode.has("cg")
     allowed = (16,) if bypass else (4, 8, 16)
     if size not in allowed:
         raise UnsupportedInstruction(f"cp.async copies {allowed} bytes, not {size}")
     to = address_reader(d, ins.operands[0], wide=False)
     source = address_reader(d, ins.operands[1], wide=True)
-    source_size = None
-    if len(ins.operands) > 3 and not (
-        isinstance(ins.operands[3], Immediate) and ins.operands[3].text == str(size)
-    ):
-        source_size = d.source(ins.operands[3], "u32")
+    wanted = _wanted(d, ins, size)
+    access = Access(d.pc, "global", size, Act(True, False), counted=False)
     pc = d.pc
 
     def step(m) -> None:
         offsets = _plain_offset(m.spread(to(m)))
-        unit = m.shared.locate(offsets, size, block_base(m))
+        unit = m.shared.locate(offsets, size, m.block_base[m.active()])
         addresses = m.spread(source(m))
-        if source_size is None:
-            reads = None
-            data = load_global(m, addresses, size, pc)
-        else:
-            wanted = m.spread(source_size(m))
-            reads = wanted > 0
-            data = _zero_filled(m, addresses, size, wanted, pc)
-        m.counters.copied(m, pc, offsets, addresses, size, bypass, reads)
-        m.shadow.on_write(m.idx, unit, size, pc, None, time=IN_FLIGHT)
-        m.copies.issue(unit, data, size, pc)
+        sizes = wanted(m) if wanted else None
+        data = read(m, access, addresses) if sizes is None else _zero_filled(m, access, addresses, sizes)
+        m.counters.copied(m, pc, offsets, addresses, size, bypass, None if sizes is None else sizes > 0)
+        m.copies.issue(unit, addresses, data, size, pc)
 
     return step
+
+
+def _wanted(d, ins: Instruction, size: int) -> Callable | None:
+    """How many bytes of the source each lane reads; None: all."""
+    rest = list(ins.operands[3:])
+    if any(m.startswith("L2::cache_hint") for m in ins.opcode.modifiers):
+        rest.pop()
+    if not rest or (isinstance(rest[0], Immediate) and rest[0].text == str(size)):
+        return None
+    if isinstance(rest[0], Register) and rest[0].bits == 1:  # ignore-src: nothing is read where it is true
+        ignored = d.source(rest[0], "pred")
+        return lambda m: np.where(m.spread(ignored(m)), 0, size)
+    read_size = d.source(rest[0], "u32")
+    return lambda m: m.spread(read_size(m)).astype(np.int64)
 
 
 def _plain_offset(addresses: np.ndarray) -> np.ndarray:
@@ -73,15 +91,20 @@ def _plain_offset(addresses: np.ndarray) -> np.ndarray:
     return addresses
 
 
-def _zero_filled(m, addresses: np.ndarray, size: int, wanted: np.ndarray, pc: int) -> np.ndarray:
+def _zero_filled(m, access: Access, addresses: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Only the first `wanted` bytes are read, the rest is zero; with 0 the source is not touched at all."""
+    size = access.size
     data = np.zeros(len(addresses), UNIT[size])
-    whole = wanted >= size
+    lanes, whole = m.active(), wanted >= size
+    active = m.idx
     if whole.any():
-        data[whole] = load_global(m, addresses[whole], size, pc)
-    view = data.view(np.uint8).reshape(-1, size)
-    for count in np.unique(wanted[~whole]):
+        m.idx = lanes[whole]
+        data[whole] = read(m, access, addresses[whole])
+    view, byte_access = data.view(np.uint8).reshape(-1, size), replace(access, size=1)
+    for count in np.unique(wanted[~whole]).tolist():
         rows = np.flatnonzero(wanted == count)
-        for byte in range(int(count)):
-            view[rows, byte] = load_global(m, addresses[rows] + np.uint64(byte), 1, pc)
+        m.idx = lanes[rows]
+        for byte in range(count):
+            view[rows, byte] = read(m, byte_access, addresses[rows] + np.uint64(byte))
+    m.idx = active
     return data

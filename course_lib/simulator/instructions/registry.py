@@ -85,7 +85,11 @@ class Pure:
 PURE: dict[str, Callable[[Opcode], Pure]] = {}
 MACHINE: dict[str, Callable] = {}
 CONTROL: dict[str, Callable] = {}
-CONVERGENT: set[str] = set()
+GATHERS: dict[str, Callable] = {}
+"""For instructions before which lanes wait for others of their warp: (decoder, instruction) to a function of the
+machine that gives each active lane's mask of those; None where this form of the instruction does not wait."""
+WORK: dict[str, float] = {}
+"""How many times the work of a plain instruction one takes (see work.py); what is not here takes 1."""
 
 
 def pure(root: str) -> Callable:
@@ -98,26 +102,46 @@ def pure(root: str) -> Callable:
     return register
 
 
-def machine(root: str, *, convergent: bool = False) -> Callable:
+def machine(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
     """Register the builder of an instruction that needs the machine under its root name.
 
-    `convergent`: the lanes of a warp wait for each other before it (`shfl.sync`, `vote.sync`).
+    `gathers`: the lanes of a warp wait for each other before it (`shfl.sync`); see GATHERS. `work`: see WORK.
     """
 
     def register(build: Callable) -> Callable:
         MACHINE[root] = build
-        if convergent:
-            CONVERGENT.add(root)
+        _about(root, gathers, work)
         return build
 
     return register
 
 
-def control(root: str) -> Callable:
+def control(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
     """Register the builder of an instruction that ends a basic block."""
 
     def register(build: Callable) -> Callable:
         CONTROL[root] = build
+        _about(root, gathers, work)
         return build
 
     return register
+
+
+def _about(root: str, gathers: Callable | None, work: float) -> None:
+    if gathers:
+        GATHERS[root] = gathers
+    if work != 1.0:
+        WORK[root] = work
+
+
+WHOLE_WARP = np.array([0xFFFFFFFF], np.uint32)
+
+
+def whole_warp(d, instruction) -> Callable:
+    """All lanes of the warp: what an `.aligned` instruction waits for."""
+    return lambda m: WHOLE_WARP
+
+
+def last_operand(d, instruction) -> Callable:
+    """The lanes that the last operand names: the membermask of a `.sync` instruction."""
+    return d.source(instruction.operands[-1], "b32")

@@ -1,4 +1,5 @@
-"""Tensor cores: ldmatrix and mma.sync (PTX ISA 9.7.14.5), and who holds which element of a fragment."""
+"""Tensor cores: ldmatrix and mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"), and who holds
+which element of a fragment."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..access import Access, read_rows
 from ..memory import Fault
-from ..ptx import Instruction
+from ..ptx import Instruction, Vector
+from ..shadow import Act
 from .memory import address_reader
-from .registry import UnsupportedInstruction, machine
+from .registry import UnsupportedInstruction, machine, whole_warp
 from .rounding import bf16_value
 
 WARP = 32
@@ -51,7 +54,7 @@ def _whole_warps(m) -> int:
 # --------------------------------------------------------------------------- ldmatrix
 
 
-@machine("ldmatrix", convergent=True)
+@machine("ldmatrix", gathers=whole_warp)
 def ldmatrix(d, ins: Instruction) -> Callable:
     """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16: lanes 8i .. 8i+7 name the rows of matrix i.
 
@@ -62,20 +65,15 @@ def ldmatrix(d, ins: Instruction) -> Callable:
     trans = ins.opcode.has("trans")
     address = address_reader(d, ins.operands[1], wide=False)
     writes = [d.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
-    readers = _readers(trans)
-    pc = d.pc
+    access = Access(d.pc, "shared", 16, Act(True, False))
 
     def step(m) -> None:
         warps = _whole_warps(m)
         rows = m.spread(address(m)).reshape(warps, WARP)[:, : 8 * count]
         lanes = m.active().reshape(warps, WARP)
-        base = m.block_base[lanes[:, : 8 * count]]
-        unit = m.shared.locate(rows.ravel(), 16, base.ravel())
-        words = (unit[:, None] * 4 + np.arange(4)).reshape(warps, count, WARP)
-        m.counters.shared(m, pc, rows, 16)
-        for reader in readers:
-            m.shadow.on_read(lanes[:, None, reader].repeat(count, axis=1).ravel(), words.ravel(), 4, pc)
-        data = m.shared.memory.units(16)[unit].view(np.uint16).reshape(warps, count, 8, 8)
+        readers = [lanes[:, None, reader].repeat(count, axis=1).ravel() for reader in _readers(trans)]
+        found = read_rows(m, access, rows, lanes[:, : 8 * count], readers)
+        data = found.view(np.uint16).reshape(warps, count, 8, 8)
         if trans:
             data = np.ascontiguousarray(data.transpose(0, 1, 3, 2))
         data = data.view(np.uint32).reshape(warps, count, WARP)
@@ -96,7 +94,7 @@ def _readers(trans: bool) -> list[np.ndarray]:
 # --------------------------------------------------------------------------- mma
 
 
-@machine("mma", convergent=True)
+@machine("mma", gathers=whole_warp, work=40)
 def mma(d, ins: Instruction) -> Callable:
     """mma.sync.aligned.m16n8k{8,16}.row.col.d.a.b.c: D = A B + C for a warp, with f16 or bf16 inputs.
 
@@ -114,6 +112,8 @@ def mma(d, ins: Instruction) -> Callable:
         )
     k = 16 if ins.opcode.has("m16n8k16") else 8
     target, *sources = ins.operands
+    if len(sources) != 3 or not all(isinstance(operand, Vector) for operand in ins.operands):
+        raise UnsupportedInstruction(f"{ins.text}: its operands are four lists of registers in braces")
     load_a = _loader(d, sources[0], a, fragment("A", k), (16, k))
     load_b = _loader(d, sources[1], a, fragment("B", k), (k, 8))
     load_c = _loader(d, sources[2], c, fragment("C"), (16, 8))

@@ -1,0 +1,134 @@
+"""Races put into words: who, where, with whom, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .ptx import Instruction
+from .shadow import Race, Shadow
+
+
+@dataclass(frozen=True)
+class Landing:
+    """How a copy arrived: the wait that covers it, and when the copy was issued."""
+
+    wait_pc: int
+    issued: int
+
+
+class Findings:
+    """Of one machine: hears of races from the shadows, and enters them into the log."""
+
+    def __init__(self, machine) -> None:
+        self.m = machine
+        self.landings: dict[int, Landing] = {}  # by the time at which a copy arrived
+
+    def race(self, shadow: Shadow, pc: int, race: Race) -> None:
+        """The instruction at `pc` runs into another access."""
+        m = self.m
+        at, kind = race.granule * shadow.granule, race.kind
+        if shadow.shared:
+            place = m.shared.describe(at % m.shared.stride)
+        else:
+            place = shadow.buffer.element(at)
+            if (
+                race.other is not None
+                and race.other // m.launch.threads != self._lane(race) // m.launch.threads
+            ):
+                kind = "block-conflict"
+        self._add(pc, race, kind, place)
+
+    def _lane(self, race: Race) -> int:
+        """In the grid."""
+        return race.lane + self.m.orders.first_lane
+
+    def _add(self, pc: int, race: Race, kind: str, place: str) -> None:
+        instruction = self._instruction(pc)
+        thread = self.m.describe_thread(race.lane)
+        if kind == "uninitialised-read":
+            text = f"{thread} reads {place}, which no thread has written"
+        elif kind == "unwaited-copy":
+            text = f"{thread} reads {place} before {self._flight(race)}"
+        elif race.flying:
+            text = f"{thread} writes {place} before {self._flight(race)}"
+        else:
+            text = f"{thread} {self._conflict(instruction, race, kind, place)}"
+        self.m.log.add(kind, instruction, text, race.count)
+
+    def _flight(self, race: Race) -> str:
+        """A copy that nobody waited for."""
+        line, copies = self._line(race.time), self.m.copies
+        them = self._other(race)
+        wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
+        if copies.uncommitted(self._pc(race.time)):
+            wait = f"No cp.async.commit_group follows {line}, so no wait covers the copy"
+        return f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {wait}"
+
+    def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> str:
+        does, did = self._verbs(instruction, race, kind)
+        line, them = self._line(race.time), self._other(race)
+        return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
+
+    def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:
+        mine = "updates" if instruction.opcode.root in ("atom", "red") else "writes"
+        atomically = (
+            ", atomically," if self._instruction(self._pc(race.time)).opcode.root in ("atom", "red") else ""
+        )
+        between = "with no barrier in between" if kind != "block-conflict" else "and nothing orders the two"
+        return {
+            "read-after-write": ("reads", f"which {{them}} wrote{atomically} at {{line}}, {between}"),
+            "write-after-read": (mine, f"which {{them}} reads at {{line}}, {between}"),
+            "write-after-write": (
+                mine,
+                f"to which {{them}} writes another value{atomically} at {{line}}, {between}",
+            ),
+        }[race.kind]
+
+    def _missing(self, race: Race, kind: str) -> str:
+        """What would put it right."""
+        if kind == "block-conflict":
+            return (
+                "Blocks run in any order: what one block writes, another may use in the same launch only through "
+                "atomics, or behind a fence and a flag"
+            )
+        landing = self.landings.get(race.time)
+        if landing and self._met_since(race, landing.issued):
+            wait = self._instruction(landing.wait_pc).where
+            return (
+                f"Your wait stands behind the barrier: at {wait} the copy arrives, and only a barrier after that shows "
+                "it to the other threads. First the wait, then __syncthreads()"
+            )
+        if left := self.m.sync_check.left_out(race.lane, race.other):
+            return left
+        return {
+            "read-after-write": "A __syncthreads() is missing between that write and this read",
+            "write-after-read": "A __syncthreads() is missing between that read and this write",
+            "write-after-write": "Only one thread should write it, or a __syncthreads() is missing",
+        }[race.kind]
+
+    def _met_since(self, race: Race, time: int) -> bool:
+        """Whether the two threads met after that time."""
+        lane, other = np.array([race.lane]), np.array([race.other])
+        return not self.m.orders.unseen(lane, other, np.array([time]))[0]
+
+    # ---- helpers
+
+    def _pc(self, time: int) -> int:
+        return int(self.m.orders.trail.pcs(time))
+
+    def _instruction(self, pc: int) -> Instruction:
+        return self.m.launch.code.program.instructions[pc]
+
+    def _line(self, time: int) -> str:
+        return str(self._instruction(self._pc(time)).where)
+
+    def _other(self, race: Race) -> str:
+        """The other thread; with its block, if that is another one."""
+        m = self.m
+        block = race.other // m.launch.threads
+        same = block == (race.lane + m.orders.first_lane) // m.launch.threads
+        if same and race.other == race.lane + m.orders.first_lane:
+            return "it itself"
+        return m.describe_other(race.other - m.orders.first_lane) if same else m.describe_lane(race.other)

@@ -1,0 +1,308 @@
+"""Orders between any two threads of a grid: release and acquire through memory.
+
+By the PTX ISA ("Memory Consistency Model", release and acquire patterns): a thread releases what it did and saw with a
+`.release` operation, or with a fence and a strong write after it; another one acquires that with an `.acquire`
+operation, or with a strong read and a fence after it, when it reads what was written there, or what read-modify-write
+operations (atomics) made of it. A weak write, and a strong one that is no atomic, begin anew.
+
+Two things are more lenient here than in the ISA. A fence also counts for a write that another thread makes behind a
+barrier: `__threadfence(); __syncthreads(); if (threadIdx.x == 0) atomicAdd(...)` is how people write it. And scopes are
+two: the block (`.cta`, and `.cluster` in a launch without clusters) and everything wider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+NEAR, FAR = 0, 1  # scopes: of the block, wider
+
+
+@dataclass(frozen=True, eq=False)
+class News:
+    """What a thread was told of others: `rows[block]` has a time for each thread of the block, up to which what it did
+    is known; `chains` how many of the first releases of a chain are known."""
+
+    rows: dict[int, np.ndarray] = field(default_factory=dict)
+    chains: dict[Chain, int] = field(default_factory=dict)
+
+    def has(self, block: int, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether it knows what these threads of a block did at these times."""
+        known = np.zeros(len(threads), bool)
+        if block in self.rows:
+            known |= self.rows[block][threads] > times
+        for chain, length in self.chains.items():
+            known |= chain.has(length, block, threads, times)
+        return known
+
+
+NOTHING = News()
+
+
+def joined(parts: Iterable[News]) -> News:
+    """All that some of them know."""
+    parts = [part for part in dict.fromkeys(parts) if part is not NOTHING]
+    if len(parts) < 2:
+        return parts[0] if parts else NOTHING
+    rows: dict[int, np.ndarray] = {}
+    chains: dict[Chain, int] = {}
+    for part in parts:
+        for block, row in part.rows.items():
+            rows[block] = np.maximum(rows[block], row) if block in rows else row
+        for chain, length in part.chains.items():
+            chains[chain] = max(length, chains.get(chain, 0))
+    return News(rows, chains)
+
+
+@dataclass(frozen=True)
+class Released:
+    """What one release brings: a row of its block (a time for each thread), and the news that its thread had."""
+
+    block: int
+    row: np.ndarray
+    news: News
+
+    def told(self) -> News:
+        return joined([News({self.block: self.row}), self.news])
+
+
+class Chain:
+    """The releases at one place in memory since the last write there that was no atomic.
+
+    Who reads the place knows the first so many of them: all that had been made by then. The counter that every block of
+    a grid raises has one chain, which all share.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.of_block: dict[int, list[tuple[int, np.ndarray]]] = {}
+        self.news = [NOTHING]  # that came with the first so many
+        self.near: dict[int, list[Released]] = {}  # of each block, for itself alone
+
+    def add(self, released: Released) -> None:
+        self.of_block.setdefault(released.block, []).append((self.length, released.row))
+        news = released.news
+        if self in news.chains:  # it knows the beginning of this chain, as who reads on does anyway
+            news = News(news.rows, {c: n for c, n in news.chains.items() if c is not self})
+        self.news.append(joined([self.news[-1], news]))
+        self.length += 1
+
+    def has(self, length: int, block: int, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether its first `length` releases tell of what these threads did at these times."""
+        known = self.news[length].has(block, threads, times)
+        for at, row in self.of_block.get(block, ()):
+            if at < length:
+                known |= row[threads] > times
+        return known
+
+    def told(self, block: int) -> News:
+        """What a thread of this block is told that reads the place now."""
+        parts = [released.told() for released in self.near.get(block, ())]
+        return joined([*parts, News({}, {self: self.length})] if self.length else parts)
+
+
+Letters = dict[object, dict[int, Chain]]
+"""For each memory (a buffer, or a machine's shared memory) the chains at its bytes."""
+
+
+class _Fences:
+    """For each lane the last fence that counts for it: a row of its block, its own time in it, and news."""
+
+    def __init__(self, lanes: int, threads: int) -> None:
+        self.threads = threads
+        self.index = np.zeros(lanes, np.int32)  # into `kept`; 0: no fence
+        self.own = np.zeros(lanes, np.int32)  # the lane's own time
+        self.kept: list[tuple[np.ndarray, News]] = [(np.zeros(threads, np.int32), NOTHING)]
+
+    def set(self, lanes: np.ndarray, row: np.ndarray, news: News, time: int) -> None:
+        self.index[lanes], self.own[lanes] = len(self.kept), time
+        self.kept.append((row, news))
+
+    def of(self, lane: int) -> tuple[np.ndarray, News] | None:
+        if not self.index[lane]:
+            return None
+        row, news = self.kept[self.index[lane]]
+        row = row.copy()
+        row[lane % self.threads] = max(row[lane % self.threads], self.own[lane])
+        return row, news
+
+    def meet(self, lanes: np.ndarray) -> None:
+        """Lanes of one block have met: each one's fence counts for all."""
+        kinds = np.unique(self.index[lanes])
+        if len(kinds) == 1 and (not kinds[0] or not (self.own[lanes] > self._rows(lanes)).any()):
+            return
+        rows, news = zip(*(self.kept[kind] for kind in kinds))
+        row = np.maximum.reduce(rows)
+        threads = lanes % self.threads
+        row[threads] = np.maximum(row[threads], np.where(self.index[lanes] > 0, self.own[lanes], 0))
+        self.set(lanes, row, joined(news), 0)
+
+    def _rows(self, lanes: np.ndarray) -> np.ndarray:
+        return self.kept[self.index[lanes[0]]][0][lanes % self.threads]
+
+
+class Messages:
+    """What the lanes of the resident blocks were told, and the fences they made."""
+
+    def __init__(self, letters: Letters, trail, first_block: int, blocks: int, threads: int) -> None:
+        self.letters, self.trail = letters, trail
+        self.first_block, self.threads = first_block, threads
+        lanes = blocks * threads
+        self.book: list[News] = [NOTHING]
+        self.known = np.zeros(lanes, np.int32)  # of each lane, in the book
+        self.heard = np.zeros(lanes, np.int32)  # by relaxed reads: a fence makes it known
+        self.fences = _Fences(lanes, threads), _Fences(lanes, threads)  # near, far
+        self.fenced = self.told = False  # whether any lane made a fence, was told anything
+
+    def block(self, lane: int) -> int:
+        """The block of a lane, in the grid."""
+        return self.first_block + lane // self.threads
+
+    # ---- what instructions call
+
+    def fence(self, lanes: np.ndarray, scope: int, rows: np.ndarray, agents: np.ndarray) -> None:
+        """These lanes make a fence. `agents`: the agent of each; `rows[agent]`: what it has seen, by thread."""
+        self.fenced = True
+        self.trail.now += 1
+        self._learn(lanes, self.heard[lanes])
+        for agent in np.unique(agents):
+            for known in np.unique(self.known[lanes[agents == agent]]):
+                these = lanes[(agents == agent) & (self.known[lanes] == known)]
+                for reach in range(scope + 1):
+                    self.fences[reach].set(these, rows[agent], self.book[known], self.trail.now)
+
+    def write(
+        self,
+        memory: object,
+        lanes: np.ndarray,
+        offsets: np.ndarray,
+        scope: int,
+        rows: np.ndarray | None,
+        atomic: bool,
+    ) -> None:
+        """Strong writes of these lanes at these bytes, one after the other. `rows`: of a release, what each lane has
+        seen and done, by thread; None: relaxed. `atomic`: a chain goes on, otherwise it begins anew."""
+        chains = self.letters.get(memory)
+        if rows is None and not self.fenced and not chains:
+            return
+        chains = self.letters.setdefault(memory, {})
+        for at, (lane, offset) in enumerate(zip(lanes.tolist(), offsets.tolist(), strict=True)):
+            row = None if rows is None else rows[at]
+            released = [self._released(lane, reach, row) for reach in range(scope + 1)]
+            if not atomic:
+                chains.pop(offset, None)
+            if any(released):
+                chain = chains.setdefault(offset, Chain())
+                if released[-1] and scope == FAR:
+                    chain.add(released[-1])
+                elif released[NEAR]:
+                    chain.near.setdefault(released[NEAR].block, []).append(released[NEAR])
+
+    def read(self, memory: object, lanes: np.ndarray, offsets: np.ndarray, acquires: bool) -> None:
+        """Strong reads of these lanes at these bytes."""
+        chains = self.letters.get(memory)
+        if not chains:
+            return
+        for offset in np.unique(offsets).tolist():
+            if chain := chains.get(offset):
+                self._hear(lanes[offsets == offset], chain, acquires)
+
+    def overwrite(self, memory: object, offsets: np.ndarray) -> None:
+        """Weak writes: what is read there afterwards is no release's."""
+        chains = self.letters.get(memory)
+        if chains:
+            for offset in chains.keys() & set(offsets.tolist()):
+                del chains[offset]
+
+    def not_told(
+        self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray, of: np.ndarray
+    ) -> np.ndarray:
+        """Of the pairs chosen by `of` those of which the lane was not told what the other did at that time."""
+        if not self.told:
+            return of
+        left = of.copy()
+        at = np.flatnonzero(of & (self.known[lanes] > 0))
+        blocks = others[at] // self.threads
+        for known, block in np.unique(np.stack([self.known[lanes[at]], blocks]), axis=1).T.tolist():
+            these = at[(self.known[lanes[at]] == known) & (blocks == block)]
+            left[these] = ~self.book[known].has(block, others[these] % self.threads, times[these])
+        return left
+
+    # ---- meetings
+
+    def meet(self, lanes: np.ndarray | None, groups: np.ndarray | None = None) -> None:
+        """What one of a group was told (without `groups`: of a block), all of it know; and a fence of one counts for
+        all."""
+        if not (self.told or self.fenced):
+            return
+        lanes = np.arange(len(self.known)) if lanes is None else lanes
+        for these in self._apart(lanes, groups):
+            self._share(these)
+            for fences in self.fences:
+                fences.meet(these)
+
+    def release(self, lanes: np.ndarray, news: np.ndarray) -> None:
+        """Add to `news` (of each block, in the book) what these lanes know."""
+        if self.told:
+            for these in self._apart(lanes, None):
+                block = these[0] // self.threads
+                news[block] = self._entry([int(news[block]), *np.unique(self.known[these]).tolist()])
+
+    def acquire(self, lanes: np.ndarray, news: np.ndarray) -> None:
+        if self.told:
+            self._learn(lanes, news[lanes // self.threads])
+
+    # ---- helpers
+
+    def _apart(self, lanes: np.ndarray, groups: np.ndarray | None) -> list[np.ndarray]:
+        """The lanes of each group, if anybody was told anything or made a fence."""
+        groups = lanes // self.threads if groups is None else groups
+        if not (self.known[lanes].any() or any(fences.index[lanes].any() for fences in self.fences)):
+            return []
+        return [lanes[groups == group] for group in np.unique(groups)]
+
+    def _share(self, lanes: np.ndarray) -> None:
+        kinds = np.unique(self.known[lanes])
+        if len(kinds) > 1:
+            self.known[lanes] = self._entry(kinds.tolist())
+
+    def _entry(self, kinds: list[int]) -> int:
+        """The place in the book of what these know together."""
+        kinds = sorted(set(kinds) - {0})
+        if len(kinds) < 2:
+            return kinds[0] if kinds else 0
+        return self._write_down(joined(self.book[kind] for kind in kinds))
+
+    def _write_down(self, news: News) -> int:
+        self.book.append(news)
+        return len(self.book) - 1
+
+    def _learn(self, lanes: np.ndarray, what: np.ndarray) -> None:
+        pairs = np.stack([self.known[lanes], what])
+        for known, more in np.unique(pairs[:, what > 0], axis=1).T.tolist():
+            self.known[lanes[(pairs[0] == known) & (pairs[1] == more)]] = self._entry([known, more])
+
+    def _hear(self, lanes: np.ndarray, chain: Chain, acquires: bool) -> None:
+        """These lanes read a place with this chain."""
+        self.told = True
+        table = self.known if acquires else self.heard
+        for block in np.unique(lanes // self.threads).tolist():
+            told = chain.told(self.first_block + block)
+            of_block = lanes[lanes // self.threads == block]
+            for old in np.unique(table[of_block]).tolist():
+                if not self._covers(self.book[old], chain, told):
+                    these = of_block[table[of_block] == old]
+                    table[these] = self._write_down(joined([self.book[old], told]))
+
+    def _covers(self, news: News, chain: Chain, told: News) -> bool:
+        """Whether it brings nothing new; a loop that waits for a flag reads the same many times."""
+        return told is NOTHING or (not chain.near and news.chains.get(chain, -1) == chain.length)
+
+    def _released(self, lane: int, reach: int, row: np.ndarray | None) -> Released | None:
+        """What a strong write of this lane releases for this reach: what it saw, or what its last fence covers."""
+        if row is not None:
+            return Released(self.block(lane), row, self.book[self.known[lane]])
+        fence = self.fences[reach].of(lane)
+        return Released(self.block(lane), *fence) if fence else None

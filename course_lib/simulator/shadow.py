@@ -1,0 +1,288 @@
+"""What was done to a piece of memory, and by whom: every access is held against it, and races are found.
+
+Two accesses of different threads to one place race when one of them writes, no order stands between them (orders.py),
+and they are not both strong: atomic, volatile, relaxed, acquire or release (PTX ISA, "Memory Consistency Model":
+morally strong). So a shadow keeps for each granule the last weak write, the weak reads, and the strong reads and
+writes. A later weak write speaks for an earlier one: if they were unordered, that was reported.
+
+A granule is the smallest access that the kernel makes to that memory. All accesses are aligned to their size, so the
+bookkeeping is exact to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .memory import UNIT, Buffer
+from .orders import Orders
+from .touches import Found, Touch, Touches, granules_of
+
+IN_FLIGHT = 2**30
+"""Added to the time of a write that is not complete: an asynchronous copy that nobody waited for."""
+NEVER = 2**31 - 1
+"""The time of a write that never was."""
+MOST_GRANULES = 1 << 26
+"""Of one memory; what lies behind is not watched. The tables of so many take 1.7 GB, if all is touched."""
+
+
+class Act(NamedTuple):
+    """What an access does, as far as races go. `wide`: its scope, if it is strong, is wider than a block."""
+
+    reads: bool
+    writes: bool
+    strong: bool = False
+    wide: bool = True
+
+
+class Race(NamedTuple):
+    """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
+    access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one."""
+
+    kind: str
+    granule: int
+    lane: int
+    other: int | None
+    time: int
+    flying: bool
+    count: int
+
+
+class Shadow:
+    """Of the shared memory of all resident blocks, or of a buffer in global memory."""
+
+    def __init__(self, size: int, granule: int, buffer: Buffer | None = None) -> None:
+        """`size` in bytes, of shared memory if there is no `buffer`."""
+        self.granules = min(-(-size // granule), MOST_GRANULES)
+        self.clipped = self.granules * granule < size
+        self.granule, self.buffer, self.shared = granule, buffer, (shared := buffer is None)
+        # Shared memory holds nothing at first; what a buffer holds was written before the launch.
+        fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
+        self.write_time = fresh
+        self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
+        self.reads = Touches(self.granules)
+        self.strong_reads = Touches(self.granules)
+        self.strong_writes = Touches(self.granules)
+        self.narrow: set[int] = set()  # instructions whose strong accesses have the scope of a block
+        self._views: dict[int, np.ndarray] = {1: self.write_time}
+
+    # ---- what accesses call: `m` is the machine, `lanes` are its lanes, `unit` the numbers of their units of `size`
+    # bytes
+
+    def on_access(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None = None,
+    ) -> None:
+        """`changed()`: for a weak write, which lanes alter the bytes. Writing what is there is no race of two
+        writes."""
+        if size < self.granule:  # a copy that reads some bytes of a word
+            unit, size = unit * size // self.granule, self.granule
+        lanes, unit, count = self._inside(lanes, unit, size // self.granule)
+        low = m.orders.low if self.shared else 0
+        if act.writes or act.strong or self.narrow or self._recent(m.orders, lanes, unit, count):
+            self._check(m, act, lanes, unit, count, pc, changed)
+        time = m.orders.trail.step(pc)
+        if act.writes and not act.strong:
+            self._write(m.orders, lanes, granules_of(unit, count), count, time)
+            return
+        touch = Touch(lanes, m.orders.first_lane, unit, count, time)
+        if not act.strong:
+            self.reads.note(touch, low)
+            return
+        if not act.wide:
+            self.narrow.add(pc)
+            self._check_within(m, act, lanes, granules_of(unit, count), count, pc, time)
+        if act.reads and not act.writes:
+            self.strong_reads.note(touch, low)
+        else:
+            self.strong_writes.note(touch, low)
+            if self.shared:  # it holds something now
+                granules = granules_of(unit, count)
+                self.write_time[granules[self.write_time[granules] == NEVER]] = 0
+
+    def on_issue(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """An asynchronous copy to these units starts."""
+        count = size // self.granule
+        self._check(m, Act(False, True), lanes, unit, count, pc, None)
+        time = m.orders.trail.step(pc)
+        self._write(m.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
+
+    def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
+        """A copy arrives: from this time on the lane that issued it may read it."""
+        count = size // self.granule
+        self._write(m.orders, lanes, granules_of(unit, count), count, time)
+
+    def on_clash(
+        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
+    ) -> None:
+        """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
+        lanes, unit, count = self._inside(lanes[beaten], unit[beaten], size // self.granule)
+        granules = granules_of(unit, count)
+        self._tell(
+            m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
+        )
+
+    def on_changed(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, since: int) -> None:
+        """These lanes' copies read here at some time since then: they may not have written here themselves."""
+        lanes, unit, count = self._inside(lanes, unit, size // self.granule)
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        mine = (self.write_time[granules] >= since) & (self.writer[granules] == lanes + m.orders.first_lane)
+        self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, mine)
+
+    # ---- helpers
+
+    def _inside(self, lanes: np.ndarray, unit: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+        if self.clipped and (unit >= self.granules // count).any():
+            inside = unit < self.granules // count
+            return lanes[inside], unit[inside], count
+        return lanes, unit, count
+
+    def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
+        self.write_time[granules] = time
+        self.writer[granules] = np.repeat(lanes + orders.first_lane, count)
+
+    def _recent(self, orders: Orders, lanes: np.ndarray, unit: np.ndarray, count: int) -> bool:
+        """Whether a weak read may run into a write: one comparison for most accesses of a right kernel."""
+        if self.strong_writes.any:
+            return True
+        times = self._gather(unit, count)
+        if not self.shared:
+            return bool(times.any())
+        floor = orders.floor_of(lanes)
+        return bool((times >= (floor if isinstance(floor, int) else np.repeat(floor, count))).any())
+
+    def _gather(self, unit: np.ndarray, count: int) -> np.ndarray:
+        """The times of the last writes at every granule of these units."""
+        if count not in (1, 2, 4) or len(self.write_time) % count:
+            return self.write_time[granules_of(unit, count)]
+        view = self._views.get(count)
+        if view is None:
+            view = self._views[count] = self.write_time.view(UNIT[4 * count])
+        return view[unit].view(np.int32)
+
+    def _check(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        count: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None,
+    ) -> None:
+        orders = m.orders
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        low = m.orders.low if self.shared else 0
+        self._check_last_write(m, act, lanes, granules, count, pc, changed)
+        kind = "read-after-write" if act.reads else "write-after-write"
+        if self.strong_writes.any and (not act.strong or self.narrow):
+            found = self.strong_writes.found(orders, lanes, granules, low)
+            self._tell_found(m, kind, pc, lanes, granules, self._not_both_strong(found, act, orders, lanes))
+        if act.writes:
+            found = self.reads.found(orders, lanes, granules, low)
+            self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+            if self.strong_reads.any and (not act.strong or self.narrow):
+                found = self.strong_reads.found(orders, lanes, granules, low)
+                found = self._not_both_strong(found, act, orders, lanes)
+                self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+
+    def _check_last_write(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        count: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None,
+    ) -> None:
+        times = self.write_time[granules]
+        if act.reads:
+            self._tell(m, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
+        flying = (times >= IN_FLIGHT) & (times != NEVER)
+        if flying.any():
+            kind = "unwaited-copy" if act.reads else "write-after-write"
+            self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, flying)
+        at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
+        bad = np.zeros(len(times), bool)
+        bad[at] = m.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
+        if not bad.any():
+            return
+        if not act.reads and changed is not None:
+            bad &= np.repeat(changed(), count)
+        kind = "read-after-write" if act.reads else "write-after-write"
+        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+
+    def _not_both_strong(
+        self, found: Found | None, act: Act, orders: Orders, lanes: np.ndarray
+    ) -> Found | None:
+        """Of two strong accesses those that are too narrow for each other: in different blocks, one of block scope."""
+        if found is None or not act.strong:
+            return found
+        apart = found.lanes // orders.threads != (lanes + orders.first_lane) // orders.threads
+        if act.wide:
+            apart &= np.isin(orders.trail.pcs(found.times), list(self.narrow))
+        return found._replace(bad=found.bad & apart)
+
+    def _check_within(
+        self, m, act: Act, lanes: np.ndarray, granules: np.ndarray, count: int, pc: int, time: int
+    ) -> None:
+        """Strong accesses of one instruction whose scope is the block: lanes of two blocks at one place race."""
+        if self.shared or not act.writes:
+            return
+        lanes = np.repeat(lanes, count) + m.orders.first_lane
+        order = np.argsort(granules, kind="stable")
+        same = np.diff(granules[order]) == 0
+        apart = np.diff(lanes[order] // m.orders.threads) != 0
+        at = np.flatnonzero(same & apart)
+        if len(at):
+            first, second = order[at[0]], order[at[0] + 1]
+            kind = "read-after-write" if act.reads else "write-after-write"
+            lane = int(lanes[second]) - m.orders.first_lane
+            race = Race(kind, int(granules[first]), lane, int(lanes[first]), time, False, len(at))
+            m.findings.race(self, pc, race)
+
+    def _tell_found(
+        self, m, kind: str, pc: int, lanes: np.ndarray, granules: np.ndarray, found: Found | None
+    ) -> None:
+        if found is not None and found.bad.any():
+            at = int(np.flatnonzero(found.bad)[0])
+            count = len(np.unique(lanes[found.bad]))
+            other, time = int(found.lanes[at]), int(found.times[at])
+            m.findings.race(
+                self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count)
+            )
+
+    def _tell(
+        self,
+        m,
+        kind: str,
+        pc: int,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        others: np.ndarray | None,
+        times: np.ndarray | None,
+        where: np.ndarray | None = None,
+    ) -> None:
+        """Report `kind` where it is; `others` and `times` are tables by granule."""
+        if where is not None:
+            if not where.any():
+                return
+            lanes, granules = lanes[where], granules[where]
+        granule = int(granules[0])
+        other = None if others is None else int(others[granule])
+        time = 0 if times is None else int(times[granule])
+        flying = IN_FLIGHT <= time < NEVER
+        m.findings.race(
+            self,
+            pc,
+            Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
+        )

@@ -1,0 +1,143 @@
+"""Which lanes touched each granule of a memory, and when: the reads, or the strong accesses, that a `Shadow` keeps.
+
+A write is a hazard when any read of another thread is unordered with it, so of reads more than the last one counts:
+every lane's last one does. Accesses are only noted at first, and entered when somebody asks; those that are ordered
+before everything by then never are: with full barriers between reads and writes, none is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .orders import Orders
+
+MOST_NOTED = 1 << 20  # accesses that wait to be entered
+MOST_KEPT = 1 << 23  # accesses of further lanes; of more the oldest are forgotten
+
+
+class Found(NamedTuple):
+    """For each of some accesses: is an unordered one of another lane known? That lane in the grid, and its time."""
+
+    bad: np.ndarray
+    lanes: np.ndarray
+    times: np.ndarray
+
+
+class Touch(NamedTuple):
+    """What the lanes of one instruction touch: a unit of `count` granules each. `lanes`: of the machine, whose first
+    one is `first_lane` of the grid."""
+
+    lanes: np.ndarray
+    first_lane: int
+    unit: np.ndarray
+    count: int
+    time: int
+
+    def spread(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lane of the grid at each granule, and the granules."""
+        return np.repeat(self.lanes + self.first_lane, self.count), granules_of(self.unit, self.count)
+
+
+def granules_of(unit: np.ndarray, count: int) -> np.ndarray:
+    """The granules of units of `count` granules each, one unit after the other."""
+    return unit if count == 1 else (unit[:, None] * count + np.arange(count)).ravel()
+
+
+class Touches:
+    """`lane` and `time` of the last touch of each granule; what other lanes touched before it is in `further`."""
+
+    def __init__(self, granules: int) -> None:
+        self.time = np.zeros(granules, np.int32)
+        self.lane = np.zeros(granules, np.int32)  # in the grid
+        self.several = np.zeros(granules, bool)  # `further` has some of this granule
+        self.further = _Further()
+        self.noted: list[Touch] = []
+        self.waiting = 0
+        self.any = False  # whether anything was touched
+
+    def note(self, touch: Touch, low: int) -> None:
+        """Something was touched. What was before `low` is ordered before everything."""
+        self.any = True
+        self.noted.append(touch)
+        self.waiting += len(touch.unit) * touch.count
+        if self.waiting > MOST_NOTED:
+            self.enter(low)
+
+    def enter(self, low: int) -> None:
+        """Enter what was noted."""
+        for touch in self.noted:
+            if touch.time >= low:
+                self._enter(*touch.spread(), touch.time, low)
+        self.noted.clear()
+        self.waiting = 0
+
+    def found(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
+        """What is unordered with an access that these resident lanes make now; None: nothing."""
+        self.enter(low)
+        times = self.time[granules]
+        known = times >= max(low, 1)
+        if not known.any():
+            return None
+        result = Found(known.copy(), self.lane[granules].astype(np.int64), times)
+        result.bad[known] = orders.unseen(lanes[known], result.lanes[known], times[known])
+        at = np.flatnonzero(known & ~result.bad & self.several[granules])
+        if len(at):
+            which, others, when = self.further.of(granules[at])
+            bad = orders.unseen(lanes[at[which]], others, when)
+            first = at[which[bad]]
+            result.bad[first], result.lanes[first], result.times[first] = True, others[bad], when[bad]
+        return result if result.bad.any() else None
+
+    def _enter(self, lanes: np.ndarray, granules: np.ndarray, time: int, low: int) -> None:
+        before, who = self.time[granules], self.lane[granules]
+        other = (before >= max(low, 1)) & (who != lanes)
+        if other.any():
+            self._keep(granules[other], who[other], before[other], low)
+        self.time[granules] = time
+        self.lane[granules] = lanes
+        beaten = self.lane[granules] != lanes  # by another lane of the same instruction
+        if beaten.any():
+            self._keep(
+                granules[beaten], lanes[beaten], np.full(np.count_nonzero(beaten), time, np.int32), low
+            )
+
+    def _keep(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
+        self.several[granules] = True
+        self.further.add(granules, lanes, times, low)
+
+
+class _Further:
+    """Touches by granule, lane and time, in runs that are sorted by granule and of growing length."""
+
+    def __init__(self) -> None:
+        self.runs: list[np.ndarray] = []  # each (3, n): granules, lanes, times
+
+    def add(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
+        self.runs.append(_sorted(np.stack([granules, lanes, times]).astype(np.int64), low))
+        while len(self.runs) > 1 and self.runs[-2].shape[1] < 2 * self.runs[-1].shape[1]:
+            last = self.runs.pop()
+            self.runs[-1] = _sorted(np.hstack([self.runs[-1], last]), low)
+        while sum(run.shape[1] for run in self.runs) > MOST_KEPT:
+            self.runs[0] = self.runs[0][:, np.argsort(self.runs[0][2])[self.runs[0].shape[1] // 2 :]]
+            self.runs[0] = _sorted(self.runs[0], low)
+
+    def of(self, granules: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """All touches of these granules: which of the granules, the lane, the time."""
+        found = []
+        for run in self.runs:
+            first, end = (np.searchsorted(run[0], granules, side) for side in ("left", "right"))
+            which = np.repeat(np.arange(len(granules)), end - first)
+            place = np.arange(len(which)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
+            at = np.repeat(first, end - first) + place
+            found.append((which, run[1, at], run[2, at].astype(np.int32)))
+        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+
+
+def _sorted(run: np.ndarray, low: int) -> np.ndarray:
+    """By granule; of each lane only the last touch, and none from before `low`."""
+    run = run[:, run[2] >= low]
+    run = run[:, np.lexsort((run[2], run[1], run[0]))]
+    last = np.append((np.diff(run[:2]) != 0).any(axis=0), True)[: run.shape[1]]
+    return run[:, last]
