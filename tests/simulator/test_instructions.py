@@ -240,9 +240,10 @@ for t in ("s32", "u32", "s64", "u64"):
     CASES[f"add.cc.{t}"] = lambda a, b, w=w: (a + b, (a + b) >> w)
     CASES[f"addc.{t}"] = lambda a, b, c: a + b + c
     CASES[f"addc.cc.{t}"] = lambda a, b, c, w=w: (a + b + c, (a + b + c) >> w)
-    CASES[f"sub.cc.{t}"] = lambda a, b: (a - b, a < b)
-    CASES[f"subc.{t}"] = lambda a, b, c: a - b - c
-    CASES[f"subc.cc.{t}"] = lambda a, b, c: (a - b - c, a < b + c)
+    # A difference is the sum of a, the complement of b, and 1 or the carry: no borrow leaves a carry.
+    CASES[f"sub.cc.{t}"] = lambda a, b: (a - b, a >= b)
+    CASES[f"subc.{t}"] = lambda a, b, c: a - b - (1 - c)
+    CASES[f"subc.cc.{t}"] = lambda a, b, c: (a - b - (1 - c), a >= b + (1 - c))
     for part in ("lo", "hi"):
 
         def product(a: int, b: int, part: str = part, w: int = w, t: str = t, mask: int = mask) -> int:

@@ -48,7 +48,7 @@ def addc(op: Opcode) -> Pure:
 def sub(op: Opcode) -> Pure:
     op.only("sat", "cc")
     if op.has("cc"):
-        return _carrying(op, lambda a, b: _subtract_with_borrow(a, b, np.False_), 2)
+        return _carrying(op, lambda a, b: _subtract_with_carry(a, b, np.True_), 2)
     return same(_saturated(np.subtract) if op.has("sat") else np.subtract, last(op), 2)
 
 
@@ -56,7 +56,7 @@ def sub(op: Opcode) -> Pure:
 def subc(op: Opcode) -> Pure:
     """Subtract with borrow-in."""
     op.only("cc")
-    return _carrying(op, _subtract_with_borrow, 2, reads=True)
+    return _carrying(op, _subtract_with_carry, 2, reads=True)
 
 
 def _saturated(ufunc: Callable) -> Callable:
@@ -82,9 +82,13 @@ def _add_with_carry(a: np.ndarray, b: np.ndarray, carry: np.ndarray) -> tuple[np
     return total, (partial < a) | (total < partial)
 
 
-def _subtract_with_borrow(a: np.ndarray, b: np.ndarray, borrow: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    partial = a - b
-    return partial - borrow.astype(a.dtype), (a < b) | (partial < borrow)
+def _subtract_with_carry(a: np.ndarray, b: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """a + ~b + carry, as the hardware does: the flag is 1 where nothing was borrowed.
+
+    The PTX ISA (Extended-Precision Integer Arithmetic Instructions) speaks of a borrow. A chain of `subc` cannot tell;
+    `addc` after it can, and NVRTC's division of __int128 has one.
+    """
+    return _add_with_carry(a, ~b, carry)
 
 
 # --- multiply
