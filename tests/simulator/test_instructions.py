@@ -22,6 +22,7 @@ from course_lib.simulator.instructions import (  # noqa: F401  (importing regist
     integer,
     move,
     rounding,
+    video,
 )
 from course_lib.simulator.instructions.registry import DTYPES, PURE, Opcode, Pure, UnsupportedInstruction
 
@@ -370,15 +371,30 @@ CASES["prmt.b32"] = lambda a, b, c: prmt_bytes(a, b, [c >> 4 * i & 15 for i in r
 for name, digits in PRMT_DIGITS.items():
     CASES[f"prmt.b32.{name}"] = lambda a, b, c, f=digits: prmt_bytes(a, b, f(c & 3))
 
-for t in ("s16x2", "u16x2"):
-    for name, f in {"add": int.__add__, "min": min, "max": max}.items():
+PACKED = {
+    f"{name}.{t}": f
+    for name, f in {"add": int.__add__, "min": min, "max": max}.items()
+    for t in ("s16x2", "u16x2")
+}
+PACKED["min.s16x2.relu"] = lambda a, b: max(min(a, b), 0)
+PACKED["max.s16x2.relu"] = lambda a, b: max(a, b, 0)
+for name, f in PACKED.items():
 
-        def packed(a: int, b: int, f: Callable = f, t: str = t) -> int:
-            kind = t[:-2]
-            halves = [f(interpret(a >> s, kind), interpret(b >> s, kind)) & 0xFFFF for s in (0, 16)]
-            return halves[0] | halves[1] << 16
+    def packed(a: int, b: int, f: Callable = f, kind: str = name.split(".")[1][:-2]) -> int:
+        halves = [f(interpret(a >> s, kind), interpret(b >> s, kind)) & 0xFFFF for s in (0, 16)]
+        return halves[0] | halves[1] << 16
 
-        CASES[f"{name}.{t}"] = packed
+    CASES[name] = packed
+
+for width, count in ((16, 2), (8, 4)):
+
+    def differences(a: int, b: int, width: int = width) -> list[int]:
+        return [abs(x - y) for x, y in zip(parts(a, width, "u32"), parts(b, width, "u32"))]
+
+    CASES[f"vabsdiff{count}.u32.u32.u32"] = lambda a, b, c, f=differences, width=width: sum(
+        x << i * width for i, x in enumerate(f(a, b))
+    )
+    CASES[f"vabsdiff{count}.u32.u32.u32.add"] = lambda a, b, c, f=differences: c + sum(f(a, b))
 
 # --------------------------------------------------------------------------- floats
 

@@ -247,9 +247,12 @@ def max_(op: Opcode) -> Pure:
 
 def _extreme(op: Opcode, ufunc: Callable) -> Pure:
     op.only("relu")
-    if op.has("relu"):
-        return same(lambda a, b: np.maximum(ufunc(a, b), 0), last(op), 2)
-    return same(ufunc, last(op), 2)
+    return same(_relu(op, ufunc), last(op), 2)
+
+
+def _relu(op: Opcode, ufunc: Callable) -> Callable:
+    """`ufunc`; with .relu negative results become 0."""
+    return (lambda a, b: np.maximum(ufunc(a, b), 0)) if op.has("relu") else ufunc
 
 
 @form("add", *PACKED)
@@ -260,25 +263,25 @@ def add_packed(op: Opcode) -> Pure:
 
 @form("min", *PACKED)
 def min_packed(op: Opcode) -> Pure:
-    op.only()
-    return _packed(op, np.minimum)
+    op.only("relu")
+    return _packed(op, _relu(op, np.minimum))
 
 
 @form("max", *PACKED)
 def max_packed(op: Opcode) -> Pure:
-    op.only()
-    return _packed(op, np.maximum)
+    op.only("relu")
+    return _packed(op, _relu(op, np.maximum))
 
 
-def _packed(op: Opcode, ufunc: Callable) -> Pure:
-    """Apply `ufunc` to both 16-bit halves of 32-bit registers."""
+def _packed(op: Opcode, compute: Callable) -> Pure:
+    """Apply `compute` to both 16-bit halves of 32-bit registers."""
     half = last(op).removesuffix("x2")
 
-    def compute(a, b):
-        low, high = (as_type(ufunc(as_type(a >> s, half), as_type(b >> s, half)), "u16") for s in (0, 16))
+    def both(a, b):
+        low, high = (as_type(compute(as_type(a >> s, half), as_type(b >> s, half)), "u16") for s in (0, 16))
         return low.astype(np.uint32) | (high.astype(np.uint32) << 16)
 
-    return same(compute, last(op), 2)
+    return same(both, last(op), 2)
 
 
 @form("sad", *INTEGERS)
