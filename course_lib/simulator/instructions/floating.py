@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from . import rounding
+from . import float64, rounding
 from .forms import FLOATS, form, last
 from .half import maximum, minimum, saturate
-from .registry import Opcode, Pure, UnsupportedInstruction, pure
+from .registry import Opcode, Pure, pure
 from .rounding import MODES, rounding_mode
 
 
@@ -59,7 +59,10 @@ def _f32_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
 
 
 def _f64_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
-    return rounding.toward(*rounding.two_sum(a, b), mode)
+    swap = np.abs(a) < np.abs(
+        b
+    )  # the larger first: beside the largest float64 an intermediate sum would overflow
+    return rounding.toward(*rounding.two_sum(np.where(swap, b, a), np.where(swap, a, b)), mode)
 
 
 def _in_mode(compute: Callable, mode: str) -> Callable:
@@ -79,7 +82,7 @@ def mul(op: Opcode) -> Pure:
     if mode == "rn":
         return _finished(op, np.multiply, 2)
     if last(op) == "f64":
-        return _finished(op, _exact(np.multiply, lambda a, b: a * b, mode), 2)
+        return _finished(op, lambda a, b: float64.mul(a, b, mode), 2)
     return _finished(op, lambda a, b: rounding.narrow(a.astype(np.float64) * b, "f32", mode), 2)
 
 
@@ -89,10 +92,10 @@ def fma(op: Opcode) -> Pure:
     op.only(*MODES, "sat", "ftz")
     mode = rounding_mode(op.modifiers)
     if mode != "rn":
-        return _finished(op, _in_mode(_f32_fma if last(op) == "f32" else _f64_fma, mode), 3)
+        return _finished(op, _in_mode(_f32_fma if last(op) == "f32" else float64.fma_in_mode, mode), 3)
     if op.has("ftz") and not op.has("sat"):
         return Pure(rounding.fma32_ftz, ("f32",) * 3, ("f32",))
-    return _finished(op, rounding.fma32 if last(op) == "f32" else rounding.fma64, 3)
+    return _finished(op, rounding.fma32 if last(op) == "f32" else float64.fma, 3)
 
 
 form("mad", *FLOATS)(fma)
@@ -100,22 +103,6 @@ form("mad", *FLOATS)(fma)
 
 def _f32_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
     return rounding.narrow(rounding.fma32_odd(a, b, c), "f32", mode)
-
-
-def _f64_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
-    return _exact(rounding.fma64, lambda x, y, z: x * y + z, mode)(a, b, c)
-
-
-def _exact(nearest: Callable, formula: Callable, mode: str) -> Callable:
-    """float64 in a directed mode: slow, lane by lane, because programs seldom ask for it."""
-
-    def compute(*operands):
-        result = nearest(*operands)
-        finite = np.logical_and.reduce(np.broadcast_arrays(*(np.isfinite(x) for x in operands)))
-        rounding.exact_lanes(result, finite, formula, operands, mode)
-        return result
-
-    return compute
 
 
 # --- divide and square root
@@ -154,17 +141,7 @@ def _quotient(op: Opcode) -> Callable:
         return np.divide
     if last(op) == "f32":
         return lambda a, b: rounding.narrow(a.astype(np.float64) / b, "f32", mode)
-    return _guarded_division(mode)
-
-
-def _guarded_division(mode: str) -> Callable:
-    def compute(a, b):
-        result = a / b
-        possible = np.isfinite(a) & np.isfinite(b) & (b != 0)
-        rounding.exact_lanes(result, possible, lambda x, y: x / y, (a, b), mode)
-        return result
-
-    return compute
+    return lambda a, b: float64.div(a, b, mode)
 
 
 @form("sqrt", *FLOATS)
@@ -174,7 +151,7 @@ def sqrt(op: Opcode) -> Pure:
     if mode == "rn":
         return _finished(op, np.sqrt, 1)
     if last(op) == "f64":
-        raise UnsupportedInstruction(f"{op.text}: float64 square roots are simulated to nearest only")
+        return _finished(op, lambda x: float64.sqrt(x, mode), 1)
     return _finished(op, lambda x: rounding.narrow(np.sqrt(x.astype(np.float64)), "f32", mode), 1)
 
 

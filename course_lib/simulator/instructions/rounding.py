@@ -8,9 +8,6 @@ every mode (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
-
 import numpy as np
 
 F32_EXPONENT = np.uint32(0x7F800000)
@@ -48,22 +45,6 @@ def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         overflow = np.isinf(total) & np.isfinite(a) & np.isfinite(b)
         error = np.where(np.isfinite(total), error, np.where(overflow, -total, 0.0))
     return total, error
-
-
-def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """float64 product and its exact error, for operands and products far from overflow and underflow."""
-    product = a * b
-    a_high, a_low = _split(a)
-    b_high, b_low = _split(b)
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, error
-
-
-def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two halves of a float64 significand, 26 bits each (Veltkamp)."""
-    scaled = x * 134217729.0
-    high = scaled - (scaled - x)
-    return high, x - high
 
 
 def to_odd(total: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -183,58 +164,3 @@ def _destroy_and_find_tie(total: np.ndarray) -> bool:
 def _any_tiny(x: np.ndarray) -> bool:
     """Whether any float32 is zero, subnormal, or just above, where a subnormal may have been rounded up."""
     return bool(np.count_nonzero((x.view(np.uint32) & F32_EXPONENT) <= F32_SMALLEST_EXPONENT))
-
-
-def fma64(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """float64 a * b + c, rounded once to nearest; lanes with extreme exponents go through Fractions."""
-    product, low = two_product(a, b)
-    addend, rest = two_sum(c, low)
-    high, middle = two_sum(product, addend)
-    result = high + odd_sum(middle, rest)
-    largest = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.maximum(np.abs(c), np.abs(product)))
-    ordinary = (largest < 2.0**990) & (np.abs(product) > 2.0**-900)
-    if np.count_nonzero(ordinary) < ordinary.size:
-        return _fma64_extreme(a, b, c, np.where(ordinary, result, np.nan), ~ordinary)
-    return result
-
-
-def _fma64_extreme(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, result: np.ndarray, extreme: np.ndarray
-) -> np.ndarray:
-    """Fill in the extreme lanes of `result`: zeros, infinities and NaN by rule, the others exactly."""
-    finite = np.isfinite(a) & np.isfinite(b)
-    plain = np.where(finite & np.isinf(c), c, a * b + c)  # a product that overflows must not meet infinity
-    result = np.where(extreme, plain, result)
-    extreme = extreme & finite & np.isfinite(c) & (a != 0) & (b != 0)
-    exact_lanes(result, extreme, lambda x, y, z: x * y + z, (a, b, c))
-    return result
-
-
-def exact_lanes(
-    result: np.ndarray,
-    where: np.ndarray,
-    formula: Callable,
-    operands: tuple[np.ndarray, ...],
-    mode: str = "rn",
-) -> None:
-    """Overwrite some lanes of a float64 `result` with `formula` over exact Fractions, rounded once.
-
-    A zero keeps the sign that `result` already has: float64 arithmetic gets that right.
-    """
-    columns = np.broadcast_arrays(*operands)
-    for lane in np.flatnonzero(np.broadcast_to(where, result.shape)):
-        exact = formula(*(Fraction(float(column[lane])) for column in columns))
-        if exact != 0:
-            result[lane] = round_fraction(exact, mode)
-
-
-def round_fraction(exact: Fraction, mode: str = "rn") -> float:
-    """The float64 that `mode` asks for (`int / int` in Python rounds correctly to nearest)."""
-    try:
-        nearest = exact.numerator / exact.denominator
-    except OverflowError:
-        nearest = np.inf if exact > 0 else -np.inf
-    if mode == "rn":
-        return nearest
-    side = (exact > nearest) - (exact < nearest)
-    return float(toward(np.float64(nearest), np.float64(side), mode))
