@@ -285,6 +285,19 @@ for t in ("b16", "b32", "b64"):
     CASES[f"selp.{t}"] = lambda a, b, p: a if p else b
     CASES[f"mov.{t}"] = lambda a: a
 
+
+def fns(mask: int, base: int, n: int) -> int:
+    """The PTX ISA's own program; a base above 31, which it leaves open, finds nothing (as on an H200)."""
+    if base > 31:
+        return -1
+    if n == 0:
+        return base if mask >> base & 1 else -1
+    ones = [i for i in (range(base, 32) if n > 0 else range(base, -1, -1)) if mask >> i & 1]
+    return ones[abs(n) - 1] if abs(n) <= len(ones) else -1
+
+
+CASES["fns.b32"] = fns
+
 for t in ("b32", "b64"):
     w = bits_of(t)
     CASES[f"popc.{t}"] = lambda a: a.bit_count()

@@ -1,4 +1,4 @@
-"""Bits (PTX ISA: Logic and Shift Instructions; bfe, bfi, bfind, brev, clz, popc, prmt, bmsk).
+"""Bits (PTX ISA: Logic and Shift Instructions; bfe, bfi, bfind, fns, brev, clz, popc, prmt, bmsk).
 
 NumPy shifts by the full width or more give 0, or copies of the sign: what PTX calls clamping.
 """
@@ -206,6 +206,28 @@ def _length(x: np.ndarray) -> np.ndarray:
     for shift in (1, 2, 4, 8, 16, 32):
         x = x | x >> shift
     return np.bitwise_count(x).astype(np.uint32)
+
+
+@pure("fns")
+def fns(op: Opcode) -> Pure:
+    """Find the n-th one of a mask from a base on: upward for n > 0, downward for n < 0; n = 0 asks for the base itself.
+
+    None: 0xffffffff.
+    """
+    op.only()
+
+    def compute(mask, base, n):
+        found = np.uint32(0xFFFFFFFF)
+        mask = np.where(base < 32, mask, np.uint32(0))
+        way, left = np.sign(n).astype(np.uint32), np.maximum(np.abs(n.astype(np.int64)), 1)
+        for step in range(32):
+            position = base + way * np.uint32(step)  # below 0 it wraps, and the shift gives 0
+            one = (mask >> position & 1).astype(bool)
+            left = left - one
+            found = np.where(one & (left == 0), position, found)
+        return found
+
+    return Pure(compute, ("b32", "u32", "s32"), ("u32",))
 
 
 @form("brev", "b32", "b64")
