@@ -57,12 +57,12 @@ class Launch:
     reader: int | None = None  # the first block that reads the clock
     steps: int = 0  # instructions executed by groups of lanes
     output: list[str] = field(default_factory=list)
+    printed: int = 0  # characters in `output`
     trail: Trail = field(default_factory=Trail)
     letters: Letters = field(default_factory=dict)
-    granules: dict[Buffer, int] = field(
-        default_factory=dict
-    )  # of buffers that the kernel may write: the smallest access
-    shadows: dict[Buffer, Shadow] = field(default_factory=dict)  # of the same, once they are touched
+    # Of buffers that the kernel may write: the smallest access, and once they are touched their shadow.
+    granules: dict[Buffer, int] = field(default_factory=dict)
+    shadows: dict[Buffer, Shadow] = field(default_factory=dict)
 
     @property
     def threads(self) -> int:
