@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from . import nvrtc, ptx
+from . import nvrtc, ptx, signature
 from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
 from .counters import Counters
@@ -93,7 +93,7 @@ def _compile(source: str, name: str, options: tuple[str, ...], name_expressions:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
     variables = tuple(_module_variables(program))
     code = Code(program, {v.label: v.base for v in variables})
-    declared = nvrtc.parameters(source, name)
+    declared = signature.parameters(source, name, [param.size for param in program.params])
     return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
 
 

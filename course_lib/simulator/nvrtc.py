@@ -115,25 +115,6 @@ def parse_resources(log: str, entry: str) -> Resources:
     )
 
 
-def parameters(source: str, name: str) -> tuple[tuple[str, bool], ...]:
-    """(C++ name, is it a pointer) of each parameter of kernel `name`; () when they cannot be read.
-
-    For messages and early checks only. A few regular expressions, not a parser: macros and templates with
-    commas in parameters defeat it.
-    """
-    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
-    plain = re.escape(re.split(r"[<(]", name)[0].split("::")[-1])
-    found = re.search(rf"__global__[^;{{}}]*?\b{plain}\s*\(([^)]*)\)\s*\{{", text)
-    if found is None:
-        return ()
-    trace_argument = re.compile(r"\bTRACE_ARG\b")
-    last_word = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)?(?:=[^=]*)?$")
-    parts = [trace_argument.sub("", part).strip() for part in found[1].split(",")]
-    return tuple(
-        (match[1], "*" in part or "[" in part) for part in parts if (match := last_word.search(part))
-    )
-
-
 def _is_arch(option: str) -> bool:
     return option.startswith(("-arch=", "--gpu-architecture="))
 

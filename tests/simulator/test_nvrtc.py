@@ -120,17 +120,6 @@ def test_too_much_static_shared_memory():
         nvrtc.resources(source, "big")
 
 
-def test_parameters():
-    assert nvrtc.parameters(SCALE, "scale") == (("out", True), ("in", True), ("factor", False), ("n", False))
-    assert [name for name, _ in nvrtc.parameters(TEMPLATE, "fill<float, 3>")] == ["out", "value"]
-    assert nvrtc.parameters('extern "C" __global__ void empty() {}', "empty") == ()
-    assert nvrtc.parameters(SCALE, "nobody") == ()
-    bounded = "__global__ void __launch_bounds__(256, 2) go(int n) {}"
-    assert nvrtc.parameters(bounded, "go") == (("n", False),)
-    traced = "__global__ void go(const float* A, int K TRACE_ARG) {}"
-    assert nvrtc.parameters(traced, "go") == (("A", True), ("K", False))
-
-
 def test_missing_library_says_what_to_do(monkeypatch):
     import cuda.bindings.nvrtc
 
