@@ -62,7 +62,8 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
 
 def _about(kernel: Kernel, number: int) -> tuple[str, bool]:
     """The name of a parameter, and whether it is a pointer: by the source, or because the program uses it as one."""
-    name, declared = kernel.declared[number] if kernel.declared else (f"argument {number}", False)
+    known = number < len(kernel.declared)  # a macro may have added some
+    name, declared = kernel.declared[number] if known else (f"argument {number}", False)
     return name, declared or kernel.code.is_address(number)
 
 

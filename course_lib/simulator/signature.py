@@ -19,9 +19,14 @@ _ANGLES = re.compile(r"<[^<>]*>")
 _ATTRIBUTE = re.compile(r"\[\[.*?\]\]")
 _ARRAY = re.compile(r"\[[^\]]*\]")
 _WORD = re.compile(r"(?:\w+\s*::\s*)*([A-Za-z_]\w*)")
-_BUILT_IN = frozenset("void bool char short int long signed unsigned float double auto".split())
+_BUILT_IN = frozenset(
+    ["void", "bool", "char", "short", "int", "long", "signed", "unsigned", "float", "double", "auto"]
+)
 _QUALIFIERS = frozenset(
-    "const volatile struct class enum typename restrict __restrict __restrict__ __grid_constant__".split()
+    [
+        *("const", "volatile", "struct", "class", "enum", "typename"),
+        *("restrict", "__restrict", "__restrict__", "__grid_constant__"),
+    ]
 )
 
 

@@ -137,7 +137,7 @@ extern "C" __global__ void largest(const float* x, float* out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     int* bits = reinterpret_cast<int*>(out);
-    int old = *bits;
+    int old = *reinterpret_cast<volatile int*>(bits);
     while (__int_as_float(old) < x[i]) {
         int assumed = old;
         old = atomicCAS(bits, assumed, __float_as_int(x[i]));

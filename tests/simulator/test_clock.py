@@ -254,7 +254,7 @@ def test_only_one_block_reads_the_clock():
         if (threadIdx.x == 0) atomicAdd(&calls, 1);
         if (blockIdx.x == 2) { out[threadIdx.x] = clock64(); __syncthreads(); out[32 + threadIdx.x] = clock64(); }
         __syncthreads();
-        if (blockIdx.x == 2) out[64] = calls > 0;
+        if (blockIdx.x == 2) out[64] = atomicAdd(&calls, 0) > 0;
         if (blockIdx.x == 1 && threadIdx.x == 0) printf("once");
     }"""
     out = np.zeros(65, np.int64)

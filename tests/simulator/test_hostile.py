@@ -99,7 +99,7 @@ def test_a_forgotten_size_of_dynamic_shared_memory_is_guessed():
 
 OWN_ARRAY = """float own[@N@];
     for (int i = 0; i < n; ++i) own[i * 7919 % @N@] = i;
-    out[threadIdx.x] = own[n * threadIdx.x % @N@];"""
+    out[threadIdx.x] = own[threadIdx.x % n * 7919 % @N@];"""
 
 
 def test_a_megabyte_for_each_thread_is_refused():
@@ -259,7 +259,7 @@ def test_writing_through_a_pointer_to_const_does_not_compile():
     "body",
     [
         "while (n) ;\nout[0] = 1;",
-        "for (unsigned i = n; i >= 0; --i) out[i % 32] = i;",
+        "for (unsigned i = n; i >= 0; --i) out[threadIdx.x] = i;",
         "for (float x = 16777216.0f; x < 16777218.0f; x += 1.0f * n) out[threadIdx.x] = x;",
     ],
 )

@@ -150,7 +150,7 @@ UNKNOWN = r"""
 extern "C" __global__ void odd(int* out)
 {
     int x;
-    asm("vabsdiff4.u32.u32.u32.add %0, 1, 2, 3;" : "=r"(x));
+    asm("vset4.u32.u32.eq %0, 1, 2, 3;" : "=r"(x));
     out[0] = x;
 }
 """
@@ -160,7 +160,7 @@ def test_an_unknown_instruction_stops_with_its_name_and_line():
     (hazard,) = run(UNKNOWN, "odd", np.zeros(1, np.int32)).hazards
     assert hazard.kind == "unsupported-instruction"
     assert hazard.line == 5
-    assert "vabsdiff4" in hazard.message
+    assert "vset4" in hazard.message
 
 
 FLAG = r"""
