@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from .backend.answers import exercises
 from .simulator import CompileError
+from .simulator.hazards import KINDS as TABLE
 
 GAP = "____"
+KINDS = {kind.name for kind in TABLE}
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +41,18 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
         first = next((line for line in str(error).splitlines() if "error" in line), str(error))
         return ExerciseVerdict(name, False, f"it does not compile. {first.strip()}")
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
-        hint = next(hint for pattern, hint in hints.items() if re.search(pattern, str(error)))
-        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {hint}")
+        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {_hint(hints, error)}")
     return ExerciseVerdict(name, True, "right, and proved by the check.")
+
+
+def _hint(hints: dict[str, str], error: Exception) -> str:
+    """The first that fits. Its key has alternatives: kinds of hazards that were found, and patterns of the text."""
+    kinds, text = getattr(error, "kinds", ()), str(error)
+    return next(
+        hint
+        for key, hint in hints.items()
+        if any(part in kinds if part in KINDS else re.search(part, text) for part in key.split("|"))
+    )
 
 
 def _in_short(finding: str) -> str:

@@ -15,15 +15,22 @@ from .simulator.report import MessageOnly
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
 # on normal data: several times the worst of a right kernel, far below that of a less exact type.
 DTYPES = {"float32": ("F", "NT", 4e-5), "float16": ("C", "TN", 3e-3)}
-SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
+SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1), (4, 1, 1), (6, 1, 1), (7, 1, 1), (8, 1, 1))
 """(k-tiles, blocks along M, along N) of the simulated checks: a pipeline may fail for one number only."""
+LARGEST = (64, 4)
+"""Of the whole numbers in A and B. Their sums are exact in float32 for K up to 65,536, and too large for sums in float16
+to be exact from some 100 on."""
 
 Tile = tuple[int, int, int]
 Threads = int | tuple[int, ...]
 
 
 class CheckFailed(MessageOnly, AssertionError):
-    """The kernel is wrong; the message says how."""
+    """The kernel is wrong; the message says how. `kinds` of hazards, if any were found, the most serious first."""
+
+    def __init__(self, message: str, kinds: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.kinds = kinds
 
 
 class Verdict(str):
@@ -117,7 +124,7 @@ class Gemm:
         if device.backend() == "cupy":
             self._check_here(kernel, launch, self._random(seed), "random data", self._limit)
             self._check_here(kernel, launch, self._here(self._integers(seed)), "whole numbers", 0.0)
-        return Verdict("check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64")
+        return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
 
     def _check_here(self, kernel, launch: tuple, inputs: tuple, words: str, limit: float) -> None:
         """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
@@ -128,9 +135,9 @@ class Gemm:
             raise CheckFailed(f"{self._failed(launch[0])} {words}\n{wrong}")
 
     def _integers(self, seed: int) -> tuple:
-        """A and B on the host, from -4 to 4: sums are exact in float32, in any order."""
-        random = np.random.default_rng(seed)
-        return self._pair(lambda shape: random.integers(-4, 5, shape))
+        """A and B of whole numbers, on the host."""
+        random, largest = np.random.default_rng(seed), iter(LARGEST)
+        return self._pair(lambda shape: random.integers(-(most := next(largest)), most + 1, shape))
 
     def _random(self, seed: int) -> tuple:
         """A and B of normal random numbers, where this machine's kernels read them."""
@@ -153,7 +160,8 @@ class Gemm:
             wrong += guess(C, A, B, tile, self.order)
         if not report.ok:
             wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
-            raise CheckFailed(f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped))
+            text = f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped)
+            raise CheckFailed(text, report.kinds)
         if wrong:
             raise CheckFailed(f"{self._failed(tile)} no hazard, wrong numbers\n{wrong}")
 

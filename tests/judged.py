@@ -10,7 +10,7 @@ from course_lib.simulator import Kernel, compile, launch
 from tests.kernels.case import Case, mismatch
 from tests.kernels.to_mutate import by_name
 
-MAX_STEPS = 60_000
+MAX_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)

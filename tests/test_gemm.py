@@ -9,7 +9,7 @@ from course_lib import OPTIONS, Gemm, HazardError, device
 from course_lib.backend import standin
 from course_lib.gemm import CheckFailed
 
-PASSED = "check passed: exact for 1, 2, 3 and 5 k-tiles, no hazard, random data as in float64"
+PASSED = "check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64"
 
 TILED = r"""
 constexpr int TILE = 16;

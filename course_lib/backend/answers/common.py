@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from ...gemm import CheckFailed, Gemm
+from ...simulator import Report
 
 
 def demand(right: object, message: str) -> None:
     """Raise `message` as the finding, unless it is right."""
     if not right:
         raise CheckFailed(message)
+
+
+def demand_no_hazard(report: Report) -> None:
+    """Raise its hazards as the finding, if it has any."""
+    if not report.ok:
+        raise CheckFailed(str(report), report.kinds)
 
 
 def checked_gemm(
@@ -24,6 +31,6 @@ def checked_gemm(
 FOR_ALL = {"barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."}
 COMPLETE = {
     "read-after-write": "a barrier must stand between writing the tile and reading it.",
-    "uninitialised": "a part of the tile is never written: count what the copy moves.",
+    "uninitialised-read": "a part of the tile is never written: count what the copy moves.",
 }
 ALL_READ = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still multiplies."}

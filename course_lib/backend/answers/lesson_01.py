@@ -13,6 +13,6 @@ EXERCISES = {
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
     "01.3": (partial(checked_gemm, tile=(64, 128, 16), threads=128), {
         "the launch is": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
-        "uninitialised": "the copy moves too little. Is THREADS the number of threads that you launch?",
+        "uninitialised-read": "the copy moves too little. Is THREADS the number of threads that you launch?",
         "": "4 warps of 64 x 32 stand side by side along N. Look at m and n, and at TM and TK."}),
 }  # fmt: skip

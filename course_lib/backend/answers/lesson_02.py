@@ -8,7 +8,7 @@ from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand
 
 SLOT = 2 * 4 * 8 * 128  # bytes of a k-tile of A and one of B
 LANDED = {
-    "unwaited": "a thread must wait for its own copies before it tells the others that they have landed."
+    "unwaited-copy": "a thread must wait for its own copies before it tells the others that they have landed."
 }
 STILL_READS = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still reads."}
 
@@ -32,6 +32,6 @@ EXERCISES = {
         "the launch is": "8 warps compute and 1 copies: that is the number of threads; the tile stays.",
         "deadlock": "a named barrier waits for as many threads as it was told. Who comes, and to which number?",
         "of 3 slots": "the number of slots is a constant of the kernel.",
-        "uninitialised": "one warp now copies all columns of the k-tile.",
+        "uninitialised-read": "one warp now copies all columns of the k-tile.",
         "": "each slot needs a full and an empty barrier of its own."}),
 }  # fmt: skip

@@ -59,19 +59,19 @@ def _four_slots(answer: tuple) -> None:
 
 
 _FILLED = {
+    "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way.",
     "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all?",
     "write-after-write": "a slot is filled again before its k-tile was read. Which k-tile comes next, and which "
     "slot is free?",
     "out-of-bounds": "a slot lies outside: count the slots, and the bytes of the launch.",
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
-    "uninitialised": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first turn.",
-    "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way.",
+    "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first turn.",
 }
 
 EXERCISES = {
     "04.1": (_narrow, {
         "misaligned": "an `ldmatrix` row begins at a multiple of 8 halves, a `__half2` of C in an even column.",
-        "uninitialised|out-of-bounds": "an address leaves the tile: rows of B are 0 to 7, those of A 0 to "
+        "uninitialised-read|out-of-bounds": "an address leaves the tile: rows of B are 0 to 7, those of A 0 to "
         "31, and each lane names the first of 8 halves.",
         "block-conflict": "lanes of two blocks write one element of C: a lane's row is 0 to 7, its column 0 to 6.",
         "To blame: C": "the numbers are right and lie in the wrong places: four lanes share a row of C.",
@@ -88,7 +88,7 @@ EXERCISES = {
     "04.3": (_four_slots, {
         "the launch is": "four slots of 12,288 bytes; tile and threads stay.",
         "the wait allows": "three k-tiles can be on their way: how many groups may the wait leave?"} | _FILLED | {
-        "uninitialised": "copies and math no longer agree on the slot: both count modulo 4, and three k-tiles are "
+        "uninitialised-read": "copies and math no longer agree on the slot: both count modulo 4, and three k-tiles are "
         "started before the loop.",
         "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way; "
         "and copies and math must agree on the slot.",
