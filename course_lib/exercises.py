@@ -46,12 +46,17 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
 
 
 def _hint(hints: dict[str, str], error: Exception) -> str:
-    """The first that fits. Its key has alternatives: kinds of hazards that were found, and patterns of the text."""
-    kinds, text = getattr(error, "kinds", ()), str(error)
+    """The first that fits the most serious hazard, else another one, else what the error says.
+
+    A key has alternatives: kinds of hazards, and patterns of the text.
+    """
+    findings = [(hazard.kind, str(hazard)) for hazard in getattr(error, "hazards", ())]
     return next(
         hint
+        for kind, text in [*findings, (None, str(error))]
         for key, hint in hints.items()
-        if any(part in kinds if part in KINDS else re.search(part, text) for part in key.split("|"))
+        if any(part == kind if part in KINDS else re.search(part, text) for part in key.split("|"))
+        and (key or kind is None)
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from . import device
 from .backend.mistakes import guess, product, where_wrong
 from .report import simulate
+from .simulator.hazards import Hazard
 from .simulator.report import MessageOnly
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
@@ -18,19 +19,19 @@ DTYPES = {"float32": ("F", "NT", 4e-5), "float16": ("C", "TN", 3e-3)}
 SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1), (4, 1, 1), (6, 1, 1), (7, 1, 1), (8, 1, 1))
 """(k-tiles, blocks along M, along N) of the simulated checks: a pipeline may fail for one number only."""
 LARGEST = (64, 4)
-"""Of the whole numbers in A and B. Their sums are exact in float32 for K up to 65,536, and too large for sums in float16
-to be exact from some 100 on."""
+"""Of the whole numbers in A and B. Their sums are exact in float32 for K up to 65,536, and too large for float16 to
+hold them exactly from K of some 100 on."""
 
 Tile = tuple[int, int, int]
 Threads = int | tuple[int, ...]
 
 
 class CheckFailed(MessageOnly, AssertionError):
-    """The kernel is wrong; the message says how. `kinds` of hazards, if any were found, the most serious first."""
+    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first."""
 
-    def __init__(self, message: str, kinds: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, hazards: tuple[Hazard, ...] = ()) -> None:
         super().__init__(message)
-        self.kinds = kinds
+        self.hazards = hazards
 
 
 class Verdict(str):
@@ -161,7 +162,7 @@ class Gemm:
         if not report.ok:
             wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
             text = f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped)
-            raise CheckFailed(text, report.kinds)
+            raise CheckFailed(text, report.hazards)
         if wrong:
             raise CheckFailed(f"{self._failed(tile)} no hazard, wrong numbers\n{wrong}")
 

@@ -85,7 +85,7 @@ WRONG = {
     "C read as well": ("C[m + n * M] = sum", "C[m + n * M] += sum", ["512 elements are NaN"]),
     "rounded too much": (
         "C[m + n * M] = sum",
-        "C[m + n * M] = __int_as_float((__float_as_int(sum) + 0x1000) & 0xffffe000)",
+        "C[m + n * M] = __int_as_float((__float_as_int(sum) + 0x400) & 0xfffff800)",
         ["random data", "elements of C are wrong"],
     ),
 }
@@ -218,10 +218,7 @@ def test_a_launch_that_the_simulator_would_not_finish_is_refused():
         Gemm(4096, 4096, 4096).launch(kernel_of(TILED), **HOW)
 
 
-def test_float16_is_row_major():
-    gemm = Gemm(16, 32, 48, "float16")
-    assert gemm.layout == "TN" and repr(gemm) == "Gemm(M=16, N=32, K=48, float16, TN)"
-    source = r"""
+HALF = r"""
     #include <cuda_fp16.h>
     extern "C" __global__ void naive(const half* A, const half* B, half* C, int M, int N, int K)
     {
@@ -231,9 +228,31 @@ def test_float16_is_row_major():
             sum += __half2float(A[m * K + k]) * __half2float(B[n * K + k]);
         C[m * N + n] = __float2half(sum);
     }
-    """
-    kernel = standin.RawKernel(source, "naive", options=OPTIONS)
+"""
+
+
+def test_float16_is_row_major():
+    gemm = Gemm(16, 32, 48, "float16")
+    assert gemm.layout == "TN" and repr(gemm) == "Gemm(M=16, N=32, K=48, float16, TN)"
+    kernel = standin.RawKernel(HALF, "naive", options=OPTIONS)
     assert repr(gemm.check(kernel, tile=(16, 16, 16), threads=(16, 16))) == PASSED
+
+
+def test_sums_in_float16_are_wrong():
+    source = HALF.replace("float sum = 0.0f", "half sum = 0.0f").replace(
+        "__half2float(A[m * K + k]) * __half2float(B[n * K + k])", "A[m * K + k] * B[n * K + k]"
+    )
+    kernel = standin.RawKernel(source.replace("__float2half(sum)", "sum"), "naive", options=OPTIONS)
+    with pytest.raises(CheckFailed, match="no hazard, wrong numbers"):
+        Gemm(16, 32, 48, "float16").check(kernel, tile=(16, 16, 16), threads=(16, 16))
+
+
+@pytest.mark.parametrize("k_tiles", range(1, 9))
+def test_a_kernel_may_be_wrong_for_one_number_of_k_tiles(k_tiles):
+    end = f"C[m + n * M] = K == {k_tiles} * TILE ? 0.5f : sum;"
+    kernel = kernel_of(TILED.replace("C[m + n * M] = sum;", end))
+    with pytest.raises(CheckFailed, match=rf"\(k-tiles: {k_tiles}\): no hazard, wrong numbers"):
+        Gemm(64, 32, 48).check(kernel, **HOW)
 
 
 def test_dynamic_shared_memory_is_asked_for():
@@ -274,7 +293,7 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch, whole, error, w
 
 def test_the_report_is_read_before_the_numbers(monkeypatch):
     """A hazard with right numbers fails, and nothing after it runs."""
-    report = SimpleNamespace(ok=False, stopped=False, __str__=lambda self: "the report")
+    report = SimpleNamespace(ok=False, stopped=False, hazards=(), __str__=lambda self: "the report")
 
     def simulate(kernel, grid, block, args, shared_mem):
         A, B, C = args[:3]

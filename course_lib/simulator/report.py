@@ -47,11 +47,6 @@ class Report:
         return not self.hazards
 
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """Of the hazards, each once, the most serious first."""
-        return tuple(dict.fromkeys(hazard.kind for hazard in self.hazards))
-
-    @property
     def stopped(self) -> bool:
         """Whether a finding ended the launch before the kernel did."""
         return any(h.kind in FATAL for h in self.hazards)

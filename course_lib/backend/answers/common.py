@@ -15,7 +15,7 @@ def demand(right: object, message: str) -> None:
 def demand_no_hazard(report: Report) -> None:
     """Raise its hazards as the finding, if it has any."""
     if not report.ok:
-        raise CheckFailed(str(report), report.kinds)
+        raise CheckFailed(str(report), report.hazards)
 
 
 def checked_gemm(

@@ -15,18 +15,18 @@ def _padded_by_1(kernel: object) -> None:
     checked_gemm(kernel, tile=(128, 128, 8), threads=256)
 
 
-_TURNS = {  # the first one that fits is shown, and a missing barrier breaks more than one rule
+_TURNS = {
     "out-of-bounds": "behind the last k-tile there is no next one to copy.",
     "read-after-write": "a barrier must stand between the copy to a buffer and the first read from it.",
     "write-after-read": "a buffer is overwritten while slow warps still read it. Which barrier keeps them apart?",
-    "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which k-tile "
-    "lies where, which buffer is written, which one is read?",
+    "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which "
+    "k-tile lies where, which buffer is written, which one is read?",
 }
 
 EXERCISES = {
     "03.1": (partial(checked_gemm, tile=(64, 64, 16), threads=256), FOR_ALL | {
-        "unwaited-copy": "nothing waited for this copy. Wait for your own part first, and read the buffer of this k-tile. "
-        "Or the new copy goes to the buffer you read: which k-tile do you issue?",
+        "unwaited-copy": "nothing waited for this copy. Wait for your own part first, and read the buffer of this "
+        "k-tile. Or the new copy goes to the buffer you read: which k-tile do you issue?",
         "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts arrived, "
         "and where must it stand?",
         "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it behind the barrier.",

@@ -59,13 +59,14 @@ def _four_slots(answer: tuple) -> None:
 
 
 _FILLED = {
+    "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first "
+    "turn.",
     "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way.",
     "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all?",
     "write-after-write": "a slot is filled again before its k-tile was read. Which k-tile comes next, and which "
     "slot is free?",
     "out-of-bounds": "a slot lies outside: count the slots, and the bytes of the launch.",
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
-    "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first turn.",
 }
 
 EXERCISES = {
