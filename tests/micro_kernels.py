@@ -139,6 +139,17 @@ def transpose(name: str, row: int) -> Micro:
     return Micro(full, HEAD.replace("NAME", full) + body + USE, "shared", (256,), shared_mem=32 * row * 4)
 
 
+def atomic(space: str, name: str, pattern: str, used: bool) -> Micro:
+    """atomicAdd of a word of shared or global memory at index `pattern`; what was there is used, or is not."""
+    full = f"atomic_{space}_{'used' if used else 'unused'}_{name}"
+    step = region(pattern, 4)
+    array = "((unsigned*)bytes)" if space == "shared" else "out"
+    warps = "warp" if space == "shared" else "t / 32"
+    call = f"atomicAdd(&{array}[{warps} * {step} + ({pattern})], (unsigned)t)"
+    body = f"    unsigned value = {call};\n{USE_NEVER}" if used else f"    {call};\n}}\n"
+    return Micro(full, HEAD.replace("NAME", full) + body, space, shared_mem=8 * step * (space == "shared"))
+
+
 STRIDES = (1, 2, 3, 4, 8, 16, 17, 32, 33)
 SAME = {  # patterns in which lanes share addresses
     "broadcast": "0",
@@ -302,7 +313,17 @@ GLOBAL = [
     global_("many_warps", "store", 4, "lane", block=256, grid=4),
 ]
 
-MICRO: list[Micro] = [*SHARED, *LDMATRIX, *CP_ASYNC, *GLOBAL]
+ATOMICS = [
+    atomic(space, name, pattern, used)
+    for space in ("shared", "global")
+    for name, pattern in {
+        "own": "lane", "one": "0", "four": "lane % 4", "stride_2": "lane * 2", "stride_32": "lane * 32",
+        "random": OTHER["random"],
+    }.items()
+    for used in (True, False)
+]  # fmt: skip
+
+MICRO: list[Micro] = [*SHARED, *LDMATRIX, *CP_ASYNC, *GLOBAL, *ATOMICS]
 
 
 def by_name(name: str) -> Micro:

@@ -1,9 +1,10 @@
-"""Run mutants of the test kernels under compute-sanitizer on this machine's GPU and freeze what it finds.
+"""Run mutants of the test kernels, and the known-wrong ones, under compute-sanitizer on a GPU; freeze what it finds.
 
-    python tests/golden/record_sanitizer.py
+    python tests/golden/record_sanitizer.py select SUSPECTS     chooses them, in the simulator; needs no GPU
+    python tests/golden/record_sanitizer.py record SUSPECTS     needs CuPy and `compute-sanitizer`
 
-It needs CuPy and `compute-sanitizer`, and the simulator to leave out mutants that would hang. The result,
-sanitizer_h100.json, goes to the folder that the environment variable OUT names, else next to this script.
+SUSPECTS is a file of JSON between the two. What would hang is left out. The result, sanitizer_h100.json, goes to the
+folder that the environment variable OUT names, else next to this script.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.golden.record import provenance
-from tests.kernels.case import Case, mismatch
+from tests.kernels.case import Case, WrongCase, mismatch
+from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
 from tests.mutate import RULES, Mutant, fingerprint, mutants
 
@@ -33,14 +34,15 @@ TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kin
     "racecheck": ["--tool", "racecheck", "--racecheck-report", "analysis", "--print-limit", "1000"],
     "hazards": ["--tool", "racecheck", "--racecheck-report", "hazard", "--print-limit", "400"],
     "memcheck": ["--tool", "memcheck", "--print-limit", "50"],
+    "synccheck": ["--tool", "synccheck", "--print-limit", "50"],
+    "initcheck": ["--tool", "initcheck", "--print-limit", "50"],
 }
 WORKERS = 12
-BATCH = {"racecheck": 8, "hazards": 1, "memcheck": 8}
+BATCH = {"racecheck": 8, "hazards": 1, "memcheck": 8, "synccheck": 8, "initcheck": 8}
 """Kernels in one process; one that ends with an error of the GPU has it for itself."""
-TIMEOUT = 100  # seconds for a process
+TIMEOUT = 60  # seconds for a process
 
-ENDLESS = {"deadlock", "step-limit", "barrier-divergence"}
-FATAL = {"out-of-bounds", "misaligned"}
+ENDLESS = {"deadlock", "step-limit", "barrier-count"}
 MOST = 3  # mutants of one rule and kernel; of the rules for indices only one
 KERNELS = {  # and those of the lessons from 02 on, see `tried`
     "gemm_async_1_stages_k40", "gemm_async_3_stages_k40", "gemm_pipeline_api", "copy_sizes", "copy_own",
@@ -55,26 +57,24 @@ LESSON_RULES = ("drop barrier", "drop wait", "wait for one less", "other stage",
 
 @dataclass(frozen=True)
 class Suspect:
-    """A mutant to run, or an unchanged kernel. `kernel` is a name of its own, by which findings are told apart."""
+    """A mutant to run, an unchanged kernel, or a known-wrong one.
 
-    group: str
-    case: Case
-    mutant: Mutant
+    `name` is that of its kernel, by which findings are told apart; `ends_early`: it has a process for itself.
+    """
+
     kernel: str
-    fatal: bool
-
-    @property
-    def source(self) -> str:
-        return renamed(self.mutant.source, self.case.kernel, self.kernel)
-
-
-def renamed(source: str, old: str, new: str) -> str:
-    return re.sub(rf"\b{old}\b", new, source)
+    case: str
+    mutant: str
+    fingerprint: str
+    kernel_fingerprint: str
+    source: str
+    name: str
+    ends_early: bool
 
 
 def select() -> list[Suspect]:
-    """Mutants that end, by the simulator, and the unchanged kernels; the same list each time."""
-    found = []
+    """What ends, by the simulator: mutants, unchanged kernels, known-wrong ones; the same list each time."""
+    found: list[Suspect] = []
     for group in groups():
         if not (left := tried(group)):
             continue
@@ -84,6 +84,11 @@ def select() -> list[Suspect]:
             if left[mutant.rule] and (one := suspect(group, case, mutant, len(found))):
                 left[mutant.rule] -= 1
                 found.append(one)
+    for case in WRONG:
+        if one := suspect(
+            f"wrong.{case.name}", case, Mutant("unchanged", "unchanged", 0, case.source), len(found)
+        ):
+            found.append(one)
     return found
 
 
@@ -97,22 +102,46 @@ def tried(group: str) -> dict[str, int]:
     return {}
 
 
-def suspect(group: str, case: Case, mutant: Mutant, number: int) -> Suspect | None:
+def suspect(group: str, case: Case | WrongCase, mutant: Mutant, number: int) -> Suspect | None:
     """None for a mutant that does not compile, does not end, or is the same program as the kernel."""
     from course_lib.simulator import CompileError, compile, launch
+    from course_lib.simulator.hazards import FATAL
 
-    name = f"{case.kernel}_m{number}"
-    one = Suspect(group, case, mutant, name, False)
+    old = kernel_name(case)
+    name = f"{old}_m{number}"
+    source, unchanged = (renamed(text, old, name) for text in (mutant.source, case.source))
     try:
-        kernel = compile(one.source, name, case.options)
+        kernel = compile(source, name, case.options)
     except CompileError:
         return None
-    original = compile(renamed(case.source, case.kernel, name), name, case.options)
+    original = compile(unchanged, name, case.options)
     if mutant.rule != "unchanged" and instructions(kernel.ptx) == instructions(original.ptx):
         return None
-    report = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem, max_steps=60_000)
+    report = launch(kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem, max_steps=400_000)
     kinds = {hazard.kind for hazard in report.hazards}
-    return None if kinds & ENDLESS else replace(one, fatal=bool(kinds & FATAL))
+    if kinds & ENDLESS:
+        return None
+    prints = [fingerprint(text, case.options) for text in (mutant.source, case.source)]
+    alone = bool(kinds & (FATAL | {"barrier-divergence", "warp-mask"}))
+    return Suspect(group, case.name, mutant.name, *prints, source, name, alone)
+
+
+def renamed(source: str, old: str, new: str) -> str:
+    return re.sub(rf"\b{old}\b", new, source)
+
+
+def kernel_name(case: Case | WrongCase) -> str:
+    return case.name if isinstance(case, WrongCase) else case.kernel
+
+
+def case_of(one: Suspect) -> Case | WrongCase:
+    if one.kernel.startswith("wrong."):
+        return next(case for case in WRONG if case.name == one.case)
+    return by_name(one.case)
+
+
+def read(file: str) -> list[Suspect]:
+    return [Suspect(**row) for row in json.loads(Path(file).read_text(encoding="utf-8"))]
 
 
 def instructions(ptx: str) -> str:
@@ -127,27 +156,29 @@ def launch_all(file: str, numbers: list[int]) -> None:
     import cupy as cp
 
     cp.cuda.set_allocator(None)  # an allocation for each array, so that memcheck knows where it ends
-    suspects = json.loads(Path(file).read_text(encoding="utf-8"))
+    suspects = read(file)
     for number in numbers:
-        case_name, source, kernel = suspects[number]
-        print(f"\n@@@ begin {kernel}", flush=True)
+        one = suspects[number]
+        print(f"\n@@@ begin {one.name}", flush=True)
         try:
-            wrong = run(cp, by_name(case_name), source, kernel)
+            wrong = run(cp, case_of(one), one)
         except Exception as error:
-            print(f"\n@@@ error {kernel} {error}", flush=True)
+            print(f"\n@@@ error {one.name} {error}", flush=True)
         else:
-            print(f"\n@@@ {'wrong' if wrong else 'right'} {kernel}", flush=True)
+            print(f"\n@@@ {'wrong' if wrong else 'right'} {one.name}", flush=True)
 
 
-def run(cp, case: Case, source: str, name: str) -> bool:
-    """Whether the numbers were wrong."""
+def run(cp, case: Case | WrongCase, one: Suspect) -> bool:
+    """Whether the numbers were wrong; nobody knows of a known-wrong kernel what they should be."""
     args = case.make()
-    kernel = cp.RawModule(code=source, options=(*case.options, "-lineinfo")).get_function(name)
+    kernel = cp.RawModule(code=one.source, options=(*case.options, "-lineinfo")).get_function(one.name)
     if case.shared_mem > 48 * 1024:
         kernel.max_dynamic_shared_size_bytes = case.shared_mem
     device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
     kernel(case.grid, case.block, tuple(device), shared_mem=case.shared_mem)
     cp.cuda.Device().synchronize()
+    if isinstance(case, WrongCase):
+        return False
     expected = case.reference(case.make())
     orders = {index: "C" if args[index].flags.c_contiguous else "F" for index in expected}
     return any(
@@ -168,6 +199,7 @@ def sanitize(sanitizer: str, file: str, tool: str, numbers: list[int]) -> str:
         "no",
         sys.executable,
         __file__,
+        "launch",
         file,
         *map(str, numbers),
     ]
@@ -214,18 +246,15 @@ def ending(text: str, kernel: str) -> str:
     return match[1] if match else "nothing"
 
 
-def main() -> int:
+def record(file: str) -> None:
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     version = re.search(
         r"Version (\S+)", subprocess.run([sanitizer, "--version"], capture_output=True, text=True).stdout
     )
-    suspects = select()
+    suspects = read(file)
     out = Path(os.environ.get("OUT") or Path(__file__).parent)
     out.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
-        json.dump([(one.case.name, one.source, one.kernel) for one in suspects], file)
-        file.flush()
-        outputs = run_all(sanitizer, file.name, suspects)
+    outputs = run_all(sanitizer, file, suspects)
     table = [
         entry(one, {tool: outputs[tool, number] for tool in TOOLS}) for number, one in enumerate(suspects)
     ]
@@ -239,13 +268,12 @@ def main() -> int:
     print(
         f"{len(table)} kernels; not ended: {[row['mutant'] for row in table if 'nothing' in row['ends'].values()]}"
     )
-    return 0
 
 
 def run_all(sanitizer: str, file: str, suspects: list[Suspect]) -> dict[tuple[str, int], str]:
     """(tool, number of the suspect) -> what was printed about it."""
-    safe = [number for number, one in enumerate(suspects) if not one.fatal]
-    alone = [[number] for number, one in enumerate(suspects) if one.fatal]
+    safe = [number for number, one in enumerate(suspects) if not one.ends_early]
+    alone = [[number] for number, one in enumerate(suspects) if one.ends_early]
     tasks = [
         (tool, batch)
         for tool, size in BATCH.items()
@@ -257,14 +285,14 @@ def run_all(sanitizer: str, file: str, suspects: list[Suspect]) -> dict[tuple[st
         with ThreadPoolExecutor(WORKERS) as pool:
             texts = pool.map(lambda task: sanitize(sanitizer, file, *task), todo)
             for (tool, batch), text in zip(todo, texts, strict=True):
-                outputs.update({(tool, number): part(text, suspects[number].kernel) for number in batch})
+                outputs.update({(tool, number): part(text, suspects[number].name) for number in batch})
 
     work(tasks)
     work([  # a batch that broke half-way: those kernels once more, each alone
         (tool, [number])
         for tool, batch in tasks
         for number in batch
-        if len(batch) > 1 and ending(outputs[tool, number], suspects[number].kernel) in ("nothing", "error")
+        if len(batch) > 1 and ending(outputs[tool, number], suspects[number].name) in ("nothing", "error")
     ])  # fmt: skip
     return outputs
 
@@ -272,18 +300,23 @@ def run_all(sanitizer: str, file: str, suspects: list[Suspect]) -> dict[tuple[st
 def entry(one: Suspect, texts: dict[str, str]) -> dict:
     """One row of the frozen table."""
     return {
-        "kernel": one.group,
-        "case": one.case.name,
-        "mutant": one.mutant.name,
-        "fingerprint": fingerprint(one.mutant.source, one.case.options),
-        "kernel_fingerprint": fingerprint(one.case.source, one.case.options),
-        "ends": {tool: ending(text, one.kernel) for tool, text in texts.items()},
+        "kernel": one.kernel,
+        "case": one.case,
+        "mutant": one.mutant,
+        "fingerprint": one.fingerprint,
+        "kernel_fingerprint": one.kernel_fingerprint,
+        "ends": {tool: ending(text, one.name) for tool, text in texts.items()},
         **{tool: findings(text) for tool, text in texts.items()},
     }
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        launch_all(sys.argv[1], [int(number) for number in sys.argv[2:]])
-    else:
-        sys.exit(main())
+    match sys.argv[1:]:
+        case ["select", file]:
+            Path(file).write_text(json.dumps([asdict(one) for one in select()]), encoding="utf-8")
+        case ["record", file]:
+            record(file)
+        case ["launch", file, *numbers]:  # inside the sanitizer
+            launch_all(file, [int(number) for number in numbers])
+        case _:
+            sys.exit(__doc__)

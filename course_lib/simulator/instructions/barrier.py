@@ -74,7 +74,7 @@ def _known(ident: int, count: int) -> int:
         )
     if count != ALL and (count % WARP or not count):
         raise Fault(
-            "unsupported-instruction",
+            "barrier-count",
             f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}",
             0,
         )
