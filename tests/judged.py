@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from course_lib.simulator import Kernel, compile, launch
-from tests.kernels.case import Case, mismatch
+from course_lib.simulator import Kernel, Report, compile, launch
+from tests.kernels.case import Case, WrongCase, mismatch
 from tests.kernels.to_mutate import by_name
 
 MAX_STEPS = 1_000_000
@@ -35,9 +35,22 @@ def outcome(case_name: str, source: str, seed: int | None = None) -> Outcome:
     report = launch(
         build(case, source), case.grid, case.block, args, shared_mem=case.shared_mem, max_steps=MAX_STEPS, seed=seed
     )  # fmt: skip
-    hazards = tuple((hazard.kind, lines_of(hazard)) for hazard in report.hazards)
     right = not any(mismatch(case, i, x, args[i]) for i, x in case.reference(case.make()).items())
-    return Outcome(hazards, right, report.counters.total.shared_wavefronts)
+    return Outcome(findings(report), right, report.counters.total.shared_wavefronts)
+
+
+@cache
+def judge_wrong(case: WrongCase) -> Outcome:
+    """What becomes of a known-wrong kernel; nobody knows its right numbers."""
+    kernel = compile(case.source, case.name, case.options)
+    report = launch(
+        kernel, case.grid, case.block, case.make(), shared_mem=case.shared_mem, max_steps=case.max_steps
+    )  # fmt: skip
+    return Outcome(findings(report), True, 0)
+
+
+def findings(report: Report) -> tuple[tuple[str, frozenset[int]], ...]:
+    return tuple((hazard.kind, lines_of(hazard)) for hazard in report.hazards)
 
 
 def build(case: Case, source: str) -> Kernel:

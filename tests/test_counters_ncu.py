@@ -46,7 +46,7 @@ def measured(micro: Micro) -> dict[str, float]:
     ncu = NCU[micro.name]
 
     def both(metric: str) -> int:
-        return sum(ncu[f"{metric}_op_{way}.sum"] for way in ("ld", "st"))
+        return sum(ncu.get(f"{metric}_op_{way}.sum", 0) for way in ("ld", "st", "atom", "red"))
 
     source = ncu["memory_l1_wavefronts_shared"]
     bypass = "cp_async" in micro.name

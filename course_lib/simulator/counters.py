@@ -3,14 +3,15 @@
 Rules, as NVIDIA documents them in the Nsight Compute guide and its forums: shared memory has 32 banks of 4 bytes.
 A warp's access is served in phases of 128 bytes: 32 lanes of 4 bytes or less, 16 lanes of 8, 8 lanes of 16. In one
 wavefront each bank delivers one 4-byte word, to all lanes that want it. Global memory moves sectors of 32 bytes.
-Three rules are documented nowhere and fitted to what Nsight Compute counts on an H100 (tests/test_counters_ncu.py):
-when phases of wide loads merge, and what cp.async costs in wavefronts and in sectors.
+Four rules are documented nowhere and fitted to what Nsight Compute counts on an H100 (tests/test_counters_ncu.py):
+when phases of wide loads merge, what cp.async costs in wavefronts and in sectors, and what atomics cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from .ptx import Instruction
 BANKS = 32
 SECTOR = 32
 WARP = 32
+ATOMICS = ("atom", "red")
 NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
 
@@ -108,15 +110,17 @@ class Counters:
     def shared(self, m, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
         pattern = _shifted(offsets, 4)
-        load = self._instructions[pc].opcode.root == "ld"
-        self._count(m, (pc, "shared"), pattern, lambda rows: shared_wavefronts(rows, size, load), size)
+        root = self._instructions[pc].opcode.root
+        rule = atomic_wavefronts if root in ATOMICS else partial(shared_wavefronts, load=root == "ld")
+        self._count(m, (pc, "shared"), pattern, lambda rows: rule(rows, size), size)
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(m, offsets), size)
 
     def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> None:
         """An access to global memory at these byte addresses, one for each active lane."""
         pattern = _shifted(addresses.astype(np.int64), SECTOR)
-        self._count(m, (pc, "global"), pattern, lambda rows: global_sectors(rows, size), size)
+        rule = atomic_sectors if self._instructions[pc].opcode.root in ATOMICS else global_sectors
+        self._count(m, (pc, "global"), pattern, lambda rows: rule(rows, size), size)
 
     def copied(
         self,
@@ -243,13 +247,13 @@ def by_warp(m, places: np.ndarray) -> np.ndarray:
     return rows
 
 
-def bank_cycles(rows: np.ndarray, size: int, lanes: int) -> np.ndarray:
+def bank_cycles(rows: np.ndarray, size: int, lanes: int, merge: bool = True) -> np.ndarray:
     """Wavefronts when `lanes` lanes are served at once: for each group of them as many as the busiest bank has
-    distinct words to deliver. `rows`: byte offsets (warps, lanes)."""
+    distinct words to deliver; without `merge` a word counts for each lane. `rows`: byte offsets (warps, lanes)."""
     words = rows[:, :, None] // 4 + np.arange(max(size // 4, 1))
     words = np.where(rows[:, :, None] == NO_LANE, NO_LANE, words)
     groups = np.sort(words.reshape(len(rows), rows.shape[1] // lanes, -1), axis=2)
-    distinct = np.diff(groups, axis=2, prepend=NO_LANE) != 0
+    distinct = np.diff(groups, axis=2, prepend=NO_LANE) != 0 if merge else groups != NO_LANE
     number = np.arange(groups.shape[0] * groups.shape[1]).reshape(groups.shape[:2])[:, :, None]
     load = np.bincount((number * BANKS + groups % BANKS)[distinct], minlength=number.size * BANKS)
     return load.reshape(*groups.shape[:2], BANKS).max(axis=2).sum(axis=1)
@@ -275,6 +279,20 @@ def shared_wavefronts(rows: np.ndarray, size: int, load: bool = False) -> tuple[
     if load and size > 4:
         used = np.where(_neighbours_agree(rows), bank_cycles(rows, size, 2 * lanes), used)
     return used, _least(used, rows, size)
+
+
+def atomic_wavefronts(rows: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Atomics: lanes of one word are served one after the other, as those of one bank are."""
+    used = bank_cycles(rows, size, 32 // max(size // 4, 1), merge=False)
+    return used, _least(used, rows, size)
+
+
+def atomic_sectors(rows: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Atomics: lanes of one address come one after the other, each with a sector of its own."""
+    earlier = np.tril(np.ones((WARP, WARP), bool), -1)
+    turn = ((rows[:, :, None] == rows[:, None, :]) & earlier).sum(axis=2)
+    keys = np.where(rows == NO_LANE, NO_LANE, rows // SECTOR * WARP + turn)
+    return _distinct(keys, WARP), _fewest_sectors(rows, size)
 
 
 def copy_wavefronts(
