@@ -113,8 +113,12 @@ class Code:
         )
 
     def is_address(self, root: int) -> bool:
-        """Whether any instruction reads or writes where argument number `root` points to."""
-        return any(roots > 0 and roots >> root & 1 for roots in self.roots.values())
+        """Whether an address in global memory comes from argument number `root` alone: that is a pointer, and no number
+        that an index is made of, such as a row length of type size_t."""
+        instructions = self.program.instructions
+        return any(
+            roots == 1 << root and instructions[pc].opcode.has("global") for pc, roots in self.roots.items()
+        )
 
     @cached_property
     def blocks_may_wait(self) -> bool:

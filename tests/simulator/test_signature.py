@@ -107,3 +107,27 @@ def test_a_launch_with_a_number_for_a_pointer_is_refused_with_its_name():
         launch(compile(source, "k"), (1,), (1,), (5, np.int32(2)))
     with pytest.raises(LaunchError, match=r"k has 2 parameters \(p, n\), but 1 arguments were given"):
         launch(compile(source, "k"), (1,), (1,), (5,))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[threadIdx.x * pitch] = 1;",
+        "const char* row = (const char*)out + pitch * sizeof(float) * threadIdx.x; *(float*)row = 1;",
+        "extern __shared__ float s[]; s[threadIdx.x * pitch] = 1; out[threadIdx.x * pitch] = s[threadIdx.x * pitch];",
+    ],
+)
+@pytest.mark.parametrize("pitch_type", ["size_t", "long long"])
+def test_a_number_of_8_bytes_in_an_index_is_no_pointer(body, pitch_type):
+    source = f'extern "C" __global__ void k(float* out, {pitch_type} pitch) {{ {body} }}'
+    out = np.zeros(8, np.float32)
+    assert launch(compile(source, "k"), (1,), (4,), (out, np.int64(2)), shared_mem=32).ok
+    assert out.tolist() == [1, 0] * 4
+
+
+def test_a_pointer_behind_another_name_may_be_null():
+    source = "using Floats = float*;\n"
+    source += 'extern "C" __global__ void k(Floats p, Floats out) { *out = p ? *p : 3; }'
+    out = np.zeros(1, np.float32)
+    assert launch(compile(source, "k"), (1,), (1,), (None, out)).ok
+    assert out[0] == 3
