@@ -355,3 +355,28 @@ def test_bad_formats_do_no_harm(call):
 def test_what_the_simulator_lacks_is_said_in_words(before, body, error, words):
     with pytest.raises(error, match=words):
         run(body, floats(), before=before)
+
+
+# ---- an array in a struct that is passed by value
+
+TABLE = "struct Table { int rows[64]; };"
+LOOK_UP = "out[threadIdx.x] = table.rows[first + 2 * threadIdx.x];"
+
+
+def look_up(first):
+    table = np.array((np.arange(64) + 100,), [("rows", "i4", (64,))])[()]
+    out = np.zeros(32, np.int32)
+    return out, run(
+        LOOK_UP, out, table, np.int32(first), parameters="int* out, Table table, int first", before=TABLE
+    )
+
+
+def test_each_lane_reads_its_own_element_of_a_parameter():
+    out, report = look_up(1)
+    assert report.ok and out.tolist() == list(range(101, 165, 2))
+
+
+@pytest.mark.parametrize("first", [4, -4])
+def test_an_index_outside_of_a_parameter_is_found(first):
+    hazard = the_only(look_up(first)[1])
+    assert hazard.kind == "out-of-bounds" and "of the kernel's parameters" in hazard.message

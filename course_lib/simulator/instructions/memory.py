@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..access import SPACES, Access, read, write
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
 from ..messages import FAR, NEAR
 from ..ptx import Address, Instruction, Register, Variable, Vector
 from ..shadow import Act
@@ -67,7 +67,7 @@ def ld(d, ins: Instruction) -> Callable:
     if isinstance(place.base, Variable) and place.base.space == "local":  # a device function's parameter
         space = "local"
     if space == "param":
-        load = _parameter(place, size)
+        load = _parameter(d, place, size)
     else:
         access = access_of(d.pc, ins.opcode, space, size, True, False)
         address = address_reader(d, place, space in ("global", "const", "generic"))
@@ -88,12 +88,23 @@ def ld(d, ins: Instruction) -> Callable:
     return step
 
 
-def _parameter(place: Address, size: int) -> Callable:
-    """A parameter of the kernel: the same for all lanes."""
-    if not isinstance(place.base, Variable):
-        raise UnsupportedInstruction("a parameter read through a register")
-    first = place.base.offset + place.offset
-    return lambda m: m.launch.params[first : first + size].view(UNIT[size])
+def _parameter(d, place: Address, size: int) -> Callable:
+    """A parameter of the kernel. One that is named is the same for all lanes; each lane may look for its own in an
+    array inside of a struct."""
+    if isinstance(place.base, Variable):
+        first = place.base.offset + place.offset
+        return lambda m: m.launch.params[first : first + size].view(UNIT[size])
+    address = address_reader(d, place, wide=False)
+
+    def load(m) -> np.ndarray:
+        params, at = m.launch.params, address(m)
+        outside = np.flatnonzero((at < 0) | (at > len(params) - size))
+        if len(outside):
+            where = f"byte {int(at[outside[0]])} of the kernel's parameters, which have {len(params)}"
+            raise Fault("out-of-bounds", f"an access of {size} bytes at {where}", int(outside[0]))
+        return params[at[:, None] + np.arange(size)].reshape(-1).view(UNIT[size])
+
+    return load
 
 
 @machine("ldu")
