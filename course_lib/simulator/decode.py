@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +27,7 @@ from .instructions.registry import (
     UnsupportedInstruction,
 )
 from .memory import Fault
-from .provenance import roots_of
+from .provenance import ANY, Roots, roots_of
 from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Variable, Vector, Where
 from .recorder import Costs
 from .work import Work, work_of
@@ -79,7 +79,7 @@ class Code:
         self.leaders = self._leaders()
         self.flow = Flow(program.instructions, self.leaders)
         self.roots = roots_of(program)  # which arguments the address of each instruction may come from
-        self.shared_granule = self._smallest("shared", lambda pc: True)
+        self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
         self.meeting_points = {
             pc: self.flow.meeting_points(pc) for pc in range(len(program.instructions)) if self.is_barrier(pc)
         }
@@ -102,14 +102,29 @@ class Code:
         return opcode.root == "bar" or (opcode.root == "barrier" and opcode.has("aligned"))
 
     def granule(self, root: int) -> int:
-        """The smallest access to the memory that argument number `root` points to."""
-        return self._smallest("global", lambda pc: bool(self.roots.get(pc, -1) >> root & 1))
+        """The smallest access to the memory that argument number `root` points to, at most 4."""
+        return min([4, *(size for roots, size in self._smallest_by_roots.items() if roots >> root & 1)])
 
     def writes(self, root: int) -> bool:
         """Whether any instruction may write what argument number `root` points to."""
-        return any(
-            self.program.instructions[pc].opcode.root in ("st", "atom", "red") and roots >> root & 1
-            for pc, roots in self.roots.items()
+        return any(roots >> root & 1 for roots in self._written)
+
+    @cached_property
+    def _smallest_by_roots(self) -> dict[Roots, int]:
+        """For each set of arguments that addresses may come from the smallest access. Every launch asks for each
+        argument and variable, and <cuda/atomic> alone brings hundreds of variables: the program is read once."""
+        found: dict[Roots, int] = {}
+        for pc, size in self._accesses("global"):
+            roots = self.roots.get(pc, ANY)
+            found[roots] = min(found.get(roots, size), size)
+        return found
+
+    @cached_property
+    def _written(self) -> frozenset[Roots]:
+        """The sets of arguments that the addresses of writes may come from."""
+        instructions = self.program.instructions
+        return frozenset(
+            roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in ("st", "atom", "red")
         )
 
     def is_address(self, root: int) -> bool:
@@ -137,17 +152,14 @@ class Code:
                 leaders.add(pc + 1)
         return leaders
 
-    def _smallest(self, space: str, reaches: Callable[[int], bool]) -> int:
-        """The smallest access to a space, at least 4; generic ones count too."""
-        sizes = [4]
+    def _accesses(self, space: str) -> Iterator[tuple[int, int]]:
+        """The loads, stores and atomics that may go to a space (generic ones may), and the bytes of each."""
         others = {"shared", "global", "local", "param", "const"} - {space}
         for pc, instruction in enumerate(self.program.instructions):
             opcode = instruction.opcode
             named = {m.split("::")[0] for m in opcode.modifiers}
-            is_access = opcode.root in ("ld", "st", "atom", "red") and opcode.types
-            if is_access and not others & named and reaches(pc):
-                sizes.append(DTYPES[opcode.types[-1]].itemsize)
-        return min(sizes)
+            if opcode.root in ("ld", "st", "atom", "red") and opcode.types and not others & named:
+                yield pc, DTYPES[opcode.types[-1]].itemsize
 
     def _decode(self, first: int) -> BasicBlock:
         steps = []

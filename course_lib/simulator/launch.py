@@ -178,12 +178,12 @@ def _start(
 
 def _reachable(code: Code, owners: list[Buffer | None]) -> dict[int, list[Buffer]]:
     """For each instruction the only buffers that its addresses may name, where these come from arrays alone."""
-    found = {}
-    for pc, roots in code.roots.items():
+    by_roots = {}  # a program has many addresses, and few sets of arguments that they come from
+    for roots in set(code.roots.values()):
         numbers = [number for number in range(len(owners)) if roots >> number & 1]
         if roots >= 0 and all(owners[number] is not None for number in numbers):
-            found[pc] = list(dict.fromkeys(owners[number] for number in numbers))
-    return found
+            by_roots[roots] = list(dict.fromkeys(owners[number] for number in numbers))
+    return {pc: by_roots[roots] for pc, roots in code.roots.items() if roots in by_roots}
 
 
 def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:

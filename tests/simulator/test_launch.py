@@ -287,3 +287,16 @@ def test_blocks_of_different_batches_conflict_too():
     (hazard,) = run(CONFLICT, "last_wins", np.zeros(1, np.int32), grid=(512,), block=(64,)).hazards
     assert hazard.kind == "block-conflict"
     assert run(CONFLICT, "all_agree", np.zeros(1, np.int32), grid=(512,), block=(64,)).ok
+
+
+def test_variables_of_the_module_do_not_slow_launches_down():
+    variables = "\n".join(f"__constant__ int v{i} = {i};" for i in range(1000))  # headers may bring as many
+    body = "\n".join(f"out[n + (int)out[{i}]] = v0;" for i in range(300))
+    source = f'{variables}\nextern "C" __global__ void k(float* out, int n) {{ if (n) {{ {body} }} }}'
+    kernel, out = simulator.compile(source, "k"), np.zeros(1024, np.float32)
+    seconds = []
+    for _ in range(3):
+        begin = time.process_time()
+        assert launch(kernel, (1,), (1,), (out, np.int32(0))).ok
+        seconds.append(time.process_time() - begin)
+    assert min(seconds) < 0.05
