@@ -15,6 +15,7 @@ from .counters import Counters
 from .decode import Code
 from .hazards import FATAL, HazardLog
 from .instructions.registry import UnsupportedInstruction
+from .interrupts import interruptible
 from .machine import Launch, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .report import Report
@@ -73,6 +74,12 @@ def compile(
     `name` is the name of an `extern "C"` kernel, one of `name_expressions`, or a mangled name.
     Raises CompileError with NVRTC's log, and LaunchError when there is no kernel of that name.
     """
+    if not isinstance(source, str) or not isinstance(name, str):
+        raise LaunchError(
+            f"source and name are strings, not {type(source).__name__} and {type(name).__name__}"
+        )
+    if isinstance(options, str) or isinstance(name_expressions, str):
+        raise LaunchError("options and name_expressions are tuples of strings, for example ('-arch=sm_90',)")
     return _compile(source, name, tuple(options), tuple(name_expressions))
 
 
@@ -127,6 +134,8 @@ def launch(
     the report.
     """
     grid, block = _three(grid, "grid"), _three(block, "block")
+    _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
+    _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
     _check_limits(grid, block, kernel, shared_mem)
     bound = bind(kernel, args)
     start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
@@ -137,10 +146,13 @@ def launch(
         state = start(watched, clock)
         return state, _run(state, blocks, batch)
 
-    if kernel.code.reads_clock:
-        state, events = _with_clock(run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables])
-    else:
-        state, events = run()
+    with interruptible(f"the launch of {kernel.name}"):
+        if kernel.code.reads_clock:
+            state, events = _with_clock(
+                run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables]
+            )
+        else:
+            state, events = run()
     counters, output = state.counters.table(), "".join(state.output)
     return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
 
@@ -253,6 +265,11 @@ def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
     return (*(int(d) for d in dims), 1, 1)[:3]
 
 
+def _check_whole(value: object, name: str, words: str) -> None:
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise LaunchError(f"{name} is {value!r}; it is {words}")
+
+
 def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) -> None:
     threads = block[0] * block[1] * block[2]
     if min(grid) < 1 or min(block) < 1:
@@ -263,8 +280,7 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
         )
     if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
         raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
-    if not isinstance(shared_mem, (int, np.integer)) or shared_mem < 0:
-        raise LaunchError(f"shared_mem is {shared_mem!r}; it is a number of bytes, a whole one, 0 or more")
+    _check_whole(shared_mem, "shared_mem", "a number of bytes, a whole one, 0 or more")
     total = threads * grid[0] * grid[1] * grid[2]
     if total > MAX_SIMULATED:
         raise LaunchError(

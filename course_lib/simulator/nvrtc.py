@@ -7,10 +7,15 @@ on machines that do not have it.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
+
+from .interrupts import interruptible
+from .ptx import MAIN_FILE
 
 DEFAULT_ARCH = "compute_80"
 HEADERS = ("cudart", "cccl", "nvcc")
@@ -21,6 +26,8 @@ HOW_TO_GET_NVRTC = (
     "    pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt\n"
     "Reading the notebooks, their stored outputs and the recorded measurements works without it."
 )
+MOST_LINES = 15
+"""Of the compiler's log in a message."""
 NO_HEADERS = (
     "NVRTC has no headers of the C++ library. printf, assert and the functions of math need no #include; of the "
     "others, many exist as <cuda/std/...>, for example <cuda/std/cstdint>."
@@ -59,7 +66,6 @@ def compile_ptx(
     source: str,
     name_expressions: Sequence[str] = (),
     options: Sequence[str] = (),
-    file_name: str = "kernel.cu",
 ) -> Compiled:
     """Compile CUDA C++ `source` to PTX for a virtual architecture (compute_80 unless an option names one).
 
@@ -67,7 +73,7 @@ def compile_ptx(
     """
     arch = asked_arch(options).replace("sm_", "compute_")
     full = _full_options(options, arch, debug_lines=True)
-    ptx, lowered = _compile(source, tuple(name_expressions), full, file_name, "PTX")
+    ptx, lowered = _compile(source, tuple(name_expressions), full, "PTX")
     return Compiled(ptx, dict(lowered))
 
 
@@ -81,7 +87,7 @@ def resources(
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
     # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
     full = (*_full_options(options, arch, debug_lines=False), "--ptxas-options=-v", "--no-cache")
-    log, _ = _compile(source, tuple(name_expressions), full, "kernel.cu", "log")
+    log, _ = _compile(source, tuple(name_expressions), full, "log")
     return parse_resources(log, entry)
 
 
@@ -165,13 +171,36 @@ def version() -> tuple[int, int]:
     return major, minor
 
 
+Product = tuple[str, tuple[tuple[str, str], ...]]
+"""PTX or the log, and the lowered names."""
+
+
 @lru_cache(maxsize=256)
-def _compile(
-    source: str, names: tuple[str, ...], options: tuple[str, ...], file_name: str, product: str
-) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Compile once per process and argument list. `product` is "PTX" or "log"; lowered names come second."""
+def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
+    """Compile once per process and argument list. `product` is "PTX" or "log".
+
+    In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
+    end, and nobody looks at what it made.
+    """
+    result: Future[Product] = Future()
+
+    def work() -> None:
+        try:
+            result.set_result(_compile_now(source, names, options, product))
+        except BaseException as error:
+            result.set_exception(error)
+
+    with interruptible("the compiler"):
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.1)
+    return result.result()
+
+
+def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
     nvrtc = _nvrtc()
-    _, program = nvrtc.nvrtcCreateProgram(source.encode(), file_name.encode(), 0, None, None)
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
     try:
         for name in names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
@@ -201,8 +230,13 @@ def _lowered_name(program: object, name: str) -> str:
 
 
 def _readable(log: str) -> str:
-    """NVRTC's log, which quotes the source line under each error, without its closing count of errors."""
-    lines = [line for line in log.splitlines() if "detected in the compilation of" not in line]
+    """NVRTC's log, which quotes the source line under each error: errors before warnings, and not too many lines."""
+    log = "\n".join(line for line in log.splitlines() if "detected in the compilation of" not in line)
+    parts = [part for part in re.split(r"\n\s*\n", log) if part.strip()]
+    parts.sort(key=lambda part: not re.search(r"\berror\b", part.lstrip("\n").partition("\n")[0]))
+    lines = "\n\n".join(part.strip("\n") for part in parts).splitlines()
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} more lines"]
     if "cannot open source file" in log:
         lines.append(NO_HEADERS)
-    return "\n".join(lines).strip()
+    return "\n".join(lines)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction
+from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction, not_simulated
 
 # --------------------------------------------------------------------------- what a program is made of
 
@@ -92,6 +92,9 @@ class Where:
     header: str | None = None
 
     def __str__(self) -> str:
+        if self.header and not self.line:
+            name, _, number = self.header.rpartition(":")
+            return f"line {number} of {name}"
         return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
 
 
@@ -123,6 +126,9 @@ class Program:
 
 
 # --------------------------------------------------------------------------- pass 1: text to statements
+
+MAIN_FILE = "kernel.cu"
+"""What the compiler calls the learner's own source."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
@@ -190,14 +196,18 @@ class _Lines:
     def resolve(self, place: tuple[int, int, int]) -> Where:
         """Walk from the innermost place outwards: the first line of the learner's file, then its caller."""
         own: list[int] = []
-        header = None if place[0] == 1 else f"{self.files.get(place[0], 'header')}:{place[1]}"
+        header = None if self._main(place) else f"{self.files.get(place[0], 'header')}:{place[1]}"
         seen = set()
         while place is not None and place not in seen:
             seen.add(place)
-            if place[0] == 1:
+            if self._main(place):
                 own.append(place[1])
             place = self.callers.get(place)
         return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header)
+
+    def _main(self, place: tuple[int, int, int]) -> bool:
+        """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""
+        return self.files.get(place[0], MAIN_FILE) == MAIN_FILE
 
 
 class _Reader:
@@ -507,8 +517,8 @@ class _Linker:
         if item.opcode.split(".")[0] == "ret" and end is not None:
             self.pending.append(Instruction(Opcode("bra"), (end,), guard, item.where, "ret"))
             return
-        text = f"{item.opcode} {' '.join(item.tokens)}"
-        operands = _Operands(item.tokens, names).read()
+        text = f"{item.opcode} {' '.join(item.tokens)}".strip()
+        operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
         self.pending.append(Instruction(Opcode(item.opcode), operands, guard, item.where, text))
 
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
@@ -606,7 +616,7 @@ class _Operands:
             if isinstance(found, Variable) and self.take("+"):
                 return replace(found, offset=found.offset + int(self.advance(), 0))
             return found
-        if _SPECIAL.search(token):
+        if _SPECIAL.search(token) or not_simulated(token):
             return Special(token)
         if token == "_":
             return None
