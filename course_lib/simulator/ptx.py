@@ -413,6 +413,10 @@ BUILT_IN = {"vprintf": "call.vprintf", "__assertfail": "assertfail"}
 """Functions that every GPU has, and the instructions that stand for them here."""
 
 
+MOST_INLINED = 30_000
+"""Instructions of a kernel with calls: ten functions that each call the next one twice are 1,024 copies of the last."""
+
+
 class _Linker:
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -535,6 +539,11 @@ class _Linker:
         if function is None or function.scope is None:
             raise UnsupportedInstruction(
                 f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+            )
+        if len(self.pending) > MOST_INLINED:
+            raise UnsupportedInstruction(
+                f"its functions call each other so often that the kernel has more than {MOST_INLINED:,} instructions "
+                "once each call is replaced by what it calls. Call a __noinline__ function in a loop instead"
             )
         end = (id(item), object())
         if guard:

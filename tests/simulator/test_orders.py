@@ -304,7 +304,7 @@ def test_a_seed_changes_nothing_of_a_right_kernel():
 def test_a_racy_kernel_is_found_whatever_the_order():
     for seed in range(8):
         report, _ = run_on_numbers(TILE + TURN.format(""), block=64, seed=seed)
-        assert {"read-after-write", "uninitialised-read", "write-after-read"} & set(report.kinds)
+        assert {"read-after-write", "uninitialised-read", "write-after-read"} & set(found(report)[0])
 
 
 def test_blocks_may_hand_on_through_a_part_of_an_array_and_the_whole():
