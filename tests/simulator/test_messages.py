@@ -54,7 +54,8 @@ COPY_TO_OTHERS = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
         ),
         (
             "write-after-write",
-            TILE + "COPY(&tile[t], in + t);\nCOPY(&tile[t], in + t + 64); // HERE\nCOMMIT; WAIT(0); out[t] = tile[t];",
+            TILE
+            + "COPY(&tile[t], in + t);\nCOPY(&tile[t], in + t + 64); // HERE\nCOMMIT; WAIT(0); out[t] = tile[t];",
             "before the asynchronous copy into it is known to have arrived; it itself issued the copy at line 13",
         ),
         (
@@ -124,4 +125,6 @@ def test_a_helper_of_a_header_is_blamed_on_the_line_that_calls_it(tmp_path):
     source = '#include <put.cuh>\nextern "C" __global__ void k(int* out)\n{\n    put(out, 64);\n}\n'
     kernel = simulator.compile(source, "k", (f"-I{tmp_path}",))
     text = str(launch(kernel, 1, 1, (np.zeros(64, np.int32),)))
-    assert "out-of-bounds at line 4:" in text and "(in put.cuh:3)" in text and "       4 | put(out, 64);" in text
+    assert (
+        "out-of-bounds at line 4:" in text and "(in put.cuh:3)" in text and "       4 | put(out, 64);" in text
+    )

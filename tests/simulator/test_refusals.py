@@ -150,6 +150,7 @@ def test_the_names_of_parameters_refuse_no_launch():
 
 # ---- how a kernel ends
 
+
 def test_an_assert_names_line_thread_and_expression():
     report, _ = run_on_numbers("assert(t < 5); // HERE\nout[t] = t;")
     assert found(report) == (["assertion-failed"], set()), report
@@ -168,7 +169,9 @@ def test_trap_is_called_by_its_name():
     assert "thread 5 of block 0" in report.hazards[0].message and "__trap()" in report.hazards[0].message
 
 
-@pytest.mark.parametrize("body", ["out[(1LL << 38) + t] = 1; // HERE", "out[t] = in[(1LL << 38) + t]; // HERE"])
+@pytest.mark.parametrize(
+    "body", ["out[(1LL << 38) + t] = 1; // HERE", "out[t] = in[(1LL << 38) + t]; // HERE"]
+)
 def test_an_index_far_away_never_lands_in_the_next_array(body):
     arrays = np.zeros(32, np.float32), np.zeros(32, np.float32)
     report = run(body, *arrays, parameters="float* out, const float* in")
