@@ -1,9 +1,14 @@
-"""What a notebook shows when something ends: a message, and no traceback full of paths."""
+"""Ctrl-C: it is heard while a library works, and a notebook shows it in a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class MessageOnly:
@@ -24,3 +29,24 @@ def interruptible(what: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise Interrupted(f"{what} was stopped") from None
+
+
+def in_background(work: Callable[[], T]) -> Future[T]:
+    """Do it in a thread of its own, which does not keep the program from ending."""
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return result
+
+
+def result_of(future: Future[T]) -> T:
+    """Wait for it, in short pieces: between them a Ctrl-C is heard."""
+    while not future.done():
+        wait([future], timeout=0.1)
+    return future.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,6 +14,7 @@ from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
 from .counters import Counters
 from .decode import Code
+from .gpus import REGISTERS, launch_resources
 from .hazards import FATAL, HazardLog
 from .instructions.registry import UnsupportedInstruction
 from .interrupts import interruptible
@@ -38,6 +40,9 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
 227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
+
+MAX_REGISTERS = 255
+"""Of a thread."""
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
@@ -288,6 +293,33 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
             f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
         )
     _check_memory(kernel.code.program, shared_mem)
+    _check_threads(kernel, block, threads, shared_mem)
+
+
+def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:
+    """What a GPU asks of a launch and the simulator does not need: that the assembler accepts the PTX, and that a block
+    with its registers fits. Raises CompileError or LaunchError."""
+    threads = math.prod(block)
+    used = launch_resources("H100", kernel, threads, shared_mem)
+    if not used.occupancy.blocks:
+        raise LaunchError(
+            f"{kernel.name} takes {used.registers} registers a thread, and with {threads} threads a block more than "
+            f"the {REGISTERS:,} that there are: a GPU refuses the launch (out of resources). Use smaller blocks, or "
+            f"__launch_bounds__({threads}) before the kernel's name"
+        )
+
+
+def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) -> None:
+    program = kernel.code.program
+    if program.most_threads is not None and threads > program.most_threads:
+        raise LaunchError(
+            f"{kernel.name} has __launch_bounds__ of {program.most_threads} threads a block, and the block has "
+            f"{threads}: a GPU refuses the launch (invalid value)"
+        )
+    # The assembler takes seconds: it is asked where a thread may have so many registers that a block does not fit.
+    likely = 2 * sum(program.register_bits) // 32  # PTX has a register for each value; unrolling makes more
+    if program.most_threads is None and threads * min(likely, MAX_REGISTERS) > REGISTERS:
+        assemble(kernel, block, shared_mem)
 
 
 def _check_memory(program: ptx.Program, shared_mem: int) -> None:

@@ -7,14 +7,12 @@ on machines that do not have it.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
-from .interrupts import interruptible
+from .interrupts import in_background, interruptible, result_of
 from .ptx import MAIN_FILE
 
 DEFAULT_ARCH = "compute_80"
@@ -182,20 +180,8 @@ def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], prod
     In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
     end, and nobody looks at what it made.
     """
-    result: Future[Product] = Future()
-
-    def work() -> None:
-        try:
-            result.set_result(_compile_now(source, names, options, product))
-        except BaseException as error:
-            result.set_exception(error)
-
     with interruptible("the compiler"):
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.1)
-    return result.result()
+        return result_of(in_background(lambda: _compile_now(source, names, options, product)))
 
 
 def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:

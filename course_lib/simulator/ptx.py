@@ -7,6 +7,7 @@ device function is replaced by the function's body (PTX ISA 7.1; so there is no 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -119,6 +120,7 @@ class Program:
     shared: tuple[Variable, ...]
     static_shared: int
     local_bytes: int
+    most_threads: int | None = None  # of a block, by its launch bounds
 
     @property
     def param_bytes(self) -> int:
@@ -178,6 +180,7 @@ class _Function:
     results: list[Variable]
     params: list[Variable]
     scope: _Scope | None
+    most_threads: int | None = None
 
 
 @dataclass
@@ -262,10 +265,16 @@ class _Reader:
         results = self.parameters() if self.peek() == "(" else []
         name = self.next()
         params = self.parameters() if self.peek() == "(" else []
+        bounds: dict[str, list[int]] = {}
         while self.peek() not in ("{", ";"):  # .maxntid, .minnctapersm, .noreturn ...
-            self.next()
+            token = self.next()
+            if token.startswith("."):
+                numbers = bounds.setdefault(token, [])
+            elif token.isdigit():
+                numbers.append(int(token))
         scope = self.scope() if self.next() == "{" else None
-        return _Function(name, is_kernel, results, params, scope)
+        most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
+        return _Function(name, is_kernel, results, params, scope, most)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -472,6 +481,7 @@ class _Linker:
             tuple(replace(v, offset=static) if v.offset < 0 else v for v in self.placed.values()),
             self.shared_bytes,
             self.local_bytes,
+            function.most_threads,
         )
 
     def function(self, function: _Function, names: dict, end: object) -> None:

@@ -1,8 +1,8 @@
 """When a launch counts as one that never ends.
 
 By default the measure is time, that of this thread on the processor, because work per instruction differs a
-thousandfold: what an access costs depends on who touched the place before. A learner who gives `max_steps` gets the same
-verdict on every machine: one step is about what an instruction takes that few lanes execute; more lanes take longer.
+thousandfold: what an access costs depends on who touched the place before. Who gives `max_steps` gets the same verdict
+on every machine: one step is about what an instruction takes that few lanes execute; more lanes take longer.
 """
 
 from __future__ import annotations

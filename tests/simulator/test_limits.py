@@ -11,22 +11,23 @@ import pytest
 from course_lib.simulator import work
 from tests.simulator.small_kernels import found, run
 
-I, D = "int* out", "volatile int* out"
+PLAIN, VOLATILE = "int* out", "volatile int* out"
 MANY = dict(grid=16, block=1024)
 ENDLESS = {
-    "volatile, one warp": (D, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
-    "volatile, many warps": (D, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
-    "atomics on one place": (I, MANY, "while (atomicAdd(out, 0) == 0) { }"),
-    "counting up": (I, MANY, "while (atomicAdd(out, 1) >= 0) { }"),
-    "in shared memory": (I, MANY, "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 1) >= 0) { }"),
-    "barriers": (D, MANY, "__shared__ int s[1024]; s[t] = t;\n"
+    "volatile, one warp": (VOLATILE, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
+    "volatile, many warps": (VOLATILE, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
+    "atomics on one place": (PLAIN, MANY, "while (atomicAdd(out, 0) == 0) { }"),
+    "counting up": (PLAIN, MANY, "while (atomicAdd(out, 1) >= 0) { }"),
+    "in shared memory": (PLAIN, MANY, "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 1) >= 0) { }"),
+    "barriers": (VOLATILE, MANY, "__shared__ int s[1024]; s[t] = t;\n"
                  "do { __syncthreads(); s[t] += s[t ^ 1]; __syncthreads(); } while (out[0] != 3);"),
-    "named barriers": (D, MANY, "do BAR(1, 1024); while (out[0] != 3);"),
-    "many blocks": (D, dict(grid=65536), "for (int i = 0; i < 20000; ++i) out[0] = 3;"),
-    "subnormal doubles": (I, MANY, "double x = 1e-310 * t; do x = __fma_rn(x, 0.5, 1e-320); while (x < 5); out[0] = x;"),
-    "rounded doubles": (I, MANY, "double x = t + 1; do x = __dmul_rz(x, 1.0000001); while (x > 0); out[0] = x;"),
-    "shuffles": (I, MANY, "int x = t; do x = __shfl_xor_sync(-1, x, 1) | 1; while (x); out[0] = x;"),
-    "printing": (D, MANY, 'while (out[0] != 3) printf("%d", t);'),
+    "named barriers": (VOLATILE, MANY, "do BAR(1, 1024); while (out[0] != 3);"),
+    "many blocks": (VOLATILE, dict(grid=65536), "for (int i = 0; i < 20000; ++i) out[0] = 3;"),
+    "subnormal doubles": (PLAIN, MANY, "double x = 1e-310 * t; do x = __fma_rn(x, 0.5, 1e-320); while (x < 5);\n"
+                          "out[0] = x;"),
+    "rounded doubles": (PLAIN, MANY, "double x = t + 1; do x = __dmul_rz(x, 1.0000001); while (x > 0); out[0] = x;"),
+    "shuffles": (PLAIN, MANY, "int x = t; do x = __shfl_xor_sync(-1, x, 1) | 1; while (x); out[0] = x;"),
+    "printing": (VOLATILE, MANY, 'while (out[0] != 3) printf("%d", t);'),
 }  # fmt: skip
 
 

@@ -14,7 +14,8 @@ TILE = "__shared__ alignas(128) int tile[64];\n"
 
 NOT_THERE = {
     "cluster": ("thread block clusters", "asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\"); // HERE"),
-    "grid.sync": (r"grid.sync\(\)", 'asm volatile("mov.u32 %0, %%envreg2;" : "=r"(t)); // HERE'),  # what cg::this_grid().sync() reads
+    # what cg::this_grid().sync() reads
+    "grid.sync": (r"grid.sync\(\)", 'asm volatile("mov.u32 %0, %%envreg2;" : "=r"(t)); // HERE'),
     "texture": ("textures", "out[t] = tex1Dfetch<int>(in[t], t); // HERE"),
     "surface": ("textures and surfaces", "surf2Dwrite(t, (cudaSurfaceObject_t)in[t], t * 4, 0); // HERE"),
     "tensor copy": ("TMA", TILE + 'asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx'
@@ -34,8 +35,8 @@ NOT_THERE = {
                              'asm volatile("cp.async.wait_group %0;" :: "r"(t) : "memory"); // HERE'),
     "mma without lists": ("four lists of registers.*4 of D, 4 of A, 2 of B, 4 of C", 'asm volatile("mma.sync.aligned'
                           '.m16n8k16.row.col.f32.f16.f16.f32 %0, %0, %0, %0;" :: "r"(t)); // HERE'),
-    "mma with short lists": ("four lists of registers", 'asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 '
-                             '{%0, %0}, {%0}, {%0}, {%0, %0};" : "+r"(t)); // HERE'),
+    "mma with short lists": ("four lists of registers", 'asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16'
+                             ' {%0, %0}, {%0}, {%0}, {%0, %0};" : "+r"(t)); // HERE'),
     "mma without types": ("f16 and bf16 inputs", 'asm volatile("mma.sync.aligned.m16n8k16.row.col '
                           '{%0, %0, %0, %0}, {%0, %0, %0, %0}, {%0, %0}, {%0, %0, %0, %0};" : "+r"(t)); // HERE'),
     "mma by rows": (r"is \.row\.col", 'asm volatile("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 '
