@@ -124,7 +124,7 @@ class Gemm:
             args = gemm.arguments(*gemm._integers(seed))
             report = simulate(kernel, gemm.grid(tile), _block(threads), args, shared_mem)
             gemm._judge(report, *args[:3], tile)
-        result_of(assembled)
+        result_of(assembled, "the compiler")
         launch = tile, threads, shared_mem
         small[0]._check_here(kernel, launch, small[0]._random(seed), "random data", small[0]._limit)
         if device.backend() == "cupy":

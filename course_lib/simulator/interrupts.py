@@ -45,8 +45,9 @@ def in_background(work: Callable[[], T]) -> Future[T]:
     return result
 
 
-def result_of(future: Future[T]) -> T:
-    """Wait for it, in short pieces: between them a Ctrl-C is heard."""
-    while not future.done():
-        wait([future], timeout=0.1)
+def result_of(future: Future[T], what: str) -> T:
+    """Wait for it, in short pieces: between them a Ctrl-C is heard. `what` is at work."""
+    with interruptible(what):
+        while not future.done():
+            wait([future], timeout=0.1)
     return future.result()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
-from .interrupts import in_background, interruptible, result_of
+from .interrupts import in_background, result_of
 from .ptx import MAIN_FILE
 
 DEFAULT_ARCH = "compute_80"
@@ -180,8 +180,7 @@ def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], prod
     In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
     end, and nobody looks at what it made.
     """
-    with interruptible("the compiler"):
-        return result_of(in_background(lambda: _compile_now(source, names, options, product)))
+    return result_of(in_background(lambda: _compile_now(source, names, options, product)), "the compiler")
 
 
 def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
