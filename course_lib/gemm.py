@@ -9,8 +9,10 @@ import numpy as np
 
 from . import device
 from .backend.mistakes import guess, product, where_wrong
-from .report import simulate
+from .report import compiled, simulate
+from .simulator import assemble
 from .simulator.hazards import Hazard
+from .simulator.interrupts import in_background, result_of
 from .simulator.report import MessageOnly
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
@@ -115,11 +117,14 @@ class Gemm:
         hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
         """
         self.grid(tile)
+        # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
+        assembled = in_background(lambda: assemble(compiled(kernel), _block(threads), shared_mem))
         small = [_small(tile, self.dtype, *counts) for counts in SMALL]
         for gemm in small:
             args = gemm.arguments(*gemm._integers(seed))
             report = simulate(kernel, gemm.grid(tile), _block(threads), args, shared_mem)
             gemm._judge(report, *args[:3], tile)
+        result_of(assembled, "the compiler")
         launch = tile, threads, shared_mem
         small[0]._check_here(kernel, launch, small[0]._random(seed), "random data", small[0]._limit)
         if device.backend() == "cupy":

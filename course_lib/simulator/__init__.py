@@ -5,7 +5,7 @@ Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md besi
 
 from .estimate import Estimate, estimate
 from .hazards import Hazard
-from .launch import Kernel, LaunchError, compile, launch
+from .launch import Kernel, LaunchError, assemble, compile, launch
 from .nvrtc import CompileError, NvrtcMissing, Resources
 from .nvrtc import resources as _resources
 from .report import HazardError, Report
@@ -26,6 +26,7 @@ __all__ = [
     "NvrtcMissing",
     "Report",
     "Resources",
+    "assemble",
     "compile",
     "estimate",
     "launch",

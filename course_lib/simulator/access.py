@@ -119,6 +119,7 @@ def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: n
             once = replace(access, counted=False)
             return _in_parts(m, m.memory.parts(addresses, access.pc), once, addresses, act, *values)
         memory, unit = found
+        m.launch.budget.access(memory, unit, access.size)
     return act(m, access, memory, unit, *values)
 
 

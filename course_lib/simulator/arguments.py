@@ -102,6 +102,10 @@ def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np
     if isinstance(arg, bool):
         return np.array([arg])
     if isinstance(arg, int):  # CuPy passes a Python int as 64 bits and a float as a double
+        if not -(2**63) <= arg < 2**63:
+            raise LaunchError(
+                f"{name} is {arg}, which does not fit into 64 bits; pass np.uint64(...) if that does"
+            )
         return np.array([arg], np.int64)
     if isinstance(arg, float):
         return np.array([arg], np.float64)
@@ -130,6 +134,7 @@ def _place(array: np.ndarray, name: str, buffers: list[Buffer]) -> tuple[Buffer,
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
+    owner = np.asarray(owner)  # no np.matrix, which can never be flat
     if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or owner.dtype.hasobject:
         owner = array
     data = (owner if owner.flags.c_contiguous else owner.T).reshape(-1).view(np.uint8)

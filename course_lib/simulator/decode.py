@@ -25,6 +25,7 @@ from .instructions.registry import (
     WORK,
     Pure,
     UnsupportedInstruction,
+    not_simulated,
 )
 from .memory import Fault
 from .provenance import ANY, Roots, roots_of
@@ -192,6 +193,8 @@ class Code:
         """The step; for an unknown instruction, a step that stops with its name when it is reached."""
         decoder = Decoder(self, pc)
         try:
+            if reason := not_simulated(instruction.opcode.text):
+                raise UnsupportedInstruction(reason)
             build = table.get(instruction.opcode.root)
             step = build(decoder, instruction) if build else None
             return step or pure_step(decoder, instruction)
@@ -342,9 +345,7 @@ def pure_step(d: Decoder, instruction: Instruction) -> Callable:
     opcode = instruction.opcode
     build = PURE.get(opcode.root)
     if build is None:
-        raise UnsupportedInstruction(
-            f"there is no instruction '{opcode.root}' (have: {_similar(opcode.root)})"
-        )
+        raise UnsupportedInstruction(f"there is no instruction '{opcode.root}'{_similar(opcode.root)}")
     spec = build(opcode)
     outputs = instruction.operands[0]
     targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
@@ -411,9 +412,8 @@ def _with_carry(d: Decoder, spec: Pure, reads: list[Read], writes: list[Write]) 
 
 
 def _similar(root: str) -> str:
-    known = sorted(set(PURE) | set(MACHINE) | set(CONTROL))
-    near = [name for name in known if name[:2] == root[:2]]
-    return ", ".join(near or known)
+    near = sorted(name for name in {*PURE, *MACHINE, *CONTROL} if name[:2] == root[:2])
+    return f" (near it: {', '.join(near)})" if near else ""
 
 
 # --------------------------------------------------------------------------- guards, jumps, warps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .ptx import Instruction
+from .ptx import Instruction, Where
 
 
 class Kind(NamedTuple):
@@ -67,12 +67,7 @@ class Hazard:
 
     @property
     def place(self) -> str:
-        call = f", called from line {self.call_line}" if self.call_line else ""
-        return (
-            f"line {self.line}{call}"
-            if self.line or not self.header
-            else f"line {self.header.replace(':', ' of ')}"
-        )
+        return str(Where(self.line, self.call_line, self.header))
 
     def __str__(self) -> str:
         times = f" ({self.count} times; the first:)" if self.count > 1 else ""
@@ -87,7 +82,7 @@ class HazardLog:
 
     def add(self, kind: str, instruction: Instruction, message: str, count: int = 1) -> None:
         where = instruction.where
-        if where.header:
+        if where.header and where.line:
             message = f"{message} (in {where.header})"
         key = (kind, where.line, where.call_line, where.header if not where.line else None)
         old = self._found.get(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,8 +14,10 @@ from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
 from .counters import Counters
 from .decode import Code
+from .gpus import REGISTERS, launch_resources
 from .hazards import FATAL, HazardLog
 from .instructions.registry import UnsupportedInstruction
+from .interrupts import interruptible
 from .machine import Launch, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .report import Report
@@ -37,6 +40,9 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
 227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
+
+MAX_REGISTERS = 255
+"""Of a thread."""
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
@@ -73,6 +79,12 @@ def compile(
     `name` is the name of an `extern "C"` kernel, one of `name_expressions`, or a mangled name.
     Raises CompileError with NVRTC's log, and LaunchError when there is no kernel of that name.
     """
+    if not isinstance(source, str) or not isinstance(name, str):
+        raise LaunchError(
+            f"source and name are strings, not {type(source).__name__} and {type(name).__name__}"
+        )
+    if isinstance(options, str) or isinstance(name_expressions, str):
+        raise LaunchError("options and name_expressions are tuples of strings, for example ('-arch=sm_90',)")
     return _compile(source, name, tuple(options), tuple(name_expressions))
 
 
@@ -120,13 +132,15 @@ def launch(
 
     `args` are NumPy arrays (contiguous, in C or Fortran order; changed in place, as a launch would), None for a null
     pointer, and NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps`
-    ends a launch after so much work (see work.py); by default one that does not get on ends after about 15 seconds.
+    ends a launch after so much work (see work.py); by default one that does not get on ends after 15 seconds.
     `seed` chooses another legal order of the warps.
 
     Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in
     the report.
     """
     grid, block = _three(grid, "grid"), _three(block, "block")
+    _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
+    _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
     _check_limits(grid, block, kernel, shared_mem)
     bound = bind(kernel, args)
     start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
@@ -137,10 +151,13 @@ def launch(
         state = start(watched, clock)
         return state, _run(state, blocks, batch)
 
-    if kernel.code.reads_clock:
-        state, events = _with_clock(run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables])
-    else:
-        state, events = run()
+    with interruptible(f"the launch of {kernel.name}"):
+        if kernel.code.reads_clock:
+            state, events = _with_clock(
+                run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables]
+            )
+        else:
+            state, events = run()
     counters, output = state.counters.table(), "".join(state.output)
     return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
 
@@ -253,6 +270,11 @@ def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
     return (*(int(d) for d in dims), 1, 1)[:3]
 
 
+def _check_whole(value: object, name: str, words: str) -> None:
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise LaunchError(f"{name} is {value!r}; it is {words}")
+
+
 def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) -> None:
     threads = block[0] * block[1] * block[2]
     if min(grid) < 1 or min(block) < 1:
@@ -263,8 +285,7 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
         )
     if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
         raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
-    if not isinstance(shared_mem, (int, np.integer)) or shared_mem < 0:
-        raise LaunchError(f"shared_mem is {shared_mem!r}; it is a number of bytes, a whole one, 0 or more")
+    _check_whole(shared_mem, "shared_mem", "a number of bytes, a whole one, 0 or more")
     total = threads * grid[0] * grid[1] * grid[2]
     if total > MAX_SIMULATED:
         raise LaunchError(
@@ -272,6 +293,33 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
             f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
         )
     _check_memory(kernel.code.program, shared_mem)
+    _check_threads(kernel, block, threads, shared_mem)
+
+
+def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:
+    """What a GPU asks of a launch and the simulator does not need: that the assembler accepts the PTX, and that a block
+    with its registers fits. Raises CompileError or LaunchError."""
+    threads = math.prod(block)
+    used = launch_resources("H100", kernel, threads, shared_mem)
+    if not used.occupancy.blocks:
+        raise LaunchError(
+            f"{kernel.name} takes {used.registers} registers a thread, and with {threads} threads a block more than "
+            f"the {REGISTERS:,} that there are: a GPU refuses the launch (out of resources). Use smaller blocks, or "
+            f"__launch_bounds__({threads}) before the kernel's name"
+        )
+
+
+def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) -> None:
+    program = kernel.code.program
+    if program.most_threads is not None and threads > program.most_threads:
+        raise LaunchError(
+            f"{kernel.name} has __launch_bounds__ of {program.most_threads} threads a block, and the block has "
+            f"{threads}: a GPU refuses the launch (invalid value)"
+        )
+    # The assembler takes seconds: it is asked where a thread may have so many registers that a block does not fit.
+    likely = 2 * sum(program.register_bits) // 32  # PTX has a register for each value; unrolling makes more
+    if program.most_threads is None and threads * min(likely, MAX_REGISTERS) > REGISTERS:
+        assemble(kernel, block, shared_mem)
 
 
 def _check_memory(program: ptx.Program, shared_mem: int) -> None:

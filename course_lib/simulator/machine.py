@@ -24,6 +24,7 @@ from .decode import Code
 from .divergence import SyncCheck
 from .findings import Findings
 from .hazards import HazardLog
+from .instructions.registry import not_simulated
 from .memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
 from .messages import Letters
 from .orders import Orders, Trail
@@ -446,7 +447,8 @@ def _special(m: Machine, name: str) -> np.ndarray:
     if name == "WARP_SZ":
         return np.array([WARP], np.uint32)
     if kind not in simple:
-        raise Fault("unsupported-instruction", f"the special register {name} is not simulated")
+        reason = not_simulated(name) or f"the special register {name} is not simulated"
+        raise Fault("unsupported-instruction", reason)
     return simple[kind]
 
 

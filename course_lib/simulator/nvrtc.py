@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 
+from .interrupts import in_background, result_of
+from .ptx import MAIN_FILE
+
 DEFAULT_ARCH = "compute_80"
 HEADERS = ("cudart", "cccl", "nvcc")
 """Header sets that kernels include: the CUDA runtime's, `<cuda/...>` and `<nv/target>`, and `crt/`."""
@@ -21,6 +24,8 @@ HOW_TO_GET_NVRTC = (
     "    pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt\n"
     "Reading the notebooks, their stored outputs and the recorded measurements works without it."
 )
+MOST_LINES = 15
+"""Of the compiler's log in a message."""
 NO_HEADERS = (
     "NVRTC has no headers of the C++ library. printf, assert and the functions of math need no #include; of the "
     "others, many exist as <cuda/std/...>, for example <cuda/std/cstdint>."
@@ -59,7 +64,6 @@ def compile_ptx(
     source: str,
     name_expressions: Sequence[str] = (),
     options: Sequence[str] = (),
-    file_name: str = "kernel.cu",
 ) -> Compiled:
     """Compile CUDA C++ `source` to PTX for a virtual architecture (compute_80 unless an option names one).
 
@@ -67,7 +71,7 @@ def compile_ptx(
     """
     arch = asked_arch(options).replace("sm_", "compute_")
     full = _full_options(options, arch, debug_lines=True)
-    ptx, lowered = _compile(source, tuple(name_expressions), full, file_name, "PTX")
+    ptx, lowered = _compile(source, tuple(name_expressions), full, "PTX")
     return Compiled(ptx, dict(lowered))
 
 
@@ -81,7 +85,7 @@ def resources(
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
     # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
     full = (*_full_options(options, arch, debug_lines=False), "--ptxas-options=-v", "--no-cache")
-    log, _ = _compile(source, tuple(name_expressions), full, "kernel.cu", "log")
+    log, _ = _compile(source, tuple(name_expressions), full, "log")
     return parse_resources(log, entry)
 
 
@@ -165,13 +169,23 @@ def version() -> tuple[int, int]:
     return major, minor
 
 
+Product = tuple[str, tuple[tuple[str, str], ...]]
+"""PTX or the log, and the lowered names."""
+
+
 @lru_cache(maxsize=256)
-def _compile(
-    source: str, names: tuple[str, ...], options: tuple[str, ...], file_name: str, product: str
-) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Compile once per process and argument list. `product` is "PTX" or "log"; lowered names come second."""
+def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
+    """Compile once per process and argument list. `product` is "PTX" or "log".
+
+    In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
+    end, and nobody looks at what it made.
+    """
+    return result_of(in_background(lambda: _compile_now(source, names, options, product)), "the compiler")
+
+
+def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
     nvrtc = _nvrtc()
-    _, program = nvrtc.nvrtcCreateProgram(source.encode(), file_name.encode(), 0, None, None)
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
     try:
         for name in names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
@@ -201,8 +215,13 @@ def _lowered_name(program: object, name: str) -> str:
 
 
 def _readable(log: str) -> str:
-    """NVRTC's log, which quotes the source line under each error, without its closing count of errors."""
-    lines = [line for line in log.splitlines() if "detected in the compilation of" not in line]
+    """NVRTC's log, which quotes the source line under each error: errors before warnings, and not too many lines."""
+    log = "\n".join(line for line in log.splitlines() if "detected in the compilation of" not in line)
+    parts = [part for part in re.split(r"\n\s*\n", log) if part.strip()]
+    parts.sort(key=lambda part: not re.search(r"\berror\b", part.lstrip("\n").partition("\n")[0]))
+    lines = "\n\n".join(part.strip("\n") for part in parts).splitlines()
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} more lines"]
     if "cannot open source file" in log:
         lines.append(NO_HEADERS)
-    return "\n".join(lines).strip()
+    return "\n".join(lines)

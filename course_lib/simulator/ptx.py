@@ -7,13 +7,14 @@ device function is replaced by the function's body (PTX ISA 7.1; so there is no 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction
+from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction, not_simulated
 
 # --------------------------------------------------------------------------- what a program is made of
 
@@ -92,6 +93,9 @@ class Where:
     header: str | None = None
 
     def __str__(self) -> str:
+        if self.header and not self.line:
+            name, _, number = self.header.rpartition(":")
+            return f"line {number} of {name}"
         return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
 
 
@@ -116,6 +120,7 @@ class Program:
     shared: tuple[Variable, ...]
     static_shared: int
     local_bytes: int
+    most_threads: int | None = None  # of a block, by its launch bounds
 
     @property
     def param_bytes(self) -> int:
@@ -123,6 +128,9 @@ class Program:
 
 
 # --------------------------------------------------------------------------- pass 1: text to statements
+
+MAIN_FILE = "kernel.cu"
+"""What the compiler calls the learner's own source."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
@@ -172,6 +180,7 @@ class _Function:
     results: list[Variable]
     params: list[Variable]
     scope: _Scope | None
+    most_threads: int | None = None
 
 
 @dataclass
@@ -190,14 +199,18 @@ class _Lines:
     def resolve(self, place: tuple[int, int, int]) -> Where:
         """Walk from the innermost place outwards: the first line of the learner's file, then its caller."""
         own: list[int] = []
-        header = None if place[0] == 1 else f"{self.files.get(place[0], 'header')}:{place[1]}"
+        header = None if self._main(place) else f"{self.files.get(place[0], 'header')}:{place[1]}"
         seen = set()
         while place is not None and place not in seen:
             seen.add(place)
-            if place[0] == 1:
+            if self._main(place):
                 own.append(place[1])
             place = self.callers.get(place)
         return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header)
+
+    def _main(self, place: tuple[int, int, int]) -> bool:
+        """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""
+        return self.files.get(place[0], MAIN_FILE) == MAIN_FILE
 
 
 class _Reader:
@@ -252,10 +265,16 @@ class _Reader:
         results = self.parameters() if self.peek() == "(" else []
         name = self.next()
         params = self.parameters() if self.peek() == "(" else []
+        bounds: dict[str, list[int]] = {}
         while self.peek() not in ("{", ";"):  # .maxntid, .minnctapersm, .noreturn ...
-            self.next()
+            token = self.next()
+            if token.startswith("."):
+                numbers = bounds.setdefault(token, [])
+            elif token.isdigit():
+                numbers.append(int(token))
         scope = self.scope() if self.next() == "{" else None
-        return _Function(name, is_kernel, results, params, scope)
+        most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
+        return _Function(name, is_kernel, results, params, scope, most)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -403,6 +422,10 @@ BUILT_IN = {"vprintf": "call.vprintf", "__assertfail": "assertfail"}
 """Functions that every GPU has, and the instructions that stand for them here."""
 
 
+MOST_INLINED = 30_000
+"""Instructions of a kernel with calls: ten functions that each call the next one twice are 1,024 copies of the last."""
+
+
 class _Linker:
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -458,6 +481,7 @@ class _Linker:
             tuple(replace(v, offset=static) if v.offset < 0 else v for v in self.placed.values()),
             self.shared_bytes,
             self.local_bytes,
+            function.most_threads,
         )
 
     def function(self, function: _Function, names: dict, end: object) -> None:
@@ -507,8 +531,8 @@ class _Linker:
         if item.opcode.split(".")[0] == "ret" and end is not None:
             self.pending.append(Instruction(Opcode("bra"), (end,), guard, item.where, "ret"))
             return
-        text = f"{item.opcode} {' '.join(item.tokens)}"
-        operands = _Operands(item.tokens, names).read()
+        text = f"{item.opcode} {' '.join(item.tokens)}".strip()
+        operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
         self.pending.append(Instruction(Opcode(item.opcode), operands, guard, item.where, text))
 
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
@@ -525,6 +549,11 @@ class _Linker:
         if function is None or function.scope is None:
             raise UnsupportedInstruction(
                 f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+            )
+        if len(self.pending) > MOST_INLINED:
+            raise UnsupportedInstruction(
+                f"its functions call each other so often that the kernel has more than {MOST_INLINED:,} instructions "
+                "once each call is replaced by what it calls. Call a __noinline__ function in a loop instead"
             )
         end = (id(item), object())
         if guard:
@@ -606,7 +635,7 @@ class _Operands:
             if isinstance(found, Variable) and self.take("+"):
                 return replace(found, offset=found.offset + int(self.advance(), 0))
             return found
-        if _SPECIAL.search(token):
+        if _SPECIAL.search(token) or not_simulated(token):
             return Special(token)
         if token == "_":
             return None

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .clock import Segment, model_launch
 from .counters import CounterTable
 from .gpus import LaunchResources, launch_resources
 from .hazards import FATAL, Hazard
+from .interrupts import MessageOnly
 
 CONTEXT = 3  # lines of source shown around a finding
-
-
-class MessageOnly:
-    """Mixed into an exception: a notebook shows its message, and no traceback full of paths."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"{type(self).__name__}: {self}"]
 
 
 class HazardError(MessageOnly, RuntimeError):
@@ -69,7 +65,7 @@ class Report:
         return tuple(clock.played.segments)
 
     def __repr__(self) -> str:
-        kinds = ", ".join(f"{h.kind} at line {h.line}" for h in self.hazards)
+        kinds = ", ".join(f"{h.kind} at {f'line {h.line}' if h.line else h.place}" for h in self.hazards)
         return f"Report({self.kernel.name}: {kinds or 'no hazard'})"
 
     def __str__(self) -> str:
@@ -83,15 +79,19 @@ class Report:
         return "\n".join(lines)
 
     def _quote(self, hazard: Hazard) -> list[str]:
-        source = self.kernel.source.splitlines()
-        wanted = [line for line in (hazard.call_line, hazard.line) if line and line <= len(source)]
-        return [f"    {line:4d} | {source[line - 1].strip()}" for line in wanted]
+        source, wanted = self.kernel.source.splitlines(), [hazard.call_line, hazard.line]
+        if hazard.header and not hazard.line:
+            name, _, number = hazard.header.rpartition(":")
+            source, wanted = _lines_of_header(self.kernel.ptx, name), [int(number)]
+        return [
+            f"    {line:4d} | {source[line - 1].strip()}" for line in wanted if line and line <= len(source)
+        ]
 
     def _repr_html_(self) -> str:
         """The source around each finding, with a mark in the margin that needs no colour to be seen."""
         if self.ok:
             return f"<p>✓ {html.escape(str(self))}</p>"
-        marked = {h.line for h in self.hazards} | {h.call_line for h in self.hazards if h.call_line}
+        marked = {line for h in self.hazards for line in (h.line, h.call_line) if line}
         source = self.kernel.source.splitlines()
         rows = [_row(f"<b>{html.escape(str(self).splitlines()[0])}</b>")]
         last = 0
@@ -105,10 +105,21 @@ class Report:
             code = html.escape(text)
             rows.append(_row(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}", hang=8))
             rows += [_finding(hazard, indent=8) for hazard in self.hazards if hazard.line == number]
-        rows += [_finding(hazard) for hazard in self.hazards if not hazard.line]
+        for hazard in self.hazards:
+            if not hazard.line:
+                rows += [*(_row(html.escape(line), hang=8) for line in self._quote(hazard)), _finding(hazard)]
         rows += [_row("The launch stopped there.")] * self.stopped
         style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35"
         return f'<pre style="{style}">{"".join(rows)}</pre>'
+
+
+def _lines_of_header(ptx: str, name: str) -> list[str]:
+    """The text of a header of this name, from where the compiler found it; [] if it is not there any more."""
+    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', ptx)
+    try:
+        return Path(found[1]).read_text(errors="replace").splitlines() if found else []
+    except OSError:
+        return []
 
 
 def _row(text: str, indent: int = 0, hang: int = 2) -> str:

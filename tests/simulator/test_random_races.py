@@ -253,7 +253,7 @@ mad.lo.u32 %i, %t, %n, %i;
 {chr(10).join(lines)}
 ret;
 }}
-.file 1 "program"
+.file 1 "kernel.cu"
 """
 
 

@@ -18,14 +18,27 @@ def demand_no_hazard(report: Report) -> None:
         raise CheckFailed(str(report), report.hazards)
 
 
+def demand_kernel(answer: object) -> None:
+    demand(hasattr(answer, "code"), f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.")
+
+
 def checked_gemm(
     answer: object, tile: tuple[int, int, int], threads: int, shared_mem: int = 0, dtype: str = "float32"
-) -> None:
-    """The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
+) -> object:
+    """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
     right = {"tile": tile, "threads": threads, "shared_mem": shared_mem}
-    kernel, launch = answer if isinstance(answer, tuple) else (answer, right)
-    demand({"shared_mem": 0, **launch, "tile": tuple(launch["tile"])} == right, f"the launch is {launch}.")
-    Gemm(*(4 * size for size in tile), dtype).check(kernel, **launch)
+    kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
+    demand_kernel(kernel)
+    demand(
+        isinstance(launch, dict),
+        f"the launch is written dict(tile=..., threads=...), and not {launch!r:.60}.",
+    )
+    chosen = {"shared_mem": 0, **launch}
+    if isinstance(chosen.get("tile"), list):
+        chosen["tile"] = tuple(chosen["tile"])
+    demand(chosen == right, f"the launch is {launch}.")
+    Gemm(*(4 * size for size in tile), dtype).check(kernel, **chosen)
+    return kernel
 
 
 FOR_ALL = {"barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."}

@@ -26,6 +26,8 @@ def _difference(kernel: object) -> None:
 
 
 def _blocks_of_96(answer: tuple[int, int]) -> None:
+    whole = isinstance(answer, tuple) and [isinstance(number, int) for number in answer] == [True, True]
+    demand(whole, f"the answer is two whole numbers, (blocks, idle_threads), and not {answer!r:.60}.")
     blocks, idle = answer
     demand(blocks * 96 >= 1000, f"{blocks} blocks are {blocks * 96} threads: some elements are left out.")
     demand((blocks - 1) * 96 < 1000, f"{blocks} blocks are more than needed.")

@@ -14,8 +14,8 @@ STILL_READS = {"write-after-read": "a fast warp overwrites the k-tile that a slo
 
 
 def _three_slots(answer: tuple) -> None:
-    checked_gemm(answer, tile=(128, 128, 8), threads=288)
-    slots = answer[0].shared_size_bytes // SLOT
+    kernel = checked_gemm(answer, tile=(128, 128, 8), threads=288)
+    slots = kernel.shared_size_bytes // SLOT
     demand(slots == 3, f"{slots} of 3 slots are there.")
 
 

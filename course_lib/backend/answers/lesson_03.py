@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from .common import FOR_ALL, checked_gemm, demand
+from .common import FOR_ALL, checked_gemm, demand, demand_kernel
 
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
 
 
 def _padded_by_1(kernel: object) -> None:
+    demand_kernel(kernel)
     shared = kernel.shared_size_bytes
     demand(shared == PADDED_BY_1, f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.")
     checked_gemm(kernel, tile=(128, 128, 8), threads=256)

@@ -51,8 +51,8 @@ _RING = partial(checked_gemm, tile=(128, 64, 32), threads=64, dtype="float16")
 
 def _four_slots(answer: tuple) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    _RING(answer, shared_mem=4 * SLOT)
-    code = re.sub(r"//.*", "", answer[0].code)
+    kernel = _RING(answer, shared_mem=4 * SLOT)
+    code = re.sub(r"//.*", "", kernel.code)
     counts = re.findall(r"wait_group<\s*(\d+)\s*>", code)
     right = "2" in counts or not counts
     demand(right and "wait_all" not in code, f"the product is right, but the wait allows {counts} groups.")

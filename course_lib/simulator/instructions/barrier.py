@@ -24,8 +24,6 @@ def _aligned(d, ins: Instruction) -> Callable | None:
 def bar(d, ins: Instruction) -> Callable:
     """bar.sync a{, b} · bar.arrive a, b · bar.red.{popc,and,or} d, a{, b}, p."""
     opcode = ins.opcode
-    if opcode.has("cluster"):
-        raise UnsupportedInstruction("clusters of blocks are not simulated")
     if opcode.has("red"):
         return _reduction(d, ins)
     if not opcode.has("sync") and not opcode.has("arrive"):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..memory import Fault
 from ..ptx import Instruction
-from .registry import control
+from .registry import UnsupportedInstruction, control
 
 
 @control("bra")
@@ -37,10 +37,18 @@ def bra(d, ins: Instruction) -> Callable:
 def brx(d, ins: Instruction) -> Callable:
     """brx.idx index, targets: a jump table."""
     read = d.source(ins.operands[0], "u32")
-    targets = [t.pc for t in ins.operands[1].items]
+    targets = [getattr(target, "pc", None) for target in getattr(ins.operands[1], "items", ())]
+    if not targets or None in targets:
+        raise UnsupportedInstruction(
+            "the targets of brx.idx are the name of a list of labels (.branchtargets)"
+        )
 
     def end(m) -> None:
         index, lanes = m.spread(read(m)), m.active()
+        beyond = np.flatnonzero(index >= len(targets))
+        if len(beyond):
+            lane = int(beyond[0])
+            raise Fault("out-of-bounds", f"jumps to target {index[lane]} of a table of {len(targets)}", lane)
         for i in np.unique(index):
             m.jump(targets[int(i)], lanes[index == i])
 

@@ -194,6 +194,13 @@ for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority"):
     machine(_root)(_nothing)
 
 
+@machine("createpolicy")
+def createpolicy(d, ins: Instruction) -> Callable:
+    """createpolicy: how long L2 should keep lines; here a policy changes nothing, so any value is one."""
+    write = d.target(ins.operands[0])
+    return lambda m: write(m, np.zeros(1, np.uint64))
+
+
 @machine("mov")
 def mov(d, ins: Instruction) -> Callable | None:
     """mov with a vector on one side packs or unpacks (PTX ISA 9.7.9.6); the plain form is a pure instruction."""

@@ -34,6 +34,34 @@ DTYPES: dict[str, np.dtype] = {
 """NumPy dtype of each PTX type; packed and bfloat16 values travel as plain bits."""
 
 
+NOT_SIMULATED = {
+    "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
+    "TMA, the copies of whole tiles by Hopper,": ("cp.async.bulk", "cp.reduce.async.bulk", "tensormap"),
+    "mbarrier, on which cuda::barrier and cuda::pipeline stand,": ("mbarrier", "cp.async.mbarrier"),
+    "thread block clusters": (
+        "barrier.cluster",
+        "mapa",
+        "getctarank",
+        "%cluster",
+        "%nclusterid",
+        "%is_explicit",
+    ),
+    "grid.sync() of cooperative groups": ("%envreg",),
+    "the wmma instructions (mma.sync and ldmatrix are there)": ("wmma",),
+    "the tensor cores of Hopper and Blackwell (wgmma, tcgen05)": ("wgmma", "tcgen05"),
+    "instructions for debuggers": ("brkpt", "pmevent"),
+}
+"""What a GPU has and the simulator has not, and how its instructions and special registers begin."""
+
+
+def not_simulated(name: str) -> str:
+    """In words: why an instruction or a special register of this name is not simulated; "" if it may be."""
+    known = (
+        f"{what} cannot be simulated" for what, starts in NOT_SIMULATED.items() if name.startswith(starts)
+    )
+    return next(known, "")
+
+
 class UnsupportedInstruction(Exception):
     """The simulator does not know this instruction, or not this form of it."""
 

@@ -101,9 +101,10 @@ def mma(d, ins: Instruction) -> Callable:
     Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
     """
     ins.opcode.only("sync", "aligned", "m16n8k8", "m16n8k16", "row", "col")
-    to, a, _, c = ins.opcode.types
+    to, a, b, c = (*ins.opcode.types, "", "", "", "")[:4]
     if (
-        a not in ("f16", "bf16")
+        a != b
+        or a not in ("f16", "bf16")
         or (to, c) not in (("f32", "f32"), ("f16", "f16"))
         or (a, to) == ("bf16", "f16")
     ):
@@ -111,9 +112,17 @@ def mma(d, ins: Instruction) -> Callable:
             "mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators"
         )
     k = 16 if ins.opcode.has("m16n8k16") else 8
+    if [m for m in ins.opcode.modifiers if m in ("row", "col")] != ["row", "col"]:
+        raise UnsupportedInstruction("mma.sync with these types is .row.col: A by rows, B by columns")
+    sums = 4 if to == "f32" else 2
+    lengths = [sums, k // 4, k // 8, sums]
+    if [len(operand.items) if isinstance(operand, Vector) else 0 for operand in ins.operands] != lengths:
+        raise UnsupportedInstruction(
+            "its operands are four lists of registers in braces: {} of D, {} of A, {} of B, {} of C".format(
+                *lengths
+            )
+        )
     target, *sources = ins.operands
-    if len(sources) != 3 or not all(isinstance(operand, Vector) for operand in ins.operands):
-        raise UnsupportedInstruction(f"{ins.text}: its operands are four lists of registers in braces")
     load_a = _loader(d, sources[0], a, fragment("A", k), (16, k))
     load_b = _loader(d, sources[1], a, fragment("B", k), (k, 8))
     load_c = _loader(d, sources[2], c, fragment("C"), (16, 8))

@@ -1,0 +1,53 @@
+"""Ctrl-C: it is heard while a library works, and a notebook shows it in a line."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class MessageOnly:
+    """Mixed into an exception: a notebook shows its message, and no traceback full of paths."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"{type(self).__name__}: {self}"]
+
+
+class Interrupted(MessageOnly, KeyboardInterrupt):
+    """Ctrl-C, or the stop button of a notebook."""
+
+
+@contextmanager
+def interruptible(what: str) -> Iterator[None]:
+    """A Ctrl-C meanwhile is raised with the words what it stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"{what} was stopped") from None
+
+
+def in_background(work: Callable[[], T]) -> Future[T]:
+    """Do it in a thread of its own, which does not keep the program from ending."""
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:
+            result.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return result
+
+
+def result_of(future: Future[T], what: str) -> T:
+    """Wait for it, in short pieces: between them a Ctrl-C is heard. `what` is at work."""
+    with interruptible(what):
+        while not future.done():
+            wait([future], timeout=0.1)
+    return future.result()

@@ -1,0 +1,149 @@
+"""What takes long or much memory: loops without an end are ended, right kernels run through, Ctrl-C is heard."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from course_lib.simulator import work
+from tests.simulator.small_kernels import found, run
+
+PLAIN, VOLATILE = "int* out", "volatile int* out"
+MANY = dict(grid=16, block=1024)
+ENDLESS = {
+    "volatile, one warp": (VOLATILE, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
+    "volatile, many warps": (VOLATILE, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
+    "atomics on one place": (PLAIN, MANY, "while (atomicAdd(out, 0) == 0) { }"),
+    "counting up": (PLAIN, MANY, "while (atomicAdd(out, 1) >= 0) { }"),
+    "in shared memory": (PLAIN, MANY, "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 1) >= 0) { }"),
+    "barriers": (VOLATILE, MANY, "__shared__ int s[1024]; s[t] = t;\n"
+                 "do { __syncthreads(); s[t] += s[t ^ 1]; __syncthreads(); } while (out[0] != 3);"),
+    "named barriers": (VOLATILE, MANY, "do BAR(1, 1024); while (out[0] != 3);"),
+    "many blocks": (VOLATILE, dict(grid=65536), "for (int i = 0; i < 20000; ++i) out[0] = 3;"),
+    "subnormal doubles": (PLAIN, MANY, "double x = 1e-310 * t; do x = __fma_rn(x, 0.5, 1e-320); while (x < 5);\n"
+                          "out[0] = x;"),
+    "rounded doubles": (PLAIN, MANY, "double x = t + 1; do x = __dmul_rz(x, 1.0000001); while (x > 0); out[0] = x;"),
+    "shuffles": (PLAIN, MANY, "int x = t; do x = __shfl_xor_sync(-1, x, 1) | 1; while (x); out[0] = x;"),
+    "printing": (VOLATILE, MANY, 'while (out[0] != 3) printf("%d", t);'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameters", "how", "body"), ENDLESS.values(), ids=ENDLESS)
+def test_an_endless_loop_ends(parameters, how, body, monkeypatch):
+    """It takes 15 seconds; half a second here."""
+    monkeypatch.setattr(work, "PATIENCE", 0.5)
+    start = time.thread_time()
+    report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
+    assert found(report)[0][-1] == "step-limit", report
+    assert "is there a loop that never ends?" in report.hazards[-1].message
+    assert time.thread_time() - start < 3
+
+
+@pytest.mark.parametrize(("parameters", "how", "body"), [*ENDLESS.values()][:2], ids=[*ENDLESS][:2])
+def test_a_number_of_steps_ends_it_too(parameters, how, body):
+    reports = [
+        run(body, np.zeros(1100, np.int32), parameters=parameters, max_steps=2000, **how) for _ in range(2)
+    ]
+    assert found(reports[0])[0][-1] == "step-limit"
+    assert str(reports[0]) == str(reports[1])
+
+
+def test_a_launch_that_gets_on_may_take_long(monkeypatch):
+    """New blocks, and new parts of an array, show that it gets on."""
+    monkeypatch.setattr(work, "PATIENCE", 0.3)
+    start, out = time.thread_time(), np.zeros(1 << 18, np.int32)
+    blocks = "int x = t; for (int i = 0; i < n; ++i) x = x * 3 + n; out[blockIdx.x * 256 + t] = x;"
+    report = run(blocks, out, np.int32(500), parameters="int* out, int n", grid=1024, block=256)
+    assert report.ok, report
+    pages = "for (int i = t; i < n; i += 32) out[i] = i;"
+    report = run(pages, out, np.int32(len(out)), parameters="int* out, int n")
+    assert report.ok, report
+    assert time.thread_time() - start > 0.6
+    monkeypatch.setattr(work, "MOST", 0.2)
+    assert found(run(pages, out, np.int32(len(out)), parameters="int* out, int n"))[0] == ["step-limit"]
+
+
+# ---- memory
+
+BYTES = """
+import resource
+import numpy as np
+from tests.simulator.small_kernels import run
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+a, b = np.ones(1 << 24, np.uint8), np.zeros(1 << 24, np.uint8)
+what = "unsigned char* out, const unsigned char* in"
+body = "int i = blockIdx.x * 1024 + t; for (int k = 0; k < 8; ++k) out[8 * i + k] = in[8 * i + k];"
+small = run(body, b[:8192], a[:8192], parameters=what, block=1024)
+before = peak()
+report = run(body, b, a, parameters=what, grid=2048, block=1024)
+print(report.ok, bool((b == a).all()), peak() - before)
+"""
+
+
+def python(code, **how):
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss counts kilobytes on Linux")
+def test_the_bookkeeping_of_bytes_stays_small():
+    """32 MB of arrays, of which the half that is written is watched byte by byte."""
+    out, errors = python(BYTES).communicate(timeout=100)
+    assert out.startswith("True True"), errors
+    assert int(out.split()[-1]) < 8 * (1 << 25)
+
+
+# ---- Ctrl-C
+
+SLOW_TO_COMPILE = '''
+import sys
+from course_lib import simulator
+print("go", flush=True)
+simulator.compile("""
+template <int N> struct F { static __device__ int f(int x) { return F<N - 1>::f(x) * 3 + F<N - 1>::f(x ^ N); } };
+template <> struct F<0> { static __device__ int f(int x) { return x; } };
+extern "C" __global__ void k(int* out) { out[threadIdx.x] = F<22>::f(out[threadIdx.x]); }
+""", "k")
+'''
+NEVER_ENDS = """
+import numpy as np
+from tests.simulator.small_kernels import run
+print("go", flush=True)
+run("while (atomicAdd(out, 0) == 0) { }", np.zeros(4, np.int32), parameters="int* out")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a signal to another process is something else there")
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(SLOW_TO_COMPILE, "the compiler was stopped"), (NEVER_ENDS, "the launch of k was stopped")],
+)
+def test_ctrl_c_is_heard(code, words):
+    process = python(code)
+    process.stdout.readline()
+    time.sleep(1.5)
+    start = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert time.perf_counter() - start < 2
+    assert errors.rstrip().endswith(words), errors
+
+
+def test_a_notebook_shows_a_ctrl_c_in_a_line(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.run_cell(
+        "from course_lib.simulator.interrupts import interruptible\n"
+        "with interruptible('the launch of k'):\n    raise KeyboardInterrupt"
+    )
+    out = capsys.readouterr()
+    lines = [line for line in (out.out + out.err).splitlines() if line.strip()]
+    assert lines == ["Interrupted: the launch of k was stopped"]

@@ -1,0 +1,41 @@
+"""Answers to exercises that are no answers: each gets a verdict in words, whatever was passed."""
+
+import re
+
+import numpy as np
+import pytest
+
+from course_lib import check_exercise, cp
+from course_lib.backend.answers import exercises
+
+OTHER = 'extern "C" __global__ void other(float* p) { p[0] = 1; }'
+NONSENSE = {
+    "text": "abc",
+    "number": 3,
+    "list": [1],
+    "function": print,
+    "array": np.zeros(4),
+    "one of a pair": (1,),
+    "numbers": (1.5, 2),
+    "no launch": ("abc", {}),
+}
+PYTHON = r"unpack|has no attribute|subscriptable|object is not|KeyError|index out of"
+
+
+@pytest.mark.parametrize("name", exercises())
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
+def test_what_is_no_answer_gets_a_verdict(name, answer):
+    verdict = check_exercise(name, answer)
+    assert not verdict.ok
+    assert not re.search(PYTHON, verdict.text), verdict
+
+
+@pytest.mark.parametrize("name", [name for name in exercises() if name[:2] != "00"])
+@pytest.mark.parametrize(
+    "launch", [{"threads": 256}, {"tile": None}, {"tile": 5, "threads": 256}, {"tiles": (1, 1, 1)}]
+)
+def test_a_launch_without_a_tile_is_told(name, launch):
+    verdict = check_exercise(name, (cp.RawKernel(OTHER, "other"), launch))
+    assert not verdict.ok
+    assert "the launch is" in verdict.text or "is a kernel" in verdict.text
+    assert not re.search(PYTHON, verdict.text), verdict
