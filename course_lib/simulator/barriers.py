@@ -13,8 +13,11 @@ import numpy as np
 
 from .memory import Fault
 from .orders import Token
+from .work import LANES
 
 WARP = 32
+ROUND = 400
+"""Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
 ALL = -1  # threads that complete a barrier: all of the block that have not exited
 
 
@@ -85,6 +88,7 @@ class Barrier(Rendezvous):
             self._arrive(pc, lanes, count, resume)
 
     def _arrive(self, pc: int, lanes: np.ndarray, count: int, resume: Callable | None) -> None:
+        self.m.work(ROUND + 5 * len(lanes) / LANES)
         blocks = np.unique(self.m.block_of[lanes])
         self._check_count(lanes, blocks, count)
         self.m.sync_check.arrive(pc, lanes)

@@ -22,10 +22,10 @@ from .instructions.registry import (
     GATHERS,
     MACHINE,
     PURE,
-    WORK,
     Pure,
     UnsupportedInstruction,
     not_simulated,
+    work_of_one,
 )
 from .memory import Fault
 from .provenance import ANY, Roots, roots_of
@@ -182,7 +182,7 @@ class Code:
         end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
         gather = GATHERS.get(self.program.instructions[first].opcode.root)
         masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
-        costs = [WORK.get(self.program.instructions[i].opcode.root, 1.0) for i in range(first, end_pc + 1)]
+        costs = [work_of_one(self.program.instructions[i].opcode) for i in range(first, end_pc + 1)]
         return BasicBlock(first, tuple(steps), end, end_pc, pc, masks, work_of(costs))
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:

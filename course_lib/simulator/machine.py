@@ -99,7 +99,7 @@ class Machine:
         self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
         self.findings = Findings(self)
         shared_bytes = len(self.shared.memory.data)
-        self.shadow = Shadow(shared_bytes, code.shared_granule)
+        self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget)
         self.copies = CopyQueue(self)
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)
@@ -350,7 +350,7 @@ class Machine:
             return self.shadow
         shadow = self.launch.shadows.get(memory)
         if shadow is None and memory in self.launch.granules:
-            shadow = Shadow(memory.size, self.launch.granules[memory], memory)
+            shadow = Shadow(memory.size, self.launch.granules[memory], self.launch.budget, memory)
             self.launch.shadows[memory] = shadow
         return shadow
 

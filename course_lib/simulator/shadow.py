@@ -19,11 +19,14 @@ import numpy as np
 from .memory import UNIT, Buffer
 from .orders import Orders
 from .touches import Found, Touch, Touches, granules_of
+from .work import Budget
 
 IN_FLIGHT = 2**30
 """Added to the time of a write that is not complete: an asynchronous copy that nobody waited for."""
 NEVER = 2**31 - 1
 """The time of a write that never was."""
+CHECK = 15
+"""Steps of work (work.py) of a check."""
 MOST_GRANULES = 1 << 26
 """Of one memory; what lies behind is not watched. The tables of so many take 1.7 GB, if all is touched."""
 
@@ -53,7 +56,7 @@ class Race(NamedTuple):
 class Shadow:
     """Of the shared memory of all resident blocks, or of a buffer in global memory."""
 
-    def __init__(self, size: int, granule: int, buffer: Buffer | None = None) -> None:
+    def __init__(self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None) -> None:
         """`size` in bytes, of shared memory if there is no `buffer`."""
         self.granules = min(-(-size // granule), MOST_GRANULES)
         self.clipped = self.granules * granule < size
@@ -62,9 +65,9 @@ class Shadow:
         fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
         self.write_time = fresh
         self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
-        self.reads = Touches(self.granules)
-        self.strong_reads = Touches(self.granules)
-        self.strong_writes = Touches(self.granules)
+        self.reads = Touches(self.granules, budget)
+        self.strong_reads = Touches(self.granules, budget)
+        self.strong_writes = Touches(self.granules, budget)
         self.narrow: set[int] = set()  # instructions whose strong accesses have the scope of a block
         self._views: dict[int, np.ndarray] = {1: self.write_time}
 
@@ -89,6 +92,7 @@ class Shadow:
         low = m.orders.low if self.shared else 0
         if act.writes or act.strong or self.narrow or self._recent(m.orders, lanes, unit, count):
             self._check(m, act, lanes, unit, count, pc, changed)
+            m.work(CHECK)
         time = m.orders.trail.step(pc)
         if act.writes and not act.strong:
             self._write(m.orders, lanes, granules_of(unit, count), count, time)

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .orders import Orders
+from .work import Budget
 
+SORT = 0.04  # steps of work (work.py) for each access that is sorted
 MOST_NOTED = 1 << 20  # accesses that wait to be entered
 MOST_KEPT = 1 << 23  # accesses of further lanes; of more the oldest are forgotten
 
@@ -48,11 +50,11 @@ def granules_of(unit: np.ndarray, count: int) -> np.ndarray:
 class Touches:
     """`lane` and `time` of the last touch of each granule; what other lanes touched before it is in `further`."""
 
-    def __init__(self, granules: int) -> None:
+    def __init__(self, granules: int, budget: Budget) -> None:
         self.time = np.zeros(granules, np.int32)
         self.lane = np.zeros(granules, np.int32)  # in the grid
         self.several = np.zeros(granules, bool)  # `further` has some of this granule
-        self.further = _Further()
+        self.further = _Further(budget)
         self.noted: list[Touch] = []
         self.waiting = 0
         self.any = False  # whether anything was touched
@@ -111,17 +113,18 @@ class Touches:
 class _Further:
     """Touches by granule, lane and time, in runs that are sorted by granule and of growing length."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
         self.runs: list[np.ndarray] = []  # each (3, n): granules, lanes, times
 
     def add(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
-        self.runs.append(_sorted(np.stack([granules, lanes, times]).astype(np.int64), low))
+        self.runs.append(self._sorted(np.stack([granules, lanes, times]).astype(np.int64), low))
         while len(self.runs) > 1 and self.runs[-2].shape[1] < 2 * self.runs[-1].shape[1]:
             last = self.runs.pop()
-            self.runs[-1] = _sorted(np.hstack([self.runs[-1], last]), low)
+            self.runs[-1] = self._sorted(np.hstack([self.runs[-1], last]), low)
         while sum(run.shape[1] for run in self.runs) > MOST_KEPT:
             self.runs[0] = self.runs[0][:, np.argsort(self.runs[0][2])[self.runs[0].shape[1] // 2 :]]
-            self.runs[0] = _sorted(self.runs[0], low)
+            self.runs[0] = self._sorted(self.runs[0], low)
 
     def of(self, granules: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """All touches of these granules: which of the granules, the lane, the time."""
@@ -134,10 +137,10 @@ class _Further:
             found.append((which, run[1, at], run[2, at].astype(np.int32)))
         return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
 
-
-def _sorted(run: np.ndarray, low: int) -> np.ndarray:
-    """By granule; of each lane only the last touch, and none from before `low`."""
-    run = run[:, run[2] >= low]
-    run = run[:, np.lexsort((run[2], run[1], run[0]))]
-    last = np.append((np.diff(run[:2]) != 0).any(axis=0), True)[: run.shape[1]]
-    return run[:, last]
+    def _sorted(self, run: np.ndarray, low: int) -> np.ndarray:
+        """By granule; of each lane only the last touch, and none from before `low`."""
+        self.budget.spend(run.shape[1] * SORT)
+        run = run[:, run[2] >= low]
+        run = run[:, np.lexsort((run[2], run[1], run[0]))]
+        last = np.append((np.diff(run[:2]) != 0).any(axis=0), True)[: run.shape[1]]
+        return run[:, last]

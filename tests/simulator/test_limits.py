@@ -33,13 +33,13 @@ ENDLESS = {
 
 @pytest.mark.parametrize(("parameters", "how", "body"), ENDLESS.values(), ids=ENDLESS)
 def test_an_endless_loop_ends(parameters, how, body, monkeypatch):
-    """It takes 15 seconds; half a second here."""
-    monkeypatch.setattr(work, "PATIENCE", 0.5)
+    """It takes about 15 seconds; a thirtieth of it here, and the same number of steps in every run."""
+    monkeypatch.setattr(work, "PATIENCE", work.PATIENCE // 30)
     start = time.thread_time()
     report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
     assert found(report)[0][-1] == "step-limit", report
     assert "is there a loop that never ends?" in report.hazards[-1].message
-    assert time.thread_time() - start < 3
+    assert time.thread_time() - start < 5
 
 
 @pytest.mark.parametrize(("parameters", "how", "body"), [*ENDLESS.values()][:2], ids=[*ENDLESS][:2])
@@ -53,16 +53,15 @@ def test_a_number_of_steps_ends_it_too(parameters, how, body):
 
 def test_a_launch_that_gets_on_may_take_long(monkeypatch):
     """New blocks, and new parts of an array, show that it gets on."""
-    monkeypatch.setattr(work, "PATIENCE", 0.3)
-    start, out = time.thread_time(), np.zeros(1 << 18, np.int32)
+    monkeypatch.setattr(work, "PATIENCE", 20_000)
+    out = np.zeros(1 << 18, np.int32)
     blocks = "int x = t; for (int i = 0; i < n; ++i) x = x * 3 + n; out[blockIdx.x * 256 + t] = x;"
     report = run(blocks, out, np.int32(500), parameters="int* out, int n", grid=1024, block=256)
     assert report.ok, report
     pages = "for (int i = t; i < n; i += 32) out[i] = i;"
     report = run(pages, out, np.int32(len(out)), parameters="int* out, int n")
     assert report.ok, report
-    assert time.thread_time() - start > 0.6
-    monkeypatch.setattr(work, "MOST", 0.2)
+    monkeypatch.setattr(work, "MOST", 20_000)
     assert found(run(pages, out, np.int32(len(out)), parameters="int* out, int n"))[0] == ["step-limit"]
 
 

@@ -18,6 +18,9 @@ MOST_CHARACTERS = 1 << 20
 """And what they print in all: the default size of a GPU's buffer by the Programming Guide, where later output
 overwrites earlier."""
 
+CALL = 1
+"""Steps of work (work.py) of a thread that prints."""
+
 NOTE = (
     f"... the simulator shows the first {MOST_PRINTED} printf calls of a launch, and of those the first "
     f"{MOST_CHARACTERS:,} characters (1 MiB). Let fewer threads print: if (threadIdx.x == 0) printf(...)\n"
@@ -33,6 +36,7 @@ def call(d, ins: Instruction) -> Callable:
 
     def step(m) -> None:
         lanes = m.active()
+        m.work(CALL * len(lanes))
         texts = _pointers(m, text.offset, lanes)
         arguments = _pointers(m, values.offset, lanes)
         for lane, address, at in zip(lanes.tolist(), texts.tolist(), arguments.tolist()):

@@ -120,6 +120,13 @@ WORK: dict[str, float] = {}
 """How many times the work of a plain instruction one takes (see work.py); what is not here takes 1."""
 
 
+def work_of_one(opcode: Opcode) -> float:
+    """The work of one instruction; what no NumPy operation computes in float64 takes many."""
+    if "f64" in opcode.types:
+        return 12.0 if opcode.root == "fma" else 4.0
+    return WORK.get(opcode.root, 1.0)
+
+
 def pure(root: str) -> Callable:
     """Register the builder of a pure instruction under its root name."""
 
