@@ -223,7 +223,7 @@ def _run(state: Launch, blocks: int, batch: int) -> list:
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()
-                state.budget.got_on()
+                state.budget.next_blocks()
                 # Its parts refer to it: do not leave their large arrays to the garbage collector.
                 vars(machine).clear()
         except Fault:

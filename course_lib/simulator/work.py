@@ -21,7 +21,7 @@ PATIENCE = 2_500_000
 MOST = 8 * PATIENCE
 """Steps of a launch that does get on, about two minutes."""
 PAGE = 4096  # bytes: a part of an array
-LOOK = 16  # one access of so many is looked at
+LOOK = 4  # one access of so many is looked at
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,13 @@ class Budget:
         """The launch is not going round in circles."""
         self.until = min(self.most, self.spent + self.patience)
 
+    def next_blocks(self) -> None:
+        """A batch of blocks has ended; to the next one every part of an array is new."""
+        self.touched.clear()
+        self.got_on()
+
     def access(self, buffer: Buffer, unit: np.ndarray, size: int) -> None:
-        """An access to global memory; one to a part of an array that was never touched shows that the launch gets
+        """An access to global memory; one to a part of an array that is new to these blocks shows that the launch gets
         on."""
         self.accesses += 1
         if self.accesses % LOOK:
