@@ -4,7 +4,7 @@ The measure is work, not time, so that a verdict is the same on every machine an
 instruction takes that few lanes execute, about 6 microseconds on a laptop. More lanes take longer; what is known to
 take long (checks of accesses that others contend for, arrivals at barriers one by one, float64 with rounding of its
 own, printing) spends more, so that endless loops of all kinds end after some 10 to 20 seconds
-(tests/simulator/test_limits.py). """
+(tests/simulator/test_limits.py)."""
 
 from __future__ import annotations
 
