@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .counters import ATOMICS
 from .ptx import Instruction
 from .shadow import Race, Shadow
 
@@ -72,10 +73,8 @@ class Findings:
         return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
 
     def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:
-        mine = "updates" if instruction.opcode.root in ("atom", "red") else "writes"
-        atomically = (
-            ", atomically," if self._instruction(self._pc(race.time)).opcode.root in ("atom", "red") else ""
-        )
+        mine = "updates" if instruction.opcode.root in ATOMICS else "writes"
+        atomically = ", atomically," if self._instruction(self._pc(race.time)).opcode.root in ATOMICS else ""
         between = "with no barrier in between" if kind != "block-conflict" else "and nothing orders the two"
         return {
             "read-after-write": ("reads", f"which {{them}} wrote{atomically} at {{line}}, {between}"),
@@ -91,7 +90,8 @@ class Findings:
         if kind == "block-conflict":
             return (
                 "Blocks run in any order: what one block writes, another may use in the same launch only through "
-                "atomics, or behind a fence and a flag"
+                "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
+                "__threadfence(), use here"
             )
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):

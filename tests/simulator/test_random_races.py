@@ -1,6 +1,6 @@
 """Random parallel programs in PTX: the simulator reports a race where the reference has one, and nowhere else.
 
-    python -m tests.simulator.test_random_races 20000        as many programs as that, from the first seed on
+    python -m tests.simulator.test_random_races 0 20000        these seeds
 
 A program has a few blocks, a few statements, and for each statement a random set of threads at random places: loads and
 stores of 1 to 16 bytes in shared and global memory, plain and strong, atomics, barriers of all kinds, asynchronous

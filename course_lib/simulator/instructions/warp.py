@@ -78,7 +78,8 @@ def shfl(d, ins: Instruction) -> Callable:
 
 def _from_lane(m, pc: int, mode: str, groups: Groups, values: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Each lane's value of another lane of its group; all ones (NaN) of a lane that is not there. That is reported,
-    but for steps up or down out of the mask: a reduction makes them in lanes whose results nobody uses."""
+    but for steps up or down out of the mask, if some lane's step stays in it: a reduction makes them in lanes whose
+    results nobody uses."""
     active = m.active()
     place = np.full((groups.count, WARP), -1)
     place[groups.of, groups.lane] = np.arange(len(active))
@@ -86,7 +87,8 @@ def _from_lane(m, pc: int, mode: str, groups: Groups, values: np.ndarray, source
     result = np.where(found < 0, np.uint32(FULL), values[found])
     absent = found < 0
     if mode in ("up", "down"):
-        absent &= (groups.mask >> source.astype(np.uint32) & 1).astype(bool)
+        some_stay = np.bincount(groups.of[found >= 0], minlength=groups.count) > 0
+        absent &= (groups.mask >> source.astype(np.uint32) & 1).astype(bool) | ~some_stay[groups.of]
     absent = np.flatnonzero(absent)
     if len(absent):
         at = int(absent[0])
