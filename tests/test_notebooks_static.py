@@ -14,6 +14,7 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib import lessons
+from course_lib.simulator.hazards import KINDS
 from tests.rules import ABSOLUTE
 
 NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
@@ -209,6 +210,13 @@ def good() -> dict:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
+
+
+def test_lesson_00_names_every_kind_of_hazard_and_those_that_end_a_launch():
+    cells = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))["cells"]
+    (table,) = (text for cell in cells if "| kind |" in (text := "".join(cell["source"])))
+    named = dict(re.findall(r"`([a-z-]+)`(\*?)", table))
+    assert {kind.name: kind.fatal for kind in KINDS} == {name: bool(star) for name, star in named.items()}
 
 
 def test_a_good_notebook_passes():
