@@ -140,6 +140,9 @@ class Shadow:
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         mine = (self.write_time[granules] >= since) & (self.writer[granules] == lanes + m.orders.first_lane)
         self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, mine)
+        if self.strong_writes.any:
+            found = self.strong_writes.own(lanes, lanes + m.orders.first_lane, granules, since)
+            self._tell_found(m, "read-after-write", pc, lanes, granules, found)
 
     # ---- helpers
 
@@ -187,15 +190,16 @@ class Shadow:
         low = m.orders.low if self.shared else 0
         self._check_last_write(m, act, lanes, granules, count, pc, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
-        if self.strong_writes.any and (not act.strong or self.narrow):
-            found = self.strong_writes.found(orders, lanes, granules, low)
-            self._tell_found(m, kind, pc, lanes, granules, self._not_both_strong(found, act, orders, lanes))
+        too_narrow = self._too_narrow(act, orders) if act.strong else None
+        strong_ones_count = not act.strong or not act.wide or self.narrow
+        if self.strong_writes.any and strong_ones_count:
+            found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
+            self._tell_found(m, kind, pc, lanes, granules, found)
         if act.writes:
             found = self.reads.found(orders, lanes, granules, low)
             self._tell_found(m, "write-after-read", pc, lanes, granules, found)
-            if self.strong_reads.any and (not act.strong or self.narrow):
-                found = self.strong_reads.found(orders, lanes, granules, low)
-                found = self._not_both_strong(found, act, orders, lanes)
+            if self.strong_reads.any and strong_ones_count:
+                found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
                 self._tell_found(m, "write-after-read", pc, lanes, granules, found)
 
     def _check_last_write(
@@ -225,16 +229,14 @@ class Shadow:
         kind = "read-after-write" if act.reads else "write-after-write"
         self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, bad)
 
-    def _not_both_strong(
-        self, found: Found | None, act: Act, orders: Orders, lanes: np.ndarray
-    ) -> Found | None:
-        """Of two strong accesses those that are too narrow for each other: in different blocks, one of block scope."""
-        if found is None or not act.strong:
-            return found
-        apart = found.lanes // orders.threads != (lanes + orders.first_lane) // orders.threads
-        if act.wide:
-            apart &= np.isin(orders.trail.pcs(found.times), list(self.narrow))
-        return found._replace(bad=found.bad & apart)
+    def _too_narrow(self, act: Act, orders: Orders) -> Callable:
+        """Which of some strong accesses are too narrow for this one: in another block, and one has block scope."""
+
+        def matters(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+            apart = others // orders.threads != (lanes + orders.first_lane) // orders.threads
+            return apart & np.isin(orders.trail.pcs(times), list(self.narrow)) if act.wide else apart
+
+        return matters
 
     def _check_within(
         self, m, act: Act, lanes: np.ndarray, granules: np.ndarray, count: int, pc: int, time: int

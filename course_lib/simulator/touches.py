@@ -7,6 +7,7 @@ before everything by then never are: with full barriers between reads and writes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -75,21 +76,46 @@ class Touches:
         self.noted.clear()
         self.waiting = 0
 
-    def found(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
-        """What is unordered with an access that these resident lanes make now; None: nothing."""
+    def found(
+        self,
+        orders: Orders,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        low: int,
+        matters: Callable | None = None,
+    ) -> Found | None:
+        """What is unordered with an access that these resident lanes make now; None: nothing.
+
+        `matters(lanes, others, times)`: which of those touches count; None: all.
+        """
+
+        def bad(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+            unseen = orders.unseen(lanes, others, times)
+            return unseen if matters is None else unseen & matters(lanes, others, times)
+
         self.enter(low)
+        return self._search(bad, lanes, granules, low)
+
+    def own(self, lanes: np.ndarray, numbers: np.ndarray, granules: np.ndarray, since: int) -> Found | None:
+        """Touches since that time by the same lanes, whose numbers in the grid these are; None: none."""
+        self.enter(0)
+        first_lane = numbers[0] - lanes[0]
+        return self._search(lambda lanes, others, times: lanes + first_lane == others, lanes, granules, since)
+
+    def _search(self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
+        """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`."""
         times = self.time[granules]
         known = times >= max(low, 1)
         if not known.any():
             return None
         result = Found(known.copy(), self.lane[granules].astype(np.int64), times)
-        result.bad[known] = orders.unseen(lanes[known], result.lanes[known], times[known])
+        result.bad[known] = bad(lanes[known], result.lanes[known], times[known])
         at = np.flatnonzero(known & ~result.bad & self.several[granules])
         if len(at):
             which, others, when = self.further.of(granules[at])
-            bad = orders.unseen(lanes[at[which]], others, when)
-            first = at[which[bad]]
-            result.bad[first], result.lanes[first], result.times[first] = True, others[bad], when[bad]
+            wrong = bad(lanes[at[which]], others, when) & (when >= low)
+            first = at[which[wrong]]
+            result.bad[first], result.lanes[first], result.times[first] = True, others[wrong], when[wrong]
         return result if result.bad.any() else None
 
     def _enter(self, lanes: np.ndarray, granules: np.ndarray, time: int, low: int) -> None:

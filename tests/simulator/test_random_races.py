@@ -22,7 +22,7 @@ from course_lib.simulator.launch import Kernel
 from tests.simulator.happens_before import FAR, NEAR, RULES, Program, Reference, Statement
 
 SHARED, GLOBAL = 96 * 16, 3 * 96 * 16  # bytes: 16 for each thread
-PROGRAMS = 400
+PROGRAMS = 300
 TOGETHER = 50  # programs in one test
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "v4.u32"}
