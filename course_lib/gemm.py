@@ -117,20 +117,24 @@ class Gemm:
         hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
         """
         self.grid(tile)
+        launch = tile, threads, shared_mem
+        first, *others = [_small(tile, self.dtype, *counts) for counts in SMALL]
+        first._check_simulated(kernel, *launch, seed)
         # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
         assembled = in_background(lambda: assemble(compiled(kernel), _block(threads), shared_mem))
-        small = [_small(tile, self.dtype, *counts) for counts in SMALL]
-        for gemm in small:
-            args = gemm.arguments(*gemm._integers(seed))
-            report = simulate(kernel, gemm.grid(tile), _block(threads), args, shared_mem)
-            gemm._judge(report, *args[:3], tile)
+        for gemm in others:
+            gemm._check_simulated(kernel, *launch, seed)
         result_of(assembled, "the compiler")
-        launch = tile, threads, shared_mem
-        small[0]._check_here(kernel, launch, small[0]._random(seed), "random data", small[0]._limit)
+        first._check_here(kernel, launch, first._random(seed), "random data", first._limit)
         if device.backend() == "cupy":
             self._check_here(kernel, launch, self._random(seed), "random data", self._limit)
             self._check_here(kernel, launch, self._here(self._integers(seed)), "whole numbers", 0.0)
         return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
+
+    def _check_simulated(self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int) -> None:
+        args = self.arguments(*self._integers(seed))
+        report = simulate(kernel, self.grid(tile), _block(threads), args, shared_mem)
+        self._judge(report, *args[:3], tile)
 
     def _check_here(self, kernel, launch: tuple, inputs: tuple, words: str, limit: float) -> None:
         """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
