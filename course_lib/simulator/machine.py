@@ -99,7 +99,7 @@ class Machine:
         self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
         self.findings = Findings(self)
         shared_bytes = len(self.shared.memory.data)
-        self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget)
+        self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride)
         self.copies = CopyQueue(self)
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)

@@ -56,18 +56,21 @@ class Race(NamedTuple):
 class Shadow:
     """Of the shared memory of all resident blocks, or of a buffer in global memory."""
 
-    def __init__(self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None) -> None:
-        """`size` in bytes, of shared memory if there is no `buffer`."""
+    def __init__(
+        self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None, block: int = 0
+    ) -> None:
+        """`size` in bytes, of shared memory if there is no `buffer`; then `block` of them are one block's."""
         self.granules = min(-(-size // granule), MOST_GRANULES)
         self.clipped = self.granules * granule < size
         self.granule, self.buffer, self.shared = granule, buffer, (shared := buffer is None)
+        of_block = max(block // granule if shared else self.granules, 1)
         # Shared memory holds nothing at first; what a buffer holds was written before the launch.
         fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
         self.write_time = fresh
         self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
-        self.reads = Touches(self.granules, budget)
-        self.strong_reads = Touches(self.granules, budget)
-        self.strong_writes = Touches(self.granules, budget)
+        self.reads = Touches(self.granules, of_block, budget)
+        self.strong_reads = Touches(self.granules, of_block, budget)
+        self.strong_writes = Touches(self.granules, of_block, budget)
         self.narrow: set[int] = set()  # instructions whose strong accesses have the scope of a block
         self._views: dict[int, np.ndarray] = {1: self.write_time}
 

@@ -51,12 +51,15 @@ def granules_of(unit: np.ndarray, count: int) -> np.ndarray:
 class Touches:
     """`lane` and `time` of the last touch of each granule; what other lanes touched before it is in `further`."""
 
-    def __init__(self, granules: int, budget: Budget) -> None:
+    def __init__(self, granules: int, of_block: int, budget: Budget) -> None:
+        """`of_block`: so many of the granules are a block's; all, if blocks share them."""
         self.time = np.zeros(granules, np.int32)
         self.lane = np.zeros(granules, np.int32)  # in the grid
         self.several = np.zeros(granules, bool)  # `further` has some of this granule
         self.further = _Further(budget)
+        self.of_block = of_block
         self.noted: list[Touch] = []
+        self.bounds: dict[int, tuple[int, int]] = {}  # of those that were asked for, by their time
         self.waiting = 0
         self.any = False  # whether anything was touched
 
@@ -68,13 +71,34 @@ class Touches:
         if self.waiting > MOST_NOTED:
             self.enter(low)
 
-    def enter(self, low: int) -> None:
-        """Enter what was noted."""
+    def enter(self, low: int, near: np.ndarray | None = None) -> None:
+        """Enter what was noted, at least what may lie at these granules; of the rest it is enough to know it."""
+        later = []
+        bounds = None if near is None else self._bounds(near)
         for touch in self.noted:
-            if touch.time >= low:
+            if touch.time < low:
+                continue
+            if bounds and self._apart(touch, bounds):
+                later.append(touch)
+            else:
                 self._enter(*touch.spread(), touch.time, low)
-        self.noted.clear()
-        self.waiting = 0
+        self.noted = later
+        if not later:
+            self.bounds.clear()
+        self.waiting = sum(len(touch.unit) * touch.count for touch in later)
+
+    def _bounds(self, granules: np.ndarray) -> tuple[int, int]:
+        """The first and the last of them, counted from the start of a block's memory."""
+        places = granules % self.of_block
+        return int(places.min()), int(places.max())
+
+    def _apart(self, touch: Touch, bounds: tuple[int, int]) -> bool:
+        """Whether it lies before or behind these granules, in every block: one buffer is read, another one filled."""
+        if touch.time not in self.bounds:
+            first, last = self._bounds(touch.unit * touch.count)
+            self.bounds[touch.time] = first, last + touch.count - 1
+        first, last = self.bounds[touch.time]
+        return last < bounds[0] or bounds[1] < first
 
     def found(
         self,
@@ -93,7 +117,7 @@ class Touches:
             unseen = orders.unseen(lanes, others, times)
             return unseen if matters is None else unseen & matters(lanes, others, times)
 
-        self.enter(low)
+        self.enter(low, granules)
         return self._search(bad, lanes, granules, low)
 
     def own(self, lanes: np.ndarray, numbers: np.ndarray, granules: np.ndarray, since: int) -> Found | None:
@@ -120,6 +144,10 @@ class Touches:
 
     def _enter(self, lanes: np.ndarray, granules: np.ndarray, time: int, low: int) -> None:
         before, who = self.time[granules], self.lane[granules]
+        if (late := before > time).any():  # entered after a newer one
+            kept = late & (who != lanes)
+            self._keep(granules[kept], lanes[kept], np.full(np.count_nonzero(kept), time, np.int32), low)
+            lanes, granules, before, who = lanes[~late], granules[~late], before[~late], who[~late]
         other = (before >= max(low, 1)) & (who != lanes)
         if other.any():
             self._keep(granules[other], who[other], before[other], low)
@@ -167,6 +195,11 @@ class _Further:
         """By granule; of each lane only the last touch, and none from before `low`."""
         self.budget.spend(run.shape[1] * SORT)
         run = run[:, run[2] >= low]
-        run = run[:, np.lexsort((run[2], run[1], run[0]))]
-        last = np.append((np.diff(run[:2]) != 0).any(axis=0), True)[: run.shape[1]]
-        return run[:, last]
+        if not run.shape[1]:
+            return run
+        keys = run[0] << 32 | run[1]
+        order = np.argsort(keys, kind="stable")  # which merges runs that are sorted already
+        keys = keys[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        last = np.maximum.reduceat(run[2][order], starts)
+        return np.stack([keys[starts] >> 32, keys[starts] & 0xFFFFFFFF, last])
