@@ -1,5 +1,6 @@
 """Settings of all tests: hypothesis, and what nbval compares in a notebook."""
 
+import gc
 import os
 import re
 
@@ -23,6 +24,8 @@ PICTURES = (
 
 JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
+SHARED = ("test_clock.py", "test_clock_lessons.py", ".ipynb")
+"""All tests of such a file share what the first ones computed."""
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -31,6 +34,12 @@ def pytest_ignore_collect(collection_path, config):
         config.rootpath / "notebooks"
     )
     return own or None
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay to the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,7 +60,7 @@ def pytest_xdist_make_scheduler(config, log):
 def together(nodeid: str) -> str:
     """The group of a test: a notebook's cells share a kernel, and judged.py simulates a mutant once for all who ask."""
     file, _, test = nodeid.partition("::")
-    if file.endswith(".ipynb"):
+    if file.endswith(SHARED):
         return file
     kernel = re.match(r"[^[]*\[([\w.]+)", test)
     return kernel[1] if kernel and file.endswith(JUDGED) else nodeid

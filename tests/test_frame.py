@@ -743,10 +743,14 @@ def test_what_shares_something_runs_in_one_process():
     assert groups[5].endswith("[lesson.ring]")
 
 
-def test_the_cells_of_a_notebook_run_in_one_process():
+def test_the_cells_of_a_notebook_run_in_one_process(tmp_path):
+    for name in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    write_notebook(tmp_path / "notebooks" / "01_lesson.ipynb", "x = 0", *["x += 1"] * 9, "assert x == 9")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--nbval", "--numprocesses", "2", "notebooks/00_start_here.ipynb"],
-        cwd=ROOT,
+        [sys.executable, "-m", "pytest", "--nbval", "--numprocesses", "2", "notebooks"],
+        cwd=tmp_path,
         capture_output=True,
         text=True,
     )

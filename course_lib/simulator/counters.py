@@ -9,8 +9,9 @@ when phases of wide loads merge, what cp.async costs in wavefronts and in sector
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ WARP = 32
 ATOMICS = ("atom", "red")
 NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
+MOST_PATTERNS, MOST_BYTES = 500, 1 << 16
+"""Of how many patterns of addresses the costs are kept, and of how large ones."""
+COUNTED = {"fma": "fma", "mma": "mma", "ldmatrix": "ldmatrix", "bar": "barriers", "barrier": "barriers"}
+"""Instructions that have a field of `Counts` of their own."""
 
 
 @dataclass
@@ -44,9 +49,6 @@ class Counts:
     global_sectors_ideal: int = 0
     cp_async: int = 0
     cp_async_bytes: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
 
 class Pattern(NamedTuple):
@@ -100,6 +102,7 @@ class Counters:
         self._blocks: dict[int, list] = {}  # first pc of a basic block -> [its pcs, warps that ran it]
         self._sides: dict[tuple[int, str], _Access] = {}
         self._last: dict[tuple[int, str], tuple] = {}  # the last pattern of addresses, and what it cost
+        self._known: dict[tuple, _Access] = {}  # what a pattern costs: unrolled loops repeat theirs
         self._first: dict[int, Pattern] = {}  # by instruction: its first access to shared memory
 
     # ---- what the machine calls
@@ -144,7 +147,8 @@ class Counters:
             self._first[pc] = Pattern(_first_warp(m, to), size)
 
     def _count(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> None:
-        """Count by `rule`; a pattern that did not change costs what it cost the last time."""
+        """Count by `rule`, which follows from the opcode and `size`; a pattern that did not change costs what it cost
+        the last time."""
         last = self._last.get(side)
         if (
             last is None
@@ -152,7 +156,7 @@ class Counters:
             or last[1].shape != pattern.shape
             or (last[1] != pattern).any()
         ):
-            last = self._last[side] = (m.idx, pattern, _cost(m, pattern, rule, size))
+            last = self._last[side] = (m.idx, pattern, self._cost(m, side, pattern, rule, size))
         total, once = self._sides.setdefault(side, _Access()), last[2]
         if side[1] == "shared":
             m.recorder.wavefronts += once.used / max(once.warps, 1)
@@ -161,21 +165,33 @@ class Counters:
         total.ideal += once.ideal
         total.bytes += once.bytes
 
+    def _cost(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+        if pattern.nbytes > MOST_BYTES:
+            return _cost(m, pattern, rule, size)
+        active = None if m.idx is None else m.idx.tobytes()
+        key = self._instructions[side[0]].opcode, side[1], size, active, pattern.shape, pattern.tobytes()
+        if key not in self._known:
+            if len(self._known) == MOST_PATTERNS:
+                self._known.clear()
+            self._known[key] = _cost(m, pattern, rule, size)
+        return self._known[key]
+
     # ---- the result
 
     def table(self) -> CounterTable:
-        by_line: dict[int, Counts] = {}
-
-        def add(pc: int, counts: Counts) -> None:
-            line = self._instructions[pc].where.line
-            by_line[line] = by_line.get(line, Counts()) + counts
-
+        by_line: dict[int, Counter] = defaultdict(Counter)
         for pcs, warps in self._blocks.values():
             for pc in pcs:
-                add(pc, self._issued(pc, warps))
+                counts = by_line[self._instructions[pc].where.line]
+                counts["instructions"] += warps
+                if name := COUNTED.get(self._instructions[pc].opcode.root):
+                    counts[name] += warps
         for (pc, where), access in self._sides.items():
-            add(pc, self._moved(pc, where, access))
-        return CounterTable(sum(by_line.values(), Counts()), dict(sorted(by_line.items())), self._patterns())
+            by_line[self._instructions[pc].where.line].update(self._moved(pc, where, access))
+        total = sum(by_line.values(), Counter())
+        return CounterTable(
+            Counts(**total), {line: Counts(**by_line[line]) for line in sorted(by_line)}, self._patterns()
+        )
 
     def _patterns(self) -> dict[int, tuple[Pattern, ...]]:
         """By line; two patterns are one when one of them is the other, shifted by whole rows of banks."""
@@ -187,27 +203,17 @@ class Counters:
             by_line.setdefault(self._instructions[pc].where.line, {}).setdefault(kind, pattern)
         return {line: tuple(kinds.values()) for line, kinds in sorted(by_line.items())}
 
-    def _issued(self, pc: int, warps: int) -> Counts:
-        opcode = self._instructions[pc].opcode
-        return Counts(
-            instructions=warps,
-            fma=warps * (opcode.root == "fma"),
-            mma=warps * (opcode.root == "mma"),
-            ldmatrix=warps * (opcode.root == "ldmatrix"),
-            barriers=warps * (opcode.root in ("bar", "barrier")),
-        )
-
-    def _moved(self, pc: int, where: str, access: _Access) -> Counts:
+    def _moved(self, pc: int, where: str, access: _Access) -> dict[str, int]:
         root = self._instructions[pc].opcode.root
         if where == "global":
-            return Counts(
+            return dict(
                 global_requests=access.warps,
                 global_sectors=access.used,
                 global_sectors_ideal=access.ideal,
                 cp_async=access.warps * (root == "cp"),
                 cp_async_bytes=access.bytes * (root == "cp"),
             )
-        return Counts(
+        return dict(
             shared_loads=access.warps * (root in ("ld", "ldmatrix")),
             shared_stores=access.warps * (root == "st"),
             shared_wavefronts=access.used,
@@ -240,6 +246,8 @@ def _first_warp(m, places: np.ndarray) -> tuple[int, ...]:
 
 def by_warp(m, places: np.ndarray) -> np.ndarray:
     """One row of 32 for each warp that takes part; NO_LANE where a lane does not."""
+    if m.idx is None and m.launch.threads % WARP == 0:
+        return places.reshape(-1, WARP)
     lanes = m.active()
     warps, row = np.unique(m.warp_of[lanes], return_inverse=True)
     rows = np.full((len(warps), WARP), NO_LANE)

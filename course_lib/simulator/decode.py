@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -22,11 +22,13 @@ from .instructions.registry import (
     GATHERS,
     MACHINE,
     PURE,
+    Opcode,
     Pure,
     UnsupportedInstruction,
     not_simulated,
     work_of_one,
 )
+from .instructions.rounding import flush
 from .memory import Fault
 from .provenance import ANY, Roots, roots_of
 from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Variable, Vector, Where
@@ -269,11 +271,10 @@ def _read_flushed(index: int) -> Read:
         if a.dtype != float32:
             a = a.view(float32)
         if not m.clean[index]:
-            subnormal = (a.view(np.uint32) << 1) - np.uint32(1) < np.uint32(0xFFFFFF)
-            if subnormal.any():
-                a = np.where(subnormal, np.copysign(np.float32(0), a), a)
-            else:
+            flushed = flush(a)
+            if flushed is a:
                 m.clean[index] = True
+            a = flushed
         return a if m.idx is None or len(a) == 1 else a[m.idx]
 
     return read
@@ -340,13 +341,19 @@ def _write(index: int, bits: int) -> Write:
 # --------------------------------------------------------------------------- pure instructions
 
 
+@cache
+def _pure(build: Callable, opcode: Opcode) -> Pure:
+    """One for each opcode: a program repeats the same few."""
+    return build(opcode)
+
+
 def pure_step(d: Decoder, instruction: Instruction) -> Callable:
     """The step of an instruction that maps lanes to lanes."""
     opcode = instruction.opcode
     build = PURE.get(opcode.root)
     if build is None:
         raise UnsupportedInstruction(f"there is no instruction '{opcode.root}'{_similar(opcode.root)}")
-    spec = build(opcode)
+    spec = _pure(build, opcode)
     outputs = instruction.operands[0]
     targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
     flushed = opcode.has("ftz")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction, not_simulated
+from .instructions.registry import DTYPES, Opcode, UnsupportedInstruction, not_simulated, opcode_of
 
 # --------------------------------------------------------------------------- what a program is made of
 
@@ -495,23 +495,27 @@ class _Linker:
         self.active.pop()
 
     def walk(self, scope: _Scope, names: dict, end: object) -> None:
-        names = dict(names)
+        """`names`: what each name stands for here; what the scope declares hides others, and only until its end."""
+        own = {}
         for name, bits in scope.registers:
-            names[name] = Register(len(self.register_bits), bits)
+            own[name] = Register(len(self.register_bits), bits)
             self.register_bits.append(bits)
         for variable in scope.variables:
-            names[variable.name] = self.place(variable, f"{self.active[0]}/{variable.name}")
+            own[variable.name] = self.place(variable, f"{self.active[0]}/{variable.name}")
         labels = {item.name: (id(scope), object()) for item in scope.body if isinstance(item, _Label)}
-        names |= labels
+        own |= labels | {item.name: tuple(item.labels) for item in scope.body if isinstance(item, _Targets)}
+        hidden = {name: names[name] for name in own if name in names}
+        names.update(own)
         for item in scope.body:
             if isinstance(item, _Scope):
                 self.walk(item, names, end)
             elif isinstance(item, _Label):
                 self.label_pc[labels[item.name]] = len(self.pending)
-            elif isinstance(item, _Targets):
-                names[item.name] = tuple(item.labels)
-            else:
+            elif not isinstance(item, _Targets):
                 self.instruction(item, names, end)
+        for name in own:
+            del names[name]
+        names.update(hidden)
 
     # ---- instructions
 
@@ -519,7 +523,7 @@ class _Linker:
         self, opcode: str, operands: tuple, guard: Register | None = None, where: Where | None = None
     ) -> None:
         where = where or (self.pending[-1].where if self.pending else Where())
-        self.pending.append(Instruction(Opcode(opcode), operands, guard, where, opcode))
+        self.pending.append(Instruction(opcode_of(opcode), operands, guard, where, opcode))
 
     def instruction(self, item: _Statement, names: dict, end: object) -> None:
         guard = None
@@ -529,11 +533,11 @@ class _Linker:
             self.call(item, names, guard)
             return
         if item.opcode.split(".")[0] == "ret" and end is not None:
-            self.pending.append(Instruction(Opcode("bra"), (end,), guard, item.where, "ret"))
+            self.pending.append(Instruction(opcode_of("bra"), (end,), guard, item.where, "ret"))
             return
         text = f"{item.opcode} {' '.join(item.tokens)}".strip()
         operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
-        self.pending.append(Instruction(Opcode(item.opcode), operands, guard, item.where, text))
+        self.pending.append(Instruction(opcode_of(item.opcode), operands, guard, item.where, text))
 
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
         groups = re.findall(r"\(([^)]*)\)|([^(),\s]+)", " ".join(item.tokens))
@@ -579,11 +583,13 @@ class _Linker:
                 return Vector(tuple(fix(o) for o in operand))
             if isinstance(operand, Variable) and operand.space == "shared" and operand.offset < 0:
                 return replace(operand, offset=dynamic_offset)
-            if isinstance(operand, Address):
+            if isinstance(operand, Address) and isinstance(operand.base, Variable):
                 return Address(fix(operand.base), operand.offset)
             return operand
 
-        return replace(instruction, operands=tuple(fix(o) for o in instruction.operands))
+        operands = tuple(fix(operand) for operand in instruction.operands)
+        same = all(new is old for new, old in zip(operands, instruction.operands, strict=True))
+        return instruction if same else replace(instruction, operands=operands)
 
 
 class _Operands:
@@ -610,18 +616,18 @@ class _Operands:
         return False
 
     def one(self) -> object:
-        if self.take("{"):
+        token = self.advance()
+        if token == "{":
             items = []
             while not self.take("}"):
                 items.append(self.one())
                 self.take(",")
             return Vector(tuple(items))
-        if self.take("["):
+        if token == "[":
             return self.address()
-        if self.take("!"):
+        if token == "!":
             return replace(self.one(), negated=True)
-        sign = "-" if self.take("-") else ""
-        return self.name(sign + self.advance())
+        return self.name(token if token != "-" else token + self.advance())
 
     def advance(self) -> str:
         self.at += 1

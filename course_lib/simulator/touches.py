@@ -71,14 +71,14 @@ class Touches:
         if self.waiting > MOST_NOTED:
             self.enter(low)
 
-    def enter(self, low: int, near: np.ndarray | None = None) -> None:
-        """Enter what was noted, at least what may lie at these granules; of the rest it is enough to know it."""
+    def enter(self, low: int, near: np.ndarray | None = None, seen: int = 0) -> None:
+        """Enter what was noted, at least what may lie at these granules and was not before the time `seen`."""
         later = []
         bounds = None if near is None else self._bounds(near)
         for touch in self.noted:
             if touch.time < low:
                 continue
-            if bounds and self._apart(touch, bounds):
+            if touch.time < seen or (bounds and self._apart(touch, bounds)):
                 later.append(touch)
             else:
                 self._enter(*touch.spread(), touch.time, low)
@@ -117,7 +117,9 @@ class Touches:
             unseen = orders.unseen(lanes, others, times)
             return unseen if matters is None else unseen & matters(lanes, others, times)
 
-        self.enter(low, granules)
+        # What all these lanes have seen need not be entered for them; of other blocks (low is 0) they saw nothing.
+        seen = int(np.min(orders.floor_of(lanes))) if low else 0
+        self.enter(low, granules, seen)
         return self._search(bad, lanes, granules, low)
 
     def own(self, lanes: np.ndarray, numbers: np.ndarray, granules: np.ndarray, since: int) -> Found | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import time
 from collections.abc import Callable
 
@@ -218,14 +219,8 @@ for t in INTS:
     if w < 64:
         CASES[f"mul.wide.{t}"] = lambda a, b: a * b
         CASES[f"mad.wide.{t}"] = lambda a, b, c: a * b + c
-    for name, verdict in {
-        "eq": lambda a, b: a == b,
-        "ne": lambda a, b: a != b,
-        "lt": lambda a, b: a < b,
-        "le": lambda a, b: a <= b,
-        "gt": lambda a, b: a > b,
-        "ge": lambda a, b: a >= b,
-    }.items():
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        verdict = getattr(operator, name)
         CASES[f"setp.{name}.{t}"] = lambda a, b, v=verdict: (v(a, b), not v(a, b))
         CASES[f"set.{name}.u32.{t}"] = lambda a, b, v=verdict: -int(v(a, b))
         CASES[f"set.{name}.f32.{t}"] = lambda a, b, v=verdict: 0x3F800000 if v(a, b) else 0

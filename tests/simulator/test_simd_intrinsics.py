@@ -5,6 +5,7 @@ Each is compiled by NVRTC and run, so that every PTX instruction that NVRTC emit
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -50,14 +51,7 @@ def by_parts(formula: Callable, sign: str, bits: int) -> Callable:
     return compute
 
 
-COMPARISONS = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")  # functions of `operator`
 
 
 def simd(n: int) -> dict[str, Callable]:
@@ -83,7 +77,8 @@ def simd(n: int) -> dict[str, Callable]:
         found[f"vsad{sign}"] = lambda a, b, f=found[f"vabsdiff{sign}"]: sum(
             f(a, b) >> i & ((1 << bits) - 1) for i in range(0, 32, bits)
         )
-    for name, verdict in COMPARISONS.items():
+    for name in COMPARISONS:
+        verdict = getattr(operator, name)
         for sign in ("",) if name in ("eq", "ne") else ("s", "u"):
             found[f"vset{name}{sign}"] = by_parts(verdict, sign, bits)
             found[f"vcmp{name}{sign}"] = by_parts(lambda a, b, f=verdict: -int(f(a, b)), sign, bits)

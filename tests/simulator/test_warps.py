@@ -1,4 +1,5 @@
-"""Lanes of a warp: whom a mask names, who is there, and what an exchange gives. Numbers are those of an H100."""
+"""Lanes of a warp: whom a mask names, who is there, and what an exchange gives. An H100 gives the same
+numbers."""
 
 import re
 

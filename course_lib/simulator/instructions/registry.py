@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
@@ -54,6 +54,7 @@ NOT_SIMULATED = {
 """What a GPU has and the simulator has not, and how its instructions and special registers begin."""
 
 
+@lru_cache(maxsize=1 << 14)
 def not_simulated(name: str) -> str:
     """In words: why an instruction or a special register of this name is not simulated; "" if it may be."""
     known = (
@@ -93,6 +94,12 @@ class Opcode:
         for modifier in self.modifiers:
             if modifier not in DTYPES and modifier not in allowed:
                 raise UnsupportedInstruction(f"{self.text}: '.{modifier}' is not simulated")
+
+
+@cache
+def opcode_of(text: str) -> Opcode:
+    """One object for each text: a program repeats the same few."""
+    return Opcode(text)
 
 
 @dataclass(frozen=True)

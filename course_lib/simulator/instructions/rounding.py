@@ -29,11 +29,16 @@ def rounding_mode(modifiers: tuple[str, ...]) -> str:
 
 def flush(x: np.ndarray) -> np.ndarray:
     """Replace subnormal float32 values with zeros of the same sign (`.ftz`)."""
-    bits = x.view(np.uint32)
-    tiny = (bits & F32_EXPONENT) == 0
+    tiny = subnormal(x)
     if not np.count_nonzero(tiny):
         return x
+    bits = x.view(np.uint32)
     return np.where(tiny, bits & F32_SIGN, bits).view(np.float32)
+
+
+def subnormal(x: np.ndarray) -> np.ndarray:
+    """Which float32 values are subnormal; zeros are not."""
+    return (x.view(np.uint32) << np.uint32(1)) - np.uint32(1) < np.uint32(0xFFFFFF)
 
 
 def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ which element of a fragment."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .rounding import bf16_value
 WARP = 32
 
 
+@cache
 def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the elements that each lane holds of an operand of mma.m16n8k{8,16}, 16-bit inputs.
 
@@ -123,9 +125,9 @@ def mma(d, ins: Instruction) -> Callable:
             )
         )
     target, *sources = ins.operands
-    load_a = _loader(d, sources[0], a, fragment("A", k), (16, k))
-    load_b = _loader(d, sources[1], a, fragment("B", k), (k, 8))
-    load_c = _loader(d, sources[2], c, fragment("C"), (16, 8))
+    load_a = _loader(d, sources[0], a, "A", k)
+    load_b = _loader(d, sources[1], a, "B", k)
+    load_c = _loader(d, sources[2], c, "C", k)
     store = _storer(d, target, to)
 
     def step(m) -> None:
@@ -135,12 +137,19 @@ def mma(d, ins: Instruction) -> Callable:
     return step
 
 
-def _loader(d, operand, kind: str, places: tuple, shape: tuple[int, int]) -> Callable:
-    """Registers of all lanes to matrices (warps, rows, columns) of float64."""
+@cache
+def _order(operand: str, k: int) -> np.ndarray:
+    """Where each element of a matrix lies among the lanes' elements."""
+    rows, columns = fragment(operand, k)
+    order = np.empty({"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand], np.int64)
+    order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
+    return order
+
+
+def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
+    """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand."""
     reads = [d.source(item, "b32") for item in operand.items]
-    order = np.empty(shape, np.int64)  # where each element lies among the lanes' elements
-    order[places] = np.arange(places[0].size).reshape(places[0].shape)
-    order = order.ravel()
+    order = _order(name, k)
 
     def load(m, warps: int) -> np.ndarray:
         registers = np.stack([m.spread(read(m)) for read in reads], axis=1)
@@ -150,7 +159,7 @@ def _loader(d, operand, kind: str, places: tuple, shape: tuple[int, int]) -> Cal
             values = registers.view(np.float16)
         else:
             values = bf16_value(registers.view(np.uint16))
-        return values.reshape(warps, -1)[:, order].astype(np.float64).reshape(warps, *shape)
+        return values.reshape(warps, -1)[:, order].astype(np.float64)
 
     return load
 
