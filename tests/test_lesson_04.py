@@ -77,25 +77,13 @@ def is_right(source: str, name: str, k_tiles: int, shared_mem: int, blocks=(1, 1
     return report.ok and exact and report.counters.total.cp_async_bytes == copied
 
 
-RINGS = [(name, stages) for name in ("ring", "three_stage", "fastest") for stages in (2, 3, 4, 5)]
-RINGS.remove(("fastest", 5))  # more than the shared memory of an H100
-
-
-@pytest.mark.parametrize(("name", "stages"), RINGS)
-def test_rings_of_every_length_keep_the_pipeline_full(name, stages):
-    """For fewer and for more k-tiles than slots."""
+@pytest.mark.parametrize(("name", "stages"), [("ring", 5), ("three_stage", 2), ("fastest", 4)])
+def test_rings_of_other_lengths_copy_each_k_tile_once(name, stages):
+    """For fewer and for more k-tiles than slots. (The lesson checks every length for 1 to 8 k-tiles.)"""
     source, slot = lessons.kernel_source(NOTEBOOK, name), LAUNCHES[name]["shared_mem"] // 3
     assert "STAGES = 3" in source
     source = source.replace("STAGES = 3", f"STAGES = {stages}")
     assert all(is_right(source, name, k_tiles, stages * slot) for k_tiles in (1, stages, 2 * stages + 2))
-
-
-def test_the_fastest_kernel_moves_on_after_each_turn():
-    """`Gemm.check` tries at most 5 k-tiles, which is one turn and a half of its loop."""
-    source = lessons.kernel_source(NOTEBOOK, "fastest")
-    assert "from[i] += STAGES * TK;" in source
-    wrong = source.replace("from[i] += STAGES * TK;", "from[i] += TK;")
-    assert not is_right(wrong, "fastest", 8, LAUNCHES["fastest"]["shared_mem"])
 
 
 @pytest.mark.parametrize("blocks", [(1, 3), (3, 2), (17, 2)])
@@ -129,7 +117,7 @@ extern "C" __global__ void order(unsigned* tiles)
 
 @pytest.mark.parametrize("stages", [2, 3, 4])
 def test_issue_behind_the_barrier_keeps_one_more_copy_on_its_way(stages):
-    """The optional variant of the notebook, also for fewer and for more k-tiles than the check tries."""
+    """The optional variant of the notebook, also with other numbers of slots."""
     source = lessons.kernel_source(NOTEBOOK, "three_stage").replace("STAGES = 3", f"STAGES = {stages}")
     issue = "        issue(k_tile + STAGES - 1);  "
     math = "        TRACE_BEGIN(math, k_tile + 1);"

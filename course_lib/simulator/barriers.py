@@ -16,7 +16,7 @@ from .orders import Token
 from .work import LANES
 
 WARP = 32
-ROUND = 400
+ROUND = 700
 """Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
 ALL = -1  # threads that complete a barrier: all of the block that have not exited
 

@@ -15,7 +15,7 @@ import numpy as np
 from .orders import Orders
 from .work import Budget
 
-SORT = 0.04  # steps of work (work.py) for each access that is sorted
+SORT = 0.01  # steps of work (work.py) for each access that is sorted
 MOST_NOTED = 1 << 24  # accesses that wait to be entered
 MOST_KEPT = 1 << 23  # accesses of further lanes; of more the oldest are forgotten
 

@@ -1,10 +1,11 @@
 """How much a launch may do before it counts as one that never ends.
 
 The measure is work, not time, so that a verdict is the same on every machine and in every run: one step is what an
-instruction takes that few lanes execute, about 6 microseconds on a laptop. More lanes take longer; what is known to
-take long (checks of accesses that others contend for, arrivals at barriers one by one, float64 with rounding of its
-own, printing) spends more, so that endless loops of all kinds end after some 10 to 20 seconds
-(tests/simulator/test_limits.py)."""
+instruction takes that few lanes execute, 4 to 11 microseconds on two cores of a server (2026-11-22). More lanes take
+longer. What is known to take long (checks of accesses that others contend for, arrivals at barriers one by one,
+float64 with rounding of its own, shuffles, printing) spends more. So endless loops of all kinds end after 6 to 16
+seconds there, and on a machine of half the speed after 10 to 30 (`python -m tests.simulator.test_limits` times
+them)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ from .memory import Buffer, Fault
 
 LANES = 1000
 """So many lanes take one step more."""
-PATIENCE = 2_500_000
+BLOCK = 3
+"""Steps of a basic block besides those of its instructions."""
+PATIENCE = 1_700_000
 """Steps, about 15 seconds, in which something must get on: a block ends, or a new part of an array is touched."""
 MOST = 8 * PATIENCE
 """Steps of a launch that does get on, about two minutes."""
@@ -37,7 +40,7 @@ class Work:
 
 def work_of(costs: list[float]) -> Work:
     """`costs`: for each instruction how many times a plain one's work it is."""
-    return Work(sum(costs), sum(costs) / LANES)
+    return Work(BLOCK + sum(costs), sum(costs) / LANES)
 
 
 class Budget:

@@ -182,6 +182,12 @@ WRONG = {
     ],
     "fastest": [
         (
+            "moves on by one k-tile for each turn of several",
+            "from[i] += STAGES * TK;",
+            "from[i] += TK;",
+            "wrong",
+        ),
+        (
             "wait for one group less",
             "if (ahead == 0) wait_group<STAGES - 2>()",
             "if (ahead == 0) wait_group<STAGES - 1>()",

@@ -118,7 +118,9 @@ def test_without_any_fit_the_speed_ups_hold_too():
 @pytest.mark.parametrize("name", ["fp32_s1", "fp32_s2", "fp16_s1", "fp16_s2", "fp16_s3"])
 @pytest.mark.parametrize("resident", [1, 2, 4])
 def test_more_latency_never_speeds_up(name, resident):
-    cycles = [k_tile(name, replace(RATE, l2_latency=latency), resident) for latency in range(200, 2001, 200)]
+    cycles = [
+        k_tile(name, replace(RATE, l2_latency=latency), resident) for latency in (200, 400, 700, 1000, 2000)
+    ]
     assert all(b > 0.995 * a for a, b in itertools.pairwise(cycles)), cycles
 
 

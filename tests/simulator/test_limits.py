@@ -1,4 +1,7 @@
-"""What takes long or much memory: loops without an end are ended, right kernels run through, Ctrl-C is heard."""
+"""What takes long or much memory: loops without an end are ended, right kernels run through, Ctrl-C is heard.
+
+python -m tests.simulator.test_limits       how long each endless loop takes
+"""
 
 import signal
 import subprocess
@@ -33,7 +36,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize(("parameters", "how", "body"), ENDLESS.values(), ids=ENDLESS)
 def test_an_endless_loop_ends(parameters, how, body, monkeypatch):
-    """It takes about 15 seconds; a thirtieth of it here, and the same number of steps in every run."""
+    """It takes about 15 seconds; a thirtieth of it here."""
     monkeypatch.setattr(work, "PATIENCE", work.PATIENCE // 30)
     start = time.thread_time()
     report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
@@ -146,3 +149,10 @@ def test_a_notebook_shows_a_ctrl_c_in_a_line(capsys):
     out = capsys.readouterr()
     lines = [line for line in (out.out + out.err).splitlines() if line.strip()]
     assert lines == ["Interrupted: the launch of k was stopped"]
+
+
+if __name__ == "__main__":
+    for name, (parameters, how, body) in ENDLESS.items():
+        start = time.thread_time()
+        run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
+        print(f"{time.thread_time() - start:5.1f} s  {name}", flush=True)

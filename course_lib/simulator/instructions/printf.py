@@ -18,8 +18,8 @@ MOST_CHARACTERS = 1 << 20
 """And what they print in all: the default size of a GPU's buffer by the Programming Guide, where later output
 overwrites earlier."""
 
-CALL = 1
-"""Steps of work (work.py) of a thread that prints."""
+CALL = 5
+"""Steps of work (work.py) of a line."""
 
 NOTE = (
     f"... the simulator shows the first {MOST_PRINTED} printf calls of a launch, and of those the first "
@@ -36,12 +36,12 @@ def call(d, ins: Instruction) -> Callable:
 
     def step(m) -> None:
         lanes = m.active()
-        m.work(CALL * len(lanes))
         texts = _pointers(m, text.offset, lanes)
         arguments = _pointers(m, values.offset, lanes)
         for lane, address, at in zip(lanes.tolist(), texts.tolist(), arguments.tolist()):
             if _full(m.launch):
                 break
+            m.work(CALL)
             if (format_ := _string(m, lane, address)) is not None:
                 _say(m.launch, _line(m, lane, format_, at))
         for variable in result:

@@ -130,7 +130,7 @@ WORK: dict[str, float] = {}
 def work_of_one(opcode: Opcode) -> float:
     """The work of one instruction; what no NumPy operation computes in float64 takes many."""
     if "f64" in opcode.types:
-        return 12.0 if opcode.root == "fma" else 4.0
+        return 24.0 if opcode.root == "fma" else 4.0
     return WORK.get(opcode.root, 1.0)
 
 

@@ -49,7 +49,7 @@ def _groups(m, masks: np.ndarray, pc: int) -> Groups:
     return Groups(of, lane, masks, int(of.max()) + 1)
 
 
-@machine("shfl", gathers=last_operand)
+@machine("shfl", gathers=last_operand, work=8)
 def shfl(d, ins: Instruction) -> Callable:
     """shfl.sync.{up,down,bfly,idx}.b32  d|p, a, b, c, mask; c says how lanes are clamped and cut into segments."""
     mode = next((m for m in ins.opcode.modifiers if m in ("up", "down", "bfly", "idx")), None)
