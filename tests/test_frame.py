@@ -1,6 +1,7 @@
 """The frame holds together: packages and versions, Makefile, tracked files, README, installer, runner."""
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -673,7 +674,8 @@ def test_make_test_leaves_scratch_notebooks_alone(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     for command in ("pytest --nbval --collect-only --quiet notebooks", "ruff check --show-files ."):
         called = [sys.executable, "-m", *command.split()]
-        said = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True).stdout
+        plain = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+        said = subprocess.run(called, cwd=tmp_path, capture_output=True, text=True, env=plain).stdout
         seen = {name.partition("notebooks/")[2] for name in re.findall(r"\S+\.ipynb", said)}
         assert seen == {"01_lesson.ipynb"}, command
 

@@ -15,7 +15,7 @@ from course_lib import OPTIONS, kernel_source
 from course_lib.simulator import nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 
-TIMES = 4
+TIMES = 3
 CROWD: list[bytearray] = []
 """Objects that come and go between the compilations, so that the compiler's own lie elsewhere."""
 
