@@ -207,6 +207,20 @@ def test_solution_passes(name):
     assert verdict.ok, verdict
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        pytest.param(name, changes, id=f"{name}-{label}")
+        for lesson in LESSONS
+        for name, answers in getattr(lesson, "RIGHT_ANSWERS", {}).items()
+        for label, changes in answers
+    ],
+)
+def test_a_right_answer_written_differently_passes(name, changes):
+    verdict = check_exercise(name, solved(name, changes))
+    assert verdict.ok, verdict
+
+
 @pytest.mark.parametrize("name", [name for lesson in LESSONS for name in lesson.GAPS])
 def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     skeleton, solution = EXERCISES[name]

@@ -183,9 +183,24 @@ class WarpBarrier(Rendezvous):
             return
         ready = np.zeros(self.m.lanes, bool)
         ready[here[complete]] = True
-        self.m.orders.meet(here[complete], groups[complete])
+        self.m.orders.meet(*self._with_exited(here[complete], groups[complete], masks[complete]))
         for entry in self.take(ready):
             entry.resume(self.m, entry.lanes)
+
+    def _with_exited(
+        self, lanes: np.ndarray, groups: np.ndarray, masks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """These lanes, each with its group, and those that the masks name and that have exited: they count as come."""
+        m = self.m
+        if m.alive.all():
+            return lanes, groups
+        kinds, one = np.unique(groups, return_index=True)
+        start = lanes[one] - m.thread_of[lanes[one]] % WARP  # of each group's warp
+        group, bit = np.nonzero(masks[one][:, None] >> np.arange(WARP, dtype=np.uint32) & 1)
+        there = m.thread_of[start[group]] + bit < m.launch.threads
+        named, groups_of = (start[group] + bit)[there], kinds[group[there]]
+        gone = ~m.alive[named]
+        return np.concatenate([lanes, named[gone]]), np.concatenate([groups, groups_of[gone]])
 
 
 class Gathering(Rendezvous):

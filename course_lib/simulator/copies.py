@@ -78,8 +78,10 @@ class CopyQueue:
             if lands.all():
                 self._land(copy, pc)
             elif lands.any():
-                self._land(copy.take(lands), pc)
-                left.append(copy.take(~lands))
+                landed, rest = copy.take(lands), copy.take(~lands)
+                self._land(landed, pc)
+                self._still_on_their_way(rest.take(np.isin(rest.unit, landed.unit)))
+                left.append(rest)
             else:
                 left.append(copy)
         self.queue = left
@@ -96,6 +98,11 @@ class CopyQueue:
         m.findings.landings[time] = Landing(wait_pc, copy.issued)
         m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, time)
         self._check_source(copy)
+
+    def _still_on_their_way(self, copy: _Copy) -> None:
+        """Other lanes' copies to the same place have landed, these have not."""
+        if len(copy.lanes):
+            self.machine.shadow.on_flight(self.machine, copy.lanes, copy.unit, copy.size, copy.issued - 1)
 
     def _check_source(self, copy: _Copy) -> None:
         """The copy may have read its source at any time up to now: nobody may have written there meanwhile."""

@@ -70,6 +70,15 @@ class Findings:
     def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> str:
         does, did = self._verbs(instruction, race, kind)
         line, them = self._line(race.time), self._other(race)
+        if (
+            race.kind == "read-after-write"
+            and instruction.opcode.root == "cp"
+            and self._met_since(race, race.time)
+        ):
+            return (
+                f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
+                "Wait for its group (cp.async.wait_group) before anybody writes to its source"
+            )
         return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
 
     def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:

@@ -3,7 +3,8 @@
 Two accesses of different threads to one place race when one of them writes, no order stands between them (orders.py),
 and they are not both strong: atomic, volatile, relaxed, acquire or release (PTX ISA, "Memory Consistency Model":
 morally strong). So a shadow keeps for each granule the last weak write, the weak reads, and the strong reads and
-writes. A later weak write speaks for an earlier one: if they were unordered, that was reported.
+writes. A later weak write speaks for an earlier one: if they were unordered, that was reported; or both wrote the same,
+and then the earlier one is kept too.
 
 A granule is the smallest access that the kernel makes to that memory. All accesses are aligned to their size, so the
 bookkeeping is exact to the byte.
@@ -69,6 +70,7 @@ class Shadow:
         self.write_time = fresh
         self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
         self.reads = Touches(self.granules, of_block, budget)
+        self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
         self.strong_reads = Touches(self.granules, of_block, budget)
         self.strong_writes = Touches(self.granules, of_block, budget)
         self.narrow: set[int] = set()  # instructions whose strong accesses have the scope of a block
@@ -98,7 +100,12 @@ class Shadow:
             m.work(CHECK)
         time = m.orders.trail.step(pc)
         if act.writes and not act.strong:
-            self._write(m.orders, lanes, granules_of(unit, count), count, time)
+            granules = granules_of(unit, count)
+            self._write(m.orders, lanes, granules, count, time)
+            each = np.repeat(lanes, count)
+            beaten = self.writer[granules] != each + m.orders.first_lane
+            if beaten.any():
+                self.also_wrote.note(Touch(each[beaten], m.orders.first_lane, granules[beaten], 1, time), low)
             return
         touch = Touch(lanes, m.orders.first_lane, unit, count, time)
         if not act.strong:
@@ -119,7 +126,11 @@ class Shadow:
         """An asynchronous copy to these units starts."""
         count = size // self.granule
         self._check(m, Act(False, True), lanes, unit, count, pc, None)
-        time = m.orders.trail.step(pc)
+        self.on_flight(m, lanes, unit, size, m.orders.trail.step(pc))
+
+    def on_flight(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
+        """Copies that these lanes started at that time are on their way to these units."""
+        count = size // self.granule
         self._write(m.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
 
     def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
@@ -138,13 +149,14 @@ class Shadow:
         )
 
     def on_changed(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, since: int) -> None:
-        """These lanes' copies read here at some time since then: they may not have written here themselves."""
+        """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
+        behind a barrier that the lanes have passed too."""
         lanes, unit, count = self._inside(lanes, unit, size // self.granule)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        mine = (self.write_time[granules] >= since) & (self.writer[granules] == lanes + m.orders.first_lane)
-        self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, mine)
-        if self.strong_writes.any:
-            found = self.strong_writes.own(lanes, lanes + m.orders.first_lane, granules, since)
+        late = self.write_time[granules] >= since
+        self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, late)
+        if self.strong_writes.latest:
+            found = self.strong_writes.since(lanes, granules, since)
             self._tell_found(m, "read-after-write", pc, lanes, granules, found)
 
     # ---- helpers
@@ -161,12 +173,14 @@ class Shadow:
 
     def _recent(self, orders: Orders, lanes: np.ndarray, unit: np.ndarray, count: int) -> bool:
         """Whether a weak read may run into a write: one comparison for most accesses of a right kernel."""
-        if self.strong_writes.any:
+        if self.strong_writes.latest:
             return True
         times = self._gather(unit, count)
         if not self.shared:
             return bool(times.any())
         floor = orders.floor_of(lanes)
+        if self.also_wrote.latest >= np.min(floor):
+            return True
         return bool((times >= (floor if isinstance(floor, int) else np.repeat(floor, count))).any())
 
     def _gather(self, unit: np.ndarray, count: int) -> np.ndarray:
@@ -193,15 +207,20 @@ class Shadow:
         low = m.orders.low if self.shared else 0
         self._check_last_write(m, act, lanes, granules, count, pc, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
+        if self.also_wrote.latest:
+            some = np.repeat(changed(), count) if changed is not None else np.ones(len(lanes), bool)
+            if some.any():
+                found = self.also_wrote.found(orders, lanes[some], granules[some], low)
+                self._tell_found(m, kind, pc, lanes[some], granules[some], found)
         too_narrow = self._too_narrow(act, orders) if act.strong else None
         strong_ones_count = not act.strong or not act.wide or self.narrow
-        if self.strong_writes.any and strong_ones_count:
+        if self.strong_writes.latest and strong_ones_count:
             found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
             self._tell_found(m, kind, pc, lanes, granules, found)
         if act.writes:
             found = self.reads.found(orders, lanes, granules, low)
             self._tell_found(m, "write-after-read", pc, lanes, granules, found)
-            if self.strong_reads.any and strong_ones_count:
+            if self.strong_reads.latest and strong_ones_count:
                 found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
                 self._tell_found(m, "write-after-read", pc, lanes, granules, found)
 
@@ -228,9 +247,23 @@ class Shadow:
         if not bad.any():
             return
         if not act.reads and changed is not None:
-            bad &= np.repeat(changed(), count)
+            same = bad & ~np.repeat(changed(), count)
+            self._keep_writers(m.orders, granules[same], times[same])
+            bad &= ~same
+            if not bad.any():
+                return
         kind = "read-after-write" if act.reads else "write-after-write"
         self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+
+    def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
+        """The last writers of these granules, at these times: another thread now writes the same, unordered."""
+        low = orders.low if self.shared else 0
+        for time in np.unique(times):
+            at = granules[times == time]
+            touch = Touch(
+                self.writer[at].astype(np.int64) - orders.first_lane, orders.first_lane, at, 1, int(time)
+            )
+            self.also_wrote.note(touch, low)
 
     def _too_narrow(self, act: Act, orders: Orders) -> Callable:
         """Which of some strong accesses are too narrow for this one: in another block, and one has block scope."""

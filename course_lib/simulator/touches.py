@@ -61,11 +61,11 @@ class Touches:
         self.noted: list[Touch] = []
         self.bounds: dict[int, tuple[int, int]] = {}  # of those that were asked for, by their time
         self.waiting = 0
-        self.any = False  # whether anything was touched
+        self.latest = 0  # the time of the last touch; 0: nothing was touched
 
     def note(self, touch: Touch, low: int) -> None:
         """Something was touched. What was before `low` is ordered before everything."""
-        self.any = True
+        self.latest = max(self.latest, touch.time)
         self.noted.append(touch)
         self.waiting += len(touch.unit) * touch.count
         if self.waiting > MOST_NOTED:
@@ -122,11 +122,10 @@ class Touches:
         self.enter(low, granules, seen)
         return self._search(bad, lanes, granules, low)
 
-    def own(self, lanes: np.ndarray, numbers: np.ndarray, granules: np.ndarray, since: int) -> Found | None:
-        """Touches since that time by the same lanes, whose numbers in the grid these are; None: none."""
+    def since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
+        """Touches since that time, by anybody; None: none."""
         self.enter(0)
-        first_lane = numbers[0] - lanes[0]
-        return self._search(lambda lanes, others, times: lanes + first_lane == others, lanes, granules, since)
+        return self._search(lambda lanes, others, times: times >= time, lanes, granules, time)
 
     def _search(self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
         """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`."""

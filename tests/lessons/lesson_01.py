@@ -77,6 +77,24 @@ WRONG = {
 
 ALL_HAVE_READ = SECOND_BARRIER + "\n"
 GAPS = ["01.1"]
+RIGHT_ANSWERS = {
+    "01.1": [
+        (
+            "rows and columns of the tile by threads",
+            [
+                (
+                    "for (int i = threadIdx.x; i < TK * TM; i += THREADS)",
+                    "for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)",
+                ),
+                (
+                    "As[i / TM][i % TM] = A[i % TM + (i / TM) * M]",
+                    "As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M]",
+                ),
+            ],
+        ),
+        ("a barrier more", [("__syncthreads();\n\n", "__syncthreads();\n        __syncthreads();\n\n")]),
+    ],
+}
 WRONG_ANSWERS = {
     "01.1": [
         ("no first barrier", [("__syncthreads();\n\n", "\n")], "between writing the tile"),
@@ -88,6 +106,16 @@ WRONG_ANSWERS = {
             "one of B is N",
         ),
         ("columns of M floats in B", [("(i / TN) * N]", "(i / TN) * M]")], "one of B is N"),
+        (
+            "neighbouring threads take neighbouring columns of A",
+            [
+                (
+                    "As[i / TM][i % TM] = A[i % TM + (i / TM) * M]",
+                    "As[i % TK][i / TK] = A[i / TK + (i % TK) * M]",
+                )
+            ],
+            "neighbouring rows",
+        ),
     ],
     "01.2": [
         (

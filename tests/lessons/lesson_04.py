@@ -230,6 +230,11 @@ WRONG = {
     ],
 }
 GAPS = ["04.1"]
+_ISSUE_MATH = """\
+        load_tile(k_tile + 3, (k_tile + 3) % 4);
+        compute(k_tile % 4);
+"""
+
 WRONG_ANSWERS = {
     "04.1": [
         (
@@ -293,6 +298,11 @@ WRONG_ANSWERS = {
     ],
     "04.3": [
         ("wait not changed", [("wait_group<2>", "wait_group<1>")], "how many groups"),
+        (
+            "copies behind the math",
+            [(_ISSUE_MATH, "".join(_ISSUE_MATH.splitlines(True)[::-1]))],
+            "before the math",
+        ),
         ("waits for too little", [("wait_group<2>", "wait_group<3>")], "before its copy landed"),
         ("prologue not changed", [("    load_tile(2, 2);\n", "")], ""),
         ("slots of the copies not changed", [("(k_tile + 3) % 4", "(k_tile + 3) % 3")], "agree on the slot"),
@@ -329,4 +339,29 @@ def _with_new_launch(skeleton, solution, changes):
     return solved_kernel(skeleton[0], solution, changes), eval(re.search(r"`(dict\(.*?\))`", solution)[1])
 
 
+RIGHT_ANSWERS = {
+    "04.3": [
+        (
+            "two barriers, and the wait behind the copies",
+            [
+                ("        wait_group<2>();\n        __syncthreads();\n", ""),
+                (
+                    _ISSUE_MATH,
+                    _ISSUE_MATH.replace("\n", "\n        wait_group<3>();\n        __syncthreads();\n", 1)
+                    + "        __syncthreads();\n",
+                ),
+            ],
+        ),
+        (
+            "a group for each operand",
+            [
+                (
+                    "K);\n            copy_rows<THREADS, TN",
+                    "K);\n            commit_group();\n            copy_rows<THREADS, TN",
+                ),
+                ("wait_group<2>();", "if (k_tile + 2 < K / TK) wait_group<4>(); else wait_group<0>();"),
+            ],
+        ),
+    ],
+}
 SOLVED = {"04.2": _with_launch, "04.3": _with_new_launch, "04.4": _with_launch}

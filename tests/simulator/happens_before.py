@@ -64,8 +64,14 @@ class Past:
     strong: bool
     wide: bool
     values: bytes
+    at: int
     is_copy: bool = False
     until: int | None = None
+
+    def may_write_the_same(self, other: Past, byte: int) -> bool:
+        """To this byte of memory; what a copy brings is not known."""
+        unknown = self.is_copy or other.is_copy
+        return unknown or self.values[byte - self.at] == other.values[byte - other.at]
 
 
 class Reference:
@@ -118,7 +124,14 @@ class Reference:
             self.tell(t, s, atomic=False)
 
     def do_atomic(self, number: int, s: Statement, threads: np.ndarray) -> None:
+        """One thread after the other; each acquires what the threads before it release, but they might come later."""
+        earlier = {place: dict(found) for place, found in self.released.items()}
         for t in threads:
+            self.hear(t, s, earlier)
+            for place in self.bytes_of(s, t, int(s.at[t]), s.space):
+                for before in self.memory.get(place, ()):
+                    if not (before.strong or before.statement == number or self.ordered(before, t)):
+                        self.maybe.add((before.statement, number))
             self.hear(t, s)
             self.access(number, s, t, reads=True, writes=True)
             self.tell(t, s, atomic=True)
@@ -130,7 +143,7 @@ class Reference:
     def access(self, number: int, s: Statement, t: int, reads: bool, writes: bool) -> None:
         strong = s.strong and (s.kind != "atomic" or self.has("atomic"))
         values = s.values[t, : s.size].tobytes() if s.values is not None else b""
-        past = Past(t, self.clock[t, t], number, writes, reads, strong, s.scope == FAR, values)
+        past = Past(t, self.clock[t, t], number, writes, reads, strong, s.scope == FAR, values, int(s.at[t]))
         for place in self.bytes_of(s, t, int(s.at[t]), s.space):
             self.meet_past(place, past)
             self.memory.setdefault(place, []).append(past)
@@ -138,7 +151,7 @@ class Reference:
     def meet_past(self, place: tuple, now: Past) -> None:
         for before in self.memory.get(place, ()):
             if (before.writes or now.writes) and not self.ordered(before, now.thread):
-                self.conflict(before, now)
+                self.conflict(before, now, place[-1])
 
     def ordered(self, before: Past, t: int) -> bool:
         if before.is_copy:
@@ -147,7 +160,7 @@ class Reference:
             )
         return before.thread == t or self.clock[t, before.thread] > before.tick
 
-    def conflict(self, before: Past, now: Past) -> None:
+    def conflict(self, before: Past, now: Past, byte: int) -> None:
         if before.strong and now.strong:
             near = self.block_of(before.thread) == self.block_of(now.thread)
             if near or (before.wide and now.wide) or not self.has("scope"):
@@ -155,7 +168,7 @@ class Reference:
         both_write = before.writes and now.writes and not (before.reads or now.reads)
         pair = before.statement, now.statement
         flying = before.is_copy and before.until is None and before.statement != now.statement
-        same = both_write and before.values == now.values and not flying
+        same = both_write and not flying and before.may_write_the_same(now, byte)
         (self.maybe if same and self.has("same value") else self.races).add(pair)
 
     # ---- barriers
@@ -219,10 +232,10 @@ class Reference:
 
     def do_copy(self, number: int, s: Statement, threads: np.ndarray) -> None:
         for t in threads:
-            values = f"what lies at {s.source[t]}".encode()
             tick = self.clock[t, t]
-            write = Past(t, tick, number, True, False, False, True, values, is_copy=True)
-            read = Past(t, tick, number, False, True, False, True, b"", is_copy=self.has("source in flight"))
+            write = Past(t, tick, number, True, False, False, True, b"", int(s.at[t]), is_copy=True)
+            in_flight = self.has("source in flight")
+            read = Past(t, tick, number, False, True, False, True, b"", int(s.source[t]), is_copy=in_flight)
             for place in self.bytes_of(s, t, int(s.at[t]), "shared"):
                 self.meet_past(place, write)
                 self.memory.setdefault(place, []).append(write)
@@ -275,8 +288,9 @@ class Reference:
                 found = self.released.setdefault(place, {})
                 found[key] = np.maximum(found.get(key, 0), clock)
 
-    def hear(self, t: int, s: Statement) -> None:
-        for (scope, block), clock in self.released.get(self.place_of(t, s), {}).items():
+    def hear(self, t: int, s: Statement, released: dict | None = None) -> None:
+        released = self.released if released is None else released
+        for (scope, block), clock in released.get(self.place_of(t, s), {}).items():
             if scope == FAR or block == self.block_of(t):
                 table = self.clock if s.acquire else self.heard
                 own = self.clock[t, t]

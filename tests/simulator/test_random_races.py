@@ -415,6 +415,17 @@ def program_of(seed: int) -> Program:
     return Generator(seed).program()
 
 
+ONCE_WRONG = (1146, 2839, 3597, 5348, 7772)
+"""A source written behind a barrier, exited lanes of a mask, one value from many threads, atomics that take turns in
+one instruction, one place that several threads copy to: the first programs that were judged wrongly."""
+
+
+@pytest.mark.parametrize("seed", ONCE_WRONG)
+def test_programs_that_were_once_judged_wrongly(seed):
+    program = program_of(seed)
+    assert not disagreement(program, run(program))
+
+
 @pytest.mark.parametrize("first", range(0, PROGRAMS, TOGETHER))
 def test_random_programs_race_where_the_reference_says(first):
     programs = {seed: program_of(seed) for seed in range(first, first + TOGETHER)}

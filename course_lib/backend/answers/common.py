@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...gemm import CheckFailed, Gemm
 from ...simulator import Report
 
@@ -39,6 +41,29 @@ def checked_gemm(
     demand(chosen == right, f"the launch is {launch}.")
     Gemm(*(4 * size for size in tile), dtype).check(kernel, **chosen)
     return kernel
+
+
+def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
+    """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
+    math: Counter[int] = Counter()
+    for events in report.events:
+        groups, current = (
+            [],
+            0.0,
+        )  # bytes of the groups that may be on their way, and of the one not yet closed
+        copied = sum(event[1] for event in events if event[0] == "copy") or 1.0
+        for kind, *numbers in events:
+            if kind == "copy":
+                current += numbers[0]
+            elif kind == "commit":
+                groups, current = [*groups, current], 0.0
+            elif kind == "wait" and numbers[0] is None:
+                groups, current = [], 0.0
+            elif kind == "wait":
+                groups = groups[max(len(groups) - numbers[0], 0) :]
+            elif kind == "work" and numbers[2]:  # mma
+                math[round((sum(groups) + current) * k_tiles / copied)] += int(numbers[2])
+    return math.most_common(1)[0][0]
 
 
 FOR_ALL = {"barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."}

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
-from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm
+from ...gemm import Gemm
+from ...report import simulate
+from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand
+
+
+def _rectangle(answer: object) -> None:
+    """A right product that reads and writes global memory in whole sectors."""
+    kernel = checked_gemm(answer, tile=(64, 32, 16), threads=256)
+    gemm = Gemm(128, 96, 48)
+    report = simulate(kernel, gemm.grid((64, 32, 16)), (256,), gemm.arguments(*gemm.inputs))
+    moved, enough = report.counters.total.global_sectors, report.counters.total.global_sectors_ideal
+    demand(moved <= enough, f"the product is right, but {moved} sectors move where {enough} are enough.")
+
 
 EXERCISES = {
-    "01.1": (partial(checked_gemm, tile=(64, 32, 16), threads=256), COMPLETE | ALL_READ | {
+    "01.1": (_rectangle, COMPLETE | ALL_READ | {
+        "sectors move": "neighbouring threads must copy neighbouring rows: a column of A or B is contiguous.",
         "": "a tile is [k][row], a row is a remainder; a column of A is M floats long, one of B is N."}),
     "01.2": (partial(checked_gemm, tile=(64, 64, 16), threads=256), ALL_READ | COMPLETE | FOR_ALL | {
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
