@@ -2,7 +2,8 @@
 
 from importlib import import_module
 
-# At once, because importing the room `timeline` later would put the module in the place of the function.
+# At once, because importing a room of the same name later would put the module in the place of the function.
+from .sass import sass
 from .timeline import timeline
 
 _ROOMS = {
@@ -19,7 +20,7 @@ _ROOMS = {
     "score": "exercises",
     "HazardError": "simulator",
 }
-__all__ = ["timeline", *_ROOMS]
+__all__ = ["sass", "timeline", *_ROOMS]
 
 
 def __getattr__(name: str) -> object:

@@ -28,13 +28,15 @@ from tools import course, install
 ROOT = Path(__file__).parent.parent
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "nbconvert-core": "nbconvert", "cupy": "cupy-cuda12x"}
 """Where conda-forge calls a package by another name than PyPI."""
-CONDA_ONLY = {"python", "pip", "cuda-version", "cuda-bindings", "cuda-nvrtc", "cuda-cudart-dev", "cuda-cccl"}
+OF_CUDA = ("cuda-version", "cuda-bindings", "cuda-nvrtc", "cuda-nvdisasm", "cuda-cudart-dev", "cuda-cccl")
+CONDA_ONLY = {"python", "pip", *OF_CUDA}
 NVRTC_PARTS = {
     "cuda-bindings",
     "nvidia-cuda-nvrtc",
     "nvidia-cuda-runtime",
     "nvidia-cuda-cccl",
     "nvidia-cuda-crt",
+    "nvidia-cuda-nvdisasm",
 }
 
 
@@ -184,8 +186,7 @@ def test_environment_and_pyproject_ask_for_the_same():
     environment = conda((ROOT / "environment.yml").read_text(encoding="utf-8"))
     assert conda_disagreements(environment) == []
     assert all(str(spec) for name, spec in environment.items() if name != "pip"), "a package without a pin"
-    of_cuda = ("cuda-version", "cuda-bindings", "cuda-nvrtc", "cuda-cudart-dev", "cuda-cccl")
-    assert {str(environment[name]) for name in of_cuda} == {"==12.9.*"}, "all of one CUDA"
+    assert {str(environment[name]) for name in OF_CUDA} == {"==12.9.*"}, "all of one CUDA"
     assert Version(lock()["nvidia-cuda-nvrtc-cu12"]) in environment["cuda-nvrtc"], "the one extra cuda12 has"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert Version(str(environment["python"])[2:-2]) in SpecifierSet(project["requires-python"])
@@ -525,7 +526,7 @@ def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
 
 
 def test_extra_cuda12_takes_out_what_it_replaces():
-    assert set(install.CUDA13_ONLY) == NVRTC_PARTS - {"cuda-bindings"}
+    assert set(install.CUDA13_ONLY) == NVRTC_PARTS - {"cuda-bindings", "nvidia-cuda-nvdisasm"}
 
 
 # --- runner -----------------------------------------------------------------------------------------------

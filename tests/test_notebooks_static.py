@@ -37,6 +37,7 @@ UNSTABLE = re.compile(
 )
 """Times, rates, and counts that move with the version of NVRTC."""
 MEASURES = re.compile(r"\b(?:benchmark|timeline|show_env)\(|\.(?:plot|roofline)\(|\.of_cublas\b")
+MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
 
@@ -120,7 +121,7 @@ def output_problems(cell: dict) -> list[str]:
     moving = UNSTABLE.search(text)
     if moving and not ignored:
         found.append(f"prints what differs from run to run ({moving[0]!r}): tag it nbval-ignore-output")
-    if ignored and not (moving or pictures or html or MEASURES.search(source)):
+    if ignored and not (moving or pictures or html or MEASURES.search(source) or MACHINE_CODE.search(source)):
         found.append("is ignored, but has neither a picture nor a measurement")
     if CHECK.search(source):
         found += ["holds a check and is ignored"] if ignored else []

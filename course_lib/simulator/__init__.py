@@ -7,6 +7,7 @@ from .estimate import Estimate, estimate
 from .hazards import Hazard
 from .launch import Kernel, LaunchError, assemble, compile, launch
 from .nvrtc import CompileError, NvrtcMissing, Resources
+from .nvrtc import machine_code as _machine_code
 from .nvrtc import resources as _resources
 from .report import HazardError, Report
 
@@ -14,6 +15,12 @@ from .report import HazardError, Report
 def resources(kernel: Kernel, arch: str = "sm_90") -> Resources:
     """Registers, spills and shared memory of a kernel on a real GPU architecture, as ptxas reports them."""
     return _resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
+
+
+def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[bytes, str]:
+    """The cubin of a kernel for a real GPU architecture, and the kernel's name in it."""
+    cubin, lowered = _machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
+    return cubin, lowered.get(kernel.name, kernel.name)
 
 
 __all__ = [
@@ -30,5 +37,6 @@ __all__ = [
     "compile",
     "estimate",
     "launch",
+    "machine_code",
     "resources",
 ]

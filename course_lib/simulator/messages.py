@@ -195,9 +195,10 @@ class Messages:
                 chains.pop(offset, None)
             if any(released):
                 chain = chains.setdefault(offset, Chain())
-                if released[-1] and scope == FAR:
-                    chain.add(released[-1])
-                elif released[NEAR]:
+                far = released[FAR] if scope == FAR else None
+                if far:
+                    chain.add(far)
+                if released[NEAR] and not (far and np.array_equal(far.row, released[NEAR].row)):
                     chain.near.setdefault(released[NEAR].block, []).append(released[NEAR])
 
     def read(self, memory: object, lanes: np.ndarray, offsets: np.ndarray, acquires: bool) -> None:

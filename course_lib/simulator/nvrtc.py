@@ -89,6 +89,18 @@ def resources(
     return parse_resources(log, entry)
 
 
+def machine_code(
+    source: str,
+    name_expressions: Sequence[str] = (),
+    options: Sequence[str] = (),
+    arch: str = "sm_90",
+) -> tuple[bytes, dict[str, str]]:
+    """A cubin for a real architecture, with the source line of each instruction, and the lowered names."""
+    full = _full_options(options, arch, debug_lines=True)
+    cubin, lowered = _compile(source, tuple(name_expressions), full, "cubin")
+    return cubin, dict(lowered)
+
+
 def asked_arch(options: Sequence[str]) -> str:
     """The architecture that `options` name, for example "sm_90", or the default."""
     for option in reversed(options):
@@ -169,13 +181,13 @@ def version() -> tuple[int, int]:
     return major, minor
 
 
-Product = tuple[str, tuple[tuple[str, str], ...]]
-"""PTX or the log, and the lowered names."""
+Product = tuple[str | bytes, tuple[tuple[str, str], ...]]
+"""PTX, the log or the cubin, and the lowered names."""
 
 
 @lru_cache(maxsize=256)
 def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
-    """Compile once per process and argument list. `product` is "PTX" or "log".
+    """Compile once per process and argument list. `product` is "PTX", "log" or "cubin".
 
     In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
     end, and nobody looks at what it made.
@@ -194,6 +206,8 @@ def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], 
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})")
         lowered = tuple((name, _lowered_name(program, name)) for name in names)
+        if product == "cubin":
+            return _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN), lowered
         text = log if product == "log" else _text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
         return text, lowered
     finally:
@@ -201,10 +215,14 @@ def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], 
 
 
 def _text(program: object, get_size: Callable, get_text: Callable) -> str:
+    return _bytes(program, get_size, get_text).rstrip(b"\0 \n").decode(errors="replace")
+
+
+def _bytes(program: object, get_size: Callable, get: Callable) -> bytes:
     _, size = get_size(program)
     buffer = bytearray(size)
-    get_text(program, buffer)
-    return buffer.rstrip(b"\0 \n").decode(errors="replace")
+    get(program, buffer)
+    return bytes(buffer)
 
 
 def _lowered_name(program: object, name: str) -> str:

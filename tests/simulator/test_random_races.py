@@ -407,17 +407,25 @@ def disagreement(program: Program, report, without: str = "") -> str:
         if hazard.kind not in RACES or not any(pair >= race for race in maybe if hazard.line - 1 in race):
             return f"false alarm: {hazard}"
         reported |= pair
-    missed = [sorted(race) for race in races if not race & reported]
+    # A write that races hides what lay there: it speaks for what comes behind it, too.
+    spoken_for = {first for first, second in map(sorted_pair, races) if second in reported}
+    missed = [sorted(race) for race in races if not race & reported and min(race) not in spoken_for]
     return f"missed: statements {missed[0]}" if missed else ""
+
+
+def sorted_pair(race: frozenset) -> tuple[int, int]:
+    """The earlier and the later statement of a race; they may be one."""
+    return min(race), max(race)
 
 
 def program_of(seed: int) -> Program:
     return Generator(seed).program()
 
 
-ONCE_WRONG = (1146, 2839, 3597, 5348, 7772)
+ONCE_WRONG = (1146, 2839, 3597, 5348, 7772, 11253, 14441)
 """A source written behind a barrier, exited lanes of a mask, one value from many threads, atomics that take turns in
-one instruction, one place that several threads copy to: the first programs that were judged wrongly."""
+one instruction, one place that several threads copy to, a race that hides another one, a fence for the block behind one
+for all: the first programs that were judged wrongly."""
 
 
 @pytest.mark.parametrize("seed", ONCE_WRONG)
@@ -436,8 +444,8 @@ def test_random_programs_race_where_the_reference_says(first):
 
 
 SHOWN_BY = {
-    "barrier": 1, "source in flight": 2, "atomic": 3, "warp sync": 7, "scope": 9, "exit": 14, "same value": 17,
-    "wait": 35, "arrive": 89, "message": 90, "fence of others": 90,
+    "barrier": 1, "source in flight": 2, "atomic": 3, "warp sync": 8, "scope": 9, "exit": 14, "same value": 17,
+    "wait": 37, "arrive": 89, "message": 90, "fence of others": 90,
 }  # fmt: skip
 """For each rule of the reference the first program that needs it."""
 
