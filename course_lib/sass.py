@@ -17,8 +17,6 @@ from .report import compiled
 SHOWN = 6
 """Instructions of one source line in the drawing; `at(line)` has all."""
 MOST_LINES = 60
-FEWEST = 3
-"""So many equal opcodes in a row are shown as one line."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,7 @@ _STYLE = (
     "display:grid;grid-template-columns:minmax(18em,1fr) minmax(22em,1.2fr);gap:0 1.5em;"
     "font-family:monospace;font-size:.85em;line-height:1.35;text-align:left"
 )
+_SOURCE = "white-space:pre-wrap"
 _CODE = "white-space:pre;overflow-x:auto;margin:0"
 
 
@@ -137,7 +136,7 @@ def _row(line: int, text: str, instructions: list[SassInstruction]) -> str:
     left = f"{line:3}  {text}" if line else "     (no line)"
     body = html.escape("\n".join(_brief(instructions)))
     return (
-        f"<div style='{_CODE}'>{html.escape(left)}</div>"
+        f"<div style='{_SOURCE}'>{html.escape(left)}</div>"
         f"<details><summary>{html.escape(title)}</summary><pre style='{_CODE}'>{body}</pre></details>"
     )
 
