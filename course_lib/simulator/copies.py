@@ -96,7 +96,7 @@ class CopyQueue:
         m.shared.memory.units(copy.size)[copy.unit] = copy.data
         time = m.orders.trail.step(copy.pc)
         m.findings.landings[time] = Landing(wait_pc, copy.issued)
-        m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, time)
+        m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)
         self._check_source(copy)
 
     def _still_on_their_way(self, copy: _Copy) -> None:

@@ -133,10 +133,13 @@ class Shadow:
         count = size // self.granule
         self._write(m.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
 
-    def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
-        """A copy arrives: from this time on the lane that issued it may read it."""
+    def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, started: int, time: int) -> None:
+        """A copy arrives that started at an earlier time: from now on the lane that issued it may read it, where no
+        later copy is on its way."""
         count = size // self.granule
-        self._write(m.orders, lanes, granules_of(unit, count), count, time)
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        mine = self.write_time[granules] == started + IN_FLIGHT
+        self._write(m.orders, lanes[mine], granules[mine], 1, time)
 
     def on_clash(
         self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray

@@ -422,10 +422,10 @@ def program_of(seed: int) -> Program:
     return Generator(seed).program()
 
 
-ONCE_WRONG = (1146, 2839, 3597, 5348, 7772, 11253, 14441)
+ONCE_WRONG = (1146, 2839, 3597, 5348, 7772, 11253, 14441, 19778)
 """A source written behind a barrier, exited lanes of a mask, one value from many threads, atomics that take turns in
 one instruction, one place that several threads copy to, a race that hides another one, a fence for the block behind one
-for all: the first programs that were judged wrongly."""
+for all, two copies to one place: the first programs that were judged wrongly."""
 
 
 @pytest.mark.parametrize("seed", ONCE_WRONG)
