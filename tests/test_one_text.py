@@ -40,5 +40,5 @@ def test_a_lesson_kernel_has_one_text(notebook, kernel):
 
 
 def test_texts_that_differ_are_found():
-    changing = 'extern "C" __global__ void k(int* x) { *x = TIME / 3; }'
+    changing = 'extern "C" __global__ void k(int* x) { *x = TIME / 2; }'
     assert len(texts(changing)) == 2

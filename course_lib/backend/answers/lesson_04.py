@@ -84,6 +84,8 @@ EXERCISES = {
         "To blame: k": "A and B bring different columns to one `mma`: k-step s is columns 16 s to 16 s + 15 of both.",
         "": "lane l names row l % 8 of matrix l / 8; the pictures of A and B show where each matrix belongs."}),
     "04.2": (partial(_RING, shared_mem=3 * SLOT), _FILLED | {
+        "unwaited-copy": "a slot is read before its copy landed: the wait leaves too many groups, or the slot is "
+        "filled again before its k-tile was read.",
         "the launch is": "three slots of 12,288 bytes are right; repair the kernel.",
         "": "`use` must be the slot of k-tile `k_tile`, `fill` that of k-tile `k_tile + 2`. Write both down for the "
         "first three turns: 0 and 2, 1 and 0, 2 and 1."}),
