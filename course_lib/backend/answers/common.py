@@ -47,10 +47,8 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
     """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
     math: Counter[int] = Counter()
     for events in report.events:
-        groups, current = (
-            [],
-            0.0,
-        )  # bytes of the groups that may be on their way, and of the one not yet closed
+        groups: list[float] = []  # bytes of those that may be on their way
+        current = 0.0  # bytes of the one that is not committed yet
         copied = sum(event[1] for event in events if event[0] == "copy") or 1.0
         for kind, *numbers in events:
             if kind == "copy":
@@ -61,9 +59,9 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
                 groups, current = [], 0.0
             elif kind == "wait":
                 groups = groups[max(len(groups) - numbers[0], 0) :]
-            elif kind == "work" and numbers[2]:  # mma
-                math[round((sum(groups) + current) * k_tiles / copied)] += int(numbers[2])
-    return math.most_common(1)[0][0]
+            elif kind == "work" and (fma_and_mma := sum(numbers[1:3])):
+                math[round((sum(groups) + current) * k_tiles / copied)] += int(fma_and_mma)
+    return max(math, key=math.__getitem__, default=0)
 
 
 FOR_ALL = {"barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."}
