@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 
 import hypothesis
 import pytest
@@ -26,6 +27,12 @@ JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
 SHARED = ("test_clock.py", "test_clock_lessons.py", ".ipynb")
 """All tests of such a file share what the first ones computed."""
+
+
+def pytest_configure():
+    """A shell starts what runs in the background deaf to Ctrl-C, with all its children; some tests send one."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path, config):
