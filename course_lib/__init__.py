@@ -15,6 +15,7 @@ _ROOMS = {
     "benchmark": "bench",
     "progress": "bench",
     "kernel_source": "lessons",
+    "edited": "lessons",
     "show_diff": "lessons",
     "check_exercise": "exercises",
     "score": "exercises",

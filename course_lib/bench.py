@@ -31,10 +31,11 @@ class Row:
     registers: int | None = None
     of_cublas: float | None = None  # fraction of cuBLAS in the same run
     intensity: float | None = None  # FLOP per byte that the blocks read from global memory
-    gain: float | None = None  # speed over the row before; None for the first row and for cuBLAS
+    gain: float | None = None  # speed over the row `over`; None for the first row and for cuBLAS
+    over: str = ""
 
     def __str__(self) -> str:
-        gain = f", {self.gain:.2f} x previous" if self.gain else ""
+        gain = f", {self.gain:.2f} x {self.over}" if self.gain else ""
         fraction = f", {self.of_cublas:.0%} of cuBLAS" if self.of_cublas and self.label != gpu.CUBLAS else ""
         return f"{self.tflops:.1f}{gain}{fraction}"
 
@@ -42,7 +43,7 @@ class Row:
         """The row of the printed table, as `HEADER` names it."""
         if not self.tflops:
             return self.label, *"------", self.origin
-        gain = f"{self.gain:.2f}x" if self.gain else "-"
+        gain = f"{self.gain:.2f} x {self.over}" if self.gain else "-"
         times = f"{self.median_us:,.0f}", f"{self.p10_us:,.0f}-{self.p90_us:,.0f}"
         speed = f"{self.tflops:.1f}", gain, f"{self.of_cublas:.0%}" if self.of_cublas else "-"
         return self.label, *speed, *times, str(self.registers or "-"), self.origin
@@ -74,6 +75,14 @@ class Results:
     def _known(self) -> list[Row]:
         return [row for row in self.rows if row.tflops]
 
+    def gain(self, a: str, b: str) -> float | None:
+        """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record."""
+        speeds = {row.label: row.tflops for row in self.rows}
+        for label in (a, b):
+            if label not in speeds:
+                raise ValueError(f"there is no row {label!r}; rows: {', '.join(speeds)}")
+        return speeds[a] / speeds[b] if speeds[a] and speeds[b] else None
+
     def plot(self) -> None:
         """Draw the speeds as bars, with the GPU's ceiling."""
         self._show(self.figure)
@@ -97,13 +106,16 @@ class Results:
         return charts.roofline(self.title, self.kind, self._known, self.most_intensity)
 
 
-def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False) -> Results:
+def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str | None = None) -> Results:
     """Compare kernels with each other and with cuBLAS on one problem.
 
     `kernels` is {label: (kernel, {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0})}, in the order of
     the lesson. On a GPU every kernel is timed now; elsewhere the records of exactly these kernels are shown.
     `model`: what the simulator's clock says of the kernels on an H100, on every machine, without cuBLAS.
+    `base`: the label that gains are counted from; without it each row's gain is over the row before.
     """
+    if base is not None and base not in kernels:
+        raise ValueError(f"base={base!r} is none of the kernels: {', '.join(kernels)}")
     if not kernels or gpu.CUBLAS in kernels:
         raise ValueError(
             f"give at least one kernel, none with the label {gpu.CUBLAS!r}: that row comes by itself"
@@ -119,7 +131,8 @@ def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False) -> Result
     rows: list[Row] = []
     for label, entry in entries.items():
         tile = launches[label][1]["tile"] if label in launches else None
-        before = next((row.tflops for row in reversed(rows) if row.tflops), None)
+        measured = [row for row in rows if row.tflops and base in (None, row.label)]
+        before = measured[-1] if tile and measured else Row("")
         rows.append(_row(label, entry, tile, before, itemsize) if entry else Row(label))
     M, N, K = gemm.M, gemm.N, gemm.K
     intensity = 2 * M * N * K / (itemsize * (M * K + N * K + M * N))
@@ -164,7 +177,7 @@ def _modelled(gemm, kernel, launch: dict) -> dict:
     return {"gpu": estimate.gpu.name, "origin": "model of an", **speed}
 
 
-def _row(label: str, entry: dict, tile: tuple | None, before: float | None, itemsize: int) -> Row:
+def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int) -> Row:
     """One row. Blocks of tile_m x tile_n read M N K (1/tile_m + 1/tile_n) numbers for 2 M N K FLOP."""
     cublas, date = entry.get("cublas_tflops"), entry.get("date", "not a measurement")
     return Row(
@@ -175,5 +188,6 @@ def _row(label: str, entry: dict, tile: tuple | None, before: float | None, item
         registers=entry.get("registers"),
         of_cublas=entry["tflops"] / cublas if cublas else None,
         intensity=2 / (itemsize * (1 / tile[0] + 1 / tile[1])) if tile else None,
-        gain=entry["tflops"] / before if before and tile else None,
+        gain=entry["tflops"] / before.tflops if before.tflops else None,
+        over=before.label,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from . import device
 from .backend.mistakes import guess, product, where_wrong
 from .report import compiled, simulate
-from .simulator import assemble
+from .simulator import Report, assemble
 from .simulator.hazards import Hazard
 from .simulator.interrupts import in_background, result_of
 from .simulator.report import MessageOnly
@@ -88,10 +88,7 @@ class Gemm:
     def prepare(
         self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
     ) -> tuple[object, Callable[[], None]]:
-        """C, and a function that launches the kernel on `inputs` and does nothing else.
-
-        The kernel is allowed as much shared memory as the launch needs. `extra` arguments follow K.
-        """
+        """C, and a function that launches the kernel on `inputs` and does nothing else. `extra` follow K."""
         grid, block, args = self.grid(tile), _block(threads), (*self.arguments(*inputs), *extra)
         if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared_mem
@@ -107,6 +104,16 @@ class Gemm:
         if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared_mem
         return C, lambda: kernel((1, 1), _block(threads), args, shared_mem=shared_mem)
+
+    def one_block(
+        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, k_tiles: int = 5
+    ) -> Report:
+        """Simulate one block of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report."""
+        small = Gemm(tile[0], tile[1], k_tiles * tile[2], self.dtype)
+        args, report = small._simulated(kernel, tile, threads, shared_mem)
+        right = not where_wrong(args[2], product(*args[:2]).astype(self.dtype), limit=0.0)
+        print(f"numbers right: {right}\nhazards: {report.brief()}")
+        return report
 
     def check(
         self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, seed: int = 0
@@ -132,9 +139,12 @@ class Gemm:
         return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
 
     def _check_simulated(self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int) -> None:
-        args = self.arguments(*self._integers(seed))
-        report = simulate(kernel, self.grid(tile), _block(threads), args, shared_mem)
+        args, report = self._simulated(kernel, tile, threads, shared_mem, seed)
         self._judge(report, *args[:3], tile)
+
+    def _simulated(self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int = 0) -> tuple:
+        args = self.arguments(*self._integers(seed))
+        return args, simulate(kernel, self.grid(tile), _block(threads), args, shared_mem)
 
     def _check_here(self, kernel, launch: tuple, inputs: tuple, words: str, limit: float) -> None:
         """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""

@@ -40,6 +40,16 @@ def kernel_source(notebook: str, kernel_name: str) -> str:
     return found[kernel_name]
 
 
+def edited(source: str, *changes: tuple[str, str]) -> str:
+    """The source with each (text, new text) replaced, everywhere. Raises ValueError when a text is not there."""
+    for old, new in changes:
+        if old not in source:
+            near = difflib.get_close_matches(old.strip(), [line.strip() for line in source.splitlines()], 1)
+            raise ValueError(f"the kernel has no {old!r}" + (f"; did you mean {near[0]!r}?" if near else "."))
+        source = source.replace(old, new)
+    return source
+
+
 def show_diff(a: object, b: object) -> Diff:
     """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`."""
     before, after = (getattr(side, "code", side).strip("\n").splitlines() for side in (a, b))

@@ -247,8 +247,28 @@ def test_replay(folder):
     assert [row.tflops for row in results.rows] == [4.0, 31.5, 52.0]
     assert results.rows[1].origin == "recorded on NVIDIA H100 80GB HBM3, 2026-11-21"
     text = repr(results)
-    assert "4096 x 4096 x 4096 float32" in text and "7.88x" in text and "61%" in text
+    assert "4096 x 4096 x 4096 float32" in text and "7.88 x naive" in text and "61%" in text
     assert "<td>tiled</td>" in results._repr_html_()
+
+
+def test_gain_names_its_base(folder):
+    gemm, three = a_record(folder), KERNELS | {"tiled again": KERNELS["tiled"]}
+    assert [(row.over, row.gain) for row in benchmark(gemm, three).rows] == [
+        ("", None), ("naive", 31.5 / 4), ("tiled", 1.0), ("", None)
+    ]  # fmt: skip
+    rows = benchmark(gemm, three, base="naive").rows
+    assert [(row.over, row.gain) for row in rows[1:3]] == [("naive", 31.5 / 4)] * 2
+    with pytest.raises(ValueError, match="base='nave' is none of the kernels: naive, tiled"):
+        benchmark(gemm, KERNELS, base="nave")
+
+
+def test_the_gain_of_one_kernel_over_another(folder):
+    gemm = a_record(folder)
+    results = benchmark(gemm, KERNELS | {"edited": (kernel_of(SOURCE.replace("A[row]", "A[0]")), {})})
+    assert results.gain("tiled", "naive") == 31.5 / 4
+    assert results.gain("edited", "naive") is None
+    with pytest.raises(ValueError, match="there is no row 'tild'; rows: naive, tiled"):
+        results.gain("tild", "naive")
 
 
 def test_an_edited_kernel_has_no_record(folder, capsys):
@@ -278,9 +298,9 @@ def test_the_h100_is_asked_first(folder):
 def test_bars(folder):
     figure, alt = benchmark(a_record(folder), KERNELS).figure()
     words = [text.get_text() for text in figure.axes[0].texts]
-    assert "31.5, 7.88 x previous, 61% of cuBLAS" in words
+    assert "31.5, 7.88 x naive, 61% of cuBLAS" in words
     assert any("ceiling 66.9 TFLOP/s" in text for text in words)
-    assert "recorded on NVIDIA H100 80GB HBM3" in alt and "7.88 x previous" in alt
+    assert "recorded on NVIDIA H100 80GB HBM3" in alt and "7.88 x naive" in alt
     assert len(style.png(figure)) < 60_000
 
 

@@ -305,3 +305,16 @@ def test_the_report_is_read_before_the_numbers(monkeypatch):
         CheckFailed, match=r"hazard\n.*\nThe numbers are right this time\. On a GPU they may not be"
     ):
         Gemm(64, 32, 48).check(kernel_of(TILED), **HOW)
+
+
+def test_one_block_says_numbers_and_hazards(capsys):
+    def look(source):
+        report = Gemm(64, 64, 64).one_block(standin.RawKernel(source, "tiled", OPTIONS), **HOW)
+        return capsys.readouterr().out, report
+
+    assert look(TILED)[0] == "numbers right: True\nhazards: no hazard\n"
+    printed, report = look(TILED.replace("__syncthreads();  // the tile is used", ""))
+    assert printed.endswith("hazards: write-after-read\n") and not report.ok
+    printed, report = look(TILED.replace("k_tile = 0", "k_tile = 1"))
+    assert printed == "numbers right: False\nhazards: no hazard\n" and report.ok
+    assert report.grid == (1, 1, 1) and report.counters.total.barriers == 8 * 2 * 4

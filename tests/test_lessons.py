@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_lib import kernel_source, lessons, show_diff
+from course_lib import edited, kernel_source, lessons, show_diff
 
 NAIVE = 'extern "C" __global__ void naive(float* C)\n{\n    C[0] = 1;\n}\n'
 
@@ -91,3 +91,11 @@ def test_the_diff_in_html_keeps_the_marks_and_escapes_the_source():
     assert ">-if (a &lt; b)<" in html and ">+if (a &gt; b)<" in html
     # Shades are half-transparent and the text keeps the page's colour, so both themes can be read.
     assert "rgba(" in html and "color:#" not in html and ";color:" not in html
+
+
+def test_edited_replaces_all_and_refuses_what_is_not_there():
+    assert edited("a; b; a;", ("a", "c"), ("b", "d")) == "c; d; c;"
+    with pytest.raises(
+        ValueError, match=r"the kernel has no '__syncthread\(\);'; did you mean '__syncthreads"
+    ):
+        edited("{\n    __syncthreads();\n}", ("__syncthread();", ""))

@@ -110,3 +110,24 @@ def test_a_kernel_of_cupy_itself_needs_no_gpu():
     a, b = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
     assert simulate(cupy.RawKernel(COPY, "copy", options=OPTIONS), (1,), (32,), (a, b, np.int32(1))).ok
     assert (b == a + 1).all()
+
+
+def test_the_brief_names_each_kind_once():
+    a = np.zeros(16, np.float32)
+    assert simulate(standin.RawKernel(COPY, "copy"), (1,), (16,), (a, a, np.int32(1))).brief() == "no hazard"
+    assert (
+        simulate(standin.RawKernel(COPY, "copy"), (1,), (32,), (a, a, np.int32(1))).brief() == "out-of-bounds"
+    )
+
+
+def test_counters_are_found_by_a_text_of_the_line():
+    a, b = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    counters = simulate(standin.RawKernel(COPY, "copy"), (1,), (32,), (a, b, np.int32(1))).counters
+    assert counters.at("to[i] =") == counters.at(5) == counters.by_line[5]
+    assert (
+        counters.at("i").global_requests == counters.total.global_requests == 2
+    )  # the sum of all such lines
+    with pytest.raises(ValueError, match=r"nothing is counted at 'of\[i\]'; lines that do something: \[2, 4, 5, 6"):
+        counters.at("of[i]")
+    with pytest.raises(ValueError, match=r"line 'to\[i\] =' does not access shared memory"):
+        counters.pattern("to[i] =")

@@ -70,18 +70,35 @@ class CounterTable:
     total: Counts
     by_line: dict[int, Counts]
     patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
+    source: str = field(default="", repr=False)
 
-    def pattern(self, line: int, which: int = 0) -> Pattern:
-        """One access to shared memory at `line`: the first one, or `which` of them."""
+    def at(self, line: int | str) -> Counts:
+        """Counts of a line of the source, given by its number or by a part of its text; of several lines, their sum.
+
+        Raises ValueError when nothing is counted there.
+        """
+        lines = [line] if isinstance(line, int) else self._lines_with(line)
+        found = [vars(self.by_line[number]) for number in lines if number in self.by_line]
+        if not found:
+            raise ValueError(f"nothing is counted at {line!r}; lines that do something: {[*self.by_line]}")
+        return Counts(**{name: sum(counts[name] for counts in found) for name in found[0]})
+
+    def pattern(self, line: int | str, which: int = 0) -> Pattern:
+        """One access to shared memory at a line (as for `at`): the first one, or `which` of them."""
+        if isinstance(line, str):
+            line = next((number for number in self._lines_with(line) if number in self.patterns), line)
         found = self.patterns.get(line, ())
         if not found:
             lines = ", ".join(map(str, self.patterns)) or "none"
-            raise ValueError(f"line {line} does not access shared memory; lines that do: {lines}")
+            raise ValueError(f"line {line!r} does not access shared memory; lines that do: {lines}")
         if not 0 <= which < len(found):
             raise ValueError(
                 f"line {line} has {len(found)} patterns of access, 0 to {len(found) - 1}; not {which}"
             )
         return found[which]
+
+    def _lines_with(self, text: str) -> list[int]:
+        return [number for number, line in enumerate(self.source.splitlines(), 1) if text in line]
 
 
 @dataclass
@@ -178,7 +195,7 @@ class Counters:
 
     # ---- the result
 
-    def table(self) -> CounterTable:
+    def table(self, source: str = "") -> CounterTable:
         by_line: dict[int, Counter] = defaultdict(Counter)
         for pcs, warps in self._blocks.values():
             for pc in pcs:
@@ -190,7 +207,10 @@ class Counters:
             by_line[self._instructions[pc].where.line].update(self._moved(pc, where, access))
         total = sum(by_line.values(), Counter())
         return CounterTable(
-            Counts(**total), {line: Counts(**by_line[line]) for line in sorted(by_line)}, self._patterns()
+            Counts(**total),
+            {line: Counts(**by_line[line]) for line in sorted(by_line)},
+            self._patterns(),
+            source,
         )
 
     def _patterns(self) -> dict[int, tuple[Pattern, ...]]:

@@ -158,7 +158,7 @@ def launch(
             )
         else:
             state, events = run()
-    counters, output = state.counters.table(), "".join(state.output)
+    counters, output = state.counters.table(kernel.source), "".join(state.output)
     return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
 
 

@@ -64,6 +64,10 @@ class Report:
         clock = model_launch(self.kernel, self.grid, self.block, self.shared_mem, self.events)
         return tuple(clock.played.segments)
 
+    def brief(self) -> str:
+        """The kinds of hazards in one line, the most serious first: what holds for every text of the compiler."""
+        return ", ".join(dict.fromkeys(hazard.kind for hazard in self.hazards)) or "no hazard"
+
     def __repr__(self) -> str:
         kinds = ", ".join(f"{h.kind} at {f'line {h.line}' if h.line else h.place}" for h in self.hazards)
         return f"Report({self.kernel.name}: {kinds or 'no hazard'})"

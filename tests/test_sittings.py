@@ -1,0 +1,46 @@
+"""The minutes that a lesson promises are those that its cells take."""
+
+import json
+
+import pytest
+
+from course_lib import lessons
+from tools.sittings import LONGEST, Sitting, promised, sittings
+
+
+def cell(source, kind="markdown", *tags):
+    return {"cell_type": kind, "source": source, "metadata": {"tags": list(tags)}}
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    header = "# 09 · A lesson\n\n* Sitting 1 · Copies: 5 minutes. About them.\n* Optional · More: 10 minutes"
+    cells = [
+        cell(header),  # 20 words
+        cell("# Sitting 1 · Copies\n\n" + "word " * 234),  # 239
+        cell("kernel\n\n" + "line\n" * 9, "code"),  # 10 lines that are not empty
+        cell("drawing\n" * 99, "code", "hide-input"),
+        cell("# Optional · More"),
+        cell("____", "code", "exercise"),
+        cell("word " * 999, "markdown", "solution"),
+    ]
+    path = tmp_path / "09_lesson.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    return path
+
+
+def test_minutes_of_a_lesson(lesson):
+    first, more = sittings(lesson)
+    assert first.title == "Sitting 1 · Copies" and first.minutes == pytest.approx(
+        (20 + 239) / 130 + 1, abs=0.05
+    )
+    assert more == Sitting("Optional · More", pytest.approx(8 + 4 / 130))
+    assert [each.promise for each in (first, more)] == [5, 10]
+    assert promised(lesson) == [("Sitting 1 · Copies", 5), ("Optional · More", 10)]
+
+
+@pytest.mark.parametrize("path", lessons.notebooks(lessons.NOTEBOOKS), ids=lambda path: path.stem)
+def test_the_header_tells_the_minutes(path):
+    found = sittings(path)
+    assert promised(path) == [(sitting.title, sitting.promise) for sitting in found]
+    assert found and all(sitting.promise <= LONGEST for sitting in found)
