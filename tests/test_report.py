@@ -127,7 +127,9 @@ def test_counters_are_found_by_a_text_of_the_line():
     assert (
         counters.at("i").global_requests == counters.total.global_requests == 2
     )  # the sum of all such lines
-    with pytest.raises(ValueError, match=r"nothing is counted at 'of\[i\]'; lines that do something: \[2, 4, 5, 6"):
+    with pytest.raises(
+        ValueError, match=r"nothing is counted at 'of\[i\]'; lines that do something: \[2, 4, 5, 6"
+    ):
         counters.at("of[i]")
     with pytest.raises(ValueError, match=r"line 'to\[i\] =' does not access shared memory"):
         counters.pattern("to[i] =")

@@ -22,7 +22,7 @@ PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overl
 DRAWINGS = {
     "pipeline_02.svg": ("02_producer_consumer", (0,)),
     "pipeline_03.svg": ("03_double_buffer", (0, 1)),
-    "pipeline_04.svg": ("04_three_stage", (0, 2)),
+    "pipeline_05.svg": ("05_three_stage", (0, 1)),
 }
 """File -> notebook, and which of its cells with hidden input draw it; the last one shows the picture."""
 SHAPE = [4096, 4096, 4096]

@@ -36,7 +36,7 @@ WRONG_ORDER = {  # (slower on the H100, faster on the H100): why the model says 
         "warps that only compute lose nothing at named barriers in the model; on the H100 they do",
     ("03_double_buffer.wide_loads", "03_double_buffer.fp32_best"):
         "the loads of fp32_best are inline PTX, whose additions of addresses count in the model; ptxas folds them",
-    ("04_three_stage.one_stage", "04_three_stage.warp_tile"):
+    ("04_tensor_cores.one_stage", "04_tensor_cores.warp_tile"):
         "warp_tile's many small blocks read 8.3 TB/s on the H100, where the model's L2 gives 7.4; and one_stage has "
         "one set of fragments, which the model loads behind the math that still reads it",
 }  # fmt: skip
