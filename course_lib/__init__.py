@@ -3,6 +3,7 @@
 from importlib import import_module
 
 # At once, because importing a room of the same name later would put the module in the place of the function.
+from .profile import profile
 from .sass import sass
 from .timeline import timeline
 
@@ -21,7 +22,7 @@ _ROOMS = {
     "score": "exercises",
     "HazardError": "simulator",
 }
-__all__ = ["sass", "timeline", *_ROOMS]
+__all__ = ["profile", "sass", "timeline", *_ROOMS]
 
 
 def __getattr__(name: str) -> object:

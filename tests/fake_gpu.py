@@ -62,6 +62,7 @@ class FakeCupy:
             runtime=SimpleNamespace(
                 getDeviceProperties=lambda _: {"name": b"NVIDIA H100 80GB HBM3"},
                 runtimeGetVersion=lambda: 13020,
+                deviceGetPCIBusId=lambda _: "0000:01:00.0",
             ),
             nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
         )

@@ -1,13 +1,14 @@
 """Benchmarks: keys of records, timing, record and replay, tables and pictures."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
 from course_lib import OPTIONS, bench, kernel_source, score, style
-from course_lib.backend import charts, gpu, records, standin
+from course_lib.backend import charts, gpu, power, records, standin
 from course_lib.bench import benchmark, progress
 from course_lib.gemm import Gemm
 
@@ -136,6 +137,18 @@ def test_the_clock_is_counted_while_launches_run(monkeypatch):
     assert [name for name, *_ in fake.launched] == ["long"] * 6 + ["clock_rate"]
 
 
+def test_sustained_speed_and_what_the_driver_says_meanwhile(monkeypatch):
+    fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
+    answer = "print('1410, 699.51, 0x0000000000000004')"
+    monkeypatch.setattr(power, "_ASK", (sys.executable, "-c", answer))
+    found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
+    assert found == {"sustained": 1.0, "sustained_mhz": 1410, "watts": 700, "limits": "power cap"}
+    assert len(fake.launched) == 3000  # three times one second
+    monkeypatch.setattr(power, "_ASK", ("there is no such program",))
+    found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
+    assert found == {"sustained": 1.0, "sustained_mhz": None, "watts": None, "limits": ""}
+
+
 # Record and replay.
 
 
@@ -249,6 +262,18 @@ def test_replay(folder):
     text = repr(results)
     assert "4096 x 4096 x 4096 float32" in text and "7.88 x naive" in text and "61%" in text
     assert "<td>tiled</td>" in results._repr_html_()
+
+
+def test_columns_that_nobody_fills_are_left_out(folder):
+    gemm = a_record(folder)
+    assert "sustained" not in repr(benchmark(gemm, KERNELS))
+    record = json.loads((folder / "nvidia-h100-80gb-hbm3.json").read_text())
+    next(iter(record["speeds"].values())).update(
+        sustained=3.5, sustained_mhz=1410, watts=700, flop_per_clock=17
+    )
+    records.write(folder / "nvidia-h100-80gb-hbm3.json", record)
+    text = repr(benchmark(gemm, KERNELS))
+    assert "sustained TFLOP/s" in text and "4 at 1410 MHz, 700 W" in text and "FLOP/clk/SM" in text
 
 
 def test_gain_names_its_base(folder):

@@ -12,7 +12,7 @@ from .gpu import CUBLAS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..bench import Row
+    from ..results import Row
 
 # (GPU, dtype and layout): TFLOP/s, where that comes from, and measured TB/s
 _MEMORY = {"DRAM": 2.85, "L2": 6.84}
@@ -81,6 +81,36 @@ def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
     axes.set_title("How far the lessons came")
     return figure, f"Fraction of cuBLAS. {'. '.join(words)}."
+
+
+@style.styled
+def percentages(title: str, metrics: list[str], values: dict[str, dict[str, float]]) -> tuple[Figure, str]:
+    """Bars of metrics in percent, a group for each metric and a bar for each kernel, and their description in words."""
+    height = 0.8 / len(values)
+    figure = style.new_figure(0.9 + 0.3 * len(metrics) * (len(values) + 0.5))
+    axes = style.axes(figure)
+    looks = [(style.SKY, "///"), (style.GREEN, ""), (style.ORANGE, "xxx"), (style.PURPLE, "\\\\\\")]
+    for number, (label, found) in enumerate(values.items()):
+        colour, hatch = looks[number % len(looks)]
+        places = [group - 0.4 + (number + 0.5) * height for group in range(len(metrics))]
+        known = [(place, found[metric]) for place, metric in zip(places, metrics) if metric in found]
+        for place, value in known:
+            axes.barh(
+                place, value, 0.9 * height, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.5
+            )
+            axes.annotate(
+                f"{label}: {value:.3g} %", (value, place), (4, 0), va="center", fontsize=8, **style.BESIDE
+            )
+    axes.set(yticks=range(len(metrics)), yticklabels=[metric.removesuffix(", %") for metric in metrics])
+    axes.set(ylim=(len(metrics) - 0.5, -0.5), xlim=(0, 125), xticks=range(0, 101, 20))
+    axes.set_xlabel("% of what the hardware can do")
+    axes.set_title(title)
+    words = "; ".join(
+        f"{metric}: "
+        + ", ".join(f"{label} {found[metric]:.3g}" for label, found in values.items() if metric in found)
+        for metric in metrics
+    )
+    return figure, f"Bars in percent of what the hardware can do. {words}. {title}."
 
 
 @style.styled

@@ -1,7 +1,7 @@
 """Measurements on file: how a kernel finds its record, and what a record says about its origin.
 
-One file per GPU, `assets/measurements/<gpu>.json`, holds three parts: "provenance" (the machine, the
-software, the method), "speeds" and "timelines" (one entry per kernel, problem and compiler, found by its key).
+One file per GPU, `assets/measurements/<gpu>.json`, holds "provenance" (the machine, the software, the method) and the
+parts PARTS (one entry per kernel, problem and compiler, found by its key).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from . import gpu
 
 HERE = Path(__file__).parent.parent
 FOLDER = HERE.parent / "assets" / "measurements"
+PARTS = ("speeds", "timelines", "profiles")
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
     | \.?\d(?:[eEpP][+-]|[\w.'])* | \w+ | \+\+|--|&&|\|\||<<|>>|->|::|[-+*/%&|^=!<>]= | .""",
@@ -103,11 +104,11 @@ def stored_key(key: str, nvrtc: str) -> str:
 
 
 def find(part: str, key: str) -> dict | None:
-    """The entry with this key in "speeds" or "timelines", and the GPU, compiler and date it came from."""
+    """The entry with this key in one of the PARTS, and the GPU and compiler it came from."""
     for path in files():
         record = json.loads(path.read_text(encoding="utf-8"))
         origin = {name: record["provenance"][name] for name in ("gpu", "nvrtc")}
-        if entry := record[part].get(stored_key(key, origin["nvrtc"])):
+        if entry := record.get(part, {}).get(stored_key(key, origin["nvrtc"])):
             return origin | entry
     return None
 
@@ -122,7 +123,7 @@ def remember(part: str, entries: dict[str, dict]) -> None:
     if not os.environ.get("COURSE_RECORD"):
         return
     path = Path(os.environ["COURSE_RECORD"])
-    record: dict = {"speeds": {}, "timelines": {}}
+    record: dict = {part: {} for part in PARTS}
     if path.exists():
         record = json.loads(path.read_text(encoding="utf-8"))
     record["provenance"] = origin = gpu.provenance()
@@ -135,8 +136,8 @@ def remember(part: str, entries: dict[str, dict]) -> None:
 def write(path: Path, record: dict) -> None:
     """Write a record with one entry per line, in a fixed order, so that a diff shows what changed."""
     lines = [f' "provenance": {json.dumps(record["provenance"], indent=2)}']
-    for part in ("speeds", "timelines"):
-        entries = [f'  "{key}": {json.dumps(entry)}' for key, entry in sorted(record[part].items())]
+    for part in PARTS:
+        entries = [f'  "{key}": {json.dumps(entry)}' for key, entry in sorted(record.get(part, {}).items())]
         lines.append(f' "{part}": {{\n' + ",\n".join(entries) + "\n }")
     temporary = path.with_suffix(".partial")
     temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
