@@ -87,7 +87,7 @@ def _modelled(gemm, kernel, launch: dict) -> dict:
 
 def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int) -> Row:
     """One row. Blocks of tile_m x tile_n read M N K (1/tile_m + 1/tile_n) numbers for 2 M N K FLOP."""
-    cublas, date = entry.get("cublas_tflops"), entry.get("date", "not a measurement")
+    cublas, date = entry.get("cublas_tflops"), entry.get("date", clock.ORIGIN)
     return Row(
         label,
         f"{entry['origin']} {entry['gpu']}, {date}",

@@ -7,21 +7,13 @@ and launched now; elsewhere the events recorded on a GPU are shown.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from . import device, style
-from .backend import records, trace
-
-LOOKS = {
-    "copy": (style.SKY, "///"),
-    "wait": (style.ORANGE, "xxx"),
-    "barrier": (style.VERMILLION, "---"),
-    "math": (style.GREEN, ""),
-    "epilogue": (style.PURPLE, "\\\\\\"),
-}
-MOST_WARPS, MOST_K_TILES = 4, 4  # in a drawing
+from .backend import model as clock
+from .backend import records, timeline_chart, trace
 
 
 @dataclass(frozen=True)
@@ -46,6 +38,9 @@ class Timeline:
     date: str = ""
     read_cost: int = 0  # cycles of one clock read, already subtracted
     events: tuple[Event, ...] = ()
+    spans: dict[str, list[list[int]]] = field(
+        default_factory=dict
+    )  # of a model: resource -> [begin, end] of each use
 
     def __repr__(self) -> str:
         return f"Timeline({self.title}: {', '.join(self.phases)})"
@@ -56,7 +51,7 @@ class Timeline:
         if not self.source:
             return "no record of this kernel as it stands now: it needs a GPU to be measured"
         if self.source == "model":
-            return f"model of an {self.gpu}, not a measurement"
+            return f"model of an {self.gpu}, {clock.ORIGIN}"
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
     def cycles(self, phase: str) -> int:
@@ -76,75 +71,9 @@ class Timeline:
         else:
             print(f"{self!r}: {self.origin}.")
 
-    @style.styled
     def figure(self):
         """The drawing, and its description in words."""
-        drawn = [event for event in self.events if event.k_tile < MOST_K_TILES]
-        # The epilogue belongs to no k-tile; it is drawn where it follows the drawn ones.
-        last = max(event.end for event in [e for e in drawn if e.phase != "epilogue"] or drawn)
-        drawn = [event for event in drawn if event.begin <= last]
-        warps = sorted({event.warp for event in drawn})
-        warps = warps[:: -(-len(warps) // MOST_WARPS)]
-
-        figure = style.new_figure(1.5 + 0.42 * len(warps))
-        axes = style.axes(figure)
-        for phase, (colour, hatch) in LOOKS.items():
-            bars = [event for event in drawn if event.phase == phase and event.warp in warps]
-            begins, lengths = [bar.begin for bar in bars], [bar.end - bar.begin for bar in bars]
-            look = {"color": colour, "hatch": hatch, "edgecolor": style.TEXT, "linewidth": 0.4}
-            axes.barh([warps.index(bar.warp) for bar in bars], lengths, 0.7, begins, **look)
-        _label_phases(axes, [event for event in drawn if event.warp == warps[0]], last)
-        _label_other_phases(axes, drawn, warps)
-        _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps), last)
-        axes.set_yticks(range(len(warps)), [f"warp {warp}" for warp in warps])
-        axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1, -1.3))
-        kind = "modelled cycles" if self.source == "model" else "SM cycles, clock reads subtracted"
-        axes.set_xlabel(f"time since the block's first event ({kind})")
-        axes.set_title(f"{self.title}\n{self.origin}")
-        seen = {event.phase for event in self.events}
-        cycles = ", ".join(f"{phase} {self.cycles(phase):,}" for phase in self.phases if phase in seen)
-        shown = f"Rows: warps {', '.join(map(str, warps))} of one block. Median cycles of a phase: {cycles}."
-        return figure, f"Timeline of {self.title}, {self.origin}. {shown}"
-
-
-def _label_phases(axes, events: list[Event], last: int) -> None:
-    """Name each phase once, above its longest bar in the first row; close labels take turns in height."""
-    by_length = sorted(events, key=lambda event: (event.end - event.begin, -event.begin))
-    longest = {event.phase: event for event in by_length}
-    previous, level = -last, 0
-    for event in sorted(longest.values(), key=lambda event: event.begin):
-        middle = (event.begin + event.end) / 2
-        level = 1 - level if middle - previous < 0.09 * last else 0
-        line = {"arrowstyle": "-", "linewidth": 0.6, "color": style.TEXT}
-        place = (middle, -0.62 - 0.42 * level)
-        axes.annotate(event.phase, (middle, -0.35), place, ha="center", va="bottom", arrowprops=line)
-        previous = middle
-
-
-def _label_other_phases(axes, events: list[Event], warps: list[int]) -> None:
-    """Name what the first row never does (a producer does no math) inside its longest bar of the next row that does."""
-    named = {event.phase for event in events if event.warp == warps[0]}
-    for row, warp in enumerate(warps):
-        bars = sorted(
-            (e for e in events if e.warp == warp and e.phase not in named), key=lambda e: e.end - e.begin
-        )
-        for bar in {bar.phase: bar for bar in bars}.values():
-            box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
-            axes.text((bar.begin + bar.end) / 2, row, bar.phase, ha="center", va="center", bbox=box)
-            named.add(bar.phase)
-
-
-def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
-    """Name each k-tile below the last row, where its first event begins, if there is room for the name."""
-    begins: dict[int, int] = {}
-    for event in events:  # in the order of their begin
-        if event.phase != "epilogue":
-            begins.setdefault(event.k_tile, event.begin)
-    free = 0.0
-    for k_tile, begin in begins.items():
-        if begin >= free:
-            axes.text(begin, row - 0.3, f"k-tile {k_tile}", va="center", fontsize=8)
-            free = begin + 0.07 * last
+        return timeline_chart.drawing(self)
 
 
 def timeline(
@@ -161,7 +90,9 @@ def timeline(
     `threads` its number of threads, `shared_mem` its dynamic shared memory in bytes. `model`: the timeline that the
     simulator's clock makes of one block on an H100, on every machine.
     """
-    phases = tuple(phase for phase in LOOKS if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
+    phases = tuple(
+        phase for phase in timeline_chart.LOOKS if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code)
+    )
     if "TRACE_ARG" not in kernel.code or not phases:
         raise ValueError(
             f"kernel {kernel.name!r} records nothing. Include <course/timeline.cuh>, write TRACE_ARG after "
@@ -186,4 +117,5 @@ def timeline_of(entry: dict, phases: tuple[str, ...], source: str) -> Timeline:
     if "events" not in entry:
         return Timeline(title, phases)
     events = tuple(Event(*event) for event in entry["events"])
-    return Timeline(title, phases, source, entry["gpu"], entry["date"], entry["read_cost"], events)
+    spans = entry.get("spans", {})
+    return Timeline(title, phases, source, entry["gpu"], entry["date"], entry["read_cost"], events, spans)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,10 +11,11 @@ from fake_gpu import FakeCupy, install
 
 from course_lib import OPTIONS, cp, kernel_source, style
 from course_lib.backend import records, trace
+from course_lib.backend.timeline_chart import LOOKS
 from course_lib.backend.trace import K_TILES, PHASES, WARPS, events_of
 from course_lib.gemm import Gemm
 from course_lib.simulator import nvrtc
-from course_lib.timeline import LOOKS, Event, Timeline, timeline, timeline_of
+from course_lib.timeline import Event, Timeline, timeline, timeline_of
 
 TRACED = r"""
 #include <course/timeline.cuh>
@@ -116,12 +118,22 @@ def test_figure_names_origin_phases_and_k_tiles():
     axes = figure.axes[0]
     words = [text.get_text() for text in axes.texts]
     assert {"copy", "barrier", "math"} <= set(words)
-    assert [word for word in words if word.startswith("k-tile")] == [f"k-tile {n}" for n in range(4)]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["warp 0", "warp 2", "warp 4", "warp 6"]
+    assert [word for word in words if word.isdigit()] == ["0", "1", "2", "3"]
+    rows = ["warp 0", "warp 2", "warp 4", "warp 6", "k-tile of warp 6"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == rows
     assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in axes.get_title(loc="left")
     assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in alt and "math 900" in alt
     assert "epilogue" not in words  # it comes long after the drawn k-tiles
     assert len(style.png(figure)) < 60_000
+
+
+def test_the_resources_of_a_model_are_rows():
+    spans = {"tensor cores": [[0, 500], [1000, 9000]], "L2": [[0, 100]]}
+    figure, alt = replace(a_timeline(), source="model", spans=spans).figure()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()][-2:] == ["tensor cores", "L2"]
+    last = max(event.end for event in a_timeline().events if event.k_tile < 4 and event.phase != "epilogue")
+    share = (500 + min(9000, last) - 1000) / last
+    assert f"At work for this block: tensor cores {share:.0%}, L2 {100 / last:.0%} of the time drawn." in alt
 
 
 def test_few_events_can_be_drawn():
@@ -207,7 +219,8 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(wrap, monkeypat
     monkeypatch.setattr(Gemm, "arguments", wrapped)
     kernel = cp.RawKernel(kernel_source("01_mainloop", "mainloop"), "mainloop", options=OPTIONS)
     modelled = timeline(kernel, Gemm(4096, 4096, 4096), tile=(128, 128, 32), threads=256, model=True)
-    assert modelled.origin == "model of an H100, not a measurement"
+    assert modelled.origin.startswith("model of an H100, not a measurement; times of the lessons")
+    assert set(modelled.spans) == {"arithmetic", "shared memory", "L2"}
     copies = [event for event in modelled.events if event.warp == 0 and event.phase == "copy"]
     assert [event.k_tile for event in copies] == list(range(len(copies))) and len(copies) == 8
     assert {event.phase for event in modelled.events} >= {"copy", "barrier", "math"}

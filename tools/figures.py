@@ -14,7 +14,8 @@ from unittest import mock
 from course_lib import lessons, style
 from course_lib.backend import records
 from course_lib.backend.gpu import CUBLAS
-from course_lib.timeline import LOOKS, timeline_of
+from course_lib.backend.timeline_chart import LOOKS
+from course_lib.timeline import timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}

@@ -46,7 +46,7 @@ def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
     highest = max(highest, *(row.tflops for row in rows))
     axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], xlabel="TFLOP/s")
     axes.set(xlim=(0, 1.4 * highest), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
-    axes.set_title(f"{title}\n{origin}")
+    axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     words = "; ".join(f"{row.label} {row}" for row in rows)
     return figure, f"Speeds in TFLOP/s, {title}, {origin}: {words}."
 
@@ -138,7 +138,7 @@ def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figur
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
     axes.grid(True)
-    axes.set_title(f"{title}\n{origin}")
+    axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
     return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {limits}"
 

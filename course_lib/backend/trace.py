@@ -73,7 +73,14 @@ def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -
         ]
     about = records.about(kernel, gemm, tile=tile, threads=threads, shared_mem=shared_mem)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
-    return entry | {"events": sorted(events, key=lambda event: (event[3], event[0]))}
+    spans = {_resource(kernel, name): [[round(b - first), round(e - first)] for b, e in found]
+             for name, found in estimate.spans.items()}  # fmt: skip
+    return entry | {"events": sorted(events, key=lambda event: (event[3], event[0])), "spans": spans}
+
+
+def _resource(kernel, name: str) -> str:
+    """What the clock calls arithmetic are the tensor cores of a kernel that uses them."""
+    return "tensor cores" if name == "arithmetic" and "mma" in kernel.code else name
 
 
 def _begins(events: list, phase: str, after: int = 0) -> list[int]:

@@ -67,6 +67,11 @@ PHASES = {
 }
 
 
+RESOURCES = ("arithmetic", "shared memory", "L2")
+"""Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
+L2."""
+
+
 @dataclass(frozen=True)
 class Stretch:
     """How many times longer than alone a block's service takes: in the sub-cores, the shared-memory port, and on
@@ -79,12 +84,13 @@ class Stretch:
 
 @dataclass
 class Played:
-    """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, and the
-    cycle of each warp's clock reads."""
+    """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, when it kept
+    the resources of RESOURCES busy, and the cycle of each warp's clock reads."""
 
     cycles: float = 0.0
     busy: Stretch = Stretch(0.0, 0.0, 0.0)
     segments: list[Segment] = field(default_factory=list)
+    spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     clocks: list[list[float]] = field(default_factory=list)
 
 
@@ -103,17 +109,23 @@ class _Server:
 
     def __init__(self, stretch: float) -> None:
         self.stretch, self.free, self.busy = stretch, 0.0, 0.0
+        self.spans: list[tuple[float, float]] = []  # when it served, without gaps between neighbours
 
-    def serve(self, time: float, cycles: float) -> float:
-        """When a request made at `time` is done."""
+    def serve(self, time: float, cycles: float, seen: bool = True) -> float:
+        """When a request made at `time` is done; `seen`: it shows in the spans."""
         self.busy += cycles * self.stretch
-        self.free = max(time, self.free) + cycles * self.stretch
+        begin = max(time, self.free)
+        self.free = begin + cycles * self.stretch
+        if seen and self.spans and begin <= self.spans[-1][1]:
+            begin = self.spans.pop()[0]
+        if seen and self.free > begin:
+            self.spans.append((begin, self.free))
         return self.free
 
     def slip_in(self, time: float, cycles: float) -> float:
         """When a few instructions are done, of which every other one comes between those of the request served now."""
         turns = 2 if self.free > time else 1
-        self.serve(time, cycles)
+        self.serve(time, cycles, seen=False)
         return time + turns * cycles * self.stretch
 
 
@@ -148,6 +160,8 @@ class _Block:
                 self.push(end, warp)
         core = sum(core.busy for core in self.cores) / SUB_CORES
         self.played.busy = Stretch(core, self.shared.busy, self.l2.busy)
+        servers = self.cores[0], self.shared, self.l2
+        self.played.spans = {name: server.spans for name, server in zip(RESOURCES, servers)}
         return self.played
 
     def push(self, time: float, warp: _Warp) -> None:
@@ -176,7 +190,7 @@ class _Block:
         core = self.cores[warp.index % SUB_CORES]
         if not (fma or mma or wavefronts):
             return core.slip_in(time, busy)
-        end = core.serve(time, busy)
+        end = core.serve(time, busy, seen=bool(fma or mma))
         if wavefronts:
             end = max(end, self.shared.serve(time, wavefronts * rates.wavefront)) + rates.shared_latency
         return end + (rates.mma_latency if mma else 0.0)

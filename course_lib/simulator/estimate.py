@@ -34,7 +34,7 @@ class Estimate:
     """A modelled launch: never a measurement.
 
     `segments`: what the warps of one block do, in cycles from its start, with K_TILES k-tiles (fewer, if the problem
-    has fewer), beside `resident` - 1 other blocks.
+    has fewer), beside `resident` - 1 other blocks; `spans`: when it keeps the clock's RESOURCES busy.
     """
 
     gpu: Gpu
@@ -43,6 +43,7 @@ class Estimate:
     resident: int
     waves: int
     segments: tuple[clock.Segment, ...] = field(repr=False)
+    spans: dict[str, list[tuple[float, float]]] = field(repr=False)
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS, repr=False)
 
     def __str__(self) -> str:
@@ -99,7 +100,7 @@ def estimate(
         cycles += waves * length
         played, per_k_tile = played or wave, per_k_tile or k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
-    return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments))
+    return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
 
 
 def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list:

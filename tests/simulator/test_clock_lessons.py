@@ -14,13 +14,12 @@ import pytest
 
 from course_lib import kernel_source
 from course_lib.backend import model, records
+from course_lib.backend.model import BAND
 from course_lib.gemm import Gemm
 from tests.kernels.lesson_cases import GEMMS
 from tests.lessons import kernel
 
 SIZE = 4096
-BAND = 0.76, 1.35
-"""Model over measured, for all kernels that are not in FAR."""
 CLEARLY = 1.05
 """Two kernels of a lesson have an order if the slower one takes this much longer."""
 
