@@ -45,7 +45,7 @@ def measured_kernels(code):
                 if isinstance(name, ast.Constant):  # in a function of the lesson it is an argument
                     made[node.targets[0].id] = (where, name.value)
     for node in ast.walk(ast.parse(code)):
-        part = {"benchmark": "speeds", "timeline": "timelines"}.get(
+        part = {"benchmark": "speeds", "timeline": "timelines", "profile": "profiles"}.get(
             getattr(getattr(node, "func", 0), "id", "")
         )
         names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} if part else ()
@@ -62,7 +62,7 @@ def missing(path, record):
     found = []
     for part, where, name in measured_kernels(code_of(path)):
         source = lessons.kernel_source(*where) if isinstance(where, tuple) else own.get(where)
-        known = {entry.get("source") for entry in record[part].values()}
+        known = {entry.get("source") for entry in record.get(part, {}).values()}
         if source is not None and records.source_key(name, source) not in known:
             found.append(f"{part}: {name}")
     return found
@@ -155,7 +155,6 @@ def a_speed(label, tflops, size=4096, **more):
 def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     figures = tool("figures")
     monkeypatch.setattr(figures, "ROOT", tmp_path)
-    monkeypatch.setattr(figures, "DRAWINGS", {})
     monkeypatch.setattr(records, "FOLDER", tmp_path)
     lesson().rename(tmp_path / "01_lesson.ipynb")
     (tmp_path / "assets").mkdir()
@@ -193,6 +192,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
 
 def test_the_drawings_are_those_of_the_lessons(tmp_path):
     figures = tool("figures")
+    assert set(figures.drawings()) == {f"pipeline_{number}.svg" for number in ("02", "03", "05")}
     for name, (figure, alt) in figures.drawings().items():
         style.save_svg(figure, tmp_path / name, alt)
         kept = (ROOT / "assets" / name).read_text(encoding="utf-8")

@@ -92,7 +92,9 @@ def source_problems(cell: dict) -> list[str]:
     found += ["steers nbval by a comment: use a tag"] if re.search(r"#\s*(?:NBVAL|PYTEST)_", source) else []
     names = [tag.removeprefix("kernel:") for tag in tags if tag.startswith("kernel:")]
     found += [
-        f"tag {tag!r} is not in the list" for tag in tags if tag not in TAGS and not tag.startswith("kernel:")
+        f"tag {tag!r} is not in the list"
+        for tag in tags
+        if tag not in TAGS and not tag.startswith(("kernel:", "figure:"))
     ]
     found += ["tags kernel and kernel:<name> go together"] if (len(names) == 1) != ("kernel" in tags) else []
     found += [

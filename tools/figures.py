@@ -20,12 +20,8 @@ from course_lib.timeline import timeline_of
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
 """Kernels of lesson 02 whose timelines the README shows."""
-DRAWINGS = {
-    "pipeline_02.svg": ("02_producer_consumer", (0,)),
-    "pipeline_03.svg": ("03_double_buffer", (0, 1)),
-    "pipeline_05.svg": ("05_three_stage", (0, 1)),
-}
-"""File -> notebook, and which of its cells with hidden input draw it; the last one shows the picture."""
+FIGURE = "figure:"
+"""Cells with the tag `figure:name` draw assets/name.svg: in their order, in one lesson; the last one shows it."""
 SHAPE = [4096, 4096, 4096]
 MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
 
@@ -56,16 +52,18 @@ def main() -> int:
 
 def drawings() -> dict[str, tuple]:
     """File -> (figure, description in words) of the pipelines, drawn by the lessons' own cells."""
+    cells: dict[str, list[str]] = {}
+    for path in lessons.notebooks(lessons.NOTEBOOKS):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            for tag in cell["metadata"].get("tags", ()):
+                if tag.startswith(FIGURE):
+                    cells.setdefault(tag.removeprefix(FIGURE) + ".svg", []).append("".join(cell["source"]))
     found = {}
-    for name, (notebook, chosen) in DRAWINGS.items():
-        cells = json.loads((lessons.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-        hidden = [
-            "".join(cell["source"]) for cell in cells if "hide-input" in cell["metadata"].get("tags", ())
-        ]
+    for file, sources in cells.items():
         names: dict[str, object] = {}
-        with mock.patch.object(style, "show", lambda *shown: found.update({name: shown})):  # noqa: B023
-            for index in chosen:
-                exec(hidden[index], names)
+        with mock.patch.object(style, "show", lambda *shown: found.update({file: shown})):  # noqa: B023
+            for source in sources:
+                exec(source, names)
     return found
 
 
