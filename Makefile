@@ -8,13 +8,14 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test record bench clean install
+.PHONY: help course lab test outputs record bench clean install
 
 help:
 	@echo "make course   run every lesson, write build/course/index.html, print one table"
 	@echo "make lab      open the lessons in JupyterLab"
 	@echo "make test     style, library and notebooks"
-	@echo "make record   on a GPU machine: measure the lessons' kernels into assets/measurements/"
+	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
+	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
 	@echo "make bench    how fast the simulator is on this machine"
 	@echo "make clean    remove .venv and build"
 
@@ -27,6 +28,9 @@ lab: install
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
+
+outputs: install
+	@$(RUN) -m tools.outputs
 
 record: install
 	@$(RUN) tools/record.py

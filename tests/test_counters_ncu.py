@@ -19,7 +19,7 @@ from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 from tests.micro_kernels import MICRO, Micro, fingerprint
 
 FILE = Path(__file__).parent / "golden" / "ncu_h100.json"
-HOW_TO_RECORD = "run `python tests/golden/record_ncu.py` on a machine with an H100 and ncu"
+HOW_TO_RECORD = "run `make record` on a machine with an H100"
 FROZEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"kernels": {}}
 NCU = FROZEN["kernels"]
 LESSONS = FROZEN.get("lessons", {})

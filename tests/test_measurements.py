@@ -119,6 +119,8 @@ def test_record_refuses_without_a_gpu(monkeypatch, capsys):
 
 def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, capsys):
     record = tool("record")
+    monkeypatch.setattr(record, "AFTERWARDS", ("after.py",))
+    (tmp_path / "after.py").write_text("open('after.txt', 'a').write('ran')")
     folder = tmp_path / "assets" / "measurements"
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(gpu, "name", lambda: "Some GPU")
@@ -132,7 +134,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
         content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
         nbformat.write(content, tmp_path / "notebooks" / "01_one.ipynb")
 
-    empty = {"provenance": {"gpu": "Some GPU"}, "speeds": {}, "timelines": {}}
+    empty = {"provenance": {"gpu": "Some GPU"}, "speeds": {}, "timelines": {}, "profiles": {}}
     notebook(
         "import os; from pathlib import Path; from course_lib.backend import records\n"
         f"records.write(Path(os.environ['COURSE_RECORD']), {empty})"
@@ -140,11 +142,16 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
     (tmp_path / "notebooks" / "scratch.ipynb").write_text("a learner's own, not to be read")
     assert record.main() == 0
     assert json.loads((folder / "some-gpu.json").read_text()) == empty
+    assert (tmp_path / "after.txt").read_text() == "ran"
     (folder / "some-gpu.json").write_text("kept")
     notebook("raise ValueError('a check failed')")
     assert record.main() == 1
     assert (folder / "some-gpu.json").read_text() == "kept"
     assert "a check failed" in capsys.readouterr().out
+    assert (tmp_path / "after.txt").read_text() == "ran"
+    monkeypatch.setattr(record, "AFTERWARDS", ("gone.py",))
+    assert record.afterwards() == 1
+    assert "failed: gone.py" in capsys.readouterr().out
 
 
 def a_speed(label, tflops, size=4096, **more):

@@ -1,13 +1,15 @@
-"""Measure the lessons' kernels on this machine's GPU: `make record`.
+"""Renew everything that was recorded on a GPU, after a kernel was edited: `make record`, on an H100.
 
-Runs every lesson with COURSE_RECORD set, so that `benchmark` and `timeline` write down what they measure.
-Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with it.
+Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline` and `profile` write down what they measure.
+Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with it. Then come the
+frozen results that the tests compare with, the lessons' outputs, and the README's table and pictures.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +22,12 @@ from course_lib.backend import gpu, records
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
+AFTERWARDS = (
+    "tests/golden/record.py",  # results of the tests' and the lessons' kernels
+    "tests/golden/record_ncu.py",  # what Nsight Compute counts of them
+    "tools/outputs.py",  # the lessons, with the new record
+    "tools/figures.py",  # the README
+)
 
 
 def main() -> int:
@@ -50,9 +58,23 @@ def main() -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(fresh, target)
     record = json.loads(target.read_text(encoding="utf-8"))
-    counts = f"{len(record['speeds'])} speeds and {len(record['timelines'])} timelines"
+    counts = ", ".join(f"{len(record.get(part, {}))} {part}" for part in records.PARTS)
     print(f"{counts} of {record['provenance']['gpu']} are in {target.relative_to(ROOT)}")
-    return 0
+    del os.environ["COURSE_RECORD"]
+    return afterwards()
+
+
+def afterwards() -> int:
+    """Run what else hangs on the kernels; 1 when one of it failed."""
+    failed = [
+        script
+        for script in AFTERWARDS
+        if subprocess.run([sys.executable, str(ROOT / script)], cwd=ROOT).returncode
+    ]
+    print(
+        f"failed: {', '.join(failed)}" if failed else "All is new. `make test` compares; commit what changed."
+    )
+    return 1 if failed else 0
 
 
 def run(path: Path) -> None:
