@@ -44,8 +44,7 @@ def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str
         rows.append(_row(label, entry, tile, before, itemsize) if entry else Row(label))
     M, N, K = gemm.M, gemm.N, gemm.K
     intensity = 2 * M * N * K / (itemsize * (M * K + N * K + M * N))
-    title = f"C = A @ B.T, {M} x {N} x {K} {gemm.dtype}"
-    return Results(title, f"{gemm.dtype}, {gemm.layout}", tuple(rows), intensity)
+    return Results(gemm.title, f"{gemm.dtype}, {gemm.layout}", tuple(rows), intensity)
 
 
 def progress(*results: Results) -> None:

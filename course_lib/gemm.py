@@ -43,21 +43,30 @@ class Verdict(str):
 
 
 class Gemm:
-    """C = A @ B.T with A (M,K), B (N,K), C (M,N); float32 is column-major (NT), float16 row-major (TN)."""
+    """C = A @ B.T with A (M,K), B (N,K), C (M,N); float32 is column-major (NT), float16 row-major (TN).
 
-    def __init__(self, M: int, N: int, K: int, dtype: str = "float32") -> None:
+    What is launched and timed reads normal random numbers; `zeros`: zeros, for which a chip draws less power.
+    """
+
+    def __init__(self, M: int, N: int, K: int, dtype: str = "float32", zeros: bool = False) -> None:
         if min(M, N, K) < 1 or dtype not in DTYPES:
             raise ValueError(f"Gemm({M}, {N}, {K}, {dtype!r}): sizes start at 1, dtype is float32 or float16")
-        self.M, self.N, self.K, self.dtype = M, N, K, dtype
+        self.M, self.N, self.K, self.dtype, self.zeros = M, N, K, dtype, zeros
         self.order, self.layout, self._limit = DTYPES[dtype]
 
     def __repr__(self) -> str:
-        return f"Gemm(M={self.M}, N={self.N}, K={self.K}, {self.dtype}, {self.layout})"
+        return (
+            f"Gemm(M={self.M}, N={self.N}, K={self.K}, {self.dtype}, {self.layout}{', zeros' * self.zeros})"
+        )
+
+    @property
+    def title(self) -> str:
+        return f"C = A @ B.T, {self.M} x {self.N} x {self.K} {self.dtype}{', zeros' * self.zeros}"
 
     @cached_property
     def inputs(self) -> tuple:
-        """A and B of normal random numbers, where this machine's kernels read them."""
-        return self._random(seed=0)
+        """A and B of what is launched, where this machine's kernels read them."""
+        return self._here(self._pair(np.zeros)) if self.zeros else self._random(seed=0)
 
     def grid(self, tile: Tile) -> tuple[int, int]:
         """Blocks along M (blockIdx.x) and N (blockIdx.y). The tile must divide the shape."""

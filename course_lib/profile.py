@@ -84,5 +84,4 @@ def profile(gemm, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
         "no record of these kernels as they stand now",
     )
     values = {label: entry.get("metrics", {}) for label, entry in found.items()}
-    title = f"C = A @ B.T, {gemm.M} x {gemm.N} x {gemm.K} {gemm.dtype}"
-    return Profile(title, metrics or tuple(ncu.METRICS), values, origin)
+    return Profile(gemm.title, metrics or tuple(ncu.METRICS), values, origin)

@@ -77,6 +77,7 @@ def test_options_count_but_not_paths():
         {"name": "other"},
         {"gemm": Gemm(128, 128, 128)},
         {"gemm": Gemm(128, 128, 64, "float16")},
+        {"gemm": Gemm(128, 128, 64, zeros=True)},
         {"tile": (32, 64, 16)},
         {"threads": 128},
         {"shared_mem": 1024},

@@ -318,3 +318,11 @@ def test_one_block_says_numbers_and_hazards(capsys):
     printed, report = look(TILED.replace("k_tile = 0", "k_tile = 1"))
     assert printed == "numbers right: False\nhazards: no hazard\n" and report.ok
     assert report.grid == (1, 1, 1) and report.counters.total.barriers == 8 * 2 * 4
+
+
+def test_zeros_are_another_problem_that_says_so():
+    gemm = Gemm(32, 32, 32, zeros=True)
+    assert repr(gemm) == "Gemm(M=32, N=32, K=32, float32, NT, zeros)"
+    assert gemm.title == "C = A @ B.T, 32 x 32 x 32 float32, zeros"
+    assert not any(matrix.any() for matrix in gemm.inputs) and Gemm(32, 32, 32).inputs[0].all()
+    assert gemm.check(standin.RawKernel(TILED, "tiled", OPTIONS), **HOW) == PASSED

@@ -69,7 +69,7 @@ def drawings() -> dict[str, tuple]:
 
 def steps_table(record: dict) -> str:
     """The lessons' kernels and cuBLAS as a table in Markdown, and what was measured, on what and when."""
-    speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE]
+    speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE and "data" not in entry]
     lines = ["| lesson | kernel | TFLOP/s | share of cuBLAS | registers |", "|---|---|--:|--:|--:|"]
     shown = []
     for notebook in (path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)):

@@ -102,7 +102,7 @@ def cublas(gemm) -> Callable[[], None]:
 
     call()
     a, b, c = (device.cp.asnumpy(array).astype(np.float64) for array in (A[:32], B, C[:32]))
-    error, limit = np.linalg.norm(c - a @ b.T) / np.linalg.norm(c), CUBLAS_ERROR[gemm.dtype]
+    error, limit = np.linalg.norm(c - a @ b.T) / (np.linalg.norm(c) or 1.0), CUBLAS_ERROR[gemm.dtype]
     if not error < limit:
         raise RuntimeError(
             f"cuBLAS has a relative error of {error:.1e}, above {limit:.0e}: its sums are not float32. "

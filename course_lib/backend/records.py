@@ -72,7 +72,8 @@ def options_that_count(options: tuple[str, ...]) -> list[str]:
 
 def problem(gemm) -> dict:
     """The size and kind of a GEMM as a record holds it."""
-    return {"shape": [gemm.M, gemm.N, gemm.K], "dtype": gemm.dtype, "layout": gemm.layout}
+    data = {"data": "zeros"} if gemm.zeros else {}  # all others are random
+    return {"shape": [gemm.M, gemm.N, gemm.K], "dtype": gemm.dtype, "layout": gemm.layout, **data}
 
 
 def kernel_key(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> str:
