@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from . import style
 from .backend import charts, gpu, ncu, records
+from .bench import DEFAULT_LAUNCH
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,7 @@ def profile(gemm, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
     """
     if unknown := [metric for metric in metrics if metric not in ncu.METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; metrics: {'; '.join(ncu.METRICS)}")
-    launches = {
-        label: (kernel, {"tile": (64, 64, 16), "threads": 256, "shared_mem": 0, **launch})
-        for label, (kernel, launch) in kernels.items()
-    }
+    launches = {label: (kernel, DEFAULT_LAUNCH | launch) for label, (kernel, launch) in kernels.items()}
     keys = {label: records.kernel_key(kernel, gemm, **launch) for label, (kernel, launch) in launches.items()}
     if os.environ.get("COURSE_RECORD"):
         counted = ncu.collect(gemm, launches)
