@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from . import style
 from .backend.answers import exercises
 from .simulator import CompileError
 from .simulator.hazards import KINDS as TABLE
 
 GAP = "____"
+ENDLESS = {"step-limit": "a loop has no end. Look at its condition, and at what changes in each turn."}
+"""The first hint of every exercise."""
 KINDS = {kind.name for kind in TABLE}
 
 
@@ -27,7 +30,8 @@ class ExerciseVerdict:
 
 
 def check_exercise(name: str, answer: object) -> ExerciseVerdict:
-    """The verdict on an answer: a kernel, or what the exercise asks for. A wrong answer raises nothing."""
+    """The verdict on an answer: a kernel, or what the exercise asks for. A wrong answer raises nothing. What an access
+    pattern is blamed for is drawn."""
     known = exercises()
     if name not in known:
         raise ValueError(f"there is no exercise {name!r}; exercises: {', '.join(known)}")
@@ -41,7 +45,9 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
         first = next((line for line in str(error).splitlines() if "error" in line), str(error))
         return ExerciseVerdict(name, False, f"it does not compile. {first.strip()}")
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
-        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {_hint(hints, error)}")
+        if picture := getattr(error, "picture", None):
+            style.show(*picture)
+        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {_hint(ENDLESS | hints, error)}")
     return ExerciseVerdict(name, True, "right, and proved by the check.")
 
 

@@ -29,11 +29,12 @@ Threads = int | tuple[int, ...]
 
 
 class CheckFailed(MessageOnly, AssertionError):
-    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first."""
+    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first; `picture`: a
+    drawing of what is wrong, and its description in words."""
 
-    def __init__(self, message: str, hazards: tuple[Hazard, ...] = ()) -> None:
+    def __init__(self, message: str, hazards: tuple[Hazard, ...] = (), picture: tuple | None = None) -> None:
         super().__init__(message)
-        self.hazards = hazards
+        self.hazards, self.picture = hazards, picture
 
 
 class Verdict(str):

@@ -1,6 +1,8 @@
-"""Two pictures of what a warp does: an access to shared memory, bank by bank, and a fragment of a tensor core.
+"""Pictures of what a warp does: an access to shared memory, bank by bank; an access to global memory, sector by
+sector; a fragment of a tensor core.
 
-Both show the simulator's own rules: `bank_picture(*report.counters.pattern(line))` draws what a kernel did.
+They show the simulator's own rules. What a kernel did: `bank_picture(*report.counters.pattern(line))` and
+`sector_picture(*report.counters.pattern(line, memory="global"))`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import style
-from .simulator.counters import BANKS, NO_LANE, WARP, shared_wavefronts
+from .simulator.counters import BANKS, NO_LANE, SECTOR, WARP, global_sectors, shared_wavefronts
 from .simulator.instructions.tensor import fragment
 
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
@@ -20,6 +22,12 @@ def bank_picture(offsets: Sequence[int], size: int) -> None:
     """Show one warp's access to shared memory: `offsets`, the byte offset of each lane (negative: it takes no
     part), and `size`, the bytes that each of them moves."""
     style.show(*bank_figure(offsets, size))
+
+
+def sector_picture(offsets: Sequence[int], size: int) -> None:
+    """Show one warp's access to global memory: `offsets`, the byte offset of each lane in its array (negative: it takes
+    no part), and `size`, the bytes that each of them moves."""
+    style.show(*sector_figure(offsets, size))
 
 
 def fragment_picture(operand: str, k: int = 16) -> None:
@@ -59,6 +67,36 @@ def bank_figure(offsets: Sequence[int], size: int):
     axes.set(title=title, ylabel="lane")
     axes.set_xlabel("bank, 4 bytes wide. The number says which of its words the bank delivers: 1 = the first")
     return figure, f"One warp's access, lane by bank. {title}. {'; '.join(found).capitalize()}."
+
+
+@style.styled
+def sector_figure(offsets: Sequence[int], size: int):
+    """The drawing for `sector_picture`, and its description in words. Four sectors stand in a row."""
+    offsets, words = _one_warp(offsets, size), SECTOR // 4
+    lanes: dict[int, list[int]] = {}  # by word of 4 bytes: who asks for it
+    for lane in np.flatnonzero(offsets != NO_LANE):
+        for word in range(offsets[lane] // 4, (offsets[lane] + size - 1) // 4 + 1):
+            lanes.setdefault(word, []).append(int(lane))
+    sectors = sorted({word // words for word in lanes})
+    (moved,), (ideal,) = global_sectors(offsets[None], size)
+    figure = style.new_figure(1.1 + 0.42 * -(-len(sectors) // 4))
+    axes = style.axes(figure)
+    for place, sector in enumerate(sectors):
+        left, row = place % 4 * (words + 1.5), place // 4 * 1.6
+        axes.text(left, row - 0.08, f"byte {SECTOR * sector}", fontsize=6.5, va="bottom")
+        for word in range(words):
+            asked = lanes.get(sector * words + word)
+            look = {"facecolor": style.SKY} if asked else {"facecolor": "none", "hatch": "////"}
+            _box(axes, left + word, row, **look)
+            if asked:
+                _write(axes, left + word, row, f"{asked[0]}" + "+" * (len(asked) > 1), fontsize=7)
+    title = f"Global memory, {_count(size, 'byte')} a lane: {_count(moved, 'sector')}, ideal {ideal}"
+    used = f"{4 * len(lanes)} of the {SECTOR * len(sectors)} bytes that move are asked for"
+    axes.set(xlim=(0, 4 * words + 4.5), ylim=((len(sectors) + 3) // 4 * 1.6 - 0.4, -0.8))
+    axes.set_title(f"{title}. {used}.\nA number is the lane that asks for the 4 bytes (+: and others); hatched: nobody does")
+    axes.axis("off")
+    first = ", ".join(str(offsets[lane]) for lane in range(4) if offsets[lane] != NO_LANE)
+    return figure, f"One warp's access, sector by sector. {title}. {used}. The first lanes are at byte {first}."
 
 
 @style.styled

@@ -189,7 +189,7 @@ def test_there_are_three_exercises_in_each_lesson_and_all_have_wrong_answers():
         number = lesson.NOTEBOOK[:2]
         names = {name for name in EXERCISES if name.startswith(number)}
         assert names >= {f"{number}.1", f"{number}.2", f"{number}.3"}
-        assert names - set(lesson.WRONG_ANSWERS) <= {"00.3"}  # its wrong numbers stand below
+        assert names <= set(lesson.WRONG_ANSWERS)
         assert all(len(wrong) >= 4 for wrong in lesson.WRONG_ANSWERS.values())
 
 
@@ -225,7 +225,7 @@ def test_a_right_answer_written_differently_passes(name, changes):
 def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     skeleton, solution = EXERCISES[name]
     skeleton, solution = (re.sub(" +", " ", text.strip()) for text in (skeleton.code, cuda_of(solution)))
-    assert re.fullmatch(re.escape(skeleton).replace("____", ".+"), solution)
+    assert re.fullmatch(re.escape(skeleton).replace("____", ".+"), solution, re.DOTALL)  # a gap may be a few lines
 
 
 @pytest.mark.parametrize(
@@ -242,16 +242,6 @@ def test_wrong_answer_gets_the_hint_that_fits(name, wrong):
     assert not verdict.ok
     assert hint in repr(verdict)
     assert "\n" not in repr(verdict)
-
-
-@pytest.mark.parametrize(
-    ("answer", "hint"),
-    [((10, 56), "round up"), ((12, 152), "one block less"), ((11, 24), "launched ones"), ((11, None), "gap")],
-)
-def test_wrong_number_gets_the_hint_that_fits(answer, hint):
-    verdict = check_exercise("00.3", answer)
-    assert not verdict.ok
-    assert hint in repr(verdict)
 
 
 @pytest.mark.parametrize(

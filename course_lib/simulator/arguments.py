@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,10 @@ from .memory import SPACING, Buffer, Bytes
 
 if TYPE_CHECKING:
     from .launch import Kernel
+
+
+FLOATS = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16"}
+_POINTER = re.compile(rf"\b({'|'.join(FLOATS)})\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)\s*[,)]")
 
 
 class LaunchError(ValueError):
@@ -46,6 +51,7 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
                 raise LaunchError(
                     f"{name} is a value of 8 bytes in the kernel, no pointer; the argument is an array"
                 )
+            _check_float(arg, name, kernel.source)
             buffer, address = _place(_checked(arg, name), name, bound.buffers)
             value = np.array([address], np.uint64)
         elif is_pointer and (arg is None or (isinstance(arg, (int, np.integer)) and arg == 0)):
@@ -86,6 +92,17 @@ def _checked(array: np.ndarray, name: str) -> np.ndarray:
     if not array.flags.writeable:
         raise LaunchError(f"{name} is read-only (writeable=False); pass a copy of it")
     return np.asarray(array)
+
+
+def _check_float(array: np.ndarray, name: str, source: str) -> None:
+    """Refuse an array of one float type for a pointer to another: a GPU would read its bytes as other numbers."""
+    declared = {kind for kind, parameter in _POINTER.findall(source) if parameter == name}
+    if len(declared) == 1 and array.dtype.name in FLOATS.values():
+        wanted = FLOATS[kind := declared.pop()]
+        if array.dtype != wanted:
+            raise LaunchError(
+                f"{name} is {kind}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{wanted})"
+            )
 
 
 def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np.ndarray:

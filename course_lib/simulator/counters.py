@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .memory import SPACING
 from .ptx import Instruction
 
 BANKS = 32
@@ -52,8 +53,8 @@ class Counts:
 
 
 class Pattern(NamedTuple):
-    """An access to shared memory by one warp: the byte offset of each lane (-1: it takes no part), and how many
-    bytes each lane moves."""
+    """An access to memory by one warp: the byte offset of each lane in shared memory or in its array (-1: it takes no
+    part), and how many bytes each lane moves."""
 
     offsets: tuple[int, ...]
     size: int
@@ -64,12 +65,13 @@ class CounterTable:
     """`total`, and `by_line[line]` for every line of the learner's source that does something.
 
     `patterns[line]` has the accesses to shared memory at that line, without repetitions: those of the first warp
-    that executed it, the first time.
+    that executed it, the first time. `global_patterns[line]`: the same of loads and stores of global memory.
     """
 
     total: Counts
     by_line: dict[int, Counts]
     patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
+    global_patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
     source: str = field(default="", repr=False)
 
     def at(self, line: int | str) -> Counts:
@@ -83,14 +85,15 @@ class CounterTable:
             raise ValueError(f"nothing is counted at {line!r}; lines that do something: {[*self.by_line]}")
         return Counts(**{name: sum(counts[name] for counts in found) for name in found[0]})
 
-    def pattern(self, line: int | str, which: int = 0) -> Pattern:
-        """One access to shared memory at a line (as for `at`): the first one, or `which` of them."""
+    def pattern(self, line: int | str, which: int = 0, memory: str = "shared") -> Pattern:
+        """One access to shared memory, or to "global", at a line (as for `at`): the first one, or `which` of them."""
+        patterns = {"shared": self.patterns, "global": self.global_patterns}[memory]
         if isinstance(line, str):
-            line = next((number for number in self._lines_with(line) if number in self.patterns), line)
-        found = self.patterns.get(line, ())
+            line = next((number for number in self._lines_with(line) if number in patterns), line)
+        found = patterns.get(line, ())
         if not found:
-            lines = ", ".join(map(str, self.patterns)) or "none"
-            raise ValueError(f"line {line!r} does not access shared memory; lines that do: {lines}")
+            lines = ", ".join(map(str, patterns)) or "none"
+            raise ValueError(f"line {line!r} does not access {memory} memory; lines that do: {lines}")
         if not 0 <= which < len(found):
             raise ValueError(
                 f"line {line} has {len(found)} patterns of access, 0 to {len(found) - 1}; not {which}"
@@ -121,6 +124,7 @@ class Counters:
         self._last: dict[tuple[int, str], tuple] = {}  # the last pattern of addresses, and what it cost
         self._known: dict[tuple, _Access] = {}  # what a pattern costs: unrolled loops repeat theirs
         self._first: dict[int, Pattern] = {}  # by instruction: its first access to shared memory
+        self._first_global: dict[int, Pattern] = {}
 
     # ---- what the machine calls
 
@@ -138,7 +142,10 @@ class Counters:
 
     def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> None:
         """An access to global memory at these byte addresses, one for each active lane."""
-        pattern = _shifted(addresses.astype(np.int64), SECTOR)
+        addresses = addresses.astype(np.int64)
+        if pc not in self._first_global:
+            self._first_global[pc] = Pattern(_first_warp(m, addresses % SPACING), size)
+        pattern = _shifted(addresses, SECTOR)
         rule = atomic_sectors if self._instructions[pc].opcode.root in ATOMICS else global_sectors
         self._count(m, (pc, "global"), pattern, lambda rows: rule(rows, size), size)
 
@@ -209,15 +216,16 @@ class Counters:
         return CounterTable(
             Counts(**total),
             {line: Counts(**by_line[line]) for line in sorted(by_line)},
-            self._patterns(),
+            self._patterns(self._first, 4 * BANKS),
+            self._patterns(self._first_global, SECTOR),
             source,
         )
 
-    def _patterns(self) -> dict[int, tuple[Pattern, ...]]:
-        """By line; two patterns are one when one of them is the other, shifted by whole rows of banks."""
+    def _patterns(self, first: dict[int, Pattern], unit: int) -> dict[int, tuple[Pattern, ...]]:
+        """By line; two patterns are one when one of them is the other, shifted by whole units: rows of banks, sectors."""
         by_line: dict[int, dict[tuple, Pattern]] = {}
-        for pc, pattern in sorted(self._first.items()):
-            row = min((o for o in pattern.offsets if o >= 0), default=0) // (4 * BANKS) * 4 * BANKS
+        for pc, pattern in sorted(first.items()):
+            row = min((o for o in pattern.offsets if o >= 0), default=0) // unit * unit
             shifted = tuple(o - row if o >= 0 else o for o in pattern.offsets)
             kind = (self._instructions[pc].opcode.root, shifted, pattern.size)
             by_line.setdefault(self._instructions[pc].where.line, {}).setdefault(kind, pattern)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from ...gemm import CheckFailed, Gemm
+from ...pictures import sector_figure
 from ...simulator import Report
+from ...simulator.counters import global_sectors
 
 
 def demand(right: object, message: str) -> None:
@@ -18,6 +22,26 @@ def demand_no_hazard(report: Report) -> None:
     """Raise its hazards as the finding, if it has any."""
     if not report.ok:
         raise CheckFailed(str(report), report.hazards)
+
+
+def demand_whole_sectors(report: Report) -> None:
+    """Raise the worst access to global memory, drawn, as the finding, if sectors move that need not."""
+    total = report.counters.total
+    if total.global_sectors <= total.global_sectors_ideal:
+        return
+
+    def waste(access: tuple[int, object]) -> float:
+        (used,), (ideal,) = global_sectors(np.array([access[1].offsets]), access[1].size)
+        return used / ideal
+
+    found = [(line, one) for line, some in report.counters.global_patterns.items() for one in some]
+    line, worst = max(found, key=waste)
+    places = ", ".join(str(offset) for offset in worst.offsets[:3])
+    raise CheckFailed(
+        f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are enough: in "
+        f"line {line} the first lanes of a warp are at the bytes {places}, ...",
+        picture=sector_figure(*worst),
+    )
 
 
 def demand_kernel(answer: object) -> None:
@@ -64,7 +88,9 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
     return max(math, key=math.__getitem__, default=0)
 
 
-FOR_ALL = {"barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."}
+FOR_ALL = {
+    "Not all threads come|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
+}
 COMPLETE = {
     "read-after-write": "a barrier must stand between writing the tile and reading it.",
     "uninitialised-read": "a part of the tile is never written: count what the copy moves.",

@@ -5,41 +5,55 @@ from __future__ import annotations
 import numpy as np
 
 from ...report import simulate
-from .common import COMPLETE, FOR_ALL, demand, demand_no_hazard
+from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors
+
+MOST_STEPS = 100_000
+"""Of a launch here, which takes some hundreds: an endless loop ends after a second."""
 
 
 def _outer(kernel: object) -> None:
+    demand_kernel(kernel)
     x, y = np.arange(1, 65, dtype=np.float32), np.arange(1, 25, dtype=np.float32)
     C, expected = np.full((64, 24), np.nan, np.float32, order="F"), np.outer(x, y)
-    report = simulate(kernel, (2, 3), (256,), (x, y, C, np.int32(64), np.int32(24)))
+    report = simulate(kernel, (2, 3), (256,), (x, y, C, np.int32(64), np.int32(24)), max_steps=MOST_STEPS)
     demand_no_hazard(report)
     demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.")
     demand(np.array_equal(C, expected), f"{(expected != C).sum()} of {C.size} elements are wrong or missing.")
 
 
 def _difference(kernel: object) -> None:
+    demand_kernel(kernel)
     x, y = np.arange(256, dtype=np.float32) ** 2, np.full(256, np.nan, np.float32)
-    report = simulate(kernel, (1,), (256,), (x, y))
+    report = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS)
     demand_no_hazard(report)
     expected = np.diff(x, prepend=np.float32(0))
     demand(np.array_equal(y, expected), f"{(expected != y).sum()} of {y.size} elements are wrong or missing.")
 
 
-def _blocks_of_96(answer: tuple[int, int]) -> None:
-    whole = isinstance(answer, tuple) and [isinstance(number, int) for number in answer] == [True, True]
-    demand(whole, f"the answer is two whole numbers, (blocks, idle_threads), and not {answer!r:.60}.")
-    blocks, idle = answer
-    demand(blocks * 96 >= 1000, f"{blocks} blocks are {blocks * 96} threads: some elements are left out.")
-    demand((blocks - 1) * 96 < 1000, f"{blocks} blocks are more than needed.")
-    demand(idle == blocks * 96 - 1000, f"{blocks} blocks are right, {idle} idle threads are not.")
+def _any_launch(kernel: object) -> None:
+    """saxpy, whatever the number of threads; each element by one thread, neighbours by neighbours."""
+    demand_kernel(kernel)
+    for blocks, threads, n in (2, 96, 1000), (1, 32, 1000), (8, 256, 1000), (3, 64, 130):
+        x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+        args = (np.float32(2), x, y, np.int32(n))
+        report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
+        demand_no_hazard(report)
+        wrong = int((y != 2 * x + 1).sum())
+        demand(not wrong, f"{wrong} of {n} elements are wrong or missing in {blocks} x {threads} threads.")
+        demand_whole_sectors(report)
 
 
 EXERCISES = {
     "00.1": (_outer, {
         "row by row": "column-major means one column after the other: m + n * M.",
         "": "32 lanes are 32 rows (the remainder by 32); 8 warps are 8 columns (the quotient)."}),
-    "00.2": (_difference, FOR_ALL | COMPLETE | {"": "thread 0 has no left neighbour; all others have."}),
-    "00.3": (_blocks_of_96, {
-        "left out": "round up.", "more than": "one block less is still enough.",
-        "": "idle threads are the launched ones that have no element."}),
+    "00.3": (_difference, FOR_ALL | {
+        "read-after-write": "a barrier that all threads pass must stand between writing the tile and reading it.",
+        "": "thread 0 has no left neighbour; all others have."}),
+    "00.2": (_any_launch, {
+        "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
+        "block-conflict|read-after-write|write-after-read|write-after-write":
+            "two threads work on one element. Start at the thread's number in the grid; step by the number of all threads.",
+        "sectors move": "neighbouring threads must take neighbouring elements in each turn.",
+        "": "start at the thread's number in the grid, and step by the number of all threads, gridDim.x * blockDim.x."}),
 }  # fmt: skip
