@@ -92,11 +92,15 @@ def sector_figure(offsets: Sequence[int], size: int):
                 _write(axes, left + word, row, f"{asked[0]}" + "+" * (len(asked) > 1), fontsize=7)
     title = f"Global memory, {_count(size, 'byte')} a lane: {_count(moved, 'sector')}, ideal {ideal}"
     used = f"{4 * len(lanes)} of the {SECTOR * len(sectors)} bytes that move are asked for"
-    axes.set(xlim=(0, 4 * words + 4.5), ylim=((len(sectors) + 3) // 4 * 1.6 - 0.4, -0.8))
-    axes.set_title(f"{title}. {used}.\nA number is the lane that asks for the 4 bytes (+: and others); hatched: nobody does")
+    axes.set(xlim=(-0.2, 4 * words + 4.8), ylim=((len(sectors) + 3) // 4 * 1.6 - 0.4, -0.8))
+    legend = "A number is the lane that asks for the 4 bytes (+: and others); hatched: nobody does"
+    axes.set_title(f"{title}. {used}.\n{legend}")
     axes.axis("off")
     first = ", ".join(str(offsets[lane]) for lane in range(4) if offsets[lane] != NO_LANE)
-    return figure, f"One warp's access, sector by sector. {title}. {used}. The first lanes are at byte {first}."
+    return (
+        figure,
+        f"One warp's access, sector by sector. {title}. {used}. The first lanes are at byte {first}.",
+    )
 
 
 @style.styled

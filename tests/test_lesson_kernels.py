@@ -225,7 +225,9 @@ def test_a_right_answer_written_differently_passes(name, changes):
 def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     skeleton, solution = EXERCISES[name]
     skeleton, solution = (re.sub(" +", " ", text.strip()) for text in (skeleton.code, cuda_of(solution)))
-    assert re.fullmatch(re.escape(skeleton).replace("____", ".+"), solution, re.DOTALL)  # a gap may be a few lines
+    assert re.fullmatch(
+        re.escape(skeleton).replace("____", ".+"), solution, re.DOTALL
+    )  # a gap may be a few lines
 
 
 @pytest.mark.parametrize(
@@ -253,8 +255,8 @@ def test_wrong_answer_gets_the_hint_that_fits(name, wrong):
     ],
 )
 def test_wrong_launch_gets_the_hint_that_fits(launch):
-    answer = solved("01.3")[0], launch
-    assert "M first, and 128 threads" in repr(check_exercise("01.3", answer))
+    answer = solved("01.4")[0], launch
+    assert "M first, and 128 threads" in repr(check_exercise("01.4", answer))
 
 
 def test_a_source_that_does_not_compile_is_not_yet():

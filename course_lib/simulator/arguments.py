@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 FLOATS = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16"}
-_POINTER = re.compile(rf"\b({'|'.join(FLOATS)})\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)\s*[,)]")
+_POINTER = re.compile(
+    rf"\b({'|'.join(FLOATS)})\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)\s*[,)]"
+)
 
 
 class LaunchError(ValueError):

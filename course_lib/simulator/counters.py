@@ -222,7 +222,7 @@ class Counters:
         )
 
     def _patterns(self, first: dict[int, Pattern], unit: int) -> dict[int, tuple[Pattern, ...]]:
-        """By line; two patterns are one when one of them is the other, shifted by whole units: rows of banks, sectors."""
+        """By line; two patterns are one when one is the other, shifted by whole units (rows of banks, sectors)."""
         by_line: dict[int, dict[tuple, Pattern]] = {}
         for pc, pattern in sorted(first.items()):
             row = min((o for o in pattern.offsets if o >= 0), default=0) // unit * unit

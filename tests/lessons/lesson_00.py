@@ -34,65 +34,164 @@ THE_LOOP = """    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i +
         y[i] = a * x[i] + y[i];"""
 RIGHT_ANSWERS = {
     "00.3": [
-        ("no if", [("if (t > 0)\n        y[t] = tile[t] - tile[t - 1];\n    else\n        y[t] = tile[t];",
-                    "y[t] = t ? tile[t] - tile[t - 1] : tile[t];")]),
+        (
+            "no if",
+            [
+                (
+                    "if (t > 0)\n        y[t] = tile[t] - tile[t - 1];\n    else\n        y[t] = tile[t];",
+                    "y[t] = t ? tile[t] - tile[t - 1] : tile[t];",
+                )
+            ],
+        ),
         ("a barrier more", [("__syncthreads();", "__syncthreads();\n    __syncthreads();")]),
-        ("thread 0 has ended", [("__syncthreads();", "if (t == 0) { y[0] = x[0]; return; }\n    __syncthreads();")]),
+        (
+            "thread 0 has ended",
+            [("__syncthreads();", "if (t == 0) { y[0] = x[0]; return; }\n    __syncthreads();")],
+        ),
     ],
     "00.2": [
-        ("while", [(THE_LOOP, """    int i = threadIdx.x + blockDim.x * blockIdx.x;
+        (
+            "while",
+            [
+                (
+                    THE_LOOP,
+                    """    int i = threadIdx.x + blockDim.x * blockIdx.x;
     while (i < n) {
         y[i] += a * x[i];
         i += blockDim.x * gridDim.x;
-    }""")]),
-        ("turns counted", [(THE_LOOP, """    int all = gridDim.x * blockDim.x;
+    }""",
+                )
+            ],
+        ),
+        (
+            "turns counted",
+            [
+                (
+                    THE_LOOP,
+                    """    int all = gridDim.x * blockDim.x;
     for (int turn = 0; turn < (n + all - 1) / all; ++turn) {
         int i = turn * all + blockIdx.x * blockDim.x + threadIdx.x;
         if (i < n) y[i] = fmaf(a, x[i], y[i]);
-    }""")]),
-        ("a block takes a stretch", [(THE_LOOP, """    int turns = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x);
+    }""",
+                )
+            ],
+        ),
+        (
+            "a block takes a stretch",
+            [
+                (
+                    THE_LOOP,
+                    """    int turns = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x);
     for (int turn = 0; turn < turns; ++turn) {
         int i = (blockIdx.x * turns + turn) * blockDim.x + threadIdx.x;
         if (i < n) y[i] = a * x[i] + y[i];
-    }""")]),
+    }""",
+                )
+            ],
+        ),
     ],
-}  # fmt: skip
+}
 WRONG_ANSWERS = {
     "00.1": [
         ("row by row", [("C[m + n * M]", "C[m * N + n]")], "one column after the other"),
-        ("rows and columns mixed up", [("threadIdx.x % 32", "threadIdx.x / 32"),
-                                       ("threadIdx.x / 32;        //", "threadIdx.x % 32; //")], "the remainder"),
+        (
+            "rows and columns mixed up",
+            [
+                ("threadIdx.x % 32", "threadIdx.x / 32"),
+                ("threadIdx.x / 32;        //", "threadIdx.x % 32; //"),
+            ],
+            "the remainder",
+        ),
         ("no quotient", [("y * 8 + threadIdx.x / 32", "y * 8 + threadIdx.x % 8")], "8 warps are 8 columns"),
         ("whole thread number", [("threadIdx.x % 32", "threadIdx.x")], "32 lanes are 32 rows"),
         ("columns of N elements", [("C[m + n * M]", "C[m + n * N]")], "8 warps are 8 columns"),
         ("an endless loop", [("C[m", "for (int i = 0; i < 10;) C[m")], "a loop has no end"),
     ],
     "00.3": [
-        ("barrier in the if", [("__syncthreads();", ""), ("if (t > 0)", "if (t > 0) __syncthreads();\n    if (t > 0)"),
-                               ("y[t] = tile[t];\n", "y[t] = tile[t];\n    __syncthreads();\n")], "meet at a barrier"),
-        ("barrier in one branch", [("__syncthreads();", ""), ("if (t > 0)\n        y[t]", "if (t > 0) {\n        __syncthreads();\n        y[t]"),
-                                   ("    else", "    } else")], "meet at a barrier"),
-        ("barrier for half the block", [("__syncthreads();", "if (t < 128) __syncthreads();")], "meet at a barrier"),
-        ("barrier for all warps but one", [("__syncthreads();", "if (t >= 32) __syncthreads();")], "that all threads pass"),
-        ("barrier too early", [("tile[t] = x[t];\n    __syncthreads();", "__syncthreads();\n    tile[t] = x[t];")], "between writing"),
-        ("barrier too late", [("__syncthreads();", ""), ("y[t] = tile[t];", "y[t] = tile[t];\n    __syncthreads();")], "between writing"),
+        (
+            "barrier in the if",
+            [
+                ("__syncthreads();", ""),
+                ("if (t > 0)", "if (t > 0) __syncthreads();\n    if (t > 0)"),
+                ("y[t] = tile[t];\n", "y[t] = tile[t];\n    __syncthreads();\n"),
+            ],
+            "meet at a barrier",
+        ),
+        (
+            "barrier in one branch",
+            [
+                ("__syncthreads();", ""),
+                ("if (t > 0)\n        y[t]", "if (t > 0) {\n        __syncthreads();\n        y[t]"),
+                ("    else", "    } else"),
+            ],
+            "meet at a barrier",
+        ),
+        (
+            "barrier for half the block",
+            [("__syncthreads();", "if (t < 128) __syncthreads();")],
+            "meet at a barrier",
+        ),
+        (
+            "barrier for all warps but one",
+            [("__syncthreads();", "if (t >= 32) __syncthreads();")],
+            "that all threads pass",
+        ),
+        (
+            "barrier too early",
+            [("tile[t] = x[t];\n    __syncthreads();", "__syncthreads();\n    tile[t] = x[t];")],
+            "between writing",
+        ),
+        (
+            "barrier too late",
+            [("__syncthreads();", ""), ("y[t] = tile[t];", "y[t] = tile[t];\n    __syncthreads();")],
+            "between writing",
+        ),
         ("only the warp", [("__syncthreads();", "__syncwarp();")], "between writing"),
         ("right neighbour", [("tile[t - 1]", "tile[(t + 1) % 256]")], "left neighbour"),
-        ("an endless loop", [("__syncthreads();", "while (tile[t] == x[t]) __syncthreads();")], "a loop has no end"),
+        (
+            "an endless loop",
+            [("__syncthreads();", "while (tile[t] == x[t]) __syncthreads();")],
+            "a loop has no end",
+        ),
         ("a typing mistake", [("__syncthreads();", "__syncthread();")], '"__syncthread" is undefined'),
     ],
     "00.2": [
-        ("no loop", [("for (int i =", "int i ="), ("; i < n; i += gridDim.x * blockDim.x)", ";\n    if (i < n)")], "step by the number of all"),
-        ("step of one block", [("i += gridDim.x * blockDim.x", "i += blockDim.x")], "two threads work on one element"),
-        ("every block from 0", [("i = blockIdx.x * blockDim.x + threadIdx.x", "i = threadIdx.x")], "two threads work on one element"),
-        ("all elements by all", [("i = blockIdx.x * blockDim.x + threadIdx.x", "i = 0"), ("i += gridDim.x * blockDim.x", "++i")], "two threads work"),
+        (
+            "no loop",
+            [("for (int i =", "int i ="), ("; i < n; i += gridDim.x * blockDim.x)", ";\n    if (i < n)")],
+            "step by the number of all",
+        ),
+        (
+            "step of one block",
+            [("i += gridDim.x * blockDim.x", "i += blockDim.x")],
+            "two threads work on one element",
+        ),
+        (
+            "every block from 0",
+            [("i = blockIdx.x * blockDim.x + threadIdx.x", "i = threadIdx.x")],
+            "two threads work on one element",
+        ),
+        (
+            "all elements by all",
+            [("i = blockIdx.x * blockDim.x + threadIdx.x", "i = 0"), ("i += gridDim.x * blockDim.x", "++i")],
+            "two threads work",
+        ),
         ("one too far", [("i < n", "i <= n")], "the loop ends at n"),
         ("no end", [("i < n; i += gridDim.x * blockDim.x", "i < n;")], "a loop has no end"),
         ("only for this launch", [("gridDim.x * blockDim.x", "192")], "step by the number of all threads"),
-        ("a stretch for each thread", [(THE_LOOP, """    int each = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x);
+        (
+            "a stretch for each thread",
+            [
+                (
+                    THE_LOOP,
+                    """    int each = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x);
     int first = (blockIdx.x * blockDim.x + threadIdx.x) * each;
     for (int i = first; i < first + each && i < n; ++i)
-        y[i] = a * x[i] + y[i];""")], "neighbouring threads must take neighbouring elements"),
+        y[i] = a * x[i] + y[i];""",
+                )
+            ],
+            "neighbouring threads must take neighbouring elements",
+        ),
     ],
-}  # fmt: skip
+}
 SOLVED: dict = {}

@@ -75,49 +75,242 @@ WRONG = {
     ],
 }  # fmt: skip
 
+COPY_ALONE = """    for (int i = threadIdx.x; i < TK * TM; i += THREADS)
+        As[i / TM][i % TM] = A[i % TM + (i / TM) * M];
+    __syncthreads();
+
+    for"""
+COPY_A = """for (int i = threadIdx.x; i < TK * TM; i += THREADS)
+            As[i / TM][i % TM] = A[i % TM + (k_tile * TK + i / TM) * M];"""
+COPY_B = """for (int i = threadIdx.x; i < TK * TN; i += THREADS)
+            Bs[i / TN][i % TN] = B[i % TN + (k_tile * TK + i / TN) * N];"""
+MATH = """for (int k = 0; k < TK; ++k)
+            for (int j = 0; j < 4; ++j)
+                for (int i = 0; i < 2; ++i)
+                    acc[j][i] += As[k][m + 32 * i] * Bs[k][n + 8 * j];"""
 ALL_HAVE_READ = SECOND_BARRIER + "\n"
-GAPS = ["01.1"]
+FROM_GLOBAL = """for (int k = 0; k < TK; ++k)
+            for (int j = 0; j < 4; ++j)
+                for (int i = 0; i < 2; ++i)
+                    acc[j][i] += A[m + 32 * i + (k_tile * TK + k) * M] * B[n + 8 * j + (k_tile * TK + k) * N];"""
+
+GAPS = ["01.1", "01.2"]
 RIGHT_ANSWERS = {
     "01.1": [
         (
-            "rows and columns of the tile by threads",
+            "a row for each lane, columns by warps",
             [
                 (
-                    "for (int i = threadIdx.x; i < TK * TM; i += THREADS)",
-                    "for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)",
+                    COPY_ALONE,
+                    """    for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
+        As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];
+    __syncthreads();
+    for""",
+                )
+            ],
+        ),
+        (
+            "16 bytes",
+            [
+                (
+                    COPY_ALONE,
+                    """    int r = threadIdx.x % 16 * 4, k = threadIdx.x / 16;
+    *(float4*)&As[k][r] = *(const float4*)&A[r + k * M];
+    __syncthreads();
+    for""",
+                )
+            ],
+        ),
+        (
+            "half of the threads",
+            [
+                (
+                    COPY_ALONE,
+                    """    if (threadIdx.x < 128)
+        for (int i = threadIdx.x; i < TK * TM; i += 128)
+            As[0][i] = A[i % TM + i / TM * M];
+    __syncthreads();
+    for""",
+                )
+            ],
+        ),
+    ],
+    "01.2": [
+        (
+            "rows and columns of the tile by threads, pointers moved",
+            [
+                (
+                    COPY_A,
+                    """for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
+            As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];""",
                 ),
                 (
-                    "As[i / TM][i % TM] = A[i % TM + (i / TM) * M]",
-                    "As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M]",
+                    COPY_B,
+                    """for (int k = threadIdx.x / TN; k < TK; k += THREADS / TN)
+            Bs[k][threadIdx.x % TN] = B[threadIdx.x % TN + k * N];
+        A += TK * M;
+        B += TK * N;""",
                 ),
             ],
         ),
-        ("a barrier more", [("__syncthreads();\n\n", "__syncthreads();\n        __syncthreads();\n\n")]),
+        (
+            "16 bytes",
+            [
+                (
+                    COPY_A,
+                    """int t = threadIdx.x;
+        *(float4*)&As[t / 16][t % 16 * 4] = *(const float4*)&A[t % 16 * 4 + (k_tile * TK + t / 16) * M];""",
+                ),
+                (
+                    COPY_B,
+                    """if (t < 128)
+            *(float4*)&Bs[t / 8][t % 8 * 4] = *(const float4*)&B[t % 8 * 4 + (k_tile * TK + t / 8) * N];""",
+                ),
+            ],
+        ),
+        (
+            "the second barrier in front of the copy",
+            [(ALL_HAVE_READ, "\n"), (COPY_A, "__syncthreads();\n        " + COPY_A)],
+        ),
+        (
+            "operands in registers first",
+            [
+                (
+                    MATH,
+                    """for (int k = 0; k < TK; ++k) {
+            float a[2] = {As[k][m], As[k][m + 32]};
+            for (int j = 0; j < 4; ++j) {
+                float b = Bs[k][n + 8 * j];
+                acc[j][0] = fmaf(a[0], b, acc[j][0]);
+                acc[j][1] = fmaf(a[1], b, acc[j][1]);
+            }
+        }""",
+                )
+            ],
+        ),
+    ],
+    "01.3": [
+        ("a barrier more", [(ALL_HAVE_READ, ALL_HAVE_READ + "        __syncthreads();\n")]),
+        (
+            "a barrier that counts",
+            [(SECOND_BARRIER, "__syncthreads_count(1);")],
+        ),
+        (
+            "not in the last turn of a loop to the end",
+            [(SECOND_BARRIER, "if (k_tile < K / TK) __syncthreads();")],
+        ),
+    ],
+    "01.4": [
+        (
+            "a row of warps by their number",
+            [
+                (
+                    "int m = lane % 8 * 4, n = warp * 32",
+                    "int m = 4 * (threadIdx.x & 7), n = threadIdx.x / 32 * 32",
+                )
+            ],
+        ),
+        ("unrolled by 8", [("UNROLL = TK", "UNROLL = 8")]),
+        ("no bound of registers", [("__launch_bounds__(THREADS, 2)", "__launch_bounds__(THREADS)")]),
     ],
 }
 WRONG_ANSWERS = {
     "01.1": [
-        ("no first barrier", [("__syncthreads();\n\n", "\n")], "between writing the tile"),
-        ("no second barrier", [("__syncthreads();\n        A", "A")], "a slow warp still multiplies"),
-        ("tile turned round", [("As[i / TM][i % TM]", "As[i % TM][i / TM]")], "a row is a remainder"),
+        ("no barrier", [("    __syncthreads();\n", "")], "between writing the tile"),
+        ("only the warp waits", [("__syncthreads", "__syncwarp")], "between writing the tile"),
+        ("one turn only", [("i += THREADS)\n        As", "i += 10 * THREADS)\n        As")], "never written"),
+        ("columns of the tile's length", [("(i / TM) * M", "(i / TM) * TM")], "M floats long"),
+        ("tile turned round", [("As[i / TM][i % TM] =", "As[i % TK][i / TK] =")], "row i % TM"),
         (
-            "size of the other tile",
-            [("B[i % TN + (i / TN) * N]", "B[i % TM + (i / TM) * N]")],
-            "one of B is N",
-        ),
-        ("columns of M floats in B", [("(i / TN) * N]", "(i / TN) * M]")], "one of B is N"),
-        (
-            "neighbouring threads take neighbouring columns of A",
+            "neighbouring threads take neighbouring columns",
             [
                 (
                     "As[i / TM][i % TM] = A[i % TM + (i / TM) * M]",
                     "As[i % TK][i / TK] = A[i / TK + (i % TK) * M]",
                 )
             ],
-            "neighbouring rows",
+            "neighbouring rows (see the picture)",
         ),
+        (
+            "a stretch for each thread",
+            [
+                (
+                    COPY_ALONE,
+                    COPY_ALONE.replace(
+                        "threadIdx.x; i < TK * TM; i += THREADS",
+                        "threadIdx.x * 4; i < threadIdx.x * 4 + 4; ++i",
+                    ),
+                )
+            ],
+            "neighbouring rows (see the picture)",
+        ),
+        (
+            "one thread copies all",
+            [
+                (
+                    "int i = threadIdx.x; i < TK * TM; i += THREADS)\n        As",
+                    "int i = 0; threadIdx.x == 0 && i < TK * TM; ++i)\n        As",
+                )
+            ],
+            "one thread copies for many",
+        ),
+        (
+            "all threads copy all",
+            [
+                (
+                    "int i = threadIdx.x; i < TK * TM; i += THREADS)\n        As",
+                    "int i = 0; i < TK * TM; ++i)\n        As",
+                )
+            ],
+            "one thread copies for many",
+        ),
+        ("no end", [("i += THREADS)\n        As", "i += 0)\n        As")], "a loop has no end"),
     ],
     "01.2": [
+        ("no first barrier", [(FIRST_BARRIER, "")], "between writing the tile"),
+        ("no second barrier", [(SECOND_BARRIER, "")], "a slow warp still multiplies"),
+        ("math before the copy", [(MATH, ""), (COPY_A, MATH + "\n        " + COPY_A)], "never written"),
+        (
+            "barrier between the copies",
+            [(FIRST_BARRIER, ""), (COPY_B, "__syncthreads();\n        " + COPY_B)],
+            "between writing the tile",
+        ),
+        (
+            "barrier for half the block",
+            [(FIRST_BARRIER, "if (threadIdx.x < 128) __syncthreads();")],
+            "between writing|meet at",
+        ),
+        ("tile turned round", [("As[i / TM][i % TM]", "As[i % TM][i / TM]")], "a row is a remainder"),
+        ("size of the other tile", [("B[i % TN +", "B[i % TM +")], "one of B is N"),
+        ("columns of M floats in B", [("i / TN) * N]", "i / TN) * M]")], "one of B is N"),
+        (
+            "the first k-tile every time",
+            [("k_tile * TK + ", "")],
+            "the first k-tile in the place of every k-tile",
+        ),
+        ("rows of the warp in a row", [("m + 32 * i", "m + i")], "a row is a remainder"),
+        (
+            "only half of the math",
+            [("j < 4; ++j)\n                for", "j < 2; ++j)\n                for")],
+            "a row is a remainder",
+        ),
+        (
+            "neighbouring threads take neighbouring columns of A",
+            [
+                (
+                    "As[i / TM][i % TM] = A[i % TM + (k_tile * TK + i / TM) * M]",
+                    "As[i % TK][i / TK] = A[i / TK + (k_tile * TK + i % TK) * M]",
+                )
+            ],
+            "neighbouring rows (see the picture)",
+        ),
+        (
+            "no tiles at all",
+            [(COPY_A, ""), (COPY_B, ""), (MATH, FROM_GLOBAL)],
+            "an element is copied more than once",
+        ),
+    ],
+    "01.3": [
         (
             "barrier after the copy",
             [
@@ -134,19 +327,21 @@ WRONG_ANSWERS = {
             ],
             "a slow warp still",
         ),
+        ("only the warp waits", [(SECOND_BARRIER, "__syncwarp();")], "a slow warp still multiplies"),
         (
             "first barrier moved",
             [("{\n        __syncthreads();\n        multiply", "{\n        multiply")],
             "between writing the tile",
         ),
         ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
+        ("one turn less", [("k_tile < K / TK;", "k_tile < K / TK - 1;")], "follow k_tile"),
         (
             "no last multiplication",
             [("    __syncthreads();\n    multiply(acc, As, Bs, m, n);\n\n", "")],
             "follow k_tile",
         ),
     ],
-    "01.3": [
+    "01.4": [
         (
             "place of a warp",
             [
@@ -157,6 +352,12 @@ WRONG_ANSWERS = {
             ],
             "side by side along N",
         ),
+        (
+            "warps along M",
+            [("lane % 8 * 4, n = warp * 32 +", "warp * 32 + lane % 8 * 4, n =")],
+            "side by side along N",
+        ),
+        ("two warps in one place", [("n = warp * 32", "n = warp % 2 * 32")], "side by side along N"),
         ("old number of threads in the copy", [("THREADS = 128", "THREADS = 256")], "Is THREADS the number"),
         ("old tile", [("TM = 64", "TM = 128")], "side by side along N"),
         ("old depth", [("TK = 16", "TK = 32")], "side by side along N"),
@@ -168,4 +369,4 @@ def _with_launch(skeleton, solution, changes):
     return solved_kernel(skeleton[0], solution, changes), eval(re.search(r"`(dict\(.*?\))`", solution)[1])
 
 
-SOLVED = {"01.3": _with_launch}
+SOLVED = {"01.4": _with_launch}

@@ -38,8 +38,8 @@ def demand_whole_sectors(report: Report) -> None:
     line, worst = max(found, key=waste)
     places = ", ".join(str(offset) for offset in worst.offsets[:3])
     raise CheckFailed(
-        f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are enough: in "
-        f"line {line} the first lanes of a warp are at the bytes {places}, ...",
+        f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are "
+        f"enough: in line {line} the first lanes of a warp are at the bytes {places}, ...",
         picture=sector_figure(*worst),
     )
 

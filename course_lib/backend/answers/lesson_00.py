@@ -53,7 +53,7 @@ EXERCISES = {
     "00.2": (_any_launch, {
         "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
         "block-conflict|read-after-write|write-after-read|write-after-write":
-            "two threads work on one element. Start at the thread's number in the grid; step by the number of all threads.",
-        "sectors move": "neighbouring threads must take neighbouring elements in each turn.",
-        "": "start at the thread's number in the grid, and step by the number of all threads, gridDim.x * blockDim.x."}),
+            "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
+        "are enough: in line": "neighbouring threads must take neighbouring elements in each turn.",
+        "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x."}),
 }  # fmt: skip
