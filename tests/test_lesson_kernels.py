@@ -259,6 +259,13 @@ def test_wrong_launch_gets_the_hint_that_fits(launch):
     assert "M first, and 128 threads" in repr(check_exercise("01.4", answer))
 
 
+@pytest.mark.parametrize("name", ["00.2", "01.1", "01.2"])
+def test_a_learner_sees_the_accesses_that_waste_sectors(name, capsys):
+    changes = next(changes for _, changes, hint in WRONG_ANSWERS[name] if "neighbouring" in hint)
+    check_exercise(name, solved(name, changes))
+    assert "One warp's access, sector by sector. Global memory, " in capsys.readouterr().out
+
+
 def test_a_source_that_does_not_compile_is_not_yet():
     verdict = check_exercise("00.1", kernel("__global__ void outer() { nonsense; }", "outer"))
     assert repr(verdict).startswith("00.1 not yet: it does not compile.")

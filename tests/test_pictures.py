@@ -166,3 +166,52 @@ def test_lines_without_an_access_say_which_have_one(counters):
         counters.pattern(8)
     with pytest.raises(ValueError, match=r"line 7 has 3 patterns of access, 0 to 2; not 3"):
         counters.pattern(7, 3)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "size", "words"),
+    [
+        (4 * LANE, 4, "4 bytes a lane: 4 sectors, ideal 4. 128 of the 128 bytes that move are asked for."),
+        (
+            256 * LANE,
+            4,
+            "32 sectors, ideal 4. 128 of the 1024 bytes that move are asked for. The first lanes are at",
+        ),
+        (4 + 4 * LANE, 4, "5 sectors, ideal 4. 128 of the 160 bytes"),
+        (0 * LANE, 4, "1 sector, ideal 1. 4 of the 32 bytes"),
+        (16 * LANE[:8], 16, "16 bytes a lane: 4 sectors, ideal 4. 128 of the 128 bytes"),
+    ],
+)
+def test_a_sector_picture_says_what_the_access_moves(offsets, size, words):
+    figure, alt = pictures.sector_figure(offsets, size)
+    assert alt.startswith("One warp's access, sector by sector. Global memory, ")
+    assert words in alt
+    (axes,) = figure.axes
+    assert axes.get_title(loc="left").partition("\n")[0] in alt
+
+
+def test_a_sector_picture_has_a_box_for_each_word_and_a_hatch_where_nobody_asks():
+    figure, _ = pictures.sector_figure(16 * LANE, 4)  # lane n asks for word 4 n
+    numbers = [text.get_text() for text in figure.axes[0].texts if text.get_ha() == "center"]
+    assert numbers == [str(lane) for lane in LANE]
+    hatches = [patch.get_hatch() for patch in figure.axes[0].patches]
+    assert len(hatches) == 16 * 8 and sum(map(bool, hatches)) == 16 * 6
+
+
+COPY = r"""
+extern "C" __global__ void copy(const float* x, float* y)
+{
+    y[threadIdx.x] = x[16 * threadIdx.x];
+}
+"""
+
+
+def test_a_pattern_of_global_memory_is_that_of_the_first_warp():
+    kernel = simulator.compile(COPY, "copy", OPTIONS)
+    args = [np.zeros(1024, np.float32), np.zeros(64, np.float32)]
+    counters = simulator.launch(kernel, (1,), (64,), args).counters
+    read, written = counters.pattern("= x[", memory="global"), counters.pattern("= x[", 1, "global")
+    assert read.size == 4 and read.offsets == tuple(64 * LANE)
+    assert written.offsets == tuple(4 * LANE)
+    with pytest.raises(ValueError, match="does not access shared memory; lines that do: none"):
+        counters.pattern("= x[")

@@ -98,7 +98,8 @@ def _checked(array: np.ndarray, name: str) -> np.ndarray:
 
 def _check_float(array: np.ndarray, name: str, source: str) -> None:
     """Refuse an array of one float type for a pointer to another: a GPU would read its bytes as other numbers."""
-    declared = {kind for kind, parameter in _POINTER.findall(source) if parameter == name}
+    lists = " ".join(re.findall(r"__global__[^;{]*", source))
+    declared = {kind for kind, parameter in _POINTER.findall(lists) if parameter == name}
     if len(declared) == 1 and array.dtype.name in FLOATS.values():
         wanted = FLOATS[kind := declared.pop()]
         if array.dtype != wanted:

@@ -269,7 +269,11 @@ WRONG_ANSWERS = {
     "01.2": [
         ("no first barrier", [(FIRST_BARRIER, "")], "between writing the tile"),
         ("no second barrier", [(SECOND_BARRIER, "")], "a slow warp still multiplies"),
-        ("math before the copy", [(MATH, ""), (COPY_A, MATH + "\n        " + COPY_A)], "never written"),
+        (
+            "math before the copy",
+            [(MATH, ""), (COPY_A, MATH + "\n        " + COPY_A)],
+            "a slow warp still multiplies",
+        ),
         (
             "barrier between the copies",
             [(FIRST_BARRIER, ""), (COPY_B, "__syncthreads();\n        " + COPY_B)],
@@ -278,7 +282,7 @@ WRONG_ANSWERS = {
         (
             "barrier for half the block",
             [(FIRST_BARRIER, "if (threadIdx.x < 128) __syncthreads();")],
-            "between writing|meet at",
+            "meet at a barrier",
         ),
         ("tile turned round", [("As[i / TM][i % TM]", "As[i % TM][i / TM]")], "a row is a remainder"),
         ("size of the other tile", [("B[i % TN +", "B[i % TM +")], "one of B is N"),

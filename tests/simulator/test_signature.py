@@ -131,3 +131,17 @@ def test_a_pointer_behind_another_name_may_be_null():
     out = np.zeros(1, np.float32)
     assert launch(compile(source, "k"), (1,), (1,), (None, out)).ok
     assert out[0] == 3
+
+
+def test_an_array_of_another_float_type_is_refused():
+    source = 'extern "C" __global__ void k(const float* x, double* __restrict__ y) { *y = *x; }'
+    single, double = np.ones(1, np.float32), np.ones(1)
+    kernel = compile(source, "k")
+    with pytest.raises(
+        LaunchError, match=r"x is float\* in the kernel, and the array is float64; pass x.astype"
+    ):
+        launch(kernel, (1,), (1,), (double, double))
+    with pytest.raises(LaunchError, match=r"y is double\* in the kernel, and the array is float32"):
+        launch(kernel, (1,), (1,), (single, single))
+    assert launch(kernel, (1,), (1,), (single, double)).ok
+    assert launch(kernel, (1,), (1,), (single.view(np.int32), double)).ok  # bytes of another kind are meant

@@ -63,11 +63,11 @@ MOVED = {
 }
 
 EXERCISES = {
-    "01.1": (_copy_alone, COMPLETE | FOR_ALL | MOVED | {
+    "01.1": (_copy_alone, FOR_ALL | COMPLETE | MOVED | {
         "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
-    "01.2": (_rectangle, COMPLETE | ALL_READ | FOR_ALL | MOVED | {
+    "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
         "": "a tile is [k][row], a row is a remainder; a column of A is M floats long, one of B is N."}),
-    "01.3": (partial(checked_gemm, tile=(64, 64, 16), threads=256), ALL_READ | COMPLETE | FOR_ALL | {
+    "01.3": (partial(checked_gemm, tile=(64, 64, 16), threads=256), FOR_ALL | ALL_READ | COMPLETE | {
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
     "01.4": (partial(checked_gemm, tile=(64, 128, 16), threads=128), {
         "the launch is": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
