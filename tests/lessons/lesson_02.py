@@ -1,12 +1,8 @@
 """Lesson 02."""
 
-import re
-
 import numpy as np
 
 from tests.kernels.case import poison, random
-
-from . import solved_kernel
 
 NOTEBOOK = "02_producer_consumer"
 TILE = (128, 128, 8)
@@ -96,44 +92,140 @@ WRONG = {
     ],
 }  # fmt: skip
 
-GAPS = ["02.1"]
-ALL_READ_LINE = (
-    "        __syncthreads();                                                // all have read it\n"
-)
+GAPS = ["02.1", "02.2", "02.3"]
+PIECE_READ = "        __syncthreads();                              // all have read it\n"
+COPY = "        copy_async<16>(&tile[4 * t], &in[1024 * piece + 4 * t]);\n"
+LOADED = """    float4 next_a = *(const float4*)A;
+    float4 next_b = *(const float4*)B;
+"""
+STORES = """        *(float4*)&As[j][i] = next_a;                 // waits until the loads are complete
+        *(float4*)&Bs[j][i] = next_b;
+"""
+STORED = STORES + "        __syncthreads();                              // the k-tile is complete\n"
+MULTIPLY = "        multiply(acc, As, Bs, i, 4 * j);\n"
+WAIT_FOR_EMPTY = """        if (k_tile >= SLOTS)
+            named_sync<THREADS>(EMPTY + slot);
+"""
+SAY_FULL = "        named_arrive<THREADS>(FULL + slot);\n"
+WAIT_FOR_FULL = "        named_sync<THREADS>(FULL + slot);\n"
+SAY_EMPTY = """        if (k_tile + SLOTS < K / TK)
+            named_arrive<THREADS>(EMPTY + slot);
+"""
+CONSUMERS = "    for (int k_tile = 0; k_tile < K / TK; ++k_tile) { // the consumers\n"
+READ_LAST = "        __syncthreads();                                                // all have read it\n"
+LAST_WAIT = "    wait_all();\n    __syncthreads();\n    multiply"
+
+RIGHT_ANSWERS = {
+    "02.1": [
+        ("groups", [("wait_all();", "commit_group();\n        wait_group<0>();")]),
+        ("second barrier at the top", [(PIECE_READ, ""), (COPY, "        __syncthreads();\n" + COPY)]),
+        ("4 bytes at a time", [
+            (COPY, "        for (int i = t; i < 1024; i += 256)\n"
+             "            copy_async<4>(&tile[i], in + 1024 * piece + i);\n")]),
+        ("named barriers for all", [("#include <course/cp_async.cuh>", "#include <course/cp_async.cuh>\n"
+          "#include <course/named_barrier.cuh>"), ("__syncthreads();", "named_sync<256>(1);")]),
+    ],
+    "02.2": [
+        ("second barrier at the top", [
+            (MULTIPLY + PIECE_READ, MULTIPLY), (STORES, "        __syncthreads();\n" + STORES)]),
+        ("loads the last k-tile once more", [
+            ("if (k_tile + 1 < K / TK) {", "{\n            int next = k_tile + 1 < K / TK ? k_tile + 1 : k_tile;"),
+            ("(k_tile + 1) * TK * M", "next * TK * M"), ("(k_tile + 1) * TK * N", "next * TK * N")]),
+        ("stores at the end of the turn", [
+            (LOADED, LOADED + STORES + "        __syncthreads();\n"), (STORED + "        if", "        if"),
+            (MULTIPLY + PIECE_READ, MULTIPLY + PIECE_READ + STORES + "        __syncthreads();\n")]),
+        ("moves the pointers", [
+            ("next_a = *(const float4*)(A + (k_tile + 1) * TK * M)", "A += TK * M, next_a = *(const float4*)A"),
+            ("next_b = *(const float4*)(B + (k_tile + 1) * TK * N)", "B += TK * N, next_b = *(const float4*)B")]),
+    ],
+    "02.3": [
+        ("the producer waits at full too", [(SAY_FULL, SAY_FULL.replace("arrive", "sync"))]),
+        ("the consumers wait at empty too", [(SAY_EMPTY, SAY_EMPTY.replace("arrive", "sync"))]),
+        ("the consumers say at first that all slots are empty", [
+            (WAIT_FOR_EMPTY, "        named_sync<THREADS>(EMPTY + slot);\n"),
+            (SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n"),
+            (CONSUMERS, "    for (int s = 0; s < SLOTS; ++s) named_arrive<THREADS>(EMPTY + s);\n" + CONSUMERS)]),
+        ("groups, and numbers for names", [
+            ("wait_all();", "commit_group();\n        wait_group<0>();"), ("<THREADS>(", "<96>("),
+            ("(FULL + slot)", "(5 + slot)"), ("(EMPTY + slot)", "(12 - slot)")]),
+        ("three slots", [("SLOTS = 2", "SLOTS = 3")]),
+    ],
+}  # fmt: skip
 WRONG_ANSWERS = {
     "02.1": [
         ("no wait", [("wait_all();", ";")], "wait for its own copies"),
-        ("barrier before the wait", [("wait_all();  ", "__syncthreads();"), (COMPLETE, "wait_all(); // complete")],
-         "between writing"),
-        ("no second barrier", [(ALL_READ, ";")], "a slow warp still reads"),
-        ("no end", [("k_tile + 1 < K / TK)", "true)")], "has no next one"),
-        ("one too early", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "columns of N floats"),
-        ("this k-tile again", [("A + (k_tile + 1) * TK * M", "A + k_tile * TK * M")], "columns of M floats"),
-        ("columns of M floats in B", [("(k_tile + 1) * TK * N", "(k_tile + 1) * TK * M")], "B has columns of N floats"),
+        ("wait before the copy", [("wait_all();", ""), (COPY, "        wait_all();\n" + COPY)], "for its own copies"),
+        ("barrier before the wait", [
+            ("wait_all();  ", "__syncthreads();  "),
+            ("__syncthreads();                              // the piece is", "wait_all();  // the piece is")],
+         "behind the barrier"),
+        ("no first barrier", [("__syncthreads();                              // the piece is complete", "")],
+         "a barrier must follow"),
+        ("no second barrier", [(PIECE_READ, "")], "when may the next copy start"),
+        ("barrier in an if", [("        __syncthreads();                              // the piece",
+                               "        if (t < 128) __syncthreads();  // the piece")], "move it out of the if"),
+        ("one piece four times", [("&in[1024 * piece + 4 * t]", "&in[4 * t]")], "copy its own piece"),
+        ("not in reverse", [("tile[1023 - i]", "tile[i]")], "goes out as float 1023 - i"),
+        ("4 bytes a thread", [("copy_async<16>", "copy_async<4>")], "256 threads with 16 bytes"),
+        ("thread t from float t on", [("&tile[4 * t]", "&tile[t]")], "a multiple of 4 floats"),
+        ("floats counted as bytes", [("&in[1024 * piece + 4 * t]", "&in[4096 * piece + 16 * t]")], "has 1024 floats"),
+        ("without cp.async", [
+            (COPY, "        *(float4*)&tile[4 * t] = *(const float4*)&in[1024 * piece + 4 * t];\n")],
+         "is about copy_async"),
+        ("endless loop", [("i += 256", "i += 0")], "a loop does not end"),
     ],
     "02.2": [
-        ("only the bytes", [(ALL_READ_LINE, "")],
-         "a slow warp still multiplies"),
-        ("only the barrier", [(" * sizeof(float)]", "]")], "In what does"),
-        ("barrier behind the copies", [
-            (ALL_READ_LINE, ""),
-            ("B + k_tile * TK * N, N);\n", "B + k_tile * TK * N, N);\n        __syncthreads();\n")],
-         "a slow warp still multiplies"),
-        ("twice the bytes", [("TM * TK * sizeof(float)]", "2 * TM * TK * sizeof(float)]")], "have 8192 bytes"),
-        ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
+        ("load behind the math", [(MULTIPLY, ""), ("        if (k_tile + 1", MULTIPLY + "        if (k_tile + 1")],
+         "hides only a load that stands before it"),
+        ("no first barrier", [(STORED, STORES)], "between the stores"),
+        ("no second barrier", [(MULTIPLY + PIECE_READ, MULTIPLY)], "a slow warp still multiplies"),
+        ("no end", [("k_tile + 1 < K / TK)", "true)")], "has no next one"),
+        ("columns of M floats in B", [("(k_tile + 1) * TK * N", "(k_tile + 1) * TK * M")], "one of B has N"),
+        ("columns of N floats in A", [("(k_tile + 1) * TK * M", "(k_tile + 1) * TK * N")], "column of A has M"),
+        ("this k-tile again", [("(k_tile + 1) * TK", "k_tile * TK")], "Which k-tile is stored"),
+        ("k-tile 0 never loaded", [(" = *(const float4*)A;", " = {};"), (" = *(const float4*)B;", " = {};")],
+         "Which k-tile is stored"),
+        ("stores before the math", [(MULTIPLY, STORES + MULTIPLY)], "between the stores"),
+        ("B not stored", [("        *(float4*)&Bs[j][i] = next_b;\n", "")], "must have been loaded"),
+        ("one k-tile too few", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "Which k-tile is stored"),
+        ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
     "02.3": [
-        ("old producers", [("PRODUCERS = 1", "PRODUCERS = 4")], "waits for as many threads"),
-        ("old slots", [("SLOTS = 3", "SLOTS = 2")], "a constant of the kernel"),
-        ("barriers on top of each other", [("EMPTY = FULL + SLOTS", "EMPTY = FULL + 2")], "barrier"),
-        ("old number of threads in the barriers", [("32 * PRODUCERS + 256", "384")], "waits for as many threads"),
-        ("half of the columns", [("k < TK; k += PRODUCERS", "k < TK / 2; k += PRODUCERS")], "copies all columns"),
+        ("no wait for the copies", [("wait_all();", "")], "wait for its own copies"),
+        ("full before the wait", [("        wait_all();\n" + SAY_FULL, SAY_FULL + "        wait_all();\n")],
+         "first the wait, then the barrier"),
+        ("waits for empty at once", [("if (k_tile >= SLOTS)", "")], "that was never full"),
+        ("one turn too late", [("k_tile >= SLOTS", "k_tile > SLOTS")], "the numbers must be equal"),
+        ("producer never waits", [(WAIT_FOR_EMPTY, "")], "the producer must wait at EMPTY"),
+        ("nobody says empty", [(SAY_EMPTY, "")], "the numbers must be equal"),
+        ("no empty at all", [(WAIT_FOR_EMPTY, ""), (SAY_EMPTY, "")], "the producer must wait at EMPTY"),
+        ("consumers do not wait", [(WAIT_FOR_FULL, "")], "must wait at FULL"),
+        ("consumers only arrive", [(WAIT_FOR_FULL, WAIT_FOR_FULL.replace("sync", "arrive"))], "must wait at FULL"),
+        ("empty before the math", [(SAY_EMPTY, ""), (WAIT_FOR_FULL, WAIT_FOR_FULL + SAY_EMPTY)], "behind their math"),
+        ("counts only the others", [("<THREADS>(", "<64>(")], "all in all"),
+        ("each side counts itself", [
+            (SAY_FULL, SAY_FULL.replace("THREADS", "32")), (WAIT_FOR_FULL, WAIT_FOR_FULL.replace("THREADS", "64"))],
+         "all in all"),
+        ("one pair for all slots", [("FULL + slot", "FULL"), ("EMPTY + slot", "EMPTY")], "FULL + slot and EMPTY"),
+        ("full and empty are one", [("EMPTY + slot", "FULL + slot")], "FULL + slot and EMPTY + slot"),
+        ("the barrier of the other slot", [("sync<THREADS>(EMPTY + slot)", "sync<THREADS>(EMPTY + 1 - slot)")],
+         "the numbers must be equal"),
+        ("__syncthreads() for both", [
+            (WAIT_FOR_EMPTY, ""), (SAY_FULL, "        __syncthreads();\n"), (SAY_EMPTY, ""),
+            (WAIT_FOR_FULL, "        __syncthreads();\n")],
+         "two kinds of warps"),
+        ("one slot", [("SLOTS = 2", "SLOTS = 1")], "may be filled while this one is multiplied"),
+        ("endless loop", [("warp == 0; ++k_tile", "warp == 0; k_tile += 0")], "a loop does not end"),
+    ],
+    "02.4": [
+        ("only the bytes", [(LAST_WAIT, "    __syncthreads();\n    multiply")], "wait for its own copies"),
+        ("only the wait", [(" * sizeof(float)]", "]")], "In what does"),
+        ("wait behind the last barrier", [(LAST_WAIT, "    __syncthreads();\n    wait_all();\n    multiply")],
+         "behind the barrier"),
+        ("second barrier lost", [(READ_LAST, "")], "a slow warp still multiplies"),
+        ("twice the bytes", [("TM * TK * sizeof(float)]", "2 * TM * TK * sizeof(float)]")], "have 8192 bytes"),
+        ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
+        ("last k-tile not multiplied", [(LAST_WAIT + "(acc, As, Bs, m, n);", "")], "follow k_tile"),
     ],
 }  # fmt: skip
-
-
-def _with_launch(skeleton, solution, changes):
-    return solved_kernel(skeleton[0], solution, changes), eval(re.search(r"`(dict\(.*?\))`", solution)[1])
-
-
-SOLVED = {"02.3": _with_launch}
+SOLVED = {}
