@@ -36,9 +36,7 @@ UNSTABLE = re.compile(
     r"\d\s*(?:ns|us|µs|ms|s|sec|seconds|TFLOP/s|GFLOP/s|GB/s|TB/s|MHz)\b|\b(?:registers|cycles|instructions)\b"
 )
 """Times, rates, and counts that move with the version of NVRTC."""
-MEASURES = re.compile(
-    r"\b(?:benchmark|timeline|profile|show_env)\(|\.(?:plot|roofline)\(|\.of_cublas\b|\.gain\("
-)
+MEASURES = re.compile(r"\b(?:benchmark|timeline|profile|show_env)\(|\.(?:plot|roofline|gain)\(|\.of_cublas\b")
 MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")

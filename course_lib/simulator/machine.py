@@ -362,7 +362,8 @@ class Machine:
             self.log.add(
                 "uninitialised-read",
                 self.launch.code.program.instructions[access.pc],
-                f"{self.describe_thread(lane)} reads a part of a local array that it never wrote",
+                f"{self.describe_thread(lane)} reads a part of a local array that it never wrote. Every thread has its "
+                "own local array; one for all threads of the block is declared __shared__",
                 len(never),
             )
 
