@@ -2,59 +2,175 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from math import ceil
+
+import numpy as np
 
 from ...gemm import Gemm
 from ...report import simulate
-from .common import checked_gemm, demand, k_tiles_on_their_way
+from ...simulator import Report
+from .. import standin
+from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
+RATE = 2730
+"""FLOP of mma per cycle and SM."""
 
 _RING = partial(checked_gemm, tile=(128, 64, 32), threads=64, dtype="float16")
 
 
-def _four_slots(answer: tuple) -> None:
-    """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    kernel = _RING(answer, shared_mem=4 * SLOT)
-    gemm = Gemm(128, 64, 12 * 32, "float16")
-    report = simulate(kernel, (1, 1), (64,), gemm.arguments(*gemm.inputs), 4 * SLOT)
-    count = k_tiles_on_their_way(report, 12)
+def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
+    """Whether one block of a ring makes the exact product, and its report."""
+    gemm, random = Gemm(128, 64, 32 * k_tiles, "float16"), np.random.default_rng(k_tiles)
+    A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
+    args = gemm.arguments(A, B)
+    report = simulate(kernel, (1, 1), (64,), args, stages * SLOT)
+    return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
+
+
+def _demand_overlap(report: Report, stages: int, k_tiles: int) -> None:
+    """Each k-tile copied once, and all slots but one on their way during the math."""
+    copied = report.counters.total.cp_async_bytes / (k_tiles * SLOT)
+    demand(copied == 1, f"the product is right, but each k-tile is copied {copied:.3g} times.")
+    count = k_tiles_on_their_way(report, k_tiles)
     demand(
-        count >= 3, f"the product is right, but only {count} of 3 k-tiles are on their way during the math."
+        count >= stages - 1,
+        f"right with {stages} slots, but only {count} of {stages - 1} k-tiles are on their way during the math.",
     )
 
 
-_FILLED = {
+def _four_slots(answer: object) -> None:
+    """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
+    kernel = _RING(answer, shared_mem=4 * SLOT)
+    _demand_overlap(_one_block(kernel, 4, 12)[1], 4, 12)
+
+
+def _any_slots(answer: object) -> None:
+    """A ring that is right for every number of slots, and keeps all but one of them on their way."""
+    kernel = _RING(answer, shared_mem=3 * SLOT)
+    count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
+    demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.")
+    for stages in 3, 2, 5:
+        source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {stages}", kernel.code)
+        other = standin.RawKernel(source, kernel.name, options=kernel.options)
+        for k_tiles in 1, stages, 12:
+            right, report = _one_block(other, stages, k_tiles)
+            found = f"{report.hazards[0].kind}" if report.hazards else "wrong numbers"
+            demand(
+                right and report.ok,
+                f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles.",
+            )
+        _demand_overlap(report, stages, k_tiles)
+
+
+def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: float = 2) -> float:
+    """Turns of math that a latency takes."""
+    return latency / (flop * tile[0] * tile[1] * tile[2] / RATE)
+
+
+SHAPES = [(256, 128, 32), (128, 128, 64), (128, 256, 64), (64, 64, 32), (128, 64, 16)]
+CASES = [(shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)]
+MISTAKES = {
+    "the k-tiles on their way": lambda *case: ceil(_slots(*case)),
+    "the k-tiles on their way, and one for the order": lambda *case: ceil(_slots(*case)) + case[2],
+    "the ring's slots for both orders": lambda *case: ceil(_slots(*case)) + 1,
+    "those of half the math": lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
+    "those of a latency rounded down": lambda *case: int(_slots(*case)) + 1 + case[2],
+    "those of a latency that is not rounded up": lambda *case: _slots(*case) + 1 + case[2],
+    "those of a k-step": lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
+    "those of a ring that loses no slot, or gains one": lambda *case: ceil(_slots(*case)) + 1 - case[2],
+}
+"""What a wrong function counts: the message, and a hint for each below."""
+
+
+def _number_of_slots(answer: object) -> None:
+    """A function that gives the right number of slots for every case."""
+    demand(
+        callable(answer) and not hasattr(answer, "code"),
+        "what came is a kernel, a number or a text; pass the function itself: slots_needed.",
+    )
+    given = []
+    for case in CASES:
+        try:
+            given.append(answer(case[0], case[1], issue_then_wait=case[2]))
+        except Exception as error:  # a learner's function may raise anything
+            demand(False, f"your function stops with {type(error).__name__}: {error}.")
+    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+    numbers = all(isinstance(value, int | float | np.number) for value in given)
+    demand(numbers, f"the function returns {given[0]!r:.40}; it must return a number.")
+    right = [ceil(_slots(*case)) + 1 + case[2] for case in CASES]
+    for name, formula in MISTAKES.items():
+        demand(not np.allclose(given, [formula(*case) for case in CASES]), f"you count {name}.")
+    for case, mine, slots in zip(CASES, given, right, strict=True):
+        tile, latency, late = case
+        demand(
+            mine == slots,
+            f"tile {tile}, latency {latency}, issue_then_wait={late}: you say {mine}, and it takes {slots}.",
+        )
+
+
+_ENDLESS = {"step-limit": "the loop never ends: what makes its variable grow?"}
+_FILLED = _ENDLESS | FOR_ALL | {
+    "out-of-bounds": "a copy or a slot lies outside. Is there such a k-tile, and such a slot? The launch brings shared "
+    "memory for as many slots as the text says.",
     "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first "
-    "turn.",
-    "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way.",
-    "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all?",
-    "write-after-write": "a slot is filled again before its k-tile was read. Which k-tile comes next, and which "
+    "turn, and which k-tiles have been issued.",
+    "unwaited-copy": "a k-tile is read before its copy landed. Which groups are committed when turn t waits, and how "
+    "many of them are newer than the one it needs? Commit in every turn, also when there is nothing to copy.",
+    "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all, "
+    "and behind which line is that sure?",
+    "write-after-write": "a slot is filled again before its first copy has landed. Which k-tile comes next, and which "
     "slot is free?",
-    "out-of-bounds": "a slot lies outside: count the slots, and the bytes of the launch.",
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
+}  # fmt: skip
+_OVERLAP = {
+    "on their way during": "how many groups may the wait leave, and does the next copy start before the math?",
+    "is copied": "in which turn is each k-tile issued, and does the prologue do it as well?",
 }
 
 EXERCISES = {
-    "05.1": (partial(_RING, shared_mem=3 * SLOT), _FILLED | {
-        "unwaited-copy": "a slot is read before its copy landed: the wait leaves too many groups, or the slot is "
-        "filled again before its k-tile was read.",
+    "05.1": (_four_slots, _OVERLAP | {
+        "the launch is": "four slots of 12,288 bytes are right; fill the two gaps.",
+        "uninitialised-read": "the loop issues k-tile 3 in its first turn. Which ones must the prologue have issued "
+        "before?",
+        "unwaited-copy": "a k-tile is read before its copy landed. Which groups are committed when turn 0 waits, and "
+        "how many of them are newer than group 0?"} | _FILLED | {
+        "": "which k-tiles must be on their way when turn 0 begins, and how many of their groups may turn 0 leave?"}),
+    "05.2": (_any_slots, {
+        "right for STAGES": "a number stands where it should be made from STAGES: look at the prologue, the wait, and "
+        "both slots.",
+        "leave `STAGES": "only the prologue and the turn are yours.",
+        "the launch is": "three slots of 12,288 bytes are right; write the prologue and the turn.",
+        "out-of-bounds": "start_copy wants a k-tile that exists, and a slot from 0 to STAGES - 1. What does the "
+        "prologue do if there are fewer k-tiles than slots?"} | _OVERLAP | _FILLED | {
+        "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
+    "05.3": (partial(_RING, shared_mem=3 * SLOT), {
         "the launch is": "three slots of 12,288 bytes are right; repair the kernel.",
-        "": "`use` must be the slot of k-tile `k_tile`, `fill` that of k-tile `k_tile + 2`. Write both down for the "
-        "first three turns: 0 and 2, 1 and 0, 2 and 1."}),
-    "05.2": (_four_slots, {
-        "the launch is": "four slots of 12,288 bytes; tile and threads stay.",
-        "on their way during": "how many groups may the wait leave, and does the next copy start before the "
-        "math?"} | _FILLED | {
-        "uninitialised-read": "copies and math no longer agree on the slot: both count modulo 4, and three k-tiles are "
-        "started before the loop.",
-        "unwaited-copy": "a k-tile is read before its copy landed. Count the groups that may still be on their way; "
-        "and copies and math must agree on the slot.",
-        "": "prologue, wait, issue and both slot numbers: go through the rules of the ring one by one."}),
-    "05.3": (_four_slots, {
-        "the launch is": "four slots of 12,288 bytes are right; repair the kernel.",
-        "on their way during": "how many groups may the wait leave, and does the next copy start before the "
-        "math?"} | _FILLED | {
-        "": "three k-tiles before the loop; in it wait, barrier, issue, math."}),
+        "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
+        "uninitialised-read": "a slot is multiplied that nothing has filled. Look for the number of k-tiles in the "
+        "message: with 1 or 2 the loop does not run at all, with more look at its first turn.",
+        "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
+        "that all have read before the barrier.",
+        "read-after-write|unwaited-copy": "the last k-tile was just copied by all threads: a barrier must stand "
+        "between that and its math."} | _FILLED | {
+        "no hazard, wrong numbers": "every slot that is read was filled, but not with the k-tile that belongs there. "
+        "Write down which k-tile lies in which slot, in the loop and behind it.",
+        "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
+    "05.4": (_number_of_slots, {
+        "still a gap": "math = ..., and then how often it fits into the latency.",
+        "is a kernel": "write the name without brackets behind it.",
+        "stops with": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
+        "False.",
+        "must return": "return the number of slots itself.",
+        "count the k-tiles": "the k-tile that is being multiplied needs a slot, too.",
+        "for both orders": "with issue, then wait, a copy has one turn less: slots - 2.",
+        "half the math": "a multiplication and an addition are two FLOP.",
+        "rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
+        "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
+        "loses no slot": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
+        "": "math of a k-tile: 2 * tile_m * tile_n * tile_k / 2730 cycles. S slots give a copy S - 1 times that; "
+        "issue, then wait S - 2 times."}),
 }  # fmt: skip
