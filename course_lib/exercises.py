@@ -68,7 +68,8 @@ def _hint(hints: dict[str, str], error: Exception) -> str:
 
 def _in_short(finding: str) -> str:
     """The most telling part of a long finding: kind and line of a hazard, a known mistake, what is wrong."""
-    for pattern in (r"[a-z-]+ at line \d+[^:(\n]*", "What was written equals .*", r"\d+ of .*"):
+    known = r"(?m)^(?:What was written equals|In row|Row|Column|k =|The numbers are right, and stand) .*"
+    for pattern in (r"[a-z-]+ at line \d+[^:(\n]*", known, r"\d+ of .*"):
         if found := re.search(pattern, finding):
             return found[0].rstrip(" .") + "."
     return finding.partition("\n")[0]

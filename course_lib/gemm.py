@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from . import device
+from .backend.meetings import who_meets_whom
 from .backend.mistakes import guess, product, where_wrong
 from .report import compiled, simulate
 from .simulator import Report, assemble
@@ -122,7 +123,8 @@ class Gemm:
         small = Gemm(tile[0], tile[1], k_tiles * tile[2], self.dtype)
         args, report = small._simulated(kernel, tile, threads, shared_mem)
         right = not where_wrong(args[2], product(*args[:2]).astype(self.dtype), limit=0.0)
-        print(f"numbers right: {right}\nhazards: {report.brief()}")
+        why = "" if right or not report.ok else small._meetings(kernel, tile, threads, shared_mem)
+        print(f"numbers right: {right}\nhazards: {report.brief()}{why}")
         return report
 
     def check(
@@ -150,10 +152,18 @@ class Gemm:
 
     def _check_simulated(self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int) -> None:
         args, report = self._simulated(kernel, tile, threads, shared_mem, seed)
-        self._judge(report, *args[:3], tile)
+        self._judge(report, *args[:3], tile, lambda: self._meetings(kernel, tile, threads, shared_mem))
 
-    def _simulated(self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int = 0) -> tuple:
-        args = self.arguments(*self._integers(seed))
+    def _meetings(self, kernel, *launch: object) -> str:
+        """For tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
+        one = Gemm(*launch[0], self.dtype)
+        run = lambda *inputs: one._simulated(kernel, *launch, inputs=inputs)[0][2].astype(float)  # noqa: E731
+        return who_meets_whom(run, *launch[0]) if self.dtype == "float16" else ""
+
+    def _simulated(
+        self, kernel, tile: Tile, threads: Threads, shared_mem: int, seed: int = 0, inputs=()
+    ) -> tuple:
+        args = self.arguments(*(inputs or self._integers(seed)))
         return args, simulate(kernel, self.grid(tile), _block(threads), args, shared_mem)
 
     def _check_here(self, kernel, launch: tuple, inputs: tuple, words: str, limit: float) -> None:
@@ -184,7 +194,7 @@ class Gemm:
     def _failed(self, tile: Tile) -> str:
         return f"check failed with M={self.M}, N={self.N}, K={self.K} (k-tiles: {self.K // tile[2]}):"
 
-    def _judge(self, report: object, A: np.ndarray, B: np.ndarray, C: np.ndarray, tile: Tile) -> None:
+    def _judge(self, report: object, A, B, C: np.ndarray, tile: Tile, meetings: Callable[[], str]) -> None:
         """The report comes first: a race may leave the numbers right, on this machine, today."""
         if wrong := where_wrong(C, product(A, B).astype(self.dtype), limit=0.0):
             wrong += guess(C, A, B, tile, self.order)
@@ -193,6 +203,7 @@ class Gemm:
             text = f"{self._failed(tile)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped)
             raise CheckFailed(text, report.hazards)
         if wrong:
+            wrong += "" if "What was written equals" in wrong else meetings()
             raise CheckFailed(f"{self._failed(tile)} no hazard, wrong numbers\n{wrong}")
 
 

@@ -1,5 +1,5 @@
 """Pictures of what a warp does: an access to shared memory, bank by bank; an access to global memory, sector by
-sector; a fragment of a tensor core.
+sector; a fragment of a tensor core; an `ldmatrix`, from the lane that names a row to the lanes that receive it.
 
 They show the simulator's own rules. What a kernel did: `bank_picture(*report.counters.pattern(line))` and
 `sector_picture(*report.counters.pattern(line, memory="global"))`.
@@ -31,8 +31,15 @@ def sector_picture(offsets: Sequence[int], size: int) -> None:
 
 
 def fragment_picture(operand: str, k: int = 16) -> None:
-    """Show which lane holds which element of "A" (16 x k), "B" (k x 8) or "C" (16 x 8) of mma.m16n8k{8,16}."""
+    """Show which lane holds which element of "A" (16 x k), "B" (8 x k) or "C" (16 x 8) of mma.m16n8k{8,16}."""
     style.show(*fragment_figure(operand, k))
+
+
+def ldmatrix_picture(offsets: Sequence[int], row_bytes: int, first: int = 0) -> None:
+    """Show an `ldmatrix.x4`: which lane names which chunk of 16 bytes, and which register of which lanes it comes to.
+
+    `offsets`: byte offsets that the 32 lanes name; `first`: where the tile begins, with rows of `row_bytes`."""
+    style.show(*ldmatrix_figure(offsets, row_bytes, first))
 
 
 @style.styled
@@ -108,7 +115,7 @@ def fragment_figure(operand: str, k: int = 16):
     """The drawing for `fragment_picture`, and its description in words."""
     if operand not in ("A", "B", "C") or k not in (8, 16):
         raise ValueError(f'a fragment is that of "A", "B" or "C", with k = 8 or 16; got {operand!r}, k = {k}')
-    rows, columns = fragment(operand, k)
+    rows, columns = fragment(operand, k)[:: -1 if operand == "B" else 1]  # the course's B is N x K
     height, width, packed = rows.max() + 1, columns.max() + 1, 1 if operand == "C" else 2  # in a register
     names = [f"{operand.lower()}{element}" for element in range(rows.shape[1])]
     registers = [" ".join(names[first : first + packed]) for first in range(0, len(names), packed)]
@@ -123,9 +130,59 @@ def fragment_figure(operand: str, k: int = 16):
     what = f"{operand} ({height} x {width}) of mma.m16n8k{k}"
     held = f"Each lane has {_count(len(registers), 'register')}: {', '.join(registers)}"
     axes.set(title=f'{what}: "5: {names[1]}" is element {names[1]} of lane 5. Lane 0 is framed.\n{held}')
-    axes.set(ylabel="k" if operand == "B" else "m", xlabel="k" if operand == "A" else "n")
+    axes.set(ylabel="n" if operand == "B" else "m", xlabel="n" if operand == "C" else "k")
     places = ", ".join(f"{name} at ({r}, {c})" for name, r, c in zip(names, rows[0], columns[0], strict=True))
     return figure, f"Who holds what of {what}. {held}. Lane 0 holds {places}."
+
+
+@style.styled
+def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0):
+    """The drawing for `ldmatrix_picture`, and its description in words."""
+    places = _one_warp(offsets, 16) - first
+    if row_bytes % 16 or (places < 0).any():
+        raise ValueError(
+            f"rows of {row_bytes} bytes from byte {first} on hold no 32 pieces of 16 bytes at {offsets}"
+        )
+    named: dict[tuple[int, int], list[int]] = {}
+    for lane, place in enumerate(places):
+        named.setdefault((int(place // row_bytes), int(place % row_bytes // 16)), []).append(lane)
+    height, width = max(row for row, _ in named) + 1, row_bytes // 16
+    figure = style.new_figure(1.1 + 0.24 * height)
+    axes = _grid(figure, width, height)
+    for row, chunk in np.ndindex(height, width):
+        lanes = named.get((row, chunk), [])
+        look = {"facecolor": COLOURS[lanes[0] // 8], "alpha": 0.4} if lanes else {"facecolor": style.FACE}
+        _box(axes, chunk, row, **look)
+        if len(lanes) > 1:
+            _box(axes, chunk, row, fill=False, linewidth=1.8, hatch="//")
+        receivers = [f"r{lane // 8} of lanes {lane % 8 * 4}-{lane % 8 * 4 + 3}" for lane in lanes]
+        words = (
+            f"lane {', '.join(map(str, lanes))} → {' and '.join(receivers)}"
+            if len(lanes) < 3
+            else f"{len(lanes)} lanes"
+        )
+        if lanes:
+            size, face = (7 if width < 4 and len(lanes) < 2 else 6), style.FACE if len(lanes) > 1 else "none"
+            _write(
+                axes,
+                chunk,
+                row,
+                words,
+                fontsize=size,
+                bbox={"facecolor": face, "edgecolor": "none", "pad": 0.6},
+            )
+    axes.set(
+        title="ldmatrix.x4: the lane that names a row of 16 bytes → the register that it comes to, and in which lanes"
+    )
+    axes.set(ylabel="row of the tile", xlabel="chunk: 8 halves, 16 bytes")
+    order = "; ".join(
+        f"lanes {8 * i} to {8 * i + 7} name, for register {i}, "
+        + ", ".join(
+            f"row {place // row_bytes} chunk {place % row_bytes // 16}" for place in places[8 * i : 8 * i + 8]
+        )
+        for i in range(4)
+    )
+    return figure, f"An ldmatrix.x4 in rows of {row_bytes} bytes: {order}."
 
 
 def _one_warp(offsets: Sequence[int], size: int) -> np.ndarray:

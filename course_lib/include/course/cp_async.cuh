@@ -21,7 +21,11 @@ __device__ __forceinline__ void commit_group() { asm volatile("cp.async.commit_g
 
 // Wait until at most the NEWER newest groups of this thread are still on their way.
 template <int NEWER>
-__device__ __forceinline__ void wait_group() { asm volatile("cp.async.wait_group %0;" :: "n"(NEWER) : "memory"); }
+__device__ __forceinline__ void wait_group()
+{
+    static_assert(NEWER >= 0, "a wait for less than nothing is compiled to no wait at all");
+    asm volatile("cp.async.wait_group %0;" :: "n"(NEWER) : "memory");
+}
 
 // Wait for all copies of this thread, committed or not. What other threads copied is complete after a barrier.
 __device__ __forceinline__ void wait_all() { asm volatile("cp.async.wait_all;" ::: "memory"); }

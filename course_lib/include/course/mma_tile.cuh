@@ -13,8 +13,9 @@ template <int THREADS, int ROWS, int TK>
 __device__ void copy_rows(__half* tile, const __half* source, int stride)
 {
     constexpr int TURN = THREADS * 8 / TK;            // rows that all threads bring with one copy each
+    static_assert(ROWS % TURN == 0 && TURN % 8 == 0, "whole turns of 8, 16, ... rows: the swizzle repeats every 8");
     int row = threadIdx.x / (TK / 8), chunk = threadIdx.x % (TK / 8);
-    for (int i = 0; i < ROWS; i += TURN)              // the swizzle repeats every 8 rows
+    for (int i = 0; i < ROWS; i += TURN)
         copy_async<16>(tile + swizzled<TK>(row, chunk) + i * TK, source + row * stride + chunk * 8 + i * stride);
 }
 
