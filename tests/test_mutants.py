@@ -32,7 +32,7 @@ EQUIVALENT = [  # kernel, mutant, why it does the same
     ("lesson.*", "shift index: store_tile(*warp ** 16 * 72);",
      "each warp's piece lies one piece further: they still lie in a slot that is free, and apart"),
     *((f"lesson.{kernel}", "drop pad: *", "the lesson shows it: in this layout the padding gains nothing")
-      for kernel in ("single_buffer", "two_buffers", "double_buffer")),
+      for kernel in ("single_buffer", "early_issue", "two_buffers", "double_buffer")),
     ("lesson.vector_copy", "drop bounds check: else if (t < 512)",
      "the other half of the threads copies B once more: the same bytes to the same places"),
     ("block_sum_last_warp", "shift index: if (t == 0) sums[blockIdx.x] = part[0]; #2",

@@ -1,10 +1,13 @@
 """Lesson 03."""
 
+import re
+
 NOTEBOOK = "03_double_buffer"
 OTHERS: dict = {}
 TILE = (128, 128, 8)
 LAUNCHES = {
     "single_buffer": {"tile": TILE, "threads": 256},
+    "early_issue": {"tile": TILE, "threads": 256},
     "two_buffers": {"tile": TILE, "threads": 256},
     "double_buffer": {"tile": TILE, "threads": 256},
     "wide_loads": {"tile": TILE, "threads": 256},
@@ -91,6 +94,18 @@ WRONG = {
         ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile"),
         ("same k-tile each time", "issue(k_tile);", "issue(0);", "wrong"),
     ],
+    "early_issue": [
+        NO_LAST_TILE, NO_GUARD, LATE_GUARD, *LAYOUT,
+        ("no wait", "wait_all(); __syncthreads();", "__syncthreads();", "unwaited-copy"),
+        ("no first barrier", "wait_all(); __syncthreads();", "wait_all();", "read-after-write"),
+        ("barrier before the wait", "wait_all(); __syncthreads();", "__syncthreads(); wait_all();", "read-after-write"),
+        ("no second barrier", "__syncthreads();                              // all have read it", "",
+         "write-after-read"),
+        ("issued before the fragments", "// the k-tile is complete\n",
+         "\n        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n", "unwaited|write-after-read"),
+        ("no first k-tile", "    issue(0); ", "    ", "uninitialised-read|unwaited"),
+        ("same k-tile again", "issue(k_tile + 1)", "issue(k_tile)", "wrong|one k-tile behind"),
+    ],
     "two_buffers": [
         NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP, *LAYOUT,
         ("issued before the barrier", f"{BARRIER}    // all parts have\n        if (k_tile + 1 < K / TK) {ISSUE}",
@@ -126,45 +141,480 @@ WRONG = {
     ],
 }  # fmt: skip
 
-GAPS = ["03.1"]
+# ---- exercises
+
+GAPS: list = []  # the gaps of 03.2 and 03.3 are whole blocks
+
+
+def _lists(skeleton, solution, changes):
+    """The three lists of 03.1."""
+    for old, new in changes:
+        assert old in solution
+        solution = solution.replace(old, new)
+    found = {}
+    exec(re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1], found)
+    return found["multiplied_from"], found["issued"], found["issued_to"]
+
+
+SOLVED = {"03.1": _lists}
+
+PROLOGUE = f"    issue(0, 0);{' ' * 38}// k-tile 0 has no turn before it\n"
 WAIT_AND_BARRIER = "        wait_all();\n        __syncthreads();\n"
-GUARDED = "        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n"
+ISSUE_NEXT = "        if (k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
+MULTIPLY = "        multiply(k_tile % 2);\n"
+HEAD_OF_LOOP = "    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {\n"
+LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "    }\n"
+
+COMPLETE = (
+    "if (k == TK - 1 && k_tile + 1 < k_tiles) { wait_all(); __syncthreads(); }"
+    "   // the next k-tile is complete\n"
+)
+LOAD_NEXT = (
+    f"            if (k < TK - 1) load(k + 1, k_tile % 2);{' ' * 20}// one k-block ahead\n"
+    "            else if (k_tile + 1 < k_tiles) load(0, (k_tile + 1) % 2);\n"
+)
+ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
+BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
+
+SHARED = "    __shared__ TileType smem_buffer[2];"
+LAST_BARRIER = f"    __syncthreads();{' ' * 34}// with one tile there was no barrier yet\n"
+LOAD_TILE = "        load_tile(data[k], smem_buffer[produce_stage]);\n"
+COMPUTE = "        compute(smem_buffer[consume_stage]);\n"
+
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
 AHEAD_BARRIER = f"        __syncthreads();{' ' * 30}// this k-tile is complete, the other buffer is free\n"
-WRONG_ANSWERS = {
+
+RIGHT_ANSWERS = {
     "03.1": [
-        (
-            "barrier before the wait",
-            [(WAIT_AND_BARRIER, "        __syncthreads();\n        wait_all();\n")],
-            "all parts",
-        ),
-        ("no wait", [("        wait_all();\n", "")], "Wait for your own part first"),
-        ("no barrier", [("        __syncthreads();\n", "")], "all parts"),
-        (
-            "issued before the barrier",
-            [("        __syncthreads();\n" + GUARDED, GUARDED + "        __syncthreads();\n")],
-            "issue it behind the barrier",
-        ),
-        ("no guard", [("if (k_tile + 1 < K / TK)", "if (k_tile < K / TK)")], "no next one to copy"),
-        ("same k-tile again", [("issue(k_tile + 1)", "issue(k_tile)")], "which k-tile do you issue"),
-        (
-            "a buffer for every k-tile",
-            [("As[k_tile % 2][k]", "As[k_tile][k]"), ("Bs[k_tile % 2][k]", "Bs[k_tile][k]")],
-            "only buffers 0 and 1",
-        ),
-        ("guard too strict", [("k_tile + 1 < K / TK", "k_tile + 2 < K / TK")], "k-tile t + 1 is on its way"),
-        (
-            "reads the other buffer",
-            [("As[k_tile % 2][k]", "As[1 - k_tile % 2][k]"), ("Bs[k_tile % 2][k]", "Bs[1 - k_tile % 2][k]")],
-            "read the buffer of this k-tile",
-        ),
+        ("no copy is a dash", [('issued = [1, 2, 3, "none"]', 'issued = [1, 2, 3, "-"]')]),
+        ("tuples", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = (0, 1, 0, 1)")]),
+        ("no copy is empty", [('issued_to = [1, 0, 1, "none"]', 'issued_to = [1, 0, 1, ""]')]),
     ],
     "03.2": [
         (
+            "buffers with names that change places",
+            [
+                (
+                    LOOP,
+                    """\
+    int read = 0, write = 1, next = 1;
+    issue(0, read);
+    while (next <= k_tiles) {
+        wait_all(); __syncthreads();
+        if (next < k_tiles) issue(next, write);
+        multiply(read);
+        int old = read; read = write; write = old;
+        ++next;
+    }
+""",
+                )
+            ],
+        ),
+        (
+            "the last turn behind the loop",
+            [
+                (
+                    LOOP,
+                    """\
+    issue(0, 0);
+    for (int k_tile = 1; k_tile < k_tiles; ++k_tile) {
+        wait_all(); __syncthreads();
+        issue(k_tile, k_tile & 1);
+        multiply(1 - (k_tile & 1));
+    }
+    wait_all(); __syncthreads();
+    multiply((k_tiles - 1) % 2);
+""",
+                )
+            ],
+        ),
+        (
+            "groups, issue before the wait, two barriers",
+            [
+                (
+                    LOOP,
+                    """\
+    issue(0, 0); commit_group();
+    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        if (k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        commit_group();
+        wait_group<1>();
+        __syncthreads();
+        multiply(k_tile % 2);
+        __syncthreads();
+    }
+""",
+                )
+            ],
+        ),
+        (
+            "two turns at a time",
+            [
+                (
+                    LOOP,
+                    """\
+    issue(0, 0);
+    for (int k_tile = 0; k_tile < k_tiles; k_tile += 2) {
+        wait_all(); __syncthreads();
+        if (k_tile + 1 < k_tiles) issue(k_tile + 1, 1);
+        multiply(0);
+        if (k_tile + 1 == k_tiles) break;
+        wait_all(); __syncthreads();
+        if (k_tile + 2 < k_tiles) issue(k_tile + 2, 0);
+        multiply(1);
+    }
+""",
+                )
+            ],
+        ),
+    ],
+    "03.3": [
+        (
+            "the copy first, one load for all",
+            [
+                (
+                    BLOCKS,
+                    """\
+if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+            bool last = k == TK - 1;
+            if (last) { wait_all(); __syncthreads(); }
+            if (!last || k_tile + 1 < k_tiles) load((k + 1) % TK, (k_tile + last) % 2);
+            multiply(k);
+""",
+                )
+            ],
+        ),
+        (
+            "the wait three k-blocks early",
+            [
+                (COMPLETE, "if (k == TK - 3) wait_all();\n            if (k == TK - 1) __syncthreads();\n"),
+                ("if (k == 0 &&", "if (k == 1 &&"),
+            ],
+        ),
+        (
+            "the last k-tile loads from itself",
+            [
+                (
+                    COMPLETE + LOAD_NEXT,
+                    """\
+if (k + 1 == TK) { wait_all(); __syncthreads(); }
+            int next = k_tile + 1 < k_tiles ? (k_tile + 1) % 2 : k_tile % 2;
+            load((k + 1) % TK, k + 1 < TK ? k_tile % 2 : next);
+""",
+                )
+            ],
+        ),
+    ],
+    "03.4": [
+        (
+            "in dynamic shared memory",
+            [
+                (SHARED, "    TileType* smem_buffer = (TileType*)smem;"),
+                ("extern __shared__ uint8_t", "extern __shared__ __align__(16) uint8_t"),
+            ],
+        ),
+        (
+            "the barrier behind the prologue",
+            [(LAST_BARRIER, ""), ("    // Mainloop\n", "    __syncthreads();\n    // Mainloop\n")],
+        ),
+        (
+            "one barrier in each turn",
+            [
+                (LOAD_TILE + "\n        __syncthreads();\n", "        __syncthreads();\n" + LOAD_TILE),
+                (COMPUTE + "\n        __syncthreads();\n", COMPUTE),
+            ],
+        ),
+    ],
+    "03.5": [
+        (
+            "two copies of 4 bytes",
+            [
+                ("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 64"),
+                (
+                    "copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M]);",
+                    "for (int e = i; e < i + 2; ++e) copy_async<4>(&As[buffer][y][e], &A[e + (k_tile * TK + y) * M]);",
+                ),
+                (
+                    "copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N]);",
+                    "for (int e = i; e < i + 2; ++e) copy_async<4>(&Bs[buffer][y][e], &B[e + (k_tile * TK + y) * N]);",
+                ),
+            ],
+        ),
+        (
+            "four turns",
+            [
+                (
+                    "for (int i = x; i < TM; i += 32) {",
+                    "for (int turn = 0; turn < 4; ++turn) { int i = x + 32 * turn;",
+                )
+            ],
+        ),
+        (
+            "all threads, column by column",
+            [
+                (
+                    "for (int i = x; i < TM; i += 32) {",
+                    "for (int t = threadIdx.x; t < TM * TK; t += 256) { int i = t % TM, y = t / TM;",
+                )
+            ],
+        ),
+    ],
+    "03.6": [
+        (
+            "the prologue to buffer 1 - write",
+            [
+                (OTHER_BUFFER, ""),
+                (
+                    "    int write = 0;\n    copy_tile<THREADS>(As[write], A, M);\n"
+                    "    copy_tile<THREADS>(Bs[write], B, N);\n",
+                    "    int write = 1;\n    copy_tile<THREADS>(As[1 - write], A, M);\n"
+                    "    copy_tile<THREADS>(Bs[1 - write], B, N);\n",
+                ),
+            ],
+        ),
+        (
+            "buffers by the number of the k-tile",
+            [
+                (OTHER_BUFFER, ""),
+                ("int read = 1 - write;", "write = k_tile % 2; int read = 1 - write;"),
+                (
+                    "    __syncthreads();\n    multiply",
+                    "    write = K / TK % 2;\n    __syncthreads();\n    multiply",
+                ),
+            ],
+        ),
+        (
+            "the math before the copy",
+            [
+                ("        multiply(acc, As[read], Bs[read], m, n);                 // this one\n", ""),
+                (
+                    "        copy_tile<THREADS>(As[write], A + k_tile",
+                    "        multiply(acc, As[read], Bs[read], m, n);\n"
+                    "        copy_tile<THREADS>(As[write], A + k_tile",
+                ),
+            ],
+        ),
+    ],
+    "03.7": [
+        (
+            "one more barrier",
+            [("        stage = 1 - stage;", "        __syncthreads();\n        stage = 1 - stage;")],
+        ),
+        (
+            "no stage",
+            [
+                ("As[1 - stage]", "As[(k_tile + 1) % 2]"),
+                ("Bs[1 - stage]", "Bs[(k_tile + 1) % 2]"),
+                ("As[stage]", "As[k_tile % 2]"),
+                ("Bs[stage]", "Bs[k_tile % 2]"),
+            ],
+        ),
+        (
+            "the math before the copy",
+            [
+                ("        multiply(acc, As[stage], Bs[stage], m, n);\n", ""),
+                (
+                    "        if (k_tile + 1",
+                    "        multiply(acc, As[stage], Bs[stage], m, n);\n        if (k_tile + 1",
+                ),
+            ],
+        ),
+    ],
+}
+
+WRONG_ANSWERS = {
+    "03.1": [
+        ("the same k-tile", [("issued = [1, 2, 3,", "issued = [0, 1, 2,")], "the k-tile after the one"),
+        ("a copy in the last turn", [('[1, 2, 3, "none"]', "[1, 2, 3, 4]")], "if there is one"),
+        (
+            "always buffer 0",
+            [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 0, 0, 0]")],
+            "change places",
+        ),
+        (
+            "buffers counted on",
+            [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 1, 2, 3]")],
+            "change places",
+        ),
+        (
+            "to the buffer that is read",
+            [("issued_to = [1, 0, 1,", "issued_to = [0, 1, 0,")],
+            "not read in this turn",
+        ),
+        ("three turns", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 1, 0]")], "four turns"),
+        ("a number", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = 1")], "four turns"),
+    ],
+    "03.2": [
+        ("no wait", [("        wait_all();\n", "")], "no thread waits for its own copies"),
+        ("no barrier", [("        __syncthreads();\n", "")], "all parts have arrived"),
+        (
+            "barrier before the wait",
+            [(WAIT_AND_BARRIER, "        __syncthreads();\n        wait_all();\n")],
+            "first the wait, then the barrier",
+        ),
+        (
+            "issued before the barrier",
+            [("        __syncthreads();\n" + ISSUE_NEXT, ISSUE_NEXT + "        __syncthreads();\n")],
+            "issue it behind the barrier",
+        ),
+        ("no guard", [("if (k_tile + 1 < k_tiles) ", "")], "no next one to copy"),
+        ("reads the other buffer", [("multiply(k_tile % 2)", "multiply((k_tile + 1) % 2)")], "on its way to"),
+        (
+            "same k-tile again",
+            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile, k_tile % 2)")],
+            "the buffer that is being multiplied",
+        ),
+        (
+            "to the buffer that is read",
+            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile + 1, k_tile % 2)")],
+            "the buffer that is being multiplied",
+        ),
+        (
+            "in turn",
+            [
+                (
+                    LOOP,
+                    HEAD_OF_LOOP
+                    + "        issue(k_tile, k_tile % 2);\n"
+                    + WAIT_AND_BARRIER
+                    + MULTIPLY
+                    + "    }\n",
+                )
+            ],
+            "before the math of this one",
+        ),
+        (
+            "issued behind the math",
+            [(ISSUE_NEXT + MULTIPLY, MULTIPLY + ISSUE_NEXT)],
+            "before the math of this one",
+        ),
+        ("no prologue", [(PROLOGUE, "")], "Who brings k-tile 0"),
+        (
+            "a buffer for every k-tile",
+            [("(k_tile + 1) % 2", "k_tile + 1"), ("multiply(k_tile % 2)", "multiply(k_tile)")],
+            "only buffers 0 and 1",
+        ),
+        (
+            "the k-tile after the next one",
+            [("k_tile + 1 < k_tiles) issue(k_tile + 1,", "k_tile + 2 < k_tiles) issue(k_tile + 2,")],
+            "k-tile t + 1 is on its way",
+        ),
+        (
+            "a barrier for half of the threads",
+            [("        __syncthreads();", "        if (threadIdx.x < 128) __syncthreads();")],
+            "move it out of the if",
+        ),
+    ],
+    "03.3": [
+        (
+            "no wait",
+            [("wait_all(); __syncthreads(); }", "__syncthreads(); }")],
+            "must wait for the next k-tile",
+        ),
+        ("no barrier", [("wait_all(); __syncthreads(); }", "wait_all(); }")], "all parts have arrived"),
+        (
+            "the wait in the next turn",
+            [("k == TK - 1 && k_tile + 1 < k_tiles", "k == 0 && k_tile > 0")],
+            "At which k-block",
+        ),
+        ("always the old buffer", [("load(0, (k_tile + 1) % 2)", "load(0, k_tile % 2)")], "After which load"),
+        ("no guard of the copy", [("k == 0 && k_tile + 1 < k_tiles", "k == 0")], "no next one to copy"),
+        (
+            "not ahead",
+            [
+                (
+                    BLOCKS,
+                    """\
+if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
+            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+            load(k, k_tile % 2);
+            multiply(k);
+""",
+                )
+            ],
+            "k-block k + 1 is loaded",
+        ),
+        (
+            "the wait behind the math",
+            [(BLOCKS, "multiply(k);\n            " + COMPLETE + ISSUE_EARLY + LOAD_NEXT)],
+            "k-block k + 1 is loaded",
+        ),
+        (
+            "multiplies the next one",
+            [("            multiply(k);", "            multiply(k + 1);")],
+            "one k-block earlier",
+        ),
+        ("a copy in every k-block", [("k == 0 && k_tile", "k_tile")], "issue it once"),
+        (
+            "the copy in the last k-block",
+            [("if (k == 0 && k_tile", "if (k == TK - 1 && k_tile")],
+            "early in the k-tile",
+        ),
+        (
+            "to the buffer that is read",
+            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile + 1, k_tile % 2)")],
+            "to the other buffer",
+        ),
+        ("the barrier in mid-tile", [("k == TK - 1 &&", "k == TK / 2 &&")], "After which load"),
+    ],
+    "03.4": [
+        ("only __shared__", [(LAST_BARRIER, "")], "the loop never runs"),
+        ("only a barrier", [(SHARED, "    TileType smem_buffer[2];")], "belongs to the block"),
+        ("static", [(SHARED, "    static TileType smem_buffer[2];")], "lies in global memory"),
+        (
+            "no first barrier in the loop",
+            [(LOAD_TILE + "\n        __syncthreads();\n", LOAD_TILE)],
+            "between loading a tile and computing",
+        ),
+        (
+            "no second barrier in the loop",
+            [(COMPUTE + "\n        __syncthreads();\n", COMPUTE)],
+            "a fast warp loads",
+        ),
+        (
+            "a barrier behind the end",
+            [(LAST_BARRIER, ""), ("    out[threadIdx.x]", "    __syncthreads();\n    out[threadIdx.x]")],
+            "the loop never runs",
+        ),
+        ("one buffer", [("smem_buffer[2]", "smem_buffer[1]")], "two tiles of 64 floats"),
+        (
+            "computes with the new tile",
+            [("int consume_stage = 0", "int consume_stage = 1")],
+            "follow the two stages",
+        ),
+        ("loop from 0", [("int k = 1;", "int k = 0;")], "follow the two stages"),
+        (
+            "a barrier for half of the threads",
+            [(LAST_BARRIER, "    if (threadIdx.x < 32) __syncthreads();\n")],
+            "move it out of the if",
+        ),
+    ],
+    "03.5": [
+        ("padding of 2 again", [("PAD = 1", "PAD = 2")], "keep PAD = 1"),
+        ("only A repaired", [("copy_async<4>(&Bs", "copy_async<8>(&Bs")], "How many bytes"),
+        ("only B repaired", [("copy_async<4>(&As", "copy_async<8>(&As")], "How many bytes"),
+        (
+            "half of the floats",
+            [("int i = x; i < TM; i += 32", "int i = x; i < TM; i += 64")],
+            "how far apart",
+        ),
+        (
+            "every other float",
+            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 64")],
+            "how far apart",
+        ),
+        (
+            "one place twice",
+            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 32")],
+            "Lane x starts",
+        ),
+    ],
+    "03.6": [
+        (
             "reads what it writes",
             [(OTHER_BUFFER, ""), ("int read = 1 - write;", "int read = write;")],
-            "must stand between",
+            "name the same buffer",
         ),
         (
             "prologue to the other one",
@@ -189,26 +639,7 @@ WRONG_ANSWERS = {
         ("no last barrier", [("    __syncthreads();\n    multiply", "    multiply")], "must stand between"),
         ("no barrier in the loop", [("        __syncthreads();\n", "")], "must stand between"),
     ],
-    "03.3": [
-        ("padding of 2 again", [("PAD = 1", "PAD = 2")], "keep PAD = 1"),
-        ("only A repaired", [("copy_async<4>(&Bs", "copy_async<8>(&Bs")], "How many bytes"),
-        (
-            "half of the floats",
-            [("int i = x; i < TM; i += 32", "int i = x; i < TM; i += 64")],
-            "how far apart",
-        ),
-        (
-            "every other float",
-            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 64")],
-            "how far apart",
-        ),
-        (
-            "one place twice",
-            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 32")],
-            "Lane x starts",
-        ),
-    ],
-    "03.4": [
+    "03.7": [
         (
             "barrier behind the copy",
             [
@@ -235,6 +666,10 @@ WRONG_ANSWERS = {
             ],
             "turn t copies k-tile t + 1",
         ),
+        (
+            "multiplies the other buffer",
+            [("multiply(acc, As[stage], Bs[stage]", "multiply(acc, As[1 - stage], Bs[1 - stage]")],
+            "",
+        ),
     ],
 }
-SOLVED: dict = {}
