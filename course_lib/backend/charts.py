@@ -120,7 +120,8 @@ def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figur
     rows = [row for row in rows if row.intensity]
     figure = style.new_figure(4.2)
     axes = style.axes(figure)
-    limits = _draw_ceilings(axes, where, most)
+    least = min((row.intensity for row in rows), default=0)
+    limits = _draw_ceilings(axes, where, 0.2 if least < 8 else least / 8, most)
     axes.axvline(most, color=style.TEXT, linestyle=":")
     words = f"each byte moved once: {most:,.0f} FLOP/byte"
     where = {"ha": "right", "transform": axes.get_xaxis_transform()}
@@ -128,32 +129,34 @@ def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figur
     for number, row in enumerate(rows):
         marker = "osD^vPX*"[number % 8]
         axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
-        # A label goes to the right of its mark, or to the left when another one is there already.
-        taken = [other.tflops for other in rows[:number] if other.intensity == row.intensity]
-        left = any(0.85 < tflops / row.tflops < 1.18 for tflops in taken)
+        # A label goes to the right of its mark, or to the left when another mark or label is there already.
+        taken = [other for other in rows[:number] if other.intensity == row.intensity]
+        taken += [other for other in rows if 1 < other.intensity / row.intensity < 1.5]
+        left = any(0.85 < other.tflops / row.tflops < 1.18 for other in taken)
         where = {"xytext": (-7, -3), "ha": "right"} if left else {"xytext": (7, -3)}
         axes.annotate(row.label, (row.intensity, row.tflops), **where, **style.BESIDE)
     axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
     axes.set(yscale="log", ylabel="TFLOP/s")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter("{x:g}" if least >= 8 and axis is axes.yaxis else "")
     axes.grid(True)
     axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
     return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {limits}"
 
 
-def _draw_ceilings(axes, where: tuple[str, str], most: float) -> str:
-    """Draw the ceilings, from 0.2 FLOP/byte to beyond `most`, and say them in words."""
+def _draw_ceilings(axes, where: tuple[str, str], first: float, most: float) -> str:
+    """Draw the ceilings, from `first` FLOP per byte to beyond `most`, and say them in words."""
     if where not in CEILINGS:
         return "The ceilings of this GPU are not known here."
     highest, source, memory = CEILINGS[where]
-    x = np.geomspace(0.2, 4 * most, 200)
+    x = np.geomspace(first, 4 * most, 200)
     for (name, rate), line in zip(memory.items(), ("-", "--")):
         axes.plot(x, np.minimum(rate * x, highest), line, color=style.BLUE)
         slope = np.degrees(np.arctan(rate * 1.16))  # in data units, as transform_rotates_text wants it
         turned = {"rotation": slope, "rotation_mode": "anchor", "transform_rotates_text": True}
-        axes.text(0.25, 0.29 * rate, f"{name} {rate} TB/s (measured)", **turned)
+        axes.text(1.25 * first, 1.45 * first * rate, f"{name} {rate} TB/s (measured)", **turned)
     axes.text(x[-1], highest * 1.1, f"{highest} TFLOP/s ({source})", ha="right")
     rates = ", ".join(f"{name} {rate} TB/s" for name, rate in memory.items())
     return f"Ceilings: {highest} TFLOP/s, {rates}."

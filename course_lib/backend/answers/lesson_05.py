@@ -8,7 +8,7 @@ from math import ceil
 
 import numpy as np
 
-from ...gemm import Gemm
+from ...gemm import CheckFailed, Gemm
 from ...report import simulate
 from ...simulator import Report
 from .. import standin
@@ -19,7 +19,16 @@ SLOT = (128 + 64) * 32 * 2
 RATE = 2730
 """FLOP of mma per cycle and SM."""
 
-_RING = partial(checked_gemm, tile=(128, 64, 32), threads=64, dtype="float16")
+
+def _ring(answer: object, stages: int) -> object:
+    """The kernel, a right ring of so many slots. What a loop did before it was found endless is no finding."""
+    try:
+        return checked_gemm(answer, (128, 64, 32), 64, stages * SLOT, "float16")
+    except CheckFailed as error:
+        endless = tuple(hazard for hazard in error.hazards if hazard.kind == "step-limit")
+        if endless:
+            raise CheckFailed(str(endless[0]), endless) from None
+        raise
 
 
 def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
@@ -44,13 +53,13 @@ def _demand_overlap(report: Report, stages: int, k_tiles: int) -> None:
 
 def _four_slots(answer: object) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    kernel = _RING(answer, shared_mem=4 * SLOT)
+    kernel = _ring(answer, 4)
     _demand_overlap(_one_block(kernel, 4, 12)[1], 4, 12)
 
 
 def _any_slots(answer: object) -> None:
     """A ring that is right for every number of slots, and keeps all but one of them on their way."""
-    kernel = _RING(answer, shared_mem=3 * SLOT)
+    kernel = _ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
     demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.")
     for stages in 3, 2, 5:
@@ -72,18 +81,19 @@ def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: fl
 
 
 SHAPES = [(256, 128, 32), (128, 128, 64), (128, 256, 64), (64, 64, 32), (128, 64, 16)]
-CASES = [(shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)]
+CASES = [
+    (shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)
+]
 MISTAKES = {
     "the k-tiles on their way": lambda *case: ceil(_slots(*case)),
-    "the k-tiles on their way, and one for the order": lambda *case: ceil(_slots(*case)) + case[2],
     "the ring's slots for both orders": lambda *case: ceil(_slots(*case)) + 1,
     "those of half the math": lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
-    "those of a latency rounded down": lambda *case: int(_slots(*case)) + 1 + case[2],
+    "one slot too few": lambda *case: int(_slots(*case)) + 1 + case[2],
     "those of a latency that is not rounded up": lambda *case: _slots(*case) + 1 + case[2],
     "those of a k-step": lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
     "those of a ring that loses no slot, or gains one": lambda *case: ceil(_slots(*case)) + 1 - case[2],
 }
-"""What a wrong function counts: the message, and a hint for each below."""
+"""What a wrong function counts. A hint for each stands below."""
 
 
 def _number_of_slots(answer: object) -> None:
@@ -103,7 +113,8 @@ def _number_of_slots(answer: object) -> None:
     demand(numbers, f"the function returns {given[0]!r:.40}; it must return a number.")
     right = [ceil(_slots(*case)) + 1 + case[2] for case in CASES]
     for name, formula in MISTAKES.items():
-        demand(not np.allclose(given, [formula(*case) for case in CASES]), f"you count {name}.")
+        same = np.allclose(given, [formula(*case) for case in CASES])
+        demand(not same, f"you count {name}.")
     for case, mine, slots in zip(CASES, given, right, strict=True):
         tile, latency, late = case
         demand(
@@ -114,12 +125,13 @@ def _number_of_slots(answer: object) -> None:
 
 _ENDLESS = {"step-limit": "the loop never ends: what makes its variable grow?"}
 _FILLED = _ENDLESS | FOR_ALL | {
-    "out-of-bounds": "a copy or a slot lies outside. Is there such a k-tile, and such a slot? The launch brings shared "
-    "memory for as many slots as the text says.",
+    "out-of-bounds": "a copy or a slot lies outside. Is there such a k-tile, and such a slot? The launch brings "
+    "shared memory for as many slots as the text says.",
     "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first "
     "turn, and which k-tiles have been issued.",
     "unwaited-copy": "a k-tile is read before its copy landed. Which groups are committed when turn t waits, and how "
-    "many of them are newer than the one it needs? Commit in every turn, also when there is nothing to copy.",
+    "many of them are newer than the one it needs? Commit in every turn, also when there is nothing to copy. And "
+    "copies and math must agree on the slot of a k-tile.",
     "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all, "
     "and behind which line is that sure?",
     "write-after-write": "a slot is filled again before its first copy has landed. Which k-tile comes next, and which "
@@ -131,31 +143,35 @@ _OVERLAP = {
     "is copied": "in which turn is each k-tile issued, and does the prologue do it as well?",
 }
 
+_COPIED = "a k-tile was just copied by all threads: a barrier must stand between that and its math."
+
 EXERCISES = {
-    "05.1": (_four_slots, _OVERLAP | {
+    "05.1": (_four_slots, _OVERLAP | _FILLED | {
         "the launch is": "four slots of 12,288 bytes are right; fill the two gaps.",
         "uninitialised-read": "the loop issues k-tile 3 in its first turn. Which ones must the prologue have issued "
         "before?",
-        "unwaited-copy": "a k-tile is read before its copy landed. Which groups are committed when turn 0 waits, and "
-        "how many of them are newer than group 0?"} | _FILLED | {
+        "unwaited-copy": "a k-tile is read before its copy landed. Which k-tiles has the prologue issued when turn 0 "
+        "waits, a group each, and how many of these groups are newer than group 0?",
+        "write-after-write": "a slot is filled twice. In which turn is each k-tile issued, and does the prologue do "
+        "it as well?",
         "": "which k-tiles must be on their way when turn 0 begins, and how many of their groups may turn 0 leave?"}),
-    "05.2": (_any_slots, {
+    "05.2": (_any_slots, _OVERLAP | _FILLED | {
         "right for STAGES": "a number stands where it should be made from STAGES: look at the prologue, the wait, and "
         "both slots.",
         "leave `STAGES": "only the prologue and the turn are yours.",
         "the launch is": "three slots of 12,288 bytes are right; write the prologue and the turn.",
         "out-of-bounds": "start_copy wants a k-tile that exists, and a slot from 0 to STAGES - 1. What does the "
-        "prologue do if there are fewer k-tiles than slots?"} | _OVERLAP | _FILLED | {
+        "prologue do if there are fewer k-tiles than slots?",
         "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
-    "05.3": (partial(_RING, shared_mem=3 * SLOT), {
+    "05.3": (partial(_ring, stages=3), _FILLED | {
         "the launch is": "three slots of 12,288 bytes are right; repair the kernel.",
         "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
         "uninitialised-read": "a slot is multiplied that nothing has filled. Look for the number of k-tiles in the "
         "message: with 1 or 2 the loop does not run at all, with more look at its first turn.",
         "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
         "that all have read before the barrier.",
-        "read-after-write|unwaited-copy": "the last k-tile was just copied by all threads: a barrier must stand "
-        "between that and its math."} | _FILLED | {
+        "read-after-write": _COPIED,
+        "unwaited-copy": _COPIED,
         "no hazard, wrong numbers": "every slot that is read was filled, but not with the k-tile that belongs there. "
         "Write down which k-tile lies in which slot, in the loop and behind it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
@@ -168,6 +184,8 @@ EXERCISES = {
         "count the k-tiles": "the k-tile that is being multiplied needs a slot, too.",
         "for both orders": "with issue, then wait, a copy has one turn less: slots - 2.",
         "half the math": "a multiplication and an addition are two FLOP.",
+        "too few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being multiplied "
+        "needs a slot, too.",
         "rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
         "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
         "loses no slot": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",

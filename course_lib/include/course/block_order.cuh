@@ -1,4 +1,4 @@
-// Another order of the blocks, for lesson 04's fastest kernel.
+// Another order of the blocks, for lesson 05's fastest kernel.
 #pragma once
 
 // Which tile of C this block makes: x counts tiles down the rows of C, y tiles along its columns. Blocks that start one

@@ -1,4 +1,4 @@
-// A copy of 16 bytes that may be left out, for lesson 04's fastest kernel. It needs compute capability 8.0.
+// A copy of 16 bytes that may be left out, for lesson 05's fastest kernel. It needs compute capability 8.0.
 #pragma once
 
 // Start to copy 16 bytes from global to shared memory, or do nothing. An `if` would make a branch, and the compiler moves
