@@ -30,7 +30,9 @@ METRICS = {
     "shared memory busy, %": "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_active",
     "compute throughput, %": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "memory throughput, %": "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
-    "bytes from L2, GB": "l1tex__m_xbar2l1tex_read_bytes.sum",
+    "bytes from L2, TB/s": "l1tex__m_xbar2l1tex_read_bytes.sum.per_second",
+    "bytes from L2 per cycle and SM": "l1tex__m_xbar2l1tex_read_bytes.avg.per_cycle_elapsed",
+    "sectors read in L2, millions": "lts__t_sectors_op_read.sum",
     "bytes from DRAM, GB": "dram__bytes_read.sum",
     "shared memory, million wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "shared memory, million wavefronts of reads": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
@@ -44,7 +46,7 @@ METRICS = {
     "warps ready, another one chosen": _STALLED.format("not_selected"),
 }
 """What a lesson calls it: what Nsight Compute calls it. Warps that wait: of one scheduler, per started instruction."""
-UNITS = {"us": 1e-3, "GHz": 1e-9, "thousands": 1e-3, "millions": 1e-6, "million": 1e-6, "GB": 1e-9}
+UNITS = {"us": 1e-3, "GHz": 1e-9, "thousands": 1e-3, "millions": 1e-6, "million": 1e-6, "GB": 1e-9, "TB": 1e-12}
 """Words in a name: what to multiply ncu's base units (nanoseconds, bytes, hertz, counts) by."""
 
 
