@@ -308,6 +308,8 @@ WRONG_ANSWERS = {
             ],
             "neighbouring rows (see the picture)",
         ),
+        ("no end", [("++k_tile", "k_tile += 0")], "a loop has no end"),
+        ("a typing mistake", [("__syncthreads();", "__synchthreads();")], "is undefined"),
         (
             "no tiles at all",
             [(COPY_A, ""), (COPY_B, ""), (MATH, FROM_GLOBAL)],
