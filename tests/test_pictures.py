@@ -92,7 +92,9 @@ def test_wrong_accesses_are_refused(offsets, size, words):
 def test_a_fragment_shows_each_element_once(operand, k):
     figure, alt = pictures.fragment_figure(operand, k)
     rows, columns = fragment(operand, k)
-    shape = {"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand]
+    if operand == "B":  # as it lies in memory: a row of B is a column of C
+        rows, columns = columns, rows
+    shape = {"A": (16, k), "B": (8, k), "C": (16, 8)}[operand]
     shown = cells(figure)
     assert len(shown) == shape[0] * shape[1]
     for (lane, element), row in np.ndenumerate(rows):
@@ -111,6 +113,31 @@ def test_the_words_name_registers_and_the_elements_of_lane_0():
 def test_wrong_fragments_are_refused(operand, k):
     with pytest.raises(ValueError, match=f"got '{operand}', k = {k}"):
         pictures.fragment_picture(operand, k)
+
+
+def test_an_ldmatrix_goes_from_the_lane_that_names_a_row_to_the_lanes_that_receive_it():
+    figure, alt = pictures.ldmatrix_figure(48 * (LANE % 16) + 16 * (LANE // 16) + 96, 48, first=96)
+    shown = cells(figure)
+    assert len(shown) == 32 and max(y for _, y in shown) == 15 and max(x for x, _ in shown) == 1
+    assert shown[0, 9] == "lane 9 → r1 of lanes 4-7"
+    assert shown[1, 0] == "lane 16 → r2 of lanes 0-3"
+    assert alt.startswith(
+        "An ldmatrix.x4 in rows of 48 bytes: lanes 0 to 7 name, for register 0, row 0 chunk 0, row 1"
+    )
+
+
+def test_rows_that_several_lanes_name_are_marked():
+    figure, _ = pictures.ldmatrix_figure(32 * (LANE % 8) + 16 * (LANE // 16), 32)
+    assert cells(figure)[0, 3] == "lane 3, 11 → r0 of lanes 12-15 and r1 of lanes 12-15"
+    assert sum(bool(patch.get_hatch()) for patch in figure.axes[0].patches) == 16
+    figure, _ = pictures.ldmatrix_figure(0 * LANE, 32)
+    assert cells(figure) == {(0, 0): "32 lanes"}
+
+
+@pytest.mark.parametrize(("row_bytes", "first"), [(40, 0), (32, 16)])
+def test_an_ldmatrix_outside_of_its_tile_is_refused(row_bytes, first):
+    with pytest.raises(ValueError, match=f"rows of {row_bytes} bytes from byte {first} on"):
+        pictures.ldmatrix_figure(16 * LANE, row_bytes, first)
 
 
 def test_outside_a_notebook_the_words_are_printed(capsys):

@@ -101,7 +101,8 @@ def _rows(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: 
             if wrong.any() and (wrong := wrong & (_times(run, other, rows, chunks, chunk) == 1)).any():
                 row, at = np.argwhere(wrong)[0]
                 where = f"{line.capitalize()} {at} of C is made with row {came[chunk, row, at]} of {name}"
-                return f"{where} ({_k(chunk)}): look at {name}, where its rows are written and read, and at the {line} of C."
+                look = f"look at {name}, where its rows are written and read, and at the {line} of C."
+                return f"{where} ({_k(chunk)}): {look}"
     return ""
 
 

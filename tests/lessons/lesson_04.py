@@ -246,7 +246,7 @@ WRONG_ANSWERS = {
         (
             "chunk without its 8",
             [(_PLACE, "return row * TK + (chunk ^ row / 4 % 2);")],
-            "8 * (0 to 5)",
+            "8 * seat",
         ),
         (
             "padded",

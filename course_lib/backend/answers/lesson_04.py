@@ -97,8 +97,8 @@ _BRINGS = {
     "to the right of them; a k-step is 16 columns.",
     r"never multiplied.*look at B|with row \d+ of B|copy of B": "the four matrices of B are the same 8 rows, 8 columns "
     "further each; k-step s uses matrices 2 s and 2 s + 1.",
-    "the same k, each in another order": "the first of two registers of B is k = 0 to 7 of the k-step, as a[0] and a[1] are; "
-    "k-step s is columns 16 s to 16 s + 15 of A and of B.",
+    "the same k, each in another order": "the first of two registers of B is k = 0 to 7 of the k-step, as a[0], a[1] "
+    "are; k-step s is columns 16 s to 16 s + 15 of A and of B.",
     "k-step is missing": "each k-step has other columns of A and other registers of B.",
     "": "lane l names row l % 8 of matrix l / 8; the pictures of A and B show where each matrix belongs.",
 }
@@ -119,21 +119,21 @@ EXERCISES = {
         "": _ONE_OF_EIGHT}),
     "04.3": (_narrow, _BRINGS),
     "04.4": (_six_chunks, {
-        "out-of-bounds|uninitialised-read": "the place leaves its row: it must be one of the six of the row, and is "
+        "out-of-bounds|uninitialised-read": "the seat leaves its row: it must be one of six, and the place is "
         "counted in halves, 8 for each chunk.",
-        "write-after-write": "two chunks have one place, or a place lies outside of its row: the six of a row are "
+        "write-after-write": "two chunks have one seat, or a seat lies outside of its row: the six seats are at "
         "row * TK + 0, 8, ... 40, each used once.",
         "wavefronts": "count for chunk 0 of rows 0 to 7 in which of the eight groups of banks it lies, "
-        "(6 * row + place) % 8; rows that meet need places of which one is even and one is odd.",
-        "take more than": "do not pad: the six places of a row are enough.",
-        "misaligned": "a chunk is 8 halves: its place is row * TK + 8 * (0 to 5).",
-        "": "the function must give each chunk of a row another one of the row's six places."}),
+        "(6 * row + seat) % 8; rows that meet need seats of which one is even and one is odd.",
+        "take more than": "do not pad: the six seats of a row are enough.",
+        "misaligned": "a chunk is 8 halves: its place is row * TK + 8 * seat, with a seat of 0 to 5.",
+        "": "the function must give each chunk of a row another one of the row's six seats."}),
     "04.5": (_square, {
         **FOR_ALL,
         "unwaited-copy": "a thread reads what nobody waited for: wait for all groups, and let the barrier come after "
         "the wait.",
         **COMPLETE,
-        "read-after-write": "first the wait, then a barrier, then the first read: what others copied is there only then.",
+        "read-after-write": "first the wait, then a barrier, then the first read: only then all copies are there.",
         **ALL_READ,
         "misaligned|out-of-bounds": "an address leaves its matrix or its tile: A begins at row blockIdx.x * TM, B at "
         "row blockIdx.y * TN; in shared memory B lies behind TM * TK halves of A.",
@@ -145,6 +145,7 @@ EXERCISES = {
         r"with row \d+ of|wrong places": "the warp at (m, n) multiplies the rows of A from m on with the "
         "rows of B from n on.",
         "are enough|no asynchronous": "each warp makes only its own 64 x 64 of C, with `copy_rows` before it.",
-        "": "in each turn: copy both tiles, wait, barrier, TK / 16 k-steps, barrier. From turn to turn the columns of A "
-        "and B move on by TK, and in global memory their rows are K halves apart."}),
+        "step-limit": "a loop does not end: does its counter grow?",
+        "": "in each turn: copy both tiles, wait, barrier, TK / 16 k-steps, barrier. From turn to turn the columns of "
+        "A and B move on by TK, and in global memory their rows are K halves apart."}),
 }  # fmt: skip
