@@ -46,7 +46,15 @@ METRICS = {
     "warps ready, another one chosen": _STALLED.format("not_selected"),
 }
 """What a lesson calls it: what Nsight Compute calls it. Warps that wait: of one scheduler, per started instruction."""
-UNITS = {"us": 1e-3, "GHz": 1e-9, "thousands": 1e-3, "millions": 1e-6, "million": 1e-6, "GB": 1e-9, "TB": 1e-12}
+UNITS = {
+    "us": 1e-3,
+    "GHz": 1e-9,
+    "thousands": 1e-3,
+    "millions": 1e-6,
+    "million": 1e-6,
+    "GB": 1e-9,
+    "TB": 1e-12,
+}
 """Words in a name: what to multiply ncu's base units (nanoseconds, bytes, hertz, counts) by."""
 
 
