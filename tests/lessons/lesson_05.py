@@ -246,7 +246,7 @@ WRONG_ANSWERS = {
                     ),
                 )
             ],
-            "behind which line is that sure",
+            "after which line is that sure",
         ),
         (
             "copies behind the math",

@@ -133,7 +133,7 @@ _FILLED = _ENDLESS | FOR_ALL | {
     "many of them are newer than the one it needs? Commit in every turn, also when there is nothing to copy. And "
     "copies and math must agree on the slot of a k-tile.",
     "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all, "
-    "and behind which line is that sure?",
+    "and after which line is that sure?",
     "write-after-write": "a slot is filled again before its first copy has landed. Which k-tile comes next, and which "
     "slot is free?",
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
@@ -166,18 +166,18 @@ EXERCISES = {
     "05.3": (partial(_ring, stages=3), _FILLED | {
         "the launch is": "three slots of 12,288 bytes are right; repair the kernel.",
         "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
-        "uninitialised-read": "a slot is multiplied that nothing has filled. Look for the number of k-tiles in the "
-        "message: with 1 or 2 the loop does not run at all, with more look at its first turn.",
+        "uninitialised-read": "a slot is multiplied that nothing has filled. For how many k-tiles? The cell below "
+        "says it: with 1 or 2 the loop does not run at all, with more look at its first turn.",
         "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
         "that all have read before the barrier.",
         "read-after-write": _COPIED,
         "unwaited-copy": _COPIED,
         "no hazard, wrong numbers": "every slot that is read was filled, but not with the k-tile that belongs there. "
-        "Write down which k-tile lies in which slot, in the loop and behind it.",
+        "Write down which k-tile lies in which slot, in the loop and after it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
     "05.4": (_number_of_slots, {
         "still a gap": "math = ..., and then how often it fits into the latency.",
-        "is a kernel": "write the name without brackets behind it.",
+        "is a kernel": "write the name without brackets after it.",
         "stops with": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
         "False.",
         "must return": "return the number of slots itself.",
