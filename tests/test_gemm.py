@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import OPTIONS, Gemm, HazardError, device
 from course_lib.backend import standin
-from course_lib.gemm import CheckFailed
+from course_lib.verdict import CheckFailed
 
 PASSED = "check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64"
 
@@ -160,7 +160,7 @@ def test_a_right_kernel_passes(source):
 
 def test_another_seed_is_other_data_and_the_same_verdict():
     assert repr(Gemm(64, 32, 48).check(kernel_of(TILED), **HOW, seed=1)) == PASSED
-    for draw in (Gemm(16, 16, 16)._integers, Gemm(16, 16, 16)._random):
+    for draw in (Gemm(16, 16, 16).integers, Gemm(16, 16, 16).random):
         assert all((one != other).any() for one, other in zip(draw(0), draw(1), strict=True))
 
 

@@ -14,7 +14,7 @@ import pytest
 from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulator
 from course_lib.backend import standin
 from course_lib.backend.records import canonical, course_headers
-from course_lib.gemm import CheckFailed
+from course_lib.verdict import CheckFailed
 from tests.lessons import LESSONS, cuda_of, kernel, replaced, solved_kernel
 
 KERNELS = {(lesson.NOTEBOOK, name): launch for lesson in LESSONS for name, launch in lesson.LAUNCHES.items()}

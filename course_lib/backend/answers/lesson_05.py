@@ -8,9 +8,10 @@ from math import ceil
 
 import numpy as np
 
-from ...gemm import CheckFailed, Gemm
+from ...gemm import Gemm
 from ...report import simulate
 from ...simulator import Report
+from ...verdict import CheckFailed
 from .. import standin
 from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way
 
