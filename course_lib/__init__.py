@@ -1,34 +1,27 @@
-"""The small library that the notebooks lean on. What a name needs is loaded when the name is first used."""
+"""The small library that the notebooks lean on. `cp` is looked up when it is used: CuPy is large."""
 
-from importlib import import_module
-
-# At once, because importing a room of the same name later would put the module in the place of the function.
+from . import device
+from .bench import benchmark, progress
+from .device import OPTIONS, show_env
+from .exercises import check_exercise, score
+from .gemm import Gemm
+from .lessons import edited, kernel_source, show_diff
 from .profile import profile
 from .sass import sass
+from .simulate import simulate
+from .simulator import HazardError
 from .timeline import timeline
 
-_ROOMS = {
-    "cp": "device",
-    "OPTIONS": "device",
-    "show_env": "device",
-    "simulate": "report",
-    "Gemm": "gemm",
-    "benchmark": "bench",
-    "progress": "bench",
-    "kernel_source": "lessons",
-    "edited": "lessons",
-    "show_diff": "lessons",
-    "check_exercise": "exercises",
-    "score": "exercises",
-    "HazardError": "simulator",
-}
-__all__ = ["profile", "sass", "timeline", *_ROOMS]
+__all__ = [
+    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source", "profile",
+    "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
+    if name != "cp":
         raise AttributeError(f"course_lib has no {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(f".{_ROOMS[name]}", __name__), name)
+    return device.cp
 
 
 def __dir__() -> list[str]:

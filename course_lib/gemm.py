@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from . import device, verdict
-from .report import simulate
+from .simulate import simulate
 from .simulator import Report
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)

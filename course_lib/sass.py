@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from . import simulator
 from .backend.disassembly import SassInstruction, disassemble
-from .report import compiled
+from .simulate import compiled
 
 SHOWN = 6
 """Instructions of one source line in the drawing; `at(line)` has all."""

@@ -9,7 +9,7 @@ import numpy as np
 from . import device
 from .backend.meetings import who_meets_whom
 from .backend.mistakes import guess, product, where_wrong
-from .report import compiled
+from .simulate import compiled
 from .simulator import Report, assemble
 from .simulator.hazards import Hazard
 from .simulator.interrupts import in_background, result_of

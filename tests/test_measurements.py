@@ -176,7 +176,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     timeline |= {"read_cost": 40, "events": events_of(buffer_of(a_loop()), 40)}
     source = records.source_key("fast", SOURCE)
     speeds = [
-        a_speed("any", 20.0, registers=40, source=source),
+        a_speed("any", 20.0, registers=40, source=source, sustained=18.4),
         a_speed("cuBLAS", 50.0),
         a_speed("unroll 1", 9.0),
     ]
@@ -189,7 +189,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     lines = readme.read_text().splitlines()
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     table = [line for line in lines if line.startswith("|")][2:]
-    assert table == ["| 01 | `fast` | 20.0 | 40% | 40 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |"]
+    assert table == ["| 01 | `fast` | 20.0 | 40% | 40 | 18 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |  |"]
     assert any("Some GPU, SM clock 1980 to 1980 MHz, driver 580" in line for line in lines)
     svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000

@@ -70,7 +70,10 @@ def drawings() -> dict[str, tuple]:
 def steps_table(record: dict) -> str:
     """The lessons' kernels and cuBLAS as a table in Markdown, and what was measured, on what and when."""
     speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE and "data" not in entry]
-    lines = ["| lesson | kernel | TFLOP/s | share of cuBLAS | registers |", "|---|---|--:|--:|--:|"]
+    lines = [
+        "| lesson | kernel | TFLOP/s | share of cuBLAS | registers | sustained TFLOP/s |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
     shown = []
     for notebook in (path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)):
         for name, source in lessons.kernels(notebook).items():
@@ -85,9 +88,10 @@ def steps_table(record: dict) -> str:
     lines += [_line("", f"cuBLAS, {entry['dtype']}", entry) for entry in shown if entry["label"] == CUBLAS]
     origin, clocks = record["provenance"], [entry["sm_clock_mhz"] for entry in shown]
     note = (
-        f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; 04 float16 with "
+        f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; 04 and 05 float16 with "
         "float32 sums, contiguous along K; cuBLAS of the same type and layout in the same run. "
-        f"Median of {shown[0]['repeats']} launches, warm L2 cache. {origin['gpu']}, "
+        f"Median of {shown[0]['repeats']} launches, warm L2 cache; sustained: over two seconds, in which the chip's power "
+        f"limit lowers the clock of tensor-core kernels. {origin['gpu']}, "
         f"SM clock {min(clocks)} to {max(clocks)} MHz, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
         f"{origin['date']}."
     )
@@ -96,7 +100,8 @@ def steps_table(record: dict) -> str:
 
 def _line(lesson: str, kernel: str, entry: dict) -> str:
     share, registers = entry["tflops"] / entry["cublas_tflops"], entry.get("registers", "")
-    return f"| {lesson} | {kernel} | {entry['tflops']:.1f} | {share:.0%} | {registers} |"
+    sustained = f"{entry['sustained']:.0f}" if "sustained" in entry else ""
+    return f"| {lesson} | {kernel} | {entry['tflops']:.1f} | {share:.0%} | {registers} | {sustained} |"
 
 
 def between_marks(text: str, table: str) -> str:

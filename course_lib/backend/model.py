@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..report import compiled
+from ..simulate import compiled
 from ..simulator.estimate import Estimate, estimate
 
 BAND = 0.76, 1.35

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from .. import simulator
-from ..report import compiled, simulate
+from ..simulate import compiled, simulate
 
 SHARED_BY_DEFAULT = 48 * 1024
 SHARED_LIMIT = 227 * 1024

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...gemm import Gemm
-from ...report import simulate
+from ...simulate import simulate
 from ...simulator import Report
 from .common import (
     ALL_READ,

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...gemm import Gemm
-from ...report import simulate
+from ...simulate import simulate
 from ...simulator import Report
 from ...verdict import CheckFailed
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard

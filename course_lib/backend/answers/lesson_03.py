@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from ...gemm import Gemm
-from ...report import simulate
+from ...simulate import simulate
 from ...simulator import Report
 from ...verdict import CheckFailed
 from .common import FOR_ALL, checked_gemm, demand, demand_kernel, k_tiles_on_their_way

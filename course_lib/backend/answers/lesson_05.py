@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 
 from ...gemm import Gemm
-from ...report import simulate
+from ...simulate import simulate
 from ...simulator import Report
 from ...verdict import CheckFailed
 from .. import standin
