@@ -188,6 +188,8 @@ AHEAD_BARRIER = f"        __syncthreads();{' ' * 30}// this k-tile is complete, 
 RIGHT_ANSWERS = {
     "03.1": [
         ("no copy is a dash", [('issued = [1, 2, 3, "none"]', 'issued = [1, 2, 3, "-"]')]),
+        ("no copy is None", [('issued = [1, 2, 3, "none"]', "issued = [1, 2, 3, None]")]),
+        ("None as a word", [('issued_to = [1, 0, 1, "none"]', 'issued_to = [1, 0, 1, "None"]')]),
         ("tuples", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = (0, 1, 0, 1)")]),
         ("no copy is empty", [('issued_to = [1, 0, 1, "none"]', 'issued_to = [1, 0, 1, ""]')]),
     ],
@@ -444,6 +446,16 @@ WRONG_ANSWERS = {
         ),
         ("three turns", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 1, 0]")], "four turns"),
         ("a number", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = 1")], "four turns"),
+        (
+            "words",
+            [("multiplied_from = [0, 1, 0, 1]", 'multiplied_from = ["0", "1", "0", "1"]')],
+            "without quotes",
+        ),
+        (
+            "nothing to multiply",
+            [("multiplied_from = [0,", "multiplied_from = [None,")],
+            "k-tile 0 lies in buffer 0",
+        ),
     ],
     "03.2": [
         ("no wait", [("        wait_all();\n", "")], "no thread waits for its own copies"),
@@ -456,7 +468,7 @@ WRONG_ANSWERS = {
         (
             "issued before the barrier",
             [("        __syncthreads();\n" + ISSUE_NEXT, ISSUE_NEXT + "        __syncthreads();\n")],
-            "issue it behind the barrier",
+            "issue it after the barrier",
         ),
         ("no guard", [("if (k_tile + 1 < k_tiles) ", "")], "no next one to copy"),
         ("reads the other buffer", [("multiply(k_tile % 2)", "multiply((k_tile + 1) % 2)")], "on its way to"),
@@ -490,6 +502,28 @@ WRONG_ANSWERS = {
             "before the math of this one",
         ),
         ("no prologue", [(PROLOGUE, "")], "Who brings k-tile 0"),
+        ("nothing issued in the loop", [(ISSUE_NEXT, "")], "issue it in the loop"),
+        (
+            "wait and barrier in the if",
+            [
+                (
+                    WAIT_AND_BARRIER + ISSUE_NEXT,
+                    "        if (k_tile + 1 < k_tiles) { wait_all(); __syncthreads();"
+                    " issue(k_tile + 1, (k_tile + 1) % 2); }\n",
+                )
+            ],
+            "only the issue belongs into the if",
+        ),
+        (
+            "groups that nobody closes",
+            [
+                (
+                    WAIT_AND_BARRIER + ISSUE_NEXT,
+                    ISSUE_NEXT + "        wait_group<1>();\n        __syncthreads();\n",
+                )
+            ],
+            "commit_group has closed",
+        ),
         (
             "a buffer for every k-tile",
             [("(k_tile + 1) % 2", "k_tile + 1"), ("multiply(k_tile % 2)", "multiply(k_tile)")],
@@ -517,6 +551,17 @@ WRONG_ANSWERS = {
             "the wait in the next turn",
             [("k == TK - 1 && k_tile + 1 < k_tiles", "k == 0 && k_tile > 0")],
             "At which k-block",
+        ),
+        ("nothing issued", [(ISSUE_EARLY, "")], "issue it in the loop"),
+        (
+            "a k-block after the last one",
+            [(LOAD_NEXT, "            load(k + 1, k_tile % 2);\n")],
+            "What comes after the last k-block",
+        ),
+        (
+            "a wait in every k-block",
+            [("if (k == TK - 1 && k_tile + 1 < k_tiles) { wait", "{ wait")],
+            "only before the last one",
         ),
         ("always the old buffer", [("load(0, (k_tile + 1) % 2)", "load(0, k_tile % 2)")], "After which load"),
         ("no guard of the copy", [("k == 0 && k_tile + 1 < k_tiles", "k == 0")], "no next one to copy"),
@@ -591,6 +636,20 @@ if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
         ),
     ],
     "03.5": [
+        (
+            "plain copies",
+            [
+                (
+                    "copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M])",
+                    "As[buffer][y][i] = A[i + (k_tile * TK + y) * M]",
+                ),
+                (
+                    "copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N])",
+                    "Bs[buffer][y][i] = B[i + (k_tile * TK + y) * N]",
+                ),
+            ],
+            "let the copy be asynchronous",
+        ),
         ("padding of 2 again", [("PAD = 1", "PAD = 2")], "keep PAD = 1"),
         ("only A repaired", [("copy_async<4>(&Bs", "copy_async<8>(&Bs")], "How many bytes"),
         ("only B repaired", [("copy_async<4>(&As", "copy_async<8>(&As")], "How many bytes"),

@@ -18,7 +18,7 @@ PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: tw
 FMAS = 16 * 16  # of a thread for one k-tile of the small kernels
 BYTES = 2 * 32 * 16  # that a warp copies of it
 FLOATS = 64  # of a tile in the pipeline of 03.4
-NO_COPY = ("none", "-", "")
+NO_COPY = ("none", "-", "")  # or None itself
 
 
 def _simulated(kernel: object, k_tiles: int) -> Report:
@@ -35,10 +35,9 @@ def _row(name: str, given: object, right: Sequence[object]) -> None:
     listed = isinstance(given, (list, tuple, np.ndarray)) and len(given) == 4
     demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.")
     for turn, (mine, value) in enumerate(zip(given, right)):
-        same = mine in NO_COPY if isinstance(mine, str) else mine == value
-        demand(
-            isinstance(mine, str) == isinstance(value, str) and same, f"{name} in turn {turn} is not {mine}."
-        )
+        nothing = mine is None or (isinstance(mine, str) and mine.strip().lower() in NO_COPY)
+        demand(nothing or not isinstance(mine, str), f"{name} in turn {turn}: {mine!r:.30} is a text.")
+        demand(nothing if value == "none" else mine == value, f"{name} in turn {turn} is not {mine}.")
 
 
 def _four_turns(answer: tuple) -> None:
@@ -53,19 +52,31 @@ def _four_turns(answer: tuple) -> None:
 # --------------------------------------------------------------------------- 03.2, 03.3: loops written from a blank
 
 
+def _copied(report: Report) -> float:
+    """Bytes that the first warp copies."""
+    return sum(event[1] for event in report.events[0] if event[0] == "copy")
+
+
 def _told_apart(kernel: object, error: CheckFailed) -> str:
     """Why a copy is read before it has landed: the report of fewer k-tiles, the waits and the copies say it."""
-    if all(hazard.kind != "unwaited-copy" for hazard in error.hazards):
+    found = {hazard.kind for hazard in error.hazards}
+    if "uninitialised-read" in found and 0 < _copied(_simulated(kernel, 4)) <= BYTES:
+        return "Told apart: only one k-tile is ever copied."
+    if "unwaited-copy" not in found:
         return ""
-    alone = {hazard.kind for hazard in _simulated(kernel, 1).hazards}  # then there is no next k-tile
-    if "unwaited-copy" in alone:
-        return "Told apart: the first k-tile is not waited for."
-    if "uninitialised-read" in alone:
-        return "Told apart: the other buffer is read."
+    alone = _simulated(kernel, 1)  # then there is no next k-tile
+    kinds = {hazard.kind for hazard in alone.hazards}
     events = _simulated(kernel, 4).events[0]
-    if sum(event[0] == "wait" for event in events) < 4:
+    waits = sum(event[0] == "wait" for event in events)
+    if "unwaited-copy" in kinds and waits and all(event[0] != "wait" for event in alone.events[0]):
+        return "Told apart: the last k-tile is not waited for."
+    if "unwaited-copy" in kinds:
+        return "Told apart: the first k-tile is not waited for."
+    if "uninitialised-read" in kinds:
+        return "Told apart: the other buffer is read."
+    if waits < 4:
         return "Told apart: not every k-tile is waited for."
-    if sum(event[1] for event in events if event[0] == "copy") > 4 * BYTES:
+    if _copied(_simulated(kernel, 4)) > 4 * BYTES:
         return "Told apart: k-tiles are copied again and again."
     return "Told apart: the next k-tile is in the way."
 
@@ -131,13 +142,18 @@ def _padded_by_1(kernel: object) -> None:
     shared = kernel.shared_size_bytes
     demand(shared == PADDED_BY_1, f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.")
     checked_gemm(kernel, tile=(128, 128, 8), threads=256)
+    gemm = Gemm(128, 128, 8 * 8)
+    report = simulate(kernel, (1, 1), (256,), gemm.arguments(*gemm.inputs))
+    demand(
+        k_tiles_on_their_way(report, 8), "the product is right, but no copy is on its way during the math."
+    )
 
 
 _ENDLESS = {
     "step-limit": "a loop never ends. Is the variable that its condition tests counted up in every turn?"
 }
 _TURNS = {
-    "out-of-bounds": "behind the last k-tile there is no next one to copy.",
+    "out-of-bounds": "after the last k-tile there is no next one to copy.",
     "read-after-write": "a barrier must stand between the copy to a buffer and the first read from it.",
     "write-after-read": "a buffer is overwritten while slow warps still read it. Which barrier keeps them apart?",
     "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which "
@@ -148,8 +164,12 @@ _MEET = {
     "Your wait stands behind the barrier": "the barrier says that all have waited: first the wait, then the barrier.",
 }
 _LOOP = FOR_ALL | _ENDLESS | _MEET | {
+    "only one k-tile is ever": "only k-tile 0 is copied. While k-tile t is multiplied, k-tile t + 1 must be on its "
+    "way: issue it in the loop.",
+    "last k-tile is not waited": "in the last turn there is nothing to issue, but its k-tile must be waited for as in "
+    "every turn: only the issue belongs into the if.",
     "first k-tile is not waited": "no thread waits for its own copies before the k-tile is read. What says that "
-    "my part has landed?",
+    "my part has landed? (wait_group counts only groups that commit_group has closed.)",
     "not every k-tile is waited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
     "every turn needs a wait of its own.",
     "again and again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
@@ -159,15 +179,16 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
     "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts have arrived, "
     "and where must it stand?",
-    "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it behind the barrier.",
+    "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier.",
     "write-after-write": "two copies go to one buffer at the same time: wait for the first one, or take the other "
     "buffer.",
     "out-of-bounds.*of shared memory": "there are only buffers 0 and 1; which one holds k-tile t?",
-    "out-of-bounds": "behind the last k-tile there is no next one to copy.",
+    "out-of-bounds": "after the last k-tile there is no next one to copy.",
 }  # fmt: skip
 
 EXERCISES = {
     "03.1": (_four_turns, {
+        "is a text": "write numbers, without quotes, and \"none\" only where nothing is issued.",
         "no part": "three lists of four entries each, one entry for each turn.",
         "list of four": "there are four turns, k_tile = 0, 1, 2 and 3.",
         "multiplied_from": "k-tile 0 lies in buffer 0, and the buffers change places after every turn.",
@@ -187,8 +208,11 @@ EXERCISES = {
         "k-tile, to the other buffer.",
         "write-after-read": "the copy overwrites a buffer whose last fragments slow warps still load. After which load "
         "is that buffer free, and does a barrier stand between?",
-        "uninitialised-read": "behind the last k-block of the last k-tile there is nothing to load.",
-        "on its way during": "issue the next k-tile in the first k-blocks, so that the others can hide it.",
+        "uninitialised-read": "after the last k-block of the last k-tile there is nothing to load.",
+        "on its way during": "issue the next k-tile in the first k-blocks and wait for it only before the last one, so "
+        "that the k-blocks between can hide it.",
+        "out-of-bounds.*of shared memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
+        "last k-block, and in which buffer does it lie?",
         "fragments are not ahead": "while k-block k is multiplied, k-block k + 1 is loaded. So the wait belongs before "
         "the k-block whose next fragments lie in the next k-tile.",
         "": "k-block k uses the fragments that were loaded one k-block earlier. Where do those of k-block 0 come from, "
@@ -207,8 +231,9 @@ EXERCISES = {
         "kernel declares none itself.",
         "no tile lies": "the block's threads share an array that is declared __shared__; a static one lies in global "
         "memory, and all blocks share it.",
-        "": "follow the two stages: which tile is loaded, and which one is used, before, in and behind the loop?"}),
+        "": "follow the two stages: which tile is loaded, and which one is used, before, in and after the loop?"}),
     "03.5": (_padded_by_1, {
+        "on its way during": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
         "columns of 129": "keep PAD = 1; it is the copy that has to change.",
         "misaligned": "columns of 129 floats: every other one begins at an odd multiple of 4 bytes. How many bytes may "
         "one copy move then?",
