@@ -260,6 +260,18 @@ WRONG_ANSWERS = {
     "04.5": [
         ("no wait", [("        wait_group<0>();\n", "")], "nobody waited for"),
         ("a wait that allows the group", [("wait_group<0>", "wait_group<1>")], "nobody waited for"),
+        ("no group closed", [("        commit_group();\n", "")], "close the group"),
+        ("warps side by side", [("warp % 2 * 64, n = warp / 2 * 64", "warp % 2, n = warp / 2")], "0 or 64"),
+        (
+            "the first rows of A in each block",
+            [("A + blockIdx.x * TM * K + ", "A + ")],
+            "A begins at row blockIdx",
+        ),
+        (
+            "rows of B by their index alone",
+            [("slot + (TM + n) * TK", "slot + n * TK")],
+            "the warp at (m, n)",
+        ),
         (
             "wait behind the barrier",
             [

@@ -130,12 +130,15 @@ EXERCISES = {
         "": "the function must give each chunk of a row another one of the row's six seats."}),
     "04.5": (_square, {
         **FOR_ALL,
-        "unwaited-copy": "a thread reads what nobody waited for: wait for all groups, and let the barrier come after "
-        "the wait.",
+        "unwaited-copy": "a thread reads what nobody waited for: close the group, then wait for all groups, and let "
+        "the barrier come after the wait.",
         **COMPLETE,
         "read-after-write": "first the wait, then a barrier, then the first read: only then all copies are there.",
         **ALL_READ,
-        "misaligned|out-of-bounds": "an address leaves its matrix or its tile: A begins at row blockIdx.x * TM, B at "
+        "misaligned": "16 bytes begin at a multiple of 8 halves: m and n are 0 or 64, and a k-tile begins in column "
+        "k_tile * TK.",
+        "equals block": "A begins at row blockIdx.x * TM, B at row blockIdx.y * TN.",
+        "out-of-bounds": "an address leaves its matrix or its tile: A begins at row blockIdx.x * TM, B at "
         "row blockIdx.y * TN; in shared memory B lies behind TM * TK halves of A.",
         "write-after-write": "A and B are copied to one place: B lies behind TM * TK halves of A.",
         "k-step is missing": "a k-tile of 64 has 64 / 16 k-steps.",
