@@ -102,9 +102,18 @@ WRONG_ANSWERS = {
             ],
             "the remainder",
         ),
+        (
+            "lanes along a row",
+            [
+                ("threadIdx.x % 32", "threadIdx.x / 8"),
+                ("y * 8 + threadIdx.x / 32", "y * 8 + threadIdx.x % 8"),
+            ],
+            "32 neighbouring rows",
+        ),
         ("no quotient", [("y * 8 + threadIdx.x / 32", "y * 8 + threadIdx.x % 8")], "8 warps are 8 columns"),
         ("whole thread number", [("threadIdx.x % 32", "threadIdx.x")], "32 lanes are 32 rows"),
-        ("columns of N elements", [("C[m + n * M]", "C[m + n * N]")], "8 warps are 8 columns"),
+        ("columns of N elements", [("C[m + n * M]", "C[m + n * N]")], "Columns of C have M elements"),
+        ("columns of 32 elements", [("C[m + n * M]", "C[m + n * 32]")], "Columns of C have M elements"),
         ("an endless loop", [("C[m", "for (int i = 0; i < 10;) C[m")], "a loop has no end"),
     ],
     "00.3": [
@@ -147,6 +156,12 @@ WRONG_ANSWERS = {
             "between writing",
         ),
         ("only the warp", [("__syncthreads();", "__syncwarp();")], "between writing"),
+        ("a fence only", [("__syncthreads();", "__threadfence_block();")], "between writing"),
+        (
+            "the other way round",
+            [("tile[t] - tile[t - 1]", "tile[t - 1] - tile[t]")],
+            "minus its left neighbour",
+        ),
         ("right neighbour", [("tile[t - 1]", "tile[(t + 1) % 256]")], "left neighbour"),
         (
             "an endless loop",
@@ -176,6 +191,7 @@ WRONG_ANSWERS = {
             [("i = blockIdx.x * blockDim.x + threadIdx.x", "i = 0"), ("i += gridDim.x * blockDim.x", "++i")],
             "two threads work",
         ),
+        ("the old y forgotten", [("a * x[i] + y[i]", "a * x[i]")], "becomes a * x[i] + y[i]"),
         ("one too far", [("i < n", "i <= n")], "the loop ends at n"),
         ("no end", [("i < n; i += gridDim.x * blockDim.x", "i < n;")], "a loop has no end"),
         ("only for this launch", [("gridDim.x * blockDim.x", "192")], "step by the number of all threads"),

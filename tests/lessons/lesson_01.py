@@ -192,6 +192,13 @@ RIGHT_ANSWERS = {
     "01.3": [
         ("a barrier more", [(ALL_HAVE_READ, ALL_HAVE_READ + "        __syncthreads();\n")]),
         (
+            "in the function, after its math",
+            [
+                (ALL_HAVE_READ, "\n"),
+                ("* Bs[k][n + j];\n", "* Bs[k][n + j];\n    __syncthreads();\n"),
+            ],
+        ),
+        (
             "a barrier that counts",
             [(SECOND_BARRIER, "__syncthreads_count(1);")],
         ),
@@ -221,6 +228,8 @@ WRONG_ANSWERS = {
         ("one turn only", [("i += THREADS)\n        As", "i += 10 * THREADS)\n        As")], "never written"),
         ("columns of the tile's length", [("(i / TM) * M", "(i / TM) * TM")], "M floats long"),
         ("tile turned round", [("As[i / TM][i % TM] =", "As[i % TK][i / TK] =")], "row i % TM"),
+        ("row and column mixed up", [("As[i / TM][i % TM] =", "As[i % TM][i / TM] =")], "As[k][row]"),
+        ("the block counted twice", [("A[i % TM", "A[blockIdx.x * TM + i % TM")], "A already points"),
         (
             "neighbouring threads take neighbouring columns",
             [
@@ -292,6 +301,13 @@ WRONG_ANSWERS = {
             [("k_tile * TK + ", "")],
             "the first k-tile in the place of every k-tile",
         ),
+        ("no sum", [("acc[j][i] +=", "acc[j][i] =")], "adds up"),
+        (
+            "k-tiles one column apart",
+            [("k_tile * TK + i / TM", "k_tile + i / TM")],
+            "begins at column k_tile * TK",
+        ),
+        ("columns of a thread too close", [("n + 8 * j", "n + 4 * j")], "column n + 8 * j"),
         ("rows of the warp in a row", [("m + 32 * i", "m + i")], "a row is a remainder"),
         (
             "only half of the math",

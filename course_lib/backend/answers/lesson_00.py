@@ -19,6 +19,7 @@ def _outer(kernel: object) -> None:
     demand_no_hazard(report)
     demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.")
     demand(np.array_equal(C, expected), f"{(expected != C).sum()} of {C.size} elements are wrong or missing.")
+    demand_whole_sectors(report)
 
 
 def _difference(kernel: object) -> None:
@@ -46,14 +47,17 @@ def _any_launch(kernel: object) -> None:
 EXERCISES = {
     "00.1": (_outer, {
         "row by row": "column-major means one column after the other: m + n * M.",
-        "": "32 lanes are 32 rows (the remainder by 32); 8 warps are 8 columns (the quotient)."}),
+        "are enough: in line": "the 32 lanes of a warp must take 32 neighbouring rows: the remainder by 32.",
+        "": "32 lanes are 32 rows (the remainder by 32), 8 warps are 8 columns (the quotient). "
+            "Columns of C have M elements."}),
     "00.3": (_difference, FOR_ALL | {
         "read-after-write": "a barrier that all threads pass must stand between writing the tile and reading it.",
-        "": "thread 0 has no left neighbour; all others have."}),
+        "": "y[0] is x[0]; every other y[t] is x[t] minus its left neighbour."}),
     "00.2": (_any_launch, {
         "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
         "block-conflict|read-after-write|write-after-read|write-after-write":
             "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
         "are enough: in line": "neighbouring threads must take neighbouring elements in each turn.",
-        "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x."}),
+        "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x; "
+            "each element becomes a * x[i] + y[i]."}),
 }  # fmt: skip

@@ -73,9 +73,11 @@ MOVED = {
 
 EXERCISES = {
     "01.1": (_copy_alone, FOR_ALL | COMPLETE | MOVED | {
+        "out-of-bounds": "the tile is As[k][row], and A already points to the first row of the block.",
         "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
     "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
-        "": "a tile is [k][row], a row is a remainder; a column of A is M floats long, one of B is N."}),
+        "": "a tile is [k][row], a row is a remainder; a column of A is M floats long, one of B is N; k-tile number "
+            "k_tile begins at column k_tile * TK; acc[j][i] adds up row m + 32 * i and column n + 8 * j."}),
     "01.3": (partial(checked_gemm, tile=(64, 64, 16), threads=256), FOR_ALL | ALL_READ | COMPLETE | {
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
     "01.4": (partial(checked_gemm, tile=(64, 128, 16), threads=128), {
