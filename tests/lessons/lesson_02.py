@@ -118,6 +118,9 @@ LAST_WAIT = "    wait_all();\n    __syncthreads();\n    multiply"
 RIGHT_ANSWERS = {
     "02.1": [
         ("groups", [("wait_all();", "commit_group();\n        wait_group<0>();")]),
+        ("thread 0 copies all", [
+            (COPY, "        for (int i = 0; i < 1024 && t == 0; i += 4)\n"
+             "            copy_async<16>(&tile[i], &in[1024 * piece + i]);\n")]),
         ("second barrier at the top", [(PIECE_READ, ""), (COPY, "        __syncthreads();\n" + COPY)]),
         ("4 bytes at a time", [
             (COPY, "        for (int i = t; i < 1024; i += 256)\n"
@@ -148,6 +151,7 @@ RIGHT_ANSWERS = {
         ("groups, and numbers for names", [
             ("wait_all();", "commit_group();\n        wait_group<0>();"), ("<THREADS>(", "<96>("),
             ("(FULL + slot)", "(5 + slot)"), ("(EMPTY + slot)", "(12 - slot)")]),
+        ("the consumers arrive in every turn", [(SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n")]),
         ("three slots", [("SLOTS = 2", "SLOTS = 3")]),
     ],
 }  # fmt: skip
@@ -158,7 +162,7 @@ WRONG_ANSWERS = {
         ("barrier before the wait", [
             ("wait_all();  ", "__syncthreads();  "),
             ("__syncthreads();                              // the piece is", "wait_all();  // the piece is")],
-         "behind the barrier"),
+         "after the barrier"),
         ("no first barrier", [("__syncthreads();                              // the piece is complete", "")],
          "a barrier must follow"),
         ("no second barrier", [(PIECE_READ, "")], "when may the next copy start"),
@@ -175,7 +179,7 @@ WRONG_ANSWERS = {
         ("endless loop", [("i += 256", "i += 0")], "a loop does not end"),
     ],
     "02.2": [
-        ("load behind the math", [(MULTIPLY, ""), ("        if (k_tile + 1", MULTIPLY + "        if (k_tile + 1")],
+        ("load after the math", [(MULTIPLY, ""), ("        if (k_tile + 1", MULTIPLY + "        if (k_tile + 1")],
          "hides only a load that stands before it"),
         ("no first barrier", [(STORED, STORES)], "between the stores"),
         ("no second barrier", [(MULTIPLY + PIECE_READ, MULTIPLY)], "a slow warp still multiplies"),
@@ -187,6 +191,10 @@ WRONG_ANSWERS = {
          "Which k-tile is stored"),
         ("stores before the math", [(MULTIPLY, STORES + MULTIPLY)], "between the stores"),
         ("B not stored", [("        *(float4*)&Bs[j][i] = next_b;\n", "")], "must have been loaded"),
+        ("row before column", [("&As[j][i]", "&As[i][j]"), ("&Bs[j][i]", "&Bs[i][j]")], "the column comes first"),
+        ("the next one is another variable", [("            next_a =", "            float4 next_a ="),
+         ("            next_b =", "            float4 next_b =")], "Which k-tile is stored"),
+        ("math with swapped places", [("As, Bs, i, 4 * j)", "As, Bs, 4 * j, i)")], "The math is multiply"),
         ("one k-tile too few", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "Which k-tile is stored"),
         ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
@@ -196,12 +204,14 @@ WRONG_ANSWERS = {
          "first the wait, then the barrier"),
         ("waits for empty at once", [("if (k_tile >= SLOTS)", "")], "that was never full"),
         ("one turn too late", [("k_tile >= SLOTS", "k_tile > SLOTS")], "the numbers must be equal"),
+        ("conditions of one slot", [("k_tile >= SLOTS", "k_tile > 0"), ("k_tile + SLOTS < K", "k_tile + 1 < K")],
+         "the numbers must be equal"),
         ("producer never waits", [(WAIT_FOR_EMPTY, "")], "the producer must wait at EMPTY"),
         ("nobody says empty", [(SAY_EMPTY, "")], "the numbers must be equal"),
         ("no empty at all", [(WAIT_FOR_EMPTY, ""), (SAY_EMPTY, "")], "the producer must wait at EMPTY"),
         ("consumers do not wait", [(WAIT_FOR_FULL, "")], "must wait at FULL"),
         ("consumers only arrive", [(WAIT_FOR_FULL, WAIT_FOR_FULL.replace("sync", "arrive"))], "must wait at FULL"),
-        ("empty before the math", [(SAY_EMPTY, ""), (WAIT_FOR_FULL, WAIT_FOR_FULL + SAY_EMPTY)], "behind their math"),
+        ("empty before the math", [(SAY_EMPTY, ""), (WAIT_FOR_FULL, WAIT_FOR_FULL + SAY_EMPTY)], "after their math"),
         ("counts only the others", [("<THREADS>(", "<64>(")], "all in all"),
         ("each side counts itself", [
             (SAY_FULL, SAY_FULL.replace("THREADS", "32")), (WAIT_FOR_FULL, WAIT_FOR_FULL.replace("THREADS", "64"))],
@@ -220,8 +230,8 @@ WRONG_ANSWERS = {
     "02.4": [
         ("only the bytes", [(LAST_WAIT, "    __syncthreads();\n    multiply")], "wait for its own copies"),
         ("only the wait", [(" * sizeof(float)]", "]")], "In what does"),
-        ("wait behind the last barrier", [(LAST_WAIT, "    __syncthreads();\n    wait_all();\n    multiply")],
-         "behind the barrier"),
+        ("wait after the last barrier", [(LAST_WAIT, "    __syncthreads();\n    wait_all();\n    multiply")],
+         "after the barrier"),
         ("second barrier lost", [(READ_LAST, "")], "a slow warp still multiplies"),
         ("twice the bytes", [("TM * TK * sizeof(float)]", "2 * TM * TK * sizeof(float)]")], "have 8192 bytes"),
         ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),

@@ -192,7 +192,7 @@ def _wrong_hand_over(report: Report, hazards: list) -> str:
 
 LANDED = {
     "unwaited-copy": "a thread must wait for its own copies before it tells the others that they have landed.",
-    "Your wait stands behind": "the wait stands behind the barrier, which then promises too much: first the wait, then "
+    "Your wait stands behind": "the wait stands after the barrier, which then promises too much: first the wait, then "
     "the barrier.",
 }
 ENDS = {"step-limit": "a loop does not end: which variable counts its turns?"}
@@ -213,10 +213,11 @@ EXERCISES = {
         "read-after-write": "a barrier must stand between the stores of a k-tile and its math.",
         "write-after-read": "a fast warp stores the next k-tile over the one that a slow warp still multiplies.",
         "uninitialised-read": "what does the first turn multiply? It must have been loaded, and stored, before.",
+        "bytes? at byte \\d+ of shared memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
         "out-of-bounds": "the last k-tile has no next one; in every other turn there is one.",
-        "ahead of the math": "the math hides only a load that stands before it. The store stays behind it.",
-        "": "k-tile k of A starts k * TK columns of M floats behind the first one; B has columns of N floats. Which "
-        "k-tile is stored in turn 0, and which in turn 1?"}),
+        "ahead of the math": "the math hides only a load that stands before it. The store stays after it.",
+        "": "k-tile k of A starts k * TK columns of M floats after the first one; B has columns of N floats. Which "
+        "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
     "02.3": (_divergence_first(_two_roles), {
         "counts to": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, whether "
         "they wait or only arrive.",
@@ -226,7 +227,7 @@ EXERCISES = {
         "at once.",
         "producer never waits": "a slot is filled again while a consumer still reads it: the producer must wait at "
         "EMPTY.",
-        "say empty before": "the consumers arrive at EMPTY behind their math, when they have read the slot.",
+        "say empty before": "the consumers arrive at EMPTY after their math, when they have read the slot.",
         "Slots share": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
         "One side comes": "for each barrier, count the turns in which the producer comes, and those in which the "
         "consumers come: the numbers must be equal."}
@@ -236,7 +237,7 @@ EXERCISES = {
         "read-after-write|uninitialised-read": "a consumer reads before the slot is full: it must wait at FULL of this "
         "slot.",
         "write-after-read|write-after-write": "a slot is filled while a consumer still reads it: from turn SLOTS on "
-        "the producer waits at EMPTY, and the consumers arrive there behind their math.",
+        "the producer waits at EMPTY, and the consumers arrive there after their math.",
         "on their way during": "the next slot may be filled while this one is multiplied: who waits for too much?",
         "": "the copies and the math are given: has the slot been filled when it is read?"}),
     "02.4": (_divergence_first(partial(checked_gemm, tile=(64, 64, 16), threads=256, shared_mem=8192)), {
