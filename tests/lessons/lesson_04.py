@@ -261,6 +261,7 @@ WRONG_ANSWERS = {
         ("no wait", [("        wait_group<0>();\n", "")], "nobody waited for"),
         ("a wait that allows the group", [("wait_group<0>", "wait_group<1>")], "nobody waited for"),
         ("no group closed", [("        commit_group();\n", "")], "close the group"),
+        ("k-tiles one column apart", [("* TM * K + k_tile * TK", "* TM * K + k_tile")], "column k_tile * TK"),
         ("warps side by side", [("warp % 2 * 64, n = warp / 2 * 64", "warp % 2, n = warp / 2")], "0 or 64"),
         (
             "the first rows of A in each block",
