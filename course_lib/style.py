@@ -63,12 +63,12 @@ def axes(figure: Figure) -> Axes:
 
 @styled
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG of 128 colours, small enough to be kept in a notebook."""
+    """The figure as a PNG of 32 colours, small enough to be kept in a notebook."""
     from PIL import Image
 
     drawn, small = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=110)
-    Image.open(drawn).convert("RGB").quantize(128).save(small, format="png", optimize=True)
+    Image.open(drawn).convert("RGB").quantize(32).save(small, format="png", optimize=True)
     return small.getvalue()
 
 

@@ -292,6 +292,11 @@ WRONG_ANSWERS = {
             "k-tile",
         ),
         (
+            "one k-tile left out",
+            [("    int stage = 0;", "    if (k_tiles < 2) return;\n    int stage = 0;")],
+            "twice, or never",
+        ),
+        (
             "only the epilogue repaired",
             [("(stage + 2) % 3, consume = stage", "stage, consume = (stage + 2) % 3")],
             "nothing has filled",
@@ -337,6 +342,11 @@ WRONG_ANSWERS = {
         ("multiplications only", [("2 * tile_m", "tile_m")], "two FLOP"),
         ("a step only", [("tile_k / 2730", "16 / 2730")], "whole k-tile"),
         ("rounded down", [("ceil(", "int(")], "rounded up"),
+        (
+            "rounded down, and one more",
+            [("ceil(latency / math) +", "int(latency / math) + 1 +")],
+            "what is left over",
+        ),
         ("not rounded", [("ceil(latency / math)", "latency / math")], "round up"),
         ("upside down", [("latency / math", "math / latency")], "S - 1 times"),
         ("a typo", [("tile_n *", "tilen *")], "three whole numbers"),
@@ -363,6 +373,23 @@ RIGHT_ANSWERS = {
         ("waits for two only at the end", [("<2>();", "<2>(); if (k_tile + 1 == k_tiles) wait_group<0>();")]),
     ],
     "05.2": [
+        (
+            "all slots filled before the loop, and two barriers",
+            [
+                (_PROLOGUE, _PROLOGUE.replace("STAGES - 1", "STAGES")),
+                (
+                    _TURN,
+                    """\
+        wait_group<STAGES - 1>();
+        __syncthreads();
+        compute(k_tile % STAGES);
+        __syncthreads();
+        if (k_tile + STAGES < k_tiles) start_copy(k_tile + STAGES, k_tile % STAGES);
+        commit_group();
+""",
+                ),
+            ],
+        ),
         (
             "two barriers, and the wait behind the copies",
             [

@@ -84,13 +84,16 @@ def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: fl
 SHAPES = [(256, 128, 32), (128, 128, 64), (128, 256, 64), (64, 64, 32), (128, 64, 16)]
 CASES = [
     (shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)
-]
+] + [((105, 104, 16), 256, False)]  # two turns of 128 cycles, without a rest
 MISTAKES = {
     "the k-tiles on their way": lambda *case: ceil(_slots(*case)),
     "the ring's slots for both orders": lambda *case: ceil(_slots(*case)) + 1,
     "those of half the math": lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
     "one slot too few": lambda *case: int(_slots(*case)) + 1 + case[2],
     "those of a latency that is not rounded up": lambda *case: _slots(*case) + 1 + case[2],
+    "one slot too many where the turns fit into the latency exactly": lambda *case: (
+        int(_slots(*case)) + 2 + case[2]
+    ),
     "those of a k-step": lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
     "those of a ring that loses no slot, or gains one": lambda *case: ceil(_slots(*case)) + 1 - case[2],
 }
@@ -173,7 +176,7 @@ EXERCISES = {
         "that all have read before the barrier.",
         "read-after-write": _COPIED,
         "unwaited-copy": _COPIED,
-        "no hazard, wrong numbers": "every slot that is read was filled, but not with the k-tile that belongs there. "
+        "no hazard, wrong numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
         "Write down which k-tile lies in which slot, in the loop and after it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
     "05.4": (_number_of_slots, {
@@ -187,6 +190,7 @@ EXERCISES = {
         "half the math": "a multiplication and an addition are two FLOP.",
         "too few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being multiplied "
         "needs a slot, too.",
+        "fit into the latency exactly": "a latency of exactly two turns needs two: round up only what is left over.",
         "rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
         "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
         "loses no slot": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
