@@ -89,6 +89,7 @@ MISTAKES = {
     "the k-tiles on their way": lambda *case: ceil(_slots(*case)),
     "the ring's slots for both orders": lambda *case: ceil(_slots(*case)) + 1,
     "those of half the math": lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
+    "no slot for the k-tile that is multiplied": lambda *case: ceil(_slots(*case)) + case[2],
     "one slot too few": lambda *case: int(_slots(*case)) + 1 + case[2],
     "those of a latency that is not rounded up": lambda *case: _slots(*case) + 1 + case[2],
     "one slot too many where the turns fit into the latency exactly": lambda *case: (
@@ -185,6 +186,7 @@ EXERCISES = {
         "stops with": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
         "False.",
         "must return": "return the number of slots itself.",
+        "count no slot": "the k-tile that is being multiplied needs a slot, too.",
         "count the k-tiles": "the k-tile that is being multiplied needs a slot, too.",
         "for both orders": "with issue, then wait, a copy has one turn less: slots - 2.",
         "half the math": "a multiplication and an addition are two FLOP.",
