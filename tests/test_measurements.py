@@ -35,7 +35,11 @@ def measured_kernels(code):
     """
     made, used = {}, set()
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.targets[0], ast.Name)
+        ):
             call = node.value
             if isinstance(call.func, ast.Attribute) and call.func.attr == "RawKernel":
                 source, name = call.args[:2]
