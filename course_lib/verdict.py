@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,8 +49,12 @@ def check(gemm: Gemm, kernel, launch: Launch, seed: int) -> Verdict:
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
     block = threads if isinstance(threads, tuple) else (threads,)
     assembled = in_background(lambda: assemble(compiled(kernel), block, shared_mem))
-    for other in others:
-        _check_simulated(other, kernel, launch, seed)
+    try:
+        for other in others:
+            _check_simulated(other, kernel, launch, seed)
+    except CheckFailed:
+        wait([assembled])  # a program that ends while the assembler works would crash
+        raise
     result_of(assembled, "the compiler")
     _check_here(first, kernel, launch, first.random(seed), "random data", first.limit)
     if device.backend() == "cupy":
