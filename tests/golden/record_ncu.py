@@ -12,7 +12,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from course_lib.backend.ncu import find
 from tests.golden.record import provenance
 from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint
@@ -104,17 +104,6 @@ def launch_case(cp, case: Case) -> None:
     cp.cuda.Device().synchronize()
 
 
-def find_ncu() -> str:
-    """The path of ncu, also where it is not on the PATH."""
-    if found := shutil.which("ncu"):
-        return found
-    for root in ("/usr/local", os.path.join(os.sep, "opt", "nvidia")):
-        for path in sorted(Path(root).glob("**/ncu"), reverse=True):
-            if path.is_file() and os.access(path, os.X_OK):
-                return str(path)
-    sys.exit("ncu was not found; it comes with the CUDA toolkit (Nsight Compute)")
-
-
 def known_metrics(ncu: str) -> list[str]:
     """Those of HARDWARE and SOURCE that this ncu knows, as it wants them."""
 
@@ -178,7 +167,7 @@ def entry(micro: Micro, counted: dict) -> dict:
 
 
 def main() -> int:
-    ncu = find_ncu()
+    ncu = find()
     version = subprocess.run([ncu, "--version"], capture_output=True, text=True).stdout
     facts = {**provenance(), "ncu": next(line for line in version.splitlines() if "Version" in line).strip()}
     print(ncu, facts)
