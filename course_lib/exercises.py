@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import style
-from .backend.answers import exercises
+from .answers import exercises
 from .simulator import CompileError
 from .simulator.hazards import KINDS as TABLE
 

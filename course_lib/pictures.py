@@ -14,7 +14,8 @@ import numpy as np
 from . import style
 from .backend.cells import box, counted, grid, one_warp, write
 from .backend.fragment_charts import fragment_figure, ldmatrix_figure
-from .simulator.counters import BANKS, NO_LANE, SECTOR, WARP, global_sectors, shared_wavefronts
+from .simulator.counters import BANKS, NO_LANE, SECTOR, global_sectors, shared_wavefronts
+from .simulator.gpus import WARP
 
 
 def bank_picture(offsets: Sequence[int], size: int) -> None:

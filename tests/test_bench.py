@@ -376,9 +376,10 @@ def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, caps
 
 
 def test_the_ceiling_is_that_of_the_type():
-    float16 = charts.CEILINGS["NVIDIA H100 80GB HBM3", "float16, TN"]
-    float32 = charts.CEILINGS["NVIDIA H100 80GB HBM3", "float32, NT"]
-    assert float16[0] == 648 and float32[0] == 66.9
+    for name in ("NVIDIA H100 80GB HBM3", "H100"):
+        assert charts.ceiling(name, "float16, TN")[0] == 648
+        assert charts.ceiling(name, "float32, NT")[0] == 66.9
+    assert charts.ceiling("", "float32, NT") == charts.ceiling("A100", "float16, TN") == (0, "")
 
 
 def test_score(capsys):

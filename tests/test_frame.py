@@ -736,9 +736,9 @@ def test_what_shares_something_runs_in_one_process():
         for test in (
             "notebooks/00_start_here.ipynb::Cell 1",
             "notebooks/00_start_here.ipynb::Cell 2",
-            "tests/test_mutants.py::test_each_mistake_is_found[lesson.ring: drop wait: wait_group<0>();]",
-            "tests/test_mutants.py::test_the_kernel_itself_is_right[lesson.ring-None]",
-            "tests/test_sanitizer.py::test_right_kernels_are_right_on_the_gpu_too[lesson.ring: unchanged]",
+            "tests/simulator/test_mutants.py::test_each_mistake_is_found[lesson.ring: drop wait: wait_group<0>();]",
+            "tests/simulator/test_mutants.py::test_the_kernel_itself_is_right[lesson.ring-None]",
+            "tests/simulator/test_sanitizer.py::test_right_kernels_are_right_on_the_gpu_too[lesson.ring: unchanged]",
             "tests/test_simulate.py::test_the_same[lesson.ring]",
         )
     ]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .. import style
-from ..simulator.counters import NO_LANE, WARP
+from ..simulator.counters import NO_LANE
+from ..simulator.gpus import WARP
 
 
 def one_warp(offsets: Sequence[int], size: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import style
+from ..simulator.gpus import GPUS, Ceilings
 from .gpu import CUBLAS
 
 if TYPE_CHECKING:
@@ -14,22 +15,25 @@ if TYPE_CHECKING:
 
     from ..results import Row
 
-# (GPU, dtype and layout): TFLOP/s, where that comes from, and measured TB/s
-_MEMORY = {"DRAM": 2.85, "L2": 6.84}
-_FP32 = (66.9, "fp32: 132 SMs x 256 FLOP per clock x 1.98 GHz", _MEMORY)
-_FP16 = (648, "mma.sync alone, measured at 1.80 GHz; cuBLAS uses wgmma", _MEMORY)
-CEILINGS = {
-    (gpu, kind): ceiling
-    for gpu in ("NVIDIA H100 80GB HBM3", "H100")
-    for kind, ceiling in {"float32, NT": _FP32, "float16, TN": _FP16}.items()
-}
+
+def ceiling(gpu: str, kind: str) -> tuple[float, str]:
+    """TFLOP/s that no kernel of this kind ("float32, NT") exceeds on the GPU, and where that comes from; (0, "") for
+    a GPU that is not known here."""
+    return ceilings(gpu).math.get(kind.partition(",")[0], (0, ""))
+
+
+def ceilings(gpu: str) -> Ceilings:
+    """Those of the GPU of this name; none where it is not known."""
+    return next(
+        (known.ceilings for known in GPUS.values() if gpu in (known.name, known.driver_name)), Ceilings()
+    )
 
 
 @style.styled
 def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
     origin = rows[0].origin
-    highest, source, _ = CEILINGS.get((rows[0].gpu, kind), (0, "", {}))
+    highest, source = ceiling(rows[0].gpu, kind)
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
     for place, row in enumerate(rows):
@@ -148,9 +152,10 @@ def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figur
 
 def _draw_ceilings(axes, where: tuple[str, str], first: float, most: float) -> str:
     """Draw the ceilings, from `first` FLOP per byte to beyond `most`, and say them in words."""
-    if where not in CEILINGS:
+    highest, source = ceiling(*where)
+    if not highest:
         return "The ceilings of this GPU are not known here."
-    highest, source, memory = CEILINGS[where]
+    memory = ceilings(where[0]).memory
     x = np.geomspace(first, 4 * most, 200)
     for (name, rate), line in zip(memory.items(), ("-", "--")):
         axes.plot(x, np.minimum(rate * x, highest), line, color=style.BLUE)

@@ -13,10 +13,7 @@ import numpy as np
 
 from .. import simulator
 from ..simulate import compiled, simulate
-
-SHARED_BY_DEFAULT = 48 * 1024
-SHARED_LIMIT = 227 * 1024
-"""Bytes of shared memory, static and dynamic together: of any block, and of a block that asked (H100)."""
+from ..simulator.gpus import H100, SHARED_BY_DEFAULT
 
 ndarray = np.ndarray
 
@@ -89,11 +86,11 @@ class RawKernel:
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, size: int) -> None:
-        most = SHARED_LIMIT - self.shared_size_bytes
+        most = H100.shared_block - self.shared_size_bytes
         if not 0 <= size <= most:
             raise simulator.LaunchError(
                 f"max_dynamic_shared_size_bytes = {size} for kernel {self.name!r}: allowed are 0 to {most} "
-                f"({SHARED_LIMIT} bytes of a block, less {self.shared_size_bytes} static)"
+                f"({H100.shared_block} bytes of a block, less {self.shared_size_bytes} static)"
             )
         self._dynamic_limit = size
 

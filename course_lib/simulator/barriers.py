@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .gpus import WARP
 from .memory import Fault
 from .orders import Token
 from .work import LANES
 
-WARP = 32
 ROUND = 700
 """Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
 ALL = -1  # threads that complete a barrier: all of the block that have not exited

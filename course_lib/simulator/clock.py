@@ -22,7 +22,8 @@ from dataclasses import astuple, dataclass, field, replace
 
 import numpy as np
 
-from .gpus import RATES, SUB_CORES, Rates, find_gpu, launch_resources
+from .gpus import GPUS, SUB_CORES, Rates, find_gpu
+from .occupancy import launch_resources
 from .recorder import Event
 
 STEADY = 2  # parts of the main loop over which its time is taken, after as many to get going
@@ -361,9 +362,8 @@ def model_launch(
 def rates_of(gpu: str, blocks: int) -> Rates:
     """The rates of a GPU while it runs that many blocks: few SMs have more of L2's bandwidth each."""
     target = find_gpu(gpu)
-    if target.arch not in RATES:
-        known = ", ".join(find_gpu(arch).name for arch in RATES)
+    if not target.rates:
+        known = ", ".join(gpu.name for gpu in GPUS.values() if gpu.rates)
         raise ValueError(f"the clock knows no rates of a {target.name}; it knows {known}")
-    rates = RATES[target.arch]
-    share = rates.l2_bytes * target.sms / min(blocks, target.sms)
-    return replace(rates, l2_bytes=min(rates.l2_alone, share))
+    share = target.rates.l2_bytes * target.sms / min(blocks, target.sms)
+    return replace(target.rates, l2_bytes=min(target.rates.l2_alone, share))

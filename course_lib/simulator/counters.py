@@ -3,7 +3,7 @@
 Rules, as NVIDIA documents them in the Nsight Compute guide and its forums: shared memory has 32 banks of 4 bytes.
 A warp's access is served in phases of 128 bytes: 32 lanes of 4 bytes or less, 16 lanes of 8, 8 lanes of 16. In one
 wavefront each bank delivers one 4-byte word, to all lanes that want it. Global memory moves sectors of 32 bytes.
-Four rules are documented nowhere and fitted to what Nsight Compute counts on an H100 (tests/test_counters_ncu.py):
+Four rules are documented nowhere and fitted to what Nsight Compute counts on an H100 (test_counters.py):
 when phases of wide loads merge, what cp.async costs in wavefronts and in sectors, and what atomics cost.
 """
 
@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .gpus import WARP
 from .memory import SPACING
 from .ptx import Instruction
 
 BANKS = 32
 SECTOR = 32
-WARP = 32
 ATOMICS = ("atom", "red")
 NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from . import clock
-from .gpus import Gpu, find_gpu, launch_resources
+from .gpus import Gpu, find_gpu
 from .launch import Kernel, launch
+from .occupancy import launch_resources
 
 K_TILES, MORE = 8, 4
 """One block is simulated with 8 and with 12 k-tiles: enough for a pipeline of 7 stages to fill, run and drain. Both

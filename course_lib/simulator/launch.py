@@ -14,27 +14,26 @@ from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
 from .counters import Counters
 from .decode import Code
-from .gpus import REGISTERS, launch_resources
+from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
 from .hazards import FATAL, HazardLog
 from .instructions.registry import UnsupportedInstruction
 from .interrupts import interruptible
 from .machine import Launch, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
+from .occupancy import launch_resources
 from .report import Report
 from .work import Budget
 
 LANES_AT_ONCE = 16384
 """Blocks run in batches of about this many lanes: enough to keep NumPy busy, and little memory."""
 
-LANES_OF_A_GPU = 132 * 2048
+LANES_OF_A_GPU = H100.sms * H100.warps * WARP
 """Where blocks may wait for each other, as many run at once as the SMs of an H100 hold threads."""
 
 SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
 """And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
 
 MAX_THREADS = 1024
-MAX_SHARED = 227 * 1024
-MAX_STATIC_SHARED = 48 * 1024
 MAX_LOCAL = 512 * 1024
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
@@ -324,16 +323,16 @@ def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) 
 
 def _check_memory(program: ptx.Program, shared_mem: int) -> None:
     static = program.static_shared
-    if static > MAX_STATIC_SHARED:
+    if static > SHARED_BY_DEFAULT:
         raise LaunchError(
             f"the __shared__ arrays of the kernel take {static} bytes; arrays of a fixed size may take at most "
-            f"{MAX_STATIC_SHARED}. Use smaller tiles, or dynamic shared memory: declare "
+            f"{SHARED_BY_DEFAULT}. Use smaller tiles, or dynamic shared memory: declare "
             "extern __shared__ float name[]; and give the launch shared_mem=..., in bytes"
         )
-    if static + shared_mem > MAX_SHARED:
+    if static + shared_mem > H100.shared_block:
         raise LaunchError(
             f"the block would use {static + shared_mem} bytes of shared memory ({static} static, "
-            f"{shared_mem} dynamic); a block has at most {MAX_SHARED}. Use smaller tiles or fewer stages"
+            f"{shared_mem} dynamic); a block has at most {H100.shared_block}. Use smaller tiles or fewer stages"
         )
     if program.local_bytes > MAX_LOCAL:
         raise LaunchError(

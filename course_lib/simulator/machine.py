@@ -23,6 +23,7 @@ from .counters import Counters
 from .decode import Code
 from .divergence import SyncCheck
 from .findings import Findings
+from .gpus import WARP
 from .hazards import HazardLog
 from .instructions.registry import not_simulated
 from .memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
@@ -35,7 +36,6 @@ from .work import Budget
 if TYPE_CHECKING:
     from .clock import Clock
 
-WARP = 32
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
 
 

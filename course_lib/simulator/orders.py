@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .gpus import WARP
 from .messages import Letters, Messages
-
-WARP = 32
 
 
 class Trail:

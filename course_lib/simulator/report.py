@@ -9,9 +9,9 @@ from pathlib import Path
 
 from .clock import Segment, model_launch
 from .counters import CounterTable
-from .gpus import LaunchResources, launch_resources
 from .hazards import FATAL, Hazard
 from .interrupts import MessageOnly
+from .occupancy import LaunchResources, launch_resources
 
 CONTEXT = 3  # lines of source shown around a finding
 

@@ -25,7 +25,7 @@ from tests.golden.record import provenance
 from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
-from tests.micro_kernels import MICRO, Micro, fingerprint
+from tests.kernels.micro_kernels import MICRO, Micro, fingerprint
 
 PARTS = 3  # ncu runs of micro-kernels; one that fails does not take the others with it
 LESSONS = PARTS  # the number of the run of lesson kernels

@@ -28,7 +28,7 @@ from tests.golden.record import provenance
 from tests.kernels.case import Case, WrongCase, mismatch
 from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
-from tests.mutate import RULES, Mutant, fingerprint, mutants
+from tests.simulator.mutate import RULES, Mutant, fingerprint, mutants
 
 TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kind (too many to print them all)
     "racecheck": ["--tool", "racecheck", "--racecheck-report", "analysis", "--print-limit", "1000"],

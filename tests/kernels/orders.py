@@ -1,12 +1,12 @@
 """Kernels with one mistake in the order of threads each: barriers, masks, named barriers, global memory, messages.
 
-Marked as in hostile.py. compute-sanitizer's verdicts on them are frozen beside those on the mutants.
+Marked as in known_wrong.py. compute-sanitizer's verdicts on them are frozen beside those on the mutants.
 """
 
 import numpy as np
 
 from .case import WrongCase
-from .hostile import floats, with_copy, with_marked_copy
+from .known_wrong import floats, with_copy, with_marked_copy
 
 
 def kernel(name: str, body: str, before: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Lesson 00: its kernels are no GEMMs, so tests/test_lesson_kernels.py makes wrong variants of them itself."""
+"""Lesson 00: its kernels are no GEMMs, so tests/lessons/test_lesson_kernels.py makes wrong variants of them itself."""
 
 import numpy as np
 

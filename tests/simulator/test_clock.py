@@ -13,7 +13,7 @@ import pytest
 from course_lib import OPTIONS
 from course_lib.simulator import compile, estimate, launch
 from course_lib.simulator.clock import extend, play, settle, steady
-from course_lib.simulator.gpus import RATES
+from course_lib.simulator.gpus import H100
 from tests.kernels.pipelined import PIPELINED, gemm_fp16, gemm_fp32
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/clock_h100.json").read_text())
@@ -21,7 +21,7 @@ MEASURED = GOLDEN["kernels"]
 KERNELS = {p.name: p for p in PIPELINED}
 SIZES, FAMILIES = (2048, 4096), ("fp32", "fp16")
 HALVES = {"fitted on": (1, 3, 5), "tested on": (1, 2, 4)}
-RATE = RATES["sm_90"]
+RATE = H100.rates
 
 
 def block_args(p, k_tiles: int) -> tuple:

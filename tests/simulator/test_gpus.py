@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, simulator
-from course_lib.simulator import gpus
-from course_lib.simulator.gpus import GPUS, find_gpu, occupancy
+from course_lib.simulator import nvrtc
+from course_lib.simulator.gpus import GPUS, find_gpu
+from course_lib.simulator.occupancy import launch_resources, occupancy
 from tests.kernels import pipelined
 
 KB = 1024
@@ -109,7 +110,7 @@ def test_every_gpu_can_be_asked(report, gpu):
 
 def test_resources_are_compiled_when_asked_for_only(report, monkeypatch):
     asked = []
-    monkeypatch.setattr(gpus.nvrtc, "resources", lambda *args: asked.append(args) or 1 / 0)
+    monkeypatch.setattr(nvrtc, "resources", lambda *args: asked.append(args) or 1 / 0)
     args = [np.zeros(256, np.float32), np.zeros(256, np.float32)]
     again = simulator.launch(report.kernel, (1,), (256,), args, shared_mem=20 * KB)
     assert repr(again) and str(again) and again._repr_html_() and not asked
@@ -129,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) many(const float* in, floa
 
 
 def test_spills_are_said():
-    taken = gpus.launch_resources("H100", simulator.compile(SPILLS, "many"), 1024, 0)
+    taken = launch_resources("H100", simulator.compile(SPILLS, "many"), 1024, 0)
     assert taken.registers <= 32 and taken.spills > 0
     assert f"{taken.spills} bytes of spills" in repr(taken)
     assert taken.occupancy.blocks == 2
@@ -140,8 +141,8 @@ def test_asynchronous_copies_do_not_compile_for_a_t4():
     kernel = simulator.compile(case.source, case.kernel, OPTIONS)
     words = r"gemm_fp32 does not compile for a T4 \(sm_75\): Feature 'cp\.async' requires .target sm_80"
     with pytest.raises(simulator.CompileError, match=words) as refusal:
-        gpus.launch_resources("T4", kernel, 256, 0)
+        launch_resources("T4", kernel, 256, 0)
     assert "\n" not in str(refusal.value)
     for gpu in ("A100", "RTX 3090", "RTX 4090", "H100"):
-        taken = gpus.launch_resources(gpu, kernel, 256, 0)
+        taken = launch_resources(gpu, kernel, 256, 0)
         assert (taken.occupancy.blocks, taken.static_shared) == (4, 16 * KB), gpu  # launch bounds ask for 4

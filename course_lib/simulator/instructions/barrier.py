@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..barriers import ALL
+from ..gpus import WARP
 from ..memory import Fault
 from ..ptx import Instruction
 from .registry import UnsupportedInstruction, control, whole_warp
 
 BARRIERS = 16  # of a block
-WARP = 32
 
 
 def _aligned(d, ins: Instruction) -> Callable | None:

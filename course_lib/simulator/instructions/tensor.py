@@ -9,14 +9,13 @@ from functools import cache
 import numpy as np
 
 from ..access import Access, read_rows
+from ..gpus import WARP
 from ..memory import Fault
 from ..ptx import Instruction, Vector
 from ..shadow import Act
 from .memory import address_reader
 from .registry import UnsupportedInstruction, machine, whole_warp
 from .rounding import bf16_value
-
-WARP = 32
 
 
 @cache

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..gpus import WARP
 from ..ptx import Instruction, Pair
 from .registry import DTYPES, UnsupportedInstruction, last_operand, machine
 
-WARP = 32
 FULL = 0xFFFFFFFF
 
 

@@ -2,7 +2,7 @@
 simulator's reports.
 
 What racecheck, memcheck or synccheck found there, the simulator must find, at the same source lines. What it finds
-and they do not is no concern here: tests/test_mutants.py shows that it is right.
+and they do not is no concern here: tests/simulator/test_mutants.py shows that it is right.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from course_lib.simulator.hazards import FATAL
-from tests.judged import Outcome, judge_wrong, outcome
 from tests.kernels.case import Case, WrongCase
 from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
-from tests.mutate import Mutant, fingerprint, mutants
+from tests.simulator.judged import Outcome, judge_wrong, outcome
+from tests.simulator.mutate import Mutant, fingerprint, mutants
 
-FILE = Path(__file__).parent / "golden" / "sanitizer_h100.json"
+FILE = Path(__file__).parent.parent / "golden" / "sanitizer_h100.json"
 HOW_TO_RECORD = (
     "run `python tests/golden/record_sanitizer.py` on a machine with an H100 and compute-sanitizer"
 )

@@ -11,10 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...simulate import simulate
-from ...simulator import Report
-from ...verdict import CheckFailed
+from ..gemm import Gemm
+from ..simulate import simulate
+from ..simulator import Report
+from ..verdict import CheckFailed
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
 PIECES = 4  # of 1024 floats, in 02.1

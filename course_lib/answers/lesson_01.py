@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...simulate import simulate
-from ...simulator import Report
+from ..gemm import Gemm
+from ..simulate import simulate
+from ..simulator import Report
 from .common import (
     ALL_READ,
     COMPLETE,

@@ -13,9 +13,9 @@ from functools import cache
 import pytest
 
 from course_lib.simulator import CompileError
-from tests.judged import build, outcome
 from tests.kernels.to_mutate import groups
-from tests.mutate import RULES, Mutant, mutants
+from tests.simulator.judged import build, outcome
+from tests.simulator.mutate import RULES, Mutant, mutants
 
 EQUIVALENT = [  # kernel, mutant, why it does the same
     *((kernel, "wait for one more: *", "waits for a newer copy as well: the same numbers, with less overlap")

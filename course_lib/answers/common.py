@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...pictures import sector_figure
-from ...simulator import Report
-from ...simulator.counters import global_sectors
-from ...verdict import CheckFailed
+from ..gemm import Gemm
+from ..pictures import sector_figure
+from ..simulator import Report
+from ..simulator.counters import global_sectors
+from ..verdict import CheckFailed
 
 
 def demand(right: object, message: str) -> None:

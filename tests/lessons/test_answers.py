@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import check_exercise, cp
-from course_lib.backend.answers import exercises
+from course_lib.answers import exercises
 
 OTHER = 'extern "C" __global__ void other(float* p) { p[0] = 1; }'
 NONSENSE = {

@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...simulate import simulate
-from ...simulator import Report
-from ...verdict import CheckFailed
+from ..gemm import Gemm
+from ..simulate import simulate
+from ..simulator import Report
+from ..verdict import CheckFailed
 from .common import FOR_ALL, checked_gemm, demand, demand_kernel, k_tiles_on_their_way
 
 SMALL = {"tile": (64, 64, 16), "threads": 256}

@@ -4,7 +4,7 @@ import pytest
 
 from course_lib import lessons
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
-from tests.test_kernels import assert_as_frozen, assert_current, assert_right, simulate
+from tests.simulator.test_kernels import assert_as_frozen, assert_current, assert_right, simulate
 
 every_case = pytest.mark.parametrize("which", LESSON_CASES, ids=".".join)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...simulate import simulate
+from ..simulate import simulate
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors
 
 MOST_STEPS = 100_000

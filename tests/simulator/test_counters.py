@@ -16,9 +16,9 @@ from course_lib.simulator import compile, launch
 from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
-from tests.micro_kernels import MICRO, Micro, fingerprint
+from tests.kernels.micro_kernels import MICRO, Micro, fingerprint
 
-FILE = Path(__file__).parent / "golden" / "ncu_h100.json"
+FILE = Path(__file__).parent.parent / "golden" / "ncu_h100.json"
 HOW_TO_RECORD = "run `make record` on a machine with an H100"
 FROZEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"kernels": {}}
 NCU = FROZEN["kernels"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...simulate import simulate
+from ..gemm import Gemm
+from ..simulate import simulate
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
 _NARROW = {"tile": (32, 8, 32), "threads": 32}

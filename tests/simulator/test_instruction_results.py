@@ -4,7 +4,7 @@ import pytest
 
 from tests.kernels.adapt import from_instruction
 from tests.kernels.instruction_cases import CASES
-from tests.test_kernels import FROZEN, HOW_TO_RECORD, assert_as_frozen, assert_current, simulate
+from tests.simulator.test_kernels import FROZEN, HOW_TO_RECORD, assert_as_frozen, assert_current, simulate
 
 
 @pytest.mark.parametrize("instruction", CASES, ids=lambda case: case.name)

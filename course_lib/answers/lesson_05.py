@@ -8,11 +8,11 @@ from math import ceil
 
 import numpy as np
 
-from ...gemm import Gemm
-from ...simulate import simulate
-from ...simulator import Report
-from ...verdict import CheckFailed
-from .. import standin
+from ..backend import standin
+from ..gemm import Gemm
+from ..simulate import simulate
+from ..simulator import Report
+from ..verdict import CheckFailed
 from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way
 
 SLOT = (128 + 64) * 32 * 2
