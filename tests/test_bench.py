@@ -1,6 +1,8 @@
 """Benchmarks: keys of records, timing, record and replay, tables and pictures."""
 
 import json
+import select
+import subprocess
 import sys
 
 import numpy as np
@@ -140,14 +142,19 @@ def test_the_clock_is_counted_while_launches_run(monkeypatch):
 
 def test_sustained_speed_and_what_the_driver_says_meanwhile(monkeypatch):
     fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
-    answer = "print('1410, 699.51, 0x0000000000000004')"
-    monkeypatch.setattr(power, "_ASK", (sys.executable, "-c", answer))
+    readings = "1500, 500.00, 0x0000000000000000", *["1410, 699.51, 0x0000000000000004"] * 2, "1395, 7"
+    says = ["-c", f"print({chr(10).join(readings)!r}, flush=True); import time; time.sleep(60)"]
+    driver = subprocess.Popen([sys.executable, *says], stdout=subprocess.PIPE, text=True)
+    select.select([driver.stdout], [], [])  # it has said all that
+    monkeypatch.setattr(power, "_watch", lambda: driver)
     found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
+    monkeypatch.undo()
+    fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
     assert found == {"sustained": 1.0, "sustained_mhz": 1410, "watts": 700, "limits": "power cap"}
-    assert len(fake.launched) == 3000  # three times one second
     monkeypatch.setattr(power, "_ASK", ("there is no such program",))
     found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
     assert found == {"sustained": 1.0, "sustained_mhz": None, "watts": None, "limits": ""}
+    assert len(fake.launched) == 3000  # three times one second
 
 
 # Record and replay.
