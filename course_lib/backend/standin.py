@@ -74,7 +74,9 @@ class RawKernel:
         return simulator.resources(compiled(self))
 
     num_regs = property(lambda self: self._resources.registers, doc="Registers of a thread on an H100.")
-    shared_size_bytes = property(lambda self: self._resources.static_shared, doc="Static, of a block.")
+    shared_size_bytes = property(  # by the PTX: the assembler, which would say the same, takes seconds
+        lambda self: compiled(self).code.program.static_shared, doc="Static, of a block."
+    )
     local_size_bytes = property(lambda self: self._resources.local_bytes, doc="Local memory of a thread.")
 
     @property

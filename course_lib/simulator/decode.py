@@ -10,11 +10,11 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from . import instructions
+from . import fma_runs, instructions
 from .flow import Flow, targets_of
 from .instructions.registry import (
     CONTROL,
@@ -54,10 +54,7 @@ class BasicBlock:
     work_end: int
     gathers: Callable | None
     work: Work
-
-    @property
-    def length(self) -> int:
-        return len(self.steps) + 1
+    length: int
 
     @property
     def pcs(self) -> range:
@@ -185,11 +182,17 @@ class Code:
         gather = GATHERS.get(self.program.instructions[first].opcode.root)
         masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
         costs = [work_of_one(self.program.instructions[i].opcode) for i in range(first, end_pc + 1)]
-        return BasicBlock(first, tuple(steps), end, end_pc, pc, masks, work_of(costs))
+        joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
+        return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), len(steps) + 1)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._build(MACHINE, instruction, pc)
         return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
+
+    def _run_step(self, run: list[fma_runs.Step]) -> Callable:
+        decoder = Decoder(self, run[0][0])
+        read = partial(decoder.source, kind="f32", flushed=True)
+        return fma_runs.run_step(run, self.program.instructions, read, decoder.target)
 
     def _build(self, table: dict, instruction: Instruction, pc: int) -> Callable:
         """The step; for an unknown instruction, a step that stops with its name when it is reached."""
