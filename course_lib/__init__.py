@@ -5,7 +5,7 @@ from .bench import benchmark, progress
 from .device import OPTIONS, show_env
 from .exercises import check_exercise, score
 from .gemm import Gemm
-from .lessons import edited, kernel_source, show_diff
+from .lessons import edited, kernel_source, lesson_kernel, show_diff
 from .profile import profile
 from .sass import sass
 from .simulate import simulate
@@ -13,8 +13,8 @@ from .simulator import HazardError
 from .timeline import timeline
 
 __all__ = [
-    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source", "profile",
-    "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
+    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source",
+    "lesson_kernel", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Kernels read out of the notebooks, which are their only home, and the differences between them."""
+"""Kernels and their launches, read out of the notebooks, which are their only home; differences between kernels."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import ast
 import difflib
 import html
 import json
+import operator
 import re
 from pathlib import Path
 
+from . import device
+
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 _LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
 def notebooks(folder: Path) -> list[Path]:
@@ -20,24 +24,30 @@ def notebooks(folder: Path) -> list[Path]:
 
 def kernels(notebook: str) -> dict[str, str]:
     """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`."""
-    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
-    if not path.is_file():
-        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
-        raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
-    return {
-        tag.removeprefix("kernel:"): _assigned_string("".join(cell["source"]), tag)
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-        for tag in cell["metadata"].get("tags", ())
-        if tag.startswith("kernel:")
-    }
+    return {name: source for name, (source, _) in _kernel_cells(notebook).items()}
 
 
 def kernel_source(notebook: str, kernel_name: str) -> str:
     """CUDA source of one kernel: `kernel_source("01_mainloop", "tiled")`."""
-    found = kernels(notebook)
-    if kernel_name not in found:
-        raise ValueError(f"{notebook} has no kernel {kernel_name!r}; it has {', '.join(found) or 'none'}")
-    return found[kernel_name]
+    return _kernel_cell(notebook, kernel_name)[0]
+
+
+def kernel_launch(notebook: str, kernel_name: str) -> dict[str, object]:
+    """The launch that stands under a kernel, as `Gemm` takes it: `{"tile": (32, 32, 32), "threads": 1024}`."""
+    launch = _kernel_cell(notebook, kernel_name)[1]
+    if launch is None:
+        known = [name for name, (_, launch) in _kernel_cells(notebook).items() if launch is not None]
+        raise ValueError(
+            f"{notebook} has no {kernel_name}_launch; kernels with a launch: {', '.join(known) or 'none'}"
+        )
+    return launch
+
+
+def lesson_kernel(notebook: str, kernel_name: str) -> tuple[object, dict[str, object]]:
+    """A kernel that a lesson shows, and its launch: `kernel, launch = lesson_kernel("01_mainloop", "tiled")`."""
+    launch = kernel_launch(notebook, kernel_name)
+    source = kernel_source(notebook, kernel_name)
+    return device.cp.RawKernel(source, kernel_name, options=device.OPTIONS), launch
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:
@@ -69,10 +79,62 @@ class Diff(str):
         return f'<pre style="line-height:1.35">{"".join(rows)}</pre>'
 
 
-def _assigned_string(source: str, tag: str) -> str:
-    """The string of the cell's one assignment `name = r'''...'''`; nothing of the cell is executed."""
-    values = [node.value for node in ast.parse(source).body if isinstance(node, ast.Assign)]
-    texts = [v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)]
-    if len(values) != 1 or len(texts) != 1:
-        raise ValueError(f"the cell tagged {tag!r} must hold one assignment of one plain string")
-    return texts[0]
+def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, dict[str, object] | None]:
+    found = _kernel_cells(notebook)
+    if kernel_name not in found:
+        raise ValueError(f"{notebook} has no kernel {kernel_name!r}; it has {', '.join(found) or 'none'}")
+    return found[kernel_name]
+
+
+def _kernel_cells(notebook: str) -> dict[str, tuple[str, dict[str, object] | None]]:
+    """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed."""
+    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
+    if not path.is_file():
+        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
+        raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
+    return {
+        (name := tag.removeprefix("kernel:")): _assigned("".join(cell["source"]), name)
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        for tag in cell["metadata"].get("tags", ())
+        if tag.startswith("kernel:")
+    }
+
+
+def _assigned(source: str, name: str) -> tuple[str, dict[str, object] | None]:
+    """The string of `name = r'''...'''` in a kernel's cell, and the launch of `<name>_launch = dict(...)` below it."""
+    values = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    texts = [node.value.value for node in values[:1] if isinstance(node.value, ast.Constant)]
+    below = [ast.unparse(node.targets[0]) for node in values[1:]]
+    if not (texts and isinstance(texts[0], str)) or below not in ([], [f"{name}_launch"]):
+        raise ValueError(
+            f"the cell tagged 'kernel:{name}' must hold one assignment of one plain string, and below it at most "
+            f"{name}_launch = dict(tile=..., threads=...)"
+        )
+    return texts[0], _launch(values[1], name) if below else None
+
+
+def _launch(assignment: ast.Assign, name: str) -> dict[str, object]:
+    call = assignment.value
+    is_dict = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "dict"
+    try:
+        if not is_dict or call.args or not all(keyword.arg for keyword in call.keywords):
+            raise ValueError(ast.unparse(call))
+        return {keyword.arg: _numbers(keyword.value) for keyword in call.keywords}
+    except ValueError as wrong:
+        raise ValueError(
+            f"the cell tagged 'kernel:{name}': {name}_launch must be dict(tile=..., threads=...) of plain numbers, "
+            f"and {wrong} is something else"
+        ) from None
+
+
+def _numbers(node: ast.expr) -> int | tuple[int, ...]:
+    return tuple(map(_number, node.elts)) if isinstance(node, ast.Tuple) else _number(node)
+
+
+def _number(node: ast.expr) -> int:
+    """The value of a whole number, or of sums and products of such."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return _ARITHMETIC[type(node.op)](_number(node.left), _number(node.right))
+    raise ValueError(ast.unparse(node))

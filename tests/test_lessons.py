@@ -1,10 +1,11 @@
 """Kernels are read from the notebooks without running them, and compared."""
 
 import json
+import re
 
 import pytest
 
-from course_lib import edited, kernel_source, lessons, show_diff
+from course_lib import OPTIONS, edited, kernel_source, lesson_kernel, lessons, show_diff
 
 NAIVE = 'extern "C" __global__ void naive(float* C)\n{\n    C[0] = 1;\n}\n'
 
@@ -66,6 +67,69 @@ def test_a_kernel_cell_is_one_plain_string_and_is_not_executed(notebook, source)
         ValueError, match="tagged 'kernel:naive' must hold one assignment of one plain string"
     ):
         kernel_source("01_mainloop", "naive")
+
+
+def test_a_launch_lives_with_its_kernel(notebook):
+    launch = (
+        "naive_launch = dict(tile=(128, 128, 32), threads=256, shared_mem=3 * (128 + 256) * 64 - 1)  # three"
+    )
+    notebook(cell(f'naive = r"""{NAIVE}"""\n{launch}', "kernel:naive"), cell('other = "x"', "kernel:other"))
+    expected = {"tile": (128, 128, 32), "threads": 256, "shared_mem": 73727}
+    assert lessons.kernel_launch("01_mainloop", "naive") == expected
+    assert kernel_source("01_mainloop", "naive") == NAIVE
+    kernel, launch = lesson_kernel("01_mainloop", "naive")
+    assert (kernel.code, kernel.name, kernel.options, launch) == (NAIVE, "naive", OPTIONS, expected)
+
+
+@pytest.mark.parametrize("read", [lessons.kernel_launch, lesson_kernel])
+def test_a_launch_that_is_not_there_names_those_that_are(notebook, read):
+    launched = cell('naive = "x"\nnaive_launch = dict(threads=1)', "kernel:naive")
+    notebook(launched, cell('saxpy = "y"', "kernel:saxpy"))
+    with pytest.raises(ValueError, match="has no kernel 'tilde'; it has naive, saxpy"):
+        read("01_mainloop", "tilde")
+    with pytest.raises(ValueError, match=r"has no saxpy_launch; kernels with a launch: naive$"):
+        read("01_mainloop", "saxpy")
+
+
+@pytest.mark.parametrize(
+    ("launch", "wrong"),
+    [
+        ("{'tile': (1, 1, 1)}", "{'tile': (1, 1, 1)}"),
+        ("dict([('threads', 1)])", "dict([('threads', 1)])"),
+        ("dict(**base)", "dict(**base)"),
+        ("dict(threads=THREADS)", "THREADS"),
+        ("dict(tile=(128, 128, depth), threads=256)", "depth"),
+        ("dict(threads=int('256'))", "int('256')"),
+        ("dict(threads=2 ** 8)", "2 ** 8"),
+        ("dict(threads='256')", "'256'"),
+        ("dict(threads=True)", "True"),
+        ("tiled_launch", "tiled_launch"),
+    ],
+)
+def test_a_launch_is_a_dict_of_plain_numbers_and_is_not_executed(notebook, launch, wrong):
+    notebook(cell(f"naive = 'x'\nnaive_launch = {launch}", "kernel:naive"))
+    message = re.escape("naive_launch must be dict(tile=..., threads=...) of plain numbers, and " + wrong)
+    with pytest.raises(ValueError, match=f"'kernel:naive': {message} is something else"):
+        lessons.kernel_launch("01_mainloop", "naive")
+
+
+@pytest.mark.parametrize(
+    "below", ["launch = dict(threads=1)", "tiled_launch = dict(threads=1)", "naive_launch = dict()\nb = 1"]
+)
+def test_nothing_but_its_own_launch_stands_below_a_kernel(notebook, below):
+    notebook(cell(f"naive = 'x'\n{below}", "kernel:naive"))
+    with pytest.raises(ValueError, match="one plain string, and below it at most naive_launch = dict"):
+        kernel_source("01_mainloop", "naive")
+
+
+@pytest.mark.parametrize("path", lessons.notebooks(lessons.NOTEBOOKS), ids=lambda path: path.stem)
+def test_every_gemm_kernel_of_a_lesson_has_its_launch(path):
+    for name, source in lessons.kernels(path.stem).items():
+        if "int M, int N, int K" in source:
+            assert {"tile", "threads"} <= set(lessons.kernel_launch(path.stem, name))
+        else:
+            with pytest.raises(ValueError, match=f"no {name}_launch"):
+                lessons.kernel_launch(path.stem, name)
 
 
 def test_the_diff_shows_what_changed_and_where():

@@ -31,10 +31,22 @@ def code_of(path):
 def measured_kernels(code):
     """{(part of the record, variable or (notebook, kernel) that holds the source, kernel name)}
 
-    Follows `kernel = cp.RawKernel(source, "name", ...)` to `benchmark(... kernel ...)` and `timeline(kernel)`.
+    Follows `kernel = cp.RawKernel(source, "name", ...)` to `benchmark(... kernel ...)` and `timeline(kernel)`;
+    also `kernel, launch = lesson_kernel("notebook", "name")`, which may stand in the call itself.
     """
     made, used = {}, set()
+
+    def shown(call):
+        """What `lesson_kernel("notebook", "name")` is; None where a call is something else."""
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "lesson_kernel":
+            where = tuple(argument.value for argument in call.args)
+            return where, where[1]
+        return None
+
     for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Assign) and shown(node.value):
+            target = node.targets[0]
+            made[target.elts[0].id if isinstance(target, ast.Tuple) else target.id] = shown(node.value)
         if (
             isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)
@@ -54,6 +66,7 @@ def measured_kernels(code):
         )
         names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} if part else ()
         used |= {(part, *made[name]) for name in names if name in made}
+        used |= {(part, *shown(child)) for child in ast.walk(node) if part and shown(child)}
     return used
 
 
@@ -83,6 +96,12 @@ def test_every_measured_kernel_has_a_current_record(path):
 
 
 SOURCE = 'extern "C" __global__ void fast(float* C) { C[0] = 1; }'
+AGAIN = [
+    'again = cp.RawKernel(kernel_source("lesson", "fast"), "fast")\ntimeline(again, gemm).plot()',
+    'again, launch = lesson_kernel("lesson", "fast")\ntimeline(again, gemm, **launch).plot()',
+    'again = lesson_kernel("lesson", "fast")\ntimeline(again[0], gemm, **again[1]).plot()',
+    'timeline(lesson_kernel("lesson", "fast")[0], gemm).plot()',
+]
 
 
 @pytest.fixture
@@ -91,11 +110,10 @@ def lesson(tmp_path, monkeypatch):
     path = tmp_path / "lesson.ipynb"
     monkeypatch.setattr(lessons, "NOTEBOOKS", tmp_path)
 
-    def write(source=SOURCE):
+    def write(source=SOURCE, other=AGAIN[0]):
         cell = nbformat.v4.new_code_cell
         kernel = cell(f'fast = r"""{source}"""', metadata={"tags": ["kernel", "kernel:fast"]})
         uses = 'k = cp.RawKernel(fast, "fast", options=OPTIONS)\nresults = benchmark(gemm, {"fast": (k, {})})'
-        other = 'again = cp.RawKernel(kernel_source("lesson", "fast"), "fast")\ntimeline(again, gemm).plot()'
         nbformat.write(nbformat.v4.new_notebook(cells=[kernel, cell(uses), cell(other)]), path)
         return path
 
@@ -112,7 +130,8 @@ def test_an_edited_lesson_kernel_is_found(lesson):
         "speeds: fast",
         "timelines: fast",
     ]
-    assert missing(lesson(), {"speeds": {"a": entry}, "timelines": {}}) == ["timelines: fast"]
+    for other in AGAIN:
+        assert missing(lesson(other=other), {"speeds": {"a": entry}, "timelines": {}}) == ["timelines: fast"]
 
 
 def test_record_refuses_without_a_gpu(monkeypatch, capsys):

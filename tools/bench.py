@@ -18,18 +18,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the pipelined kernels are the tests'
 
-from course_lib import OPTIONS, Gemm, device, kernel_source, simulator
+from course_lib import OPTIONS, Gemm, device, kernel_source, lessons, simulator
 from tests.kernels.pipelined import Pipelined, gemm_fp16, gemm_fp32
 
 HERE = Path(__file__).resolve().parent
-LESSON, KERNEL, TILE = "01_mainloop", "register_tile", (64, 64, 16)
-LAUNCHES = {
-    "naive": {"tile": (32, 32, 1), "threads": 1024},
-    "tiled": {"tile": (32, 32, 32), "threads": 1024},
-    "vector_copy": {"tile": (32, 32, 32), "threads": 1024},
-    "register_tile": {"tile": TILE, "threads": 256},
-    "mainloop": {"tile": (128, 128, 32), "threads": 256},
-}
+LESSON, KERNEL = "01_mainloop", "register_tile"
 NUMBA_SIZE = 256
 NUMBA_HINT = (
     "not compared: numba-cuda is not installed. It has an environment of its own:\n"
@@ -54,12 +47,10 @@ def main() -> None:
             compare(what, repeated(lambda p=pipelined, n=size: pipelined_seconds(p, n)), target)
     compare_with_numba()
     if device.backend() == "cupy":
-        from course_lib import benchmark, cp
+        from course_lib import benchmark, lesson_kernel
 
-        kernels = {
-            name: cp.RawKernel(kernel_source(LESSON, name), name, options=OPTIONS) for name in LAUNCHES
-        }
-        print(benchmark(Gemm(4096, 4096, 4096), {name: (kernels[name], LAUNCHES[name]) for name in LAUNCHES}))
+        kernels = {name: lesson_kernel(LESSON, name) for name in lessons.kernels(LESSON)}
+        print(benchmark(Gemm(4096, 4096, 4096), kernels))
 
 
 def row(*cells: str) -> None:
@@ -110,8 +101,9 @@ def gemm_seconds(kernel: simulator.Kernel, size: int) -> float:
     random = np.random.default_rng(0)
     A, B = (np.asfortranarray(random.integers(-4, 5, (size, size)).astype(np.float32)) for _ in "AB")
     args = (A, B, np.full((size, size), np.nan, np.float32, order="F"), *(np.int32(size),) * 3)
+    launch = lessons.kernel_launch(LESSON, KERNEL)
     start = time.perf_counter()
-    report = simulator.launch(kernel, gemm.grid(TILE), (256,), args)
+    report = simulator.launch(kernel, gemm.grid(launch["tile"]), (launch["threads"],), args)
     seconds = time.perf_counter() - start
     if not report.ok or not np.array_equal(args[2], A @ B.T):
         raise SystemExit(f"the simulated {size}^3 GEMM is wrong:\n{report}")

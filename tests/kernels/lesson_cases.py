@@ -7,12 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from course_lib import OPTIONS, kernel_source
-from tests.lessons import LESSONS
+from tests.lessons import DTYPES, GEMMS, LESSONS
 
 from .case import Case
 from .gemm import gemm_args, gemm_float
 
-GEMMS = {(lesson.NOTEBOOK, name): launch for lesson in LESSONS for name, launch in lesson.LAUNCHES.items()}
 OTHERS = {(lesson.NOTEBOOK, name): case for lesson in LESSONS for name, case in lesson.OTHERS.items()}
 INPUTS = ("integers", "random")
 
@@ -28,7 +27,7 @@ def lesson_case(notebook: str, kernel: str, inputs: str, k_tiles: int = 3) -> Ca
         return _case(notebook, kernel, inputs, *OTHERS[notebook, kernel](integers))
     launch = GEMMS[notebook, kernel]
     tile_m, tile_n, tile_k = launch["tile"]
-    half = launch.get("dtype") == "float16"
+    half = DTYPES[notebook] == "float16"
     blocks = 1 if tile_m * tile_n > 8192 else 2  # random numbers of a large C take room in the frozen results
     shape = blocks * tile_m, tile_n, k_tiles * tile_k
 

@@ -1,9 +1,9 @@
-"""What the tests know of each lesson: how its kernels are launched, wrong variants of them, wrong answers.
+"""What the tests know of each lesson: wrong variants of its kernels, wrong answers.
 
 A room lesson_0N.py holds
 
     NOTEBOOK        the name of the notebook
-    LAUNCHES        {kernel: launch of `Gemm.check`, and "dtype" where it is not float32}
+    DTYPE           of its GEMM kernels, where it is not float32
     OTHERS          {kernel that is no GEMM: function(integers: bool) -> inputs, grid, block, reference of its `Case`}
     WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}
     GAPS            exercises whose solution is the skeleton with its gaps filled
@@ -16,7 +16,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from course_lib import OPTIONS
+from course_lib import OPTIONS, lessons
 from course_lib.backend import standin
 
 
@@ -47,3 +47,11 @@ def solved_kernel(skeleton, solution: str, changes=()):
 LESSONS = [
     import_module(f"{__name__}.{path.stem}") for path in sorted(Path(__file__).parent.glob("lesson_*.py"))
 ]
+GEMMS = {
+    (lesson.NOTEBOOK, name): lessons.kernel_launch(lesson.NOTEBOOK, name)
+    for lesson in LESSONS
+    for name in lessons.kernels(lesson.NOTEBOOK)
+    if name not in lesson.OTHERS
+}
+"""(notebook, kernel): its launch, as it stands under the kernel. Every kernel that is not in OTHERS is a GEMM."""
+DTYPES = {lesson.NOTEBOOK: getattr(lesson, "DTYPE", "float32") for lesson in LESSONS}

@@ -5,7 +5,6 @@ import numpy as np
 from tests.kernels.case import fma32, poison, random
 
 NOTEBOOK = "00_start_here"
-LAUNCHES: dict = {}
 WRONG: dict = {}
 
 

@@ -6,13 +6,6 @@ from . import solved_kernel
 
 NOTEBOOK = "01_mainloop"
 OTHERS: dict = {}
-LAUNCHES = {
-    "naive": {"tile": (32, 32, 1), "threads": 1024},
-    "tiled": {"tile": (32, 32, 32), "threads": 1024},
-    "vector_copy": {"tile": (32, 32, 32), "threads": 1024},
-    "register_tile": {"tile": (64, 64, 16), "threads": 256},
-    "mainloop": {"tile": (128, 128, 32), "threads": 256},
-}
 
 FIRST_BARRIER = "__syncthreads();                              // the k-tile is complete"
 SECOND_BARRIER = "__syncthreads();                              // all have read it"

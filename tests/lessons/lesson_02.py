@@ -5,13 +5,6 @@ import numpy as np
 from tests.kernels.case import poison, random
 
 NOTEBOOK = "02_producer_consumer"
-TILE = (128, 128, 8)
-LAUNCHES = {
-    "one_buffer": {"tile": TILE, "threads": 256},
-    "early_copy": {"tile": TILE, "threads": 256},
-    "through_registers": {"tile": TILE, "threads": 256},
-    "specialised": {"tile": TILE, "threads": 384},
-}
 
 
 def _round_trip(integers):

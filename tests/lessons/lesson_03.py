@@ -4,15 +4,6 @@ import re
 
 NOTEBOOK = "03_double_buffer"
 OTHERS: dict = {}
-TILE = (128, 128, 8)
-LAUNCHES = {
-    "single_buffer": {"tile": TILE, "threads": 256},
-    "early_issue": {"tile": TILE, "threads": 256},
-    "two_buffers": {"tile": TILE, "threads": 256},
-    "double_buffer": {"tile": TILE, "threads": 256},
-    "wide_loads": {"tile": TILE, "threads": 256},
-    "fp32_best": {"tile": TILE, "threads": 128, "shared_mem": 3 * (128 + 128) * 8 * 4},
-}
 
 BARRIER = "TRACE_BEGIN(barrier, k_tile); __syncthreads(); TRACE_END(barrier, k_tile);"
 ISSUE = "issue(k_tile + 1, write);"

@@ -2,12 +2,7 @@
 
 NOTEBOOK = "04_tensor_cores"
 OTHERS: dict = {}
-LAUNCHES = {
-    "one_warp": {"tile": (16, 16, 16), "threads": 32, "dtype": "float16"},
-    "plain_tile": {"tile": (64, 64, 32), "threads": 32, "dtype": "float16"},
-    "warp_tile": {"tile": (64, 64, 32), "threads": 32, "dtype": "float16"},
-    "one_stage": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 24576, "dtype": "float16"},
-}
+DTYPE = "float16"
 COPY_B = "B + blockIdx.y * TN * K + k_tile * TK, K"
 BLOCK = [
     (

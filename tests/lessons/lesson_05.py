@@ -7,11 +7,7 @@ from .lesson_04 import BLOCK
 
 NOTEBOOK = "05_three_stage"
 OTHERS: dict = {}
-LAUNCHES = {
-    "ring": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 3 * 24576, "dtype": "float16"},
-    "three_stage": {"tile": (256, 128, 32), "threads": 256, "shared_mem": 3 * 24576, "dtype": "float16"},
-    "fastest": {"tile": (128, 256, 64), "threads": 256, "shared_mem": 3 * 49152, "dtype": "float16"},
-}
+DTYPE = "float16"
 RING = [
     (
         "wait for one group less",

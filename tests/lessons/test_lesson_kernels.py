@@ -15,22 +15,21 @@ from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulat
 from course_lib.backend import standin
 from course_lib.backend.records import canonical, course_headers
 from course_lib.verdict import CheckFailed
-from tests.lessons import LESSONS, cuda_of, kernel, replaced, solved_kernel
+from tests.lessons import DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 
-KERNELS = {(lesson.NOTEBOOK, name): launch for lesson in LESSONS for name, launch in lesson.LAUNCHES.items()}
-every_kernel = pytest.mark.parametrize(("notebook", "name"), KERNELS, ids="-".join)
+every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join)
 
 
 def launch_of(notebook, name):
     """(the problem, four tiles in each direction; the launch)"""
-    launch = dict(KERNELS[notebook, name])
-    return Gemm(*(4 * size for size in launch["tile"]), launch.pop("dtype", "float32")), launch
+    launch = GEMMS[notebook, name]
+    return Gemm(*(4 * size for size in launch["tile"]), DTYPES[notebook]), launch
 
 
 def test_every_kernel_of_the_lessons_is_listed():
     for lesson in LESSONS:
-        assert set(lesson.LAUNCHES) == set(lesson.WRONG)
-        assert set(lessons.kernels(lesson.NOTEBOOK)) == set(lesson.LAUNCHES) | set(lesson.OTHERS)
+        assert set(lessons.kernels(lesson.NOTEBOOK)) == set(lesson.WRONG) | set(lesson.OTHERS)
+        assert not set(lesson.WRONG) & set(lesson.OTHERS)
         assert all(len(variants) >= 6 for variants in lesson.WRONG.values())
 
 
@@ -63,7 +62,7 @@ def test_nothing_spills(notebook, name):
 )  # 128 threads of 255 registers always fit twice
 def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
     compiled = simulator.compile(lessons.kernel_source("03_double_buffer", name), name, OPTIONS)
-    threads = KERNELS["03_double_buffer", name]["threads"]
+    threads = GEMMS["03_double_buffer", name]["threads"]
     assert simulator.resources(compiled).registers * threads * 2 <= 65536
 
 

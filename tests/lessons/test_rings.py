@@ -5,12 +5,13 @@ import pytest
 
 from course_lib import OPTIONS, Gemm, lessons, simulate
 from course_lib.backend import standin
-from tests.lessons.lesson_05 import LAUNCHES, NOTEBOOK
+from tests.lessons import GEMMS
+from tests.lessons.lesson_05 import NOTEBOOK
 
 
 def is_right(source: str, name: str, k_tiles: int, shared_mem: int, blocks=(1, 1)) -> bool:
     """Whether these blocks are exact and without a hazard, and copy every k-tile once."""
-    tile, threads = LAUNCHES[name]["tile"], LAUNCHES[name]["threads"]
+    tile, threads = GEMMS[NOTEBOOK, name]["tile"], GEMMS[NOTEBOOK, name]["threads"]
     gemm = Gemm(blocks[0] * tile[0], blocks[1] * tile[1], k_tiles * tile[2], "float16")
     random = np.random.default_rng(k_tiles)
     A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
@@ -25,7 +26,7 @@ def is_right(source: str, name: str, k_tiles: int, shared_mem: int, blocks=(1, 1
 @pytest.mark.parametrize(("name", "stages"), [("ring", 5), ("three_stage", 2), ("fastest", 4)])
 def test_rings_of_other_lengths_copy_each_k_tile_once(name, stages):
     """For fewer and for more k-tiles than slots. (The lesson checks every length for 1 to 8 k-tiles.)"""
-    source, slot = lessons.kernel_source(NOTEBOOK, name), LAUNCHES[name]["shared_mem"] // 3
+    source, slot = lessons.kernel_source(NOTEBOOK, name), GEMMS[NOTEBOOK, name]["shared_mem"] // 3
     assert "STAGES = 3" in source
     source = source.replace("STAGES = 3", f"STAGES = {stages}")
     assert all(is_right(source, name, k_tiles, stages * slot) for k_tiles in (1, stages, 2 * stages + 2))
@@ -34,7 +35,8 @@ def test_rings_of_other_lengths_copy_each_k_tile_once(name, stages):
 @pytest.mark.parametrize("blocks", [(1, 3), (3, 2), (17, 2)])
 def test_the_fastest_kernel_makes_every_block_of_c(blocks):
     """`Gemm.check` launches too few blocks for a second group of 16 block rows."""
-    source, shared_mem = lessons.kernel_source(NOTEBOOK, "fastest"), LAUNCHES["fastest"]["shared_mem"]
+    source = lessons.kernel_source(NOTEBOOK, "fastest")
+    shared_mem = GEMMS[NOTEBOOK, "fastest"]["shared_mem"]
     assert is_right(source, "fastest", 1, shared_mem, blocks)
     if blocks == (17, 2):
         assert "B += (tile.y * TN" in source

@@ -16,8 +16,7 @@ from course_lib import kernel_source
 from course_lib.backend import model, records
 from course_lib.backend.model import BAND
 from course_lib.gemm import Gemm
-from tests.kernels.lesson_cases import GEMMS
-from tests.lessons import kernel
+from tests.lessons import DTYPES, GEMMS, kernel
 
 SIZE = 4096
 CLEARLY = 1.05
@@ -59,8 +58,8 @@ def compared() -> dict[str, Compared]:
     """notebook.kernel -> its times, for every lesson kernel that has a record with just this text and launch."""
     found = {}
     for (notebook, name), launch in GEMMS.items():
-        gemm = Gemm(SIZE, SIZE, SIZE, launch.get("dtype", "float32"))
-        settings = {"shared_mem": 0} | {key: value for key, value in launch.items() if key != "dtype"}
+        gemm = Gemm(SIZE, SIZE, SIZE, DTYPES[notebook])
+        settings = {"shared_mem": 0} | launch
         raw = kernel(kernel_source(notebook, name), name)
         if record := records.find("speeds", records.kernel_key(raw, gemm, **settings)):
             estimate = model.modelled(raw, gemm, **settings)
