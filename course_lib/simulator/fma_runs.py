@@ -53,9 +53,10 @@ def run_step(
 ) -> Callable:
     """One step for the FMAs of `run`; `source` and `target` make functions that read and write an operand."""
     operands = [instructions[pc].operands for pc, _ in run]
-    inputs = list(dict.fromkeys(operand for _, *sources in operands for operand in sources))
-    reads = [source(operand) for operand in inputs]
-    places = np.array([[inputs.index(operand) for operand in sources] for _, *sources in operands]).T
+    inputs = {operand.index: operand for _, *sources in operands for operand in sources}
+    reads = [source(operand) for operand in inputs.values()]
+    row = {index: number for number, index in enumerate(inputs)}
+    places = np.array([[row[operand.index] for operand in sources] for _, *sources in operands]).T
     writes = [(target(operand), operand.index) for operand, *_ in operands]
 
     def step(m) -> None:

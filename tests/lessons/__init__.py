@@ -5,7 +5,8 @@ A room lesson_0N.py holds
     NOTEBOOK        the name of the notebook
     DTYPE           of its GEMM kernels, where it is not float32
     OTHERS          {kernel that is no GEMM: function(integers: bool) -> inputs, grid, block, reference of its `Case`}
-    WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}
+    WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}; what mutants
+                    do too (tests/simulator/test_mutants.py), and stands with an earlier kernel, is not repeated
     GAPS            exercises whose solution is the skeleton with its gaps filled
     WRONG_ANSWERS   {exercise: [(what is wrong, [(text of the solution, new text)], words of the verdict)]}
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not

@@ -64,7 +64,6 @@ LAYOUT = [
     ("odd padding", "PAD = 2", "PAD = 1", "misaligned"),
 ]
 AHEAD = [
-    NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP,
     ("swapped before the issue", "issue(k_tile + 1, write); read ^= 1; write ^= 1;",
      "read ^= 1; write ^= 1; issue(k_tile + 1, write);", "unwaited|write-after|uninitialised"),
     ("fragments from the old k-tile", "from = read;\n", "\n", "wrong"),
@@ -86,7 +85,7 @@ WRONG = {
         ("same k-tile each time", "issue(k_tile);", "issue(0);", "wrong"),
     ],
     "early_issue": [
-        NO_LAST_TILE, NO_GUARD, LATE_GUARD, *LAYOUT,
+        NO_LAST_TILE, NO_GUARD, LATE_GUARD,
         ("no wait", "wait_all(); __syncthreads();", "__syncthreads();", "unwaited-copy"),
         ("no first barrier", "wait_all(); __syncthreads();", "wait_all();", "read-after-write"),
         ("barrier before the wait", "wait_all(); __syncthreads();", "__syncthreads(); wait_all();", "read-after-write"),
@@ -98,13 +97,13 @@ WRONG = {
         ("same k-tile again", "issue(k_tile + 1)", "issue(k_tile)", "wrong|one k-tile behind"),
     ],
     "two_buffers": [
-        NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP, *LAYOUT,
+        NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP,
         ("issued before the barrier", f"{BARRIER}    // all parts have\n        if (k_tile + 1 < K / TK) {ISSUE}",
          f"if (k_tile + 1 < K / TK) {ISSUE}\n{BARRIER}", "write-after-read"),
         ("no first k-tile", "issue(0, 0);", "", "uninitialised-read|unwaited"),
         ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile"),
     ],
-    "double_buffer": [*AHEAD, *LAYOUT],
+    "double_buffer": AHEAD,
     "wide_loads": [
         *AHEAD,
         ("too few bytes", "copy_async<16>(&As", "copy_async<8>(&As", "uninitialised-read"),
@@ -112,14 +111,7 @@ WRONG = {
         ("column of the other matrix", "4 * lane + warp * N", "4 * lane + warp * M", "wrong|out-of-bounds"),
     ],
     "fp32_best": [
-        ("barrier removed", "wait_group<STAGES - 3>(); __syncthreads();", "wait_group<STAGES - 3>();",
-         "read-after-write|write-after"),
-        ("waits for one less", "wait_group<STAGES - 3>()", "wait_group<STAGES - 2>()", "unwaited-copy"),
-        ("waits for one less at first", "wait_group<STAGES - 2>()", "wait_group<STAGES - 1>()", "unwaited-copy"),
-        ("no barrier in the prologue", "wait_group<STAGES - 2>(); __syncthreads();", "wait_group<STAGES - 2>();",
-         "read-after-write"),
         ("prologue behind the end", "if (k_tile < tiles) copy(", "copy(", "out-of-bounds"),
-        ("no group", "commit_group(); A +=", "A +=", "unwaited-copy"),
         ("slot never changes", "write = next_slot(write);", "", "unwaited|write-after|wrong"),
         ("ring one short", "slot == (STAGES - 1) * SLOT", "slot == (STAGES - 2) * SLOT", "unwaited|write-after|wrong"),
         ("copies behind the end", "k_tile + STAGES - 1 < tiles", "k_tile + STAGES - 2 < tiles", "out-of-bounds|wrong"),
