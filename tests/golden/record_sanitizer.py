@@ -3,8 +3,8 @@
     python tests/golden/record_sanitizer.py select SUSPECTS     chooses them, in the simulator; needs no GPU
     python tests/golden/record_sanitizer.py record SUSPECTS     needs CuPy and `compute-sanitizer`
 
-SUSPECTS is a file of JSON between the two. What would hang is left out. The result, sanitizer_h100.json, goes to the
-folder that the environment variable OUT names, else next to this script.
+SUSPECTS is a file of JSON between the two. What would hang is left out; rows of kernels that are as they were stay. The
+result, sanitizer_h100.json, goes to the folder that the environment variable OUT names, else next to this script.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
 from tests.simulator.mutate import RULES, Mutant, fingerprint, mutants
 
+FILE = Path(__file__).parent / "sanitizer_h100.json"
 TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kind (too many to print them all)
     "racecheck": ["--tool", "racecheck", "--racecheck-report", "analysis", "--print-limit", "1000"],
     "hazards": ["--tool", "racecheck", "--racecheck-report", "hazard", "--print-limit", "400"],
@@ -251,12 +252,16 @@ def record(file: str) -> None:
     version = re.search(
         r"Version (\S+)", subprocess.run([sanitizer, "--version"], capture_output=True, text=True).stdout
     )
-    suspects = read(file)
+    suspects, known = read(file), frozen()
     out = Path(os.environ.get("OUT") or Path(__file__).parent)
     out.mkdir(parents=True, exist_ok=True)
-    outputs = run_all(sanitizer, file, suspects)
+    new = {number: one for number, one in enumerate(suspects) if key(asdict(one)) not in known}
+    outputs = run_all(sanitizer, file, new)
     table = [
-        entry(one, {tool: outputs[tool, number] for tool in TOOLS}) for number, one in enumerate(suspects)
+        entry(one, {tool: outputs[tool, number] for tool in TOOLS})
+        if number in new
+        else known[key(asdict(one))]
+        for number, one in enumerate(suspects)
     ]
     facts = {**provenance(), "compute-sanitizer": version[1]}
     lines = ",\n".join(json.dumps(row) for row in table)
@@ -265,15 +270,25 @@ def record(file: str) -> None:
     if "OUT" in os.environ:
         with gzip.open(out / "sanitizer_raw.txt.gz", "wt") as raw:
             raw.write("\n".join(f"### {tool} {n}\n{text}" for (tool, n), text in outputs.items()))
-    print(
-        f"{len(table)} kernels; not ended: {[row['mutant'] for row in table if 'nothing' in row['ends'].values()]}"
-    )
+    lost = [row["mutant"] for row in table if "nothing" in row["ends"].values()]
+    print(f"{len(table)} kernels, {len(new)} of them new; not ended: {lost}")
 
 
-def run_all(sanitizer: str, file: str, suspects: list[Suspect]) -> dict[tuple[str, int], str]:
+def frozen() -> dict[tuple, dict]:
+    """The rows that are there already, by what they are of."""
+    if not FILE.is_file():
+        return {}
+    return {key(row): row for row in json.loads(FILE.read_text(encoding="utf-8"))["mutants"]}
+
+
+def key(row: dict) -> tuple:
+    return tuple(row[name] for name in ("kernel", "case", "mutant", "fingerprint", "kernel_fingerprint"))
+
+
+def run_all(sanitizer: str, file: str, suspects: dict[int, Suspect]) -> dict[tuple[str, int], str]:
     """(tool, number of the suspect) -> what was printed about it."""
-    safe = [number for number, one in enumerate(suspects) if not one.ends_early]
-    alone = [[number] for number, one in enumerate(suspects) if one.ends_early]
+    safe = [number for number, one in suspects.items() if not one.ends_early]
+    alone = [[number] for number, one in suspects.items() if one.ends_early]
     tasks = [
         (tool, batch)
         for tool, size in BATCH.items()
