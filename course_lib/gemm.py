@@ -113,11 +113,17 @@ class Gemm:
         return verdict.check(self, kernel, (tile, threads, shared_mem), seed)
 
     def simulated(
-        self, kernel, tile: Tile, threads: Threads, shared_mem: int, inputs: tuple
+        self,
+        kernel,
+        tile: Tile,
+        threads: Threads,
+        shared_mem: int,
+        inputs: tuple,
+        max_steps: int | None = None,
     ) -> tuple[tuple, Report]:
         """The arguments after a launch in the simulator, C among them, and its report."""
         args = self.arguments(*inputs)
-        return args, simulate(kernel, self.grid(tile), block_of(threads), args, shared_mem)
+        return args, simulate(kernel, self.grid(tile), block_of(threads), args, shared_mem, max_steps)
 
     def integers(self, seed: int) -> tuple:
         """A and B of whole numbers, on the host."""

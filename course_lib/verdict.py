@@ -40,18 +40,18 @@ class Verdict(str):
     __repr__ = str.__str__
 
 
-def check(gemm: Gemm, kernel, launch: Launch, seed: int) -> Verdict:
-    """See `Gemm.check`."""
+def check(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None = None) -> Verdict:
+    """See `Gemm.check`; `max_steps` is that of each simulated launch."""
     tile, threads, shared_mem = launch
     gemm.grid(tile)
     first, *others = [_small(gemm, tile, *counts) for counts in SMALL]
-    _check_simulated(first, kernel, launch, seed)
+    _check_simulated(first, kernel, launch, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
     block = threads if isinstance(threads, tuple) else (threads,)
     assembled = in_background(lambda: assemble(compiled(kernel), block, shared_mem))
     try:
         for other in others:
-            _check_simulated(other, kernel, launch, seed)
+            _check_simulated(other, kernel, launch, seed, max_steps)
     except CheckFailed:
         wait([assembled])  # a program that ends while the assembler works would crash
         raise
@@ -72,9 +72,9 @@ def one_block(gemm: Gemm, kernel, launch: Launch) -> Report:
     return report
 
 
-def _check_simulated(gemm: Gemm, kernel, launch: Launch, seed: int) -> None:
+def _check_simulated(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
     """The report comes first: a race may leave the numbers right, on this machine, today."""
-    (A, B, C, *_), report = gemm.simulated(kernel, *launch, gemm.integers(seed))
+    (A, B, C, *_), report = gemm.simulated(kernel, *launch, gemm.integers(seed), max_steps)
     if wrong := where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0):
         wrong += guess(C, A, B, launch[0], gemm.order)
     if not report.ok:

@@ -295,7 +295,7 @@ def test_the_report_is_read_before_the_numbers(monkeypatch):
     """A hazard with right numbers fails, and nothing after it runs."""
     report = SimpleNamespace(ok=False, stopped=False, hazards=(), __str__=lambda self: "the report")
 
-    def simulate(kernel, grid, block, args, shared_mem):
+    def simulate(kernel, grid, block, args, shared_mem, max_steps):
         A, B, C = args[:3]
         C[:] = A @ B.T
         return report

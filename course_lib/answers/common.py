@@ -10,7 +10,10 @@ from ..gemm import Gemm
 from ..pictures import sector_figure
 from ..simulator import Report
 from ..simulator.counters import global_sectors
-from ..verdict import CheckFailed
+from ..verdict import CheckFailed, check
+
+MOST_STEPS = 250_000
+"""Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
 
 
 def demand(right: object, message: str) -> None:
@@ -64,7 +67,7 @@ def checked_gemm(
     if isinstance(chosen.get("tile"), list):
         chosen["tile"] = tuple(chosen["tile"])
     demand(chosen == right, f"the launch is {launch}.")
-    Gemm(*(4 * size for size in tile), dtype).check(kernel, **chosen)
+    check(Gemm(*(4 * size for size in tile), dtype), kernel, (tile, threads, shared_mem), 0, MOST_STEPS)
     return kernel
 
 

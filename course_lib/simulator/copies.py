@@ -17,6 +17,10 @@ from .findings import Landing
 from .shadow import Act
 
 NEVER = np.iinfo(np.int32).max
+ISSUE, LAND = 30, 50
+"""Steps of work (work.py) of one that is issued; and so many lanes take one step when it lands."""
+QUEUE = 10_000
+"""And each copy that is in flight takes one step more for so many lanes: a loop that issues for ever fills memory."""
 
 
 @dataclass
@@ -49,6 +53,7 @@ class CopyQueue:
         """The active lanes start to copy `data` (units of `size` bytes, read at the addresses `source`)."""
         m = self.machine
         lanes = m.active()
+        m.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
         m.shadow.on_issue(m, lanes, unit, size, pc)
         beaten = differs(data, data[_last_of_each(unit)])
         if beaten.any():
@@ -93,6 +98,7 @@ class CopyQueue:
 
     def _land(self, copy: _Copy, wait_pc: int) -> None:
         m = self.machine
+        m.work(len(copy.lanes) / LAND)
         m.shared.memory.units(copy.size)[copy.unit] = copy.data
         time = m.orders.trail.step(copy.pc)
         m.findings.landings[time] = Landing(wait_pc, copy.issued)

@@ -47,6 +47,8 @@ class Findings:
 
     def _add(self, pc: int, race: Race, kind: str, place: str) -> None:
         instruction = self._instruction(pc)
+        if self.m.log.again(kind, instruction, race.count):
+            return
         thread = self.m.describe_thread(race.lane)
         if kind == "uninitialised-read":
             text = f"{thread} reads {place}, which no thread has written"

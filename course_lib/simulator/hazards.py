@@ -81,14 +81,23 @@ class HazardLog:
         self._found: dict[tuple, Hazard] = {}
 
     def add(self, kind: str, instruction: Instruction, message: str, count: int = 1) -> None:
+        if not self.again(kind, instruction, count):
+            where = instruction.where
+            if where.header and where.line:
+                message = f"{message} (in {where.header})"
+            key = self._key(kind, instruction)
+            self._found[key] = Hazard(*key[:3], message, count, where.header)
+
+    def again(self, kind: str, instruction: Instruction, count: int) -> bool:
+        """Count a finding that is there already; whether it is. (A loop may repeat it, and words take time.)"""
+        old = self._found.get(key := self._key(kind, instruction))
+        if old:
+            self._found[key] = replace(old, count=old.count + count)
+        return old is not None
+
+    def _key(self, kind: str, instruction: Instruction) -> tuple:
         where = instruction.where
-        if where.header and where.line:
-            message = f"{message} (in {where.header})"
-        key = (kind, where.line, where.call_line, where.header if not where.line else None)
-        old = self._found.get(key)
-        self._found[key] = (
-            replace(old, count=old.count + count) if old else Hazard(*key[:3], message, count, where.header)
-        )
+        return kind, where.line, where.call_line, where.header if not where.line else None
 
     def sorted(self) -> tuple[Hazard, ...]:
         """Most serious first; a finding that ended the launch comes last."""

@@ -240,6 +240,7 @@ WRONG_ANSWERS = {
         ("the slot behind", [("ahead % STAGES);", "(ahead + 1) % STAGES);")], "agree on the slot"),
         ("the same slot", [("compute(k_tile % STAGES)", "compute(ahead % STAGES)")], "agree on the slot"),
         ("no prologue", [(_PROLOGUE, "")], "have been issued"),
+        ("an endless prologue", [("++k_tile) {", "k_tile += 0) {")], "the loop never ends"),
         (
             "an endless loop",
             [

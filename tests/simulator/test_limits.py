@@ -16,6 +16,11 @@ from tests.simulator.small_kernels import found, run
 
 PLAIN, VOLATILE = "int* out", "volatile int* out"
 MANY = dict(grid=16, block=1024)
+COPIES = """__shared__ int s[1024]; unsigned to = (unsigned)__cvta_generic_to_shared(&s[t]);
+    for (;;) {{
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(out + t) : "memory");
+        {then}
+    }}"""
 ENDLESS = {
     "volatile, one warp": (VOLATILE, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
     "volatile, many warps": (VOLATILE, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
@@ -30,6 +35,9 @@ ENDLESS = {
                           "out[0] = x;"),
     "rounded doubles": (PLAIN, MANY, "double x = t + 1; do x = __dmul_rz(x, 1.0000001); while (x > 0); out[0] = x;"),
     "shuffles": (PLAIN, MANY, "int x = t; do x = __shfl_xor_sync(-1, x, 1) | 1; while (x); out[0] = x;"),
+    "copies": (PLAIN, dict(), COPIES.format(then="")),
+    "copies that are waited for": (PLAIN, MANY, COPIES.format(then='asm volatile("cp.async.wait_all;" ::: "memory");')),
+    "copies of many": (PLAIN, MANY, COPIES.format(then='asm volatile("cp.async.commit_group;" ::: "memory");')),
     "printing": (VOLATILE, MANY, 'while (out[0] != 3) printf("%d", t);'),
 }  # fmt: skip
 
