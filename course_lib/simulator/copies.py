@@ -32,13 +32,14 @@ class _Copy:
     unit: np.ndarray
     source: np.ndarray
     data: np.ndarray
+    read: np.ndarray  # how many bytes of the source; the rest is zeros
     size: int
     pc: int
     issued: int  # its time
 
     def take(self, mask: np.ndarray) -> _Copy:
-        arrays = (array[mask] for array in (self.lanes, self.group, self.unit, self.source, self.data))
-        return _Copy(*arrays, self.size, self.pc, self.issued)
+        arrays = (self.lanes, self.group, self.unit, self.source, self.data, self.read)
+        return _Copy(*(array[mask] for array in arrays), self.size, self.pc, self.issued)
 
 
 class CopyQueue:
@@ -49,8 +50,16 @@ class CopyQueue:
         self.committed = np.zeros(machine.lanes, np.int32)  # groups that each lane has committed
         self.queue: list[_Copy] = []
 
-    def issue(self, unit: np.ndarray, source: np.ndarray, data: np.ndarray, size: int, pc: int) -> None:
-        """The active lanes start to copy `data` (units of `size` bytes, read at the addresses `source`)."""
+    def issue(
+        self,
+        unit: np.ndarray,
+        source: np.ndarray,
+        data: np.ndarray,
+        size: int,
+        pc: int,
+        read: np.ndarray | None = None,
+    ) -> None:
+        """The active lanes start to copy `data` (units of `size` bytes, of which `read` came from `source`, or all)."""
         m = self.machine
         lanes = m.active()
         m.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
@@ -59,7 +68,8 @@ class CopyQueue:
         if beaten.any():
             m.shadow.on_clash(m, lanes, unit, size, pc, beaten)
         issued = m.orders.trail.now
-        self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, size, pc, issued))
+        read = np.full(len(lanes), size) if read is None else np.minimum(read, size)
+        self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, read, size, pc, issued))
         wavefronts, m.recorder.wavefronts = m.recorder.wavefronts, 0.0
         m.recorder.event(pc, "copy", size * len(lanes) / m.active_warps(), wavefronts)
 
@@ -112,13 +122,19 @@ class CopyQueue:
 
     def _check_source(self, copy: _Copy) -> None:
         """The copy may have read its source at any time up to now: nobody may have written there meanwhile."""
-        m = self.machine
-        if not m.launch.shadows:
+        if not self.machine.launch.shadows:
             return
-        found = m.memory.locate(copy.source, copy.size, copy.pc)
+        self._check_read(copy.take(copy.read == copy.size), 0, copy.size)
+        for byte in range(int(copy.read[copy.read < copy.size].max(initial=0))):
+            self._check_read(copy.take((copy.read < copy.size) & (copy.read > byte)), byte, 1)
+
+    def _check_read(self, copy: _Copy, first: int, size: int) -> None:
+        """`size` bytes of its source, from byte `first` on."""
+        m = self.machine
+        found = len(copy.lanes) and m.memory.locate(copy.source + np.uint64(first), size, copy.pc)
         if found and (shadow := m.shadow_of(found[0])):
-            shadow.on_access(m, Act(True, False), copy.lanes, found[1], copy.size, copy.pc)
-            shadow.on_changed(m, copy.lanes, found[1], copy.size, copy.pc, copy.issued)
+            shadow.on_access(m, Act(True, False), copy.lanes, found[1], size, copy.pc)
+            shadow.on_changed(m, copy.lanes, found[1], size, copy.pc, copy.issued)
 
 
 def _last_of_each(unit: np.ndarray) -> np.ndarray:

@@ -65,7 +65,7 @@ def _copy(d, ins: Instruction) -> Callable:
         sizes = wanted(m) if wanted else None
         data = read(m, access, addresses) if sizes is None else _zero_filled(m, access, addresses, sizes)
         m.counters.copied(m, pc, offsets, addresses, size, bypass, None if sizes is None else sizes > 0)
-        m.copies.issue(unit, addresses, data, size, pc)
+        m.copies.issue(unit, addresses, data, size, pc, sizes)
 
     return step
 
