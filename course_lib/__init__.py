@@ -6,6 +6,7 @@ from .device import OPTIONS, show_env
 from .exercises import check_exercise, score
 from .gemm import Gemm
 from .lessons import edited, kernel_source, lesson_kernel, show_diff
+from .matmul import matmul
 from .profile import profile
 from .sass import sass
 from .simulate import simulate
@@ -14,7 +15,7 @@ from .timeline import timeline
 
 __all__ = [
     "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source",
-    "lesson_kernel", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
+    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
 ]  # fmt: skip
 
 

@@ -1,0 +1,143 @@
+"""What `matmul` is given: operands as its kernel reads them; and what is refused, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import device
+
+TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloat16", "float32": "float"}
+"""dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
+installed (CuPy 14 takes it), or its bits as uint16."""
+ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
+LARGEST = 2**31 - 2**12
+"""Of M, N and K: the kernel counts them, and the rest of the last tiles, in 32 bits."""
+TILES_OF_N = 65_535
+"""Blocks along N that a GPU takes; the smallest tile has 64 columns."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """`rows` (of A; columns of B) x K, contiguous along K or along the rows."""
+
+    array: object
+    along_k: bool
+    rows: int
+    K: int
+
+    @property
+    def width(self) -> int:
+        """Elements of a run, which follow each other in memory."""
+        return self.K if self.along_k else self.rows
+
+    @property
+    def runs(self) -> int:
+        return self.rows if self.along_k else self.K
+
+    @property
+    def stride(self) -> int:
+        """From one run to the next in what the kernel reads: a multiple of 16 bytes."""
+        return -(-self.width // 8) * 8
+
+    @property
+    def aligned(self) -> bool:
+        """Whether all runs begin at multiples of 16 bytes."""
+        return self.array.size == 0 or (self.width % 8 == 0 and address(self.array) % 16 == 0)
+
+    @property
+    def word(self) -> int:
+        """Bytes of the widest word at whose multiples all runs begin: 8, 4 or 2."""
+        return next(size for size in (8, 4, 2) if (address(self.array) | 2 * self.width) % size == 0)
+
+
+def checked(
+    A: object, B: object, out: object, bias: object, activation: object, beta: float, dtype: object
+) -> object:
+    """`out`, or a new array in its place. Raises when anything of what was given is not allowed."""
+    given = {"A": A, "B": B, "out": out, "bias": bias}
+    given = {name: array for name, array in given.items() if array is not None or name in "AB"}
+    for name, array in given.items():
+        _check_place(name, array)
+    if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0]:
+        raise ValueError(
+            f"A has shape {A.shape} and B {B.shape}; allowed are (M, K) and (K, N). To multiply by the transpose of "
+            "B, pass B.T: it is a view, no copy"
+        )
+    shape = M, N = A.shape[0], B.shape[1]
+    if max(M, N, A.shape[1]) > LARGEST or N > 64 * TILES_OF_N or (out is not None and M > 64 * TILES_OF_N):
+        raise ValueError(
+            f"M={M}, N={N}, K={A.shape[1]}: allowed are N up to {64 * TILES_OF_N:,} (M too where out is given), and up "
+            f"to {LARGEST:,} for each. Multiply in parts"
+        )
+    kind = TYPES.get(A.dtype.name, "float")
+    if kind == "float" or TYPES.get(B.dtype.name) != kind:
+        raise TypeError(
+            f"A is {A.dtype} and B is {B.dtype}; allowed are both float16, or both bfloat16 (uint16 is taken for its "
+            "bits). Convert first: A.astype(cp.float16)"
+        )
+    for name, array in given.items():
+        if not (array.flags.c_contiguous or array.flags.f_contiguous):
+            raise ValueError(
+                f"{name} is a view with gaps: shape {array.shape}, strides {array.strides}. Allowed are whole arrays, "
+                f"contiguous along rows or columns: pass cp.ascontiguousarray({name})"
+            )
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation is {activation!r}; allowed are {', '.join(map(repr, ACTIVATIONS))}")
+    if bias is not None and (bias.shape != (N,) or TYPES.get(bias.dtype.name) != kind):
+        raise ValueError(
+            f"bias has shape {bias.shape} and dtype {bias.dtype}; allowed is one number for each column of the result: "
+            f"shape ({N},), dtype {A.dtype}. Pass bias.astype(A.dtype)"
+        )
+    out = _output(out, shape, A.dtype, dtype, beta)
+    for name, array in given.items():
+        if name != "out" and overlap(out, array):
+            raise ValueError(
+                f"out shares memory with {name}, which is still read while out is written: pass a copy"
+            )
+    return out
+
+
+def _check_place(name: str, array: object) -> None:
+    """An array of `cp`, on the GPU in use."""
+    if not isinstance(array, device.cp.ndarray):
+        given = f"{type(array).__module__}.{type(array).__name__}"
+        raise TypeError(f"{name} is a {given}; allowed are arrays of cp: pass cp.asarray({name})")
+    if device.backend() == "cupy" and array.device.id != (now := device.cp.cuda.Device().id):
+        raise ValueError(
+            f"{name} is on GPU {array.device.id}, and GPU {now} is in use: call matmul under "
+            f"`with cp.cuda.Device({array.device.id}):`"
+        )
+
+
+def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, beta: float) -> object:
+    name = like.name if dtype is None else getattr(dtype, "__name__", getattr(dtype, "name", str(dtype)))
+    if name not in TYPES:
+        raise TypeError(f"dtype is {dtype!r}; allowed are 'float16', 'bfloat16' and 'float32'")
+    if out is None and beta != 0:
+        raise ValueError(
+            f"beta is {beta}, and there is no out to take it times: pass out=C, or leave beta out"
+        )
+    if out is None:
+        return device.cp.empty(
+            shape, like if TYPES[name] == TYPES[like.name] else name.replace("bfloat", "uint")
+        )
+    if out.shape != shape or out.dtype.name not in TYPES:
+        raise ValueError(
+            f"out has shape {out.shape} and dtype {out.dtype}; allowed is shape {shape} of float16, bfloat16 or "
+            "float32: leave out away, or pass cp.empty of these"
+        )
+    if dtype is not None and TYPES[out.dtype.name] != TYPES[name]:
+        raise ValueError(f"out is {out.dtype}, and dtype says {name}: leave one of them away")
+    return out
+
+
+def address(array: object) -> int:
+    """Of its first element."""
+    return array.data.ptr if device.backend() == "cupy" else array.ctypes.data
+
+
+def overlap(one: object, other: object) -> bool:
+    a, b = address(one), address(other)
+    return bool(one.size and other.size) and a < b + other.nbytes and b < a + one.nbytes

@@ -1,0 +1,75 @@
+"""Which tile, how many slots and how many parts of K `matmul` takes for a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+SMS, SHARED = 132, 232_448
+"""Of an H100: streaming multiprocessors, and bytes of shared memory that a block may have."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A block's tile (M, N, K), a warp's part of it (M, N), slots of the ring, and in how many parts K is split."""
+
+    tile: tuple[int, int, int]
+    warp: tuple[int, int]
+    stages: int
+    split: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.tile[0] // self.warp[0] * (self.tile[1] // self.warp[1]) * 32
+
+    @property
+    def shared_mem(self) -> int:
+        """Bytes for the ring, or for all sums of the block where these need more."""
+        (TM, TN, TK), (WM, WN) = self.tile, self.warp
+        return max(self.stages * (TM + TN) * TK * 2, self.threads // 32 * WM * (WN + 8) * 4)
+
+    def grid(self, M: int, N: int) -> tuple[int, int, int]:
+        return _up(M, self.tile[0]), _up(N, self.tile[1]), self.split
+
+    def k_part(self, K: int) -> int:
+        """How many k a block adds: whole k-tiles."""
+        return max(_up(_up(K, self.tile[2]), self.split), 1) * self.tile[2]
+
+    def splits(self, K: int, split: int) -> Plan:
+        """This plan with K in about so many parts, none of them empty."""
+        return replace(self, split=max(_up(K, replace(self, split=split).k_part(K)), 1))
+
+
+TILES = (
+    Plan((128, 256, 64), (64, 64), 3),
+    Plan((256, 128, 64), (64, 64), 3),
+    Plan((128, 128, 64), (64, 64), 3),
+    Plan((128, 128, 64), (64, 32), 4),
+    Plan((64, 128, 64), (32, 64), 3),
+    Plan((128, 64, 64), (64, 32), 3),
+    Plan((64, 64, 64), (32, 32), 4),
+    Plan((32, 128, 64), (32, 32), 4),
+)
+
+
+def plan(M: int, N: int, K: int, cp: object = None) -> Plan:
+    """The plan for a problem, by a rule: the fewest waves x work of a wave."""
+    return min(candidates(M, N, K), key=lambda one: cost(one, M, N, K))
+
+
+def candidates(M: int, N: int, K: int) -> list[Plan]:
+    return list(
+        dict.fromkeys(tile.splits(K, split) for tile in TILES for split in (1, 2, 3, 4, 6, 8, 12, 16))
+    )
+
+
+def cost(one: Plan, M: int, N: int, K: int) -> float:
+    TM, TN, _ = one.tile
+    x, y, z = one.grid(M, N)
+    waves = _up(x * y * z, SMS)
+    return waves * (TM * TN * (one.k_part(K) + 200)) + (one.split > 1) * (
+        M * N * (one.split + 1) / 10 + 10000
+    )
+
+
+def _up(size: int, step: int) -> int:
+    return -(-size // step)

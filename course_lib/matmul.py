@@ -1,0 +1,115 @@
+"""C = A @ B with the kernel that lesson 06 builds: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from . import device
+from .backend.operands import ACTIVATIONS, TYPES, Operand, checked
+from .backend.plans import Plan, plan
+from .lessons import kernel_source
+
+LESSON = "06_complete_gemm"
+PIECES = ("gemm_tiles", "gemm_operand", "gemm_mainloop", "gemm_finish", "gemm", "gemm_around")
+"""Of one CUDA source; each is a cell of the lesson."""
+WORDS = {8: "long long", 4: "int", 2: "short"}
+
+
+def matmul(
+    A: object,
+    B: object,
+    out: object = None,
+    bias: object = None,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    dtype: object = None,
+) -> object:
+    """activation(alpha * A @ B + beta * out + bias) with float32 sums, rounded once; returns `out`.
+
+    A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16), each contiguous along rows or
+    columns: `X.T` is a column-major operand. `out` (M, N) is float16, bfloat16 or float32; without it, a new array of
+    `dtype`, or of A's. `bias` has N numbers of A's dtype, `activation` is None, "relu" or "gelu". Anything else raises
+    TypeError or ValueError, and leaves `out` alone.
+    """
+    out = checked(A, B, out, bias, activation, beta, dtype)
+    (M, K), N = A.shape, B.shape[1]
+    left, right = Operand(A, A.flags.c_contiguous, M, K), Operand(B, B.flags.f_contiguous, N, K)
+    if not out.flags.c_contiguous:  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
+        left, right = right, left
+    if M and N:
+        run(plan(left.rows, right.rows, K), left, right, out, bias, activation, alpha, beta)
+    return out
+
+
+def run(
+    chosen: Plan,
+    left: Operand,
+    right: Operand,
+    out: object,
+    bias: object = None,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> None:
+    """Launch the kernels of a plan. In memory `out` has as many rows as `left`, and as many columns as `right`."""
+    M, N, K = left.rows, right.rows, left.K
+    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    by_row = np.int32(not out.flags.c_contiguous)
+    finish = (bias, np.float32(alpha), np.float32(beta), by_row, np.int32(ACTIVATIONS[activation]))
+    target, how, stride = out, finish, N
+    if chosen.split > 1:  # sums of each part, for `reduce` to add and to finish
+        stride = -(-N // 8) * 8
+        target = device.cp.empty(chosen.split * M * stride, np.float32)
+        how = (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0))
+    kernel = gemm_kernel(T, Out if chosen.split == 1 else "float", chosen, left.along_k, right.along_k)
+    strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
+    args = (
+        aligned(left),
+        aligned(right),
+        target,
+        *how,
+        *map(np.int32, (M, N, K, chosen.k_part(K))),
+        *strides,
+    )
+    kernel(chosen.grid(M, N), (chosen.threads,), args, shared_mem=chosen.shared_mem)
+    if chosen.split > 1:
+        args = (target, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
+        launch(kernel_of(f"reduce<{T}, {Out}>"), M * stride * out.dtype.itemsize // 16, args)
+
+
+def aligned(operand: Operand) -> object:
+    """The operand's array; or, where its rows do not begin at multiples of 16 bytes, a copy whose rows do."""
+    if operand.aligned:
+        return operand.array
+    to = device.cp.empty(operand.runs * operand.stride, np.uint16)
+    sizes = map(np.int32, (operand.runs, operand.width, operand.stride))
+    launch(kernel_of(f"pad<unsigned {WORDS[operand.word]}>"), to.size // 8, (operand.array, to, *sizes))
+    return to
+
+
+def launch(kernel: object, threads: int, args: tuple) -> None:
+    """So many threads, in blocks of 256."""
+    kernel((-(-threads // 256),), (256,), args)
+
+
+def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
+    numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
+    kernel = kernel_of(f"gemm<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>")
+    if kernel.max_dynamic_shared_size_bytes < chosen.shared_mem:
+        kernel.max_dynamic_shared_size_bytes = chosen.shared_mem
+    return kernel
+
+
+@cache
+def source() -> str:
+    return "".join(kernel_source(LESSON, name) for name in PIECES)
+
+
+@cache
+def kernel_of(expression: str) -> object:
+    """One instance of the lesson's templates."""
+    module = device.cp.RawModule(code=source(), options=device.OPTIONS, name_expressions=(expression,))
+    return module.get_function(expression)
