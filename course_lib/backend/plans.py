@@ -34,7 +34,7 @@ class Plan:
         """How many k a block adds: whole k-tiles."""
         return max(_up(_up(K, self.tile[2]), self.split), 1) * self.tile[2]
 
-    def splits(self, K: int, split: int) -> Plan:
+    def parts(self, K: int, split: int) -> Plan:
         """This plan with K in about so many parts, none of them empty."""
         return replace(self, split=max(_up(K, replace(self, split=split).k_part(K)), 1))
 
@@ -58,7 +58,7 @@ def plan(M: int, N: int, K: int, cp: object = None) -> Plan:
 
 def candidates(M: int, N: int, K: int) -> list[Plan]:
     return list(
-        dict.fromkeys(tile.splits(K, split) for tile in TILES for split in (1, 2, 3, 4, 6, 8, 12, 16))
+        dict.fromkeys(tile.parts(K, split) for tile in TILES for split in (1, 2, 3, 4, 6, 8, 12, 16))
     )
 
 
