@@ -40,7 +40,16 @@ def matmul(
     if not out.flags.c_contiguous:  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
         left, right = right, left
     if M and N:
-        run(plan(left.rows, right.rows, K), left, right, out, bias, activation, alpha, beta)
+        run(
+            plan(left.rows, right.rows, K, left.along_k, right.along_k),
+            left,
+            right,
+            out,
+            bias,
+            activation,
+            alpha,
+            beta,
+        )
     return out
 
 
@@ -71,13 +80,13 @@ def run(
         aligned(right),
         target,
         *how,
-        *map(np.int32, (M, N, K, chosen.k_part(K))),
+        *map(np.int32, (M, N, K, chosen.groups(M), chosen.k_part(K))),
         *strides,
     )
     kernel(chosen.grid(M, N), (chosen.threads,), args, shared_mem=chosen.shared_mem)
     if chosen.split > 1:
         args = (target, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
-        launch(kernel_of(f"reduce<{T}, {Out}>"), M * stride * out.dtype.itemsize // 16, args)
+        kernel_of(f"reduce<{T}, {Out}>")((-(-N // 128), min(-(-M // 4), 65_535)), (32, 4), args)
 
 
 def aligned(operand: Operand) -> object:
@@ -85,14 +94,9 @@ def aligned(operand: Operand) -> object:
     if operand.aligned:
         return operand.array
     to = device.cp.empty(operand.runs * operand.stride, np.uint16)
-    sizes = map(np.int32, (operand.runs, operand.width, operand.stride))
-    launch(kernel_of(f"pad<unsigned {WORDS[operand.word]}>"), to.size // 8, (operand.array, to, *sizes))
+    args = (operand.array, to, *map(np.int32, (operand.runs, operand.width, operand.stride)))
+    kernel_of(f"pad<unsigned {WORDS[operand.word]}>")((-(-operand.runs // 8),), (32, 8), args)
     return to
-
-
-def launch(kernel: object, threads: int, args: tuple) -> None:
-    """So many threads, in blocks of 256."""
-    kernel((-(-threads // 256),), (256,), args)
 
 
 def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:

@@ -129,7 +129,7 @@ def wrong_with(problem, plan=None):
 
 
 def with_plan(plan, call):
-    chosen, room.plan = room.plan, room.plan if plan is None else lambda M, N, K: plan.parts(K, plan.split)
+    chosen, room.plan = room.plan, room.plan if plan is None else lambda M, N, K, *_: plan.parts(K, plan.split)
     try:
         return call()
     finally:
@@ -253,13 +253,13 @@ def test_an_output_that_overlaps_an_input_is_refused():
 
 
 WRONG = {
-    "row guard off by one": ("if (row >= M ||", "if (row > M ||", "out-of-bounds"),
-    "column guard off by one": ("column >= N) return", "column > N) return", "out-of-bounds|block-conflict|wrong"),
-    "rows outside not replaced": ("min(first + row + i * TURN, size - 1)", "(first + row + i * TURN)", "out-of-bounds"),
+    "row guard off by one": ("inside = row < M", "inside = row <= M", "out-of-bounds"),
+    "column guard off by one": ("&& column < N;", "&& column <= N;", "out-of-bounds|block-conflict|write-after|wrong"),
+    "rows outside not replaced": ("mine + i * TURN < size ?", "true ?", "out-of-bounds"),
     "no zeros behind K": ("inside ? 16 : 0", "16", "out-of-bounds|wrong"),
     "one k too many": ("i * TURN) < left", "i * TURN) <= left", "out-of-bounds|wrong"),
-    "beta forgotten": ("x[i] += beta * float(out[i])", "x[i] += float(out[i])", "wrong, first at"),
-    "bias of the other axis": ("bias[column + i]", "bias[min(column + i, M - 1)]", "wrong, first at"),
+    "beta forgotten": ("beta * float(word.of[i])", "float(word.of[i])", "wrong, first at"),
+    "bias of the other axis": ("bias[n + j + i]", "bias[min(m + j + i, N - 1)]", "wrong, first at"),
     "alpha forgotten": ("x[i] = alpha * sums[i]", "x[i] = sums[i]", "wrong, first at"),
     "activation before the bias": ("alpha * sums[i] +", "max(alpha * sums[i], 0.0f) +", "wrong, first at"),
     "wait for one copy less": ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>", "unwaited-copy|read-after-write"),

@@ -38,8 +38,8 @@ class Operand:
 
     @property
     def stride(self) -> int:
-        """From one run to the next in what the kernel reads: a multiple of 16 bytes."""
-        return -(-self.width // 8) * 8
+        """From one run to the next in what the kernel reads; in a copy, whole lines of 128 bytes."""
+        return self.width if self.aligned else -(-self.width // 64) * 64
 
     @property
     def aligned(self) -> bool:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 SMS, SHARED = 132, 232_448
 """Of an H100: streaming multiprocessors, and bytes of shared memory that a block may have."""
+GROUP = 16
+"""Tiles below each other that are made before those to the right of them, so that L2 has what they read."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,24 @@ class Plan:
         (TM, TN, TK), (WM, WN) = self.tile, self.warp
         return max(self.stages * (TM + TN) * TK * 2, self.threads // 32 * WM * (WN + 8) * 4)
 
+    def fits(self, a_along_k: bool, b_along_k: bool) -> bool:
+        """Whether the threads copy a tile in whole turns of 8 rows, or more, where its rows run along M or N."""
+        return (a_along_k or self.threads % self.tile[0] == 0) and (
+            b_along_k or self.threads % self.tile[1] == 0
+        )
+
+    def tiles(self, M: int, N: int) -> tuple[int, int]:
+        """Down C and across it."""
+        return _up(M, self.tile[0]), _up(N, self.tile[1])
+
+    def groups(self, M: int) -> int:
+        """Of at most GROUP tiles below each other."""
+        return _up(_up(M, self.tile[0]), GROUP)
+
     def grid(self, M: int, N: int) -> tuple[int, int, int]:
-        return _up(M, self.tile[0]), _up(N, self.tile[1]), self.split
+        """Tiles down a group, tiles across C, groups times parts of K."""
+        down, across = self.tiles(M, N)
+        return _up(down, self.groups(M)), across, self.groups(M) * self.split
 
     def k_part(self, K: int) -> int:
         """How many k a block adds: whole k-tiles."""
@@ -51,21 +69,17 @@ TILES = (
 )
 
 
-def plan(M: int, N: int, K: int, cp: object = None) -> Plan:
+def plan(M: int, N: int, K: int, a_along_k: bool = True, b_along_k: bool = True) -> Plan:
     """The plan for a problem, by a rule: the fewest waves x work of a wave."""
-    return min(candidates(M, N, K), key=lambda one: cost(one, M, N, K))
-
-
-def candidates(M: int, N: int, K: int) -> list[Plan]:
-    return list(
-        dict.fromkeys(tile.parts(K, split) for tile in TILES for split in (1, 2, 3, 4, 6, 8, 12, 16))
-    )
+    fitting = [tile for tile in TILES if tile.fits(a_along_k, b_along_k)]
+    parts = (tile.parts(K, split) for tile in fitting for split in (1, 2, 3, 4, 6, 8, 12, 16))
+    return min(parts, key=lambda one: cost(one, M, N, K))
 
 
 def cost(one: Plan, M: int, N: int, K: int) -> float:
     TM, TN, _ = one.tile
-    x, y, z = one.grid(M, N)
-    waves = _up(x * y * z, SMS)
+    down, across = one.tiles(M, N)
+    waves = _up(down * across * one.split, SMS)
     return waves * (TM * TN * (one.k_part(K) + 200)) + (one.split > 1) * (
         M * N * (one.split + 1) / 10 + 10000
     )
