@@ -8,7 +8,7 @@ import numpy as np
 
 from . import device
 from .backend.operands import ACTIVATIONS, TYPES, Operand, checked
-from .backend.plans import Plan, plan
+from .backend.plans import SHARED, Plan, plan
 from .lessons import kernel_source
 
 LESSON = "06_complete_gemm"
@@ -105,6 +105,13 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
     if kernel.max_dynamic_shared_size_bytes < chosen.shared_mem:
         kernel.max_dynamic_shared_size_bytes = chosen.shared_mem
     return kernel
+
+
+@cache
+def most_shared() -> int:
+    """Bytes of shared memory that a block may have."""
+    here = device.backend() == "cupy"
+    return device.cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] if here else SHARED
 
 
 @cache
