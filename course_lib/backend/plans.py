@@ -67,8 +67,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile, and what it takes on an H100, in microseconds. The numbers are fitted to the sweep behind TUNED: there the
-    rule below loses 1.5 % to the fastest plans (geometric mean)."""
+    """A tile, and what it takes on an H100, in microseconds. The numbers are fitted to the sweep behind TUNED: there
+    the rule below loses 1.5 % to the fastest plans (geometric mean)."""
 
     tile: tuple[int, int, int]
     warp: tuple[int, int]
