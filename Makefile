@@ -16,7 +16,7 @@ help:
 	@echo "make test     style, library and notebooks"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
-	@echo "make bench    how fast the simulator is on this machine"
+	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
 	@echo "make clean    remove .venv and build"
 
 course: install
@@ -37,6 +37,7 @@ record: install
 
 bench: install
 	@$(RUN) tools/bench.py
+	@$(RUN) -m tests.test_matmul 200
 
 clean:
 	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis

@@ -32,6 +32,12 @@ def kernel_source(notebook: str, kernel_name: str) -> str:
     return _kernel_cell(notebook, kernel_name)[0]
 
 
+def source_in_parts(notebook: str) -> str:
+    """The CUDA source that a lesson shows in several cells: those with the tag `part`, one after the other."""
+    cells = [cell for cell in _cells(notebook) if "part" in cell["metadata"].get("tags", ())]
+    return "".join(_assigned("".join(cell["source"]), "part")[0] for cell in cells)
+
+
 def kernel_launch(notebook: str, kernel_name: str) -> dict[str, object]:
     """The launch that stands under a kernel, as `Gemm` takes it: `{"tile": (32, 32, 32), "threads": 1024}`."""
     launch = _kernel_cell(notebook, kernel_name)[1]
@@ -88,26 +94,31 @@ def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, dict[str, object
 
 def _kernel_cells(notebook: str) -> dict[str, tuple[str, dict[str, object] | None]]:
     """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed."""
-    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
-    if not path.is_file():
-        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
-        raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
     return {
-        (name := tag.removeprefix("kernel:")): _assigned("".join(cell["source"]), name)
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+        tag.removeprefix("kernel:"): _assigned("".join(cell["source"]), tag)
+        for cell in _cells(notebook)
         for tag in cell["metadata"].get("tags", ())
         if tag.startswith("kernel:")
     }
 
 
-def _assigned(source: str, name: str) -> tuple[str, dict[str, object] | None]:
+def _cells(notebook: str) -> list[dict]:
+    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
+    if not path.is_file():
+        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
+        raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def _assigned(source: str, tag: str) -> tuple[str, dict[str, object] | None]:
     """The string of `name = r'''...'''` in a kernel's cell, and the launch of `<name>_launch = dict(...)` below it."""
+    name = tag.removeprefix("kernel:")
     values = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
     texts = [node.value.value for node in values[:1] if isinstance(node.value, ast.Constant)]
     below = [ast.unparse(node.targets[0]) for node in values[1:]]
     if not (texts and isinstance(texts[0], str)) or below not in ([], [f"{name}_launch"]):
         raise ValueError(
-            f"the cell tagged 'kernel:{name}' must hold one assignment of one plain string, and below it at most "
+            f"the cell tagged {tag!r} must hold one assignment of one plain string, and below it at most "
             f"{name}_launch = dict(tile=..., threads=...)"
         )
     return texts[0], _launch(values[1], name) if below else None

@@ -9,11 +9,9 @@ import numpy as np
 from . import device
 from .backend.operands import ACTIVATIONS, TYPES, Operand, checked
 from .backend.plans import SHARED, Plan, plan
-from .lessons import kernel_source
+from .lessons import source_in_parts
 
 LESSON = "06_complete_gemm"
-PIECES = ("gemm_tiles", "gemm_operand", "gemm_mainloop", "gemm_finish", "gemm", "gemm_around")
-"""Of one CUDA source; each is a cell of the lesson."""
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
 
@@ -116,7 +114,7 @@ def most_shared() -> int:
 
 @cache
 def source() -> str:
-    return "".join(kernel_source(LESSON, name) for name in PIECES)
+    return source_in_parts(LESSON)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -50,6 +51,22 @@ def demand_whole_sectors(report: Report) -> None:
 
 def demand_kernel(answer: object) -> None:
     demand(hasattr(answer, "code"), f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.")
+
+
+def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
+    """What the learner's Python function, called `name`, gives for each case."""
+    demand(
+        callable(answer) and not hasattr(answer, "code"),
+        f"what came is a kernel, a number or a text; pass the function itself: {name}.",
+    )
+    given = []
+    for case in cases:
+        try:
+            given.append(answer(*case))
+        except Exception as error:  # a learner's function may raise anything
+            demand(False, f"your function stops with {type(error).__name__}: {error}.")
+    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+    return given
 
 
 def checked_gemm(

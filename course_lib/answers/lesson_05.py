@@ -13,7 +13,7 @@ from ..gemm import Gemm
 from ..simulate import simulate
 from ..simulator import Report
 from ..verdict import CheckFailed
-from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way
+from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -103,17 +103,7 @@ MISTAKES = {
 
 def _number_of_slots(answer: object) -> None:
     """A function that gives the right number of slots for every case."""
-    demand(
-        callable(answer) and not hasattr(answer, "code"),
-        "what came is a kernel, a number or a text; pass the function itself: slots_needed.",
-    )
-    given = []
-    for case in CASES:
-        try:
-            given.append(answer(case[0], case[1], issue_then_wait=case[2]))
-        except Exception as error:  # a learner's function may raise anything
-            demand(False, f"your function stops with {type(error).__name__}: {error}.")
-    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+    given = results_of(answer, "slots_needed", CASES)
     numbers = all(isinstance(value, int | float | np.number) for value in given)
     demand(numbers, f"the function returns {given[0]!r:.40}; it must return a number.")
     right = [ceil(_slots(*case)) + 1 + case[2] for case in CASES]

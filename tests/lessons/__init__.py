@@ -45,6 +45,20 @@ def solved_kernel(skeleton, solution: str, changes=()):
     return kernel(source, skeleton.name)
 
 
+def solved_function(name: str):
+    """For SOLVED: the Python function of this name in the text of a solution cell, with some of it replaced."""
+
+    def solved(skeleton, solution: str, changes=()):
+        source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
+        for old, new in changes:
+            source = replaced(source, old, new)
+        names: dict = {}
+        exec(source, names)
+        return names[name]
+
+    return solved
+
+
 LESSONS = [
     import_module(f"{__name__}.{path.stem}") for path in sorted(Path(__file__).parent.glob("lesson_*.py"))
 ]

@@ -1,8 +1,6 @@
 """Lesson 05."""
 
-import re
-
-from . import replaced
+from . import solved_function
 
 NOTEBOOK = "05_three_stage"
 OTHERS: dict = {}
@@ -331,15 +329,6 @@ WRONG_ANSWERS = {
 }
 
 
-def _function(_, solution, changes):
-    source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
-    for old, new in changes:
-        source = replaced(source, old, new)
-    names: dict = {}
-    exec(source, names)
-    return names["slots_needed"]
-
-
 RIGHT_ANSWERS = {
     "05.1": [
         ("line by line", [(_WARM, "issue(0); issue(1); issue(2);")]),
@@ -521,4 +510,4 @@ RIGHT_ANSWERS = {
         ("as a float", [(_SLOTS, "float(" + _SLOTS + ")")]),
     ],
 }
-SOLVED = {"05.4": _function}
+SOLVED = {"05.4": solved_function("slots_needed")}

@@ -20,6 +20,7 @@ from tests.rules import ABSOLUTE
 NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
 TAGS = {
     "kernel",
+    "part",
     "nbval-ignore-output",
     "raises-exception",
     "exercise",

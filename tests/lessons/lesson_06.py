@@ -1,0 +1,260 @@
+"""Lesson 06. Its kernel is a template in several cells with the tag `part`; tests/test_matmul.py runs it."""
+
+from . import solved_function
+
+NOTEBOOK = "06_complete_gemm"
+OTHERS: dict = {}
+WRONG: dict = {}
+DTYPE = "float16"
+
+GAPS = ["06.3"]
+SOLVED = {"06.1": solved_function("launch_of"), "06.2": solved_function("waves")}
+
+GRID = "(M + TM - 1) // TM, (N + TN - 1) // TN"
+THREADS = "TM // WM * (TN // WN) * 32"
+SHARED = "stages * (TM + TN) * TK * 2"
+TILES = "-(-M // TM) * -(-N // TN)  "
+COUNT = "-(-tiles // places)"
+IDLE = "(count * places - tiles) / places"
+VALUE = "column < width ? from[row * width + column] : 0"
+START, STEP = "blockIdx.x * blockDim.x + threadIdx.x", "gridDim.x * blockDim.x"
+PLACE = "row = i / stride, column = i % stride"
+LOOP = f"for (int i = {START}; i < rows * stride; i += {STEP}) {{"
+ROW_AND_COLUMN = f"        int {PLACE};\n"
+STORE = f"        to[i] = {VALUE};\n"
+BODY = f"    {LOOP}\n{ROW_AND_COLUMN}{STORE}    }}\n"
+NUMBERS = """\
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * width; i += gridDim.x * blockDim.x)
+        to[i / width * stride + i % width] = from[i];
+"""
+BY_WARPS = """\
+    int warp = (blockIdx.x * 256 + threadIdx.x) / 32, warps = gridDim.x * 8;
+    for (int row = warp; row < rows; row += warps)
+        for (int column = threadIdx.x % 32; column < stride; column += 32)
+            to[row * stride + column] = column < width ? from[row * width + column] : 0;
+"""
+ALL_ROWS = "for (int row = blockIdx.x; row < rows; row += gridDim.x)"
+ZEROS = "    for (int i = threadIdx.x; i < rows * stride; i += 256) to[i] = 0;\n"
+BY_BLOCKS = """\
+    for (int row = blockIdx.x; row < rows; row += gridDim.x) {
+        const unsigned short* source = from + row * width;
+        for (int column = threadIdx.x; column < width; column += blockDim.x) to[row * stride + column] = source[column];
+        for (int column = width + threadIdx.x; column < stride; column += blockDim.x) to[row * stride + column] = 0;
+    }
+"""
+
+RIGHT_ANSWERS = {
+    "06.1": [
+        (
+            "with ceil",
+            [("def launch_of", "from math import ceil\ndef launch_of"), (GRID, "ceil(M / TM), ceil(N / TN)")],
+        ),
+        ("three dimensions", [(GRID, "(-(-M // TM), -(-N // TN), 1)")]),
+        (
+            "lists",
+            [
+                (GRID, "[-(-M // TM), -(-N // TN)]"),
+                ("return grid, threads, shared_mem", "return [grid, threads, shared_mem]"),
+            ],
+        ),
+        ("threads by elements", [(THREADS, "32 * TM * TN // (WM * WN)")]),
+        ("sizes of both tiles", [(SHARED, "stages * (2 * TM * TK + 2 * TN * TK)")]),
+        (
+            "room for the sums",
+            [(SHARED, "max(stages * (TM + TN) * TK * 2, threads // 32 * WM * (WN + 8) * 4)")],
+        ),
+    ],
+    "06.2": [
+        (
+            "with ceil",
+            [
+                ("def waves", "from math import ceil\ndef waves"),
+                (TILES, "ceil(M / TM) * ceil(N / TN)"),
+                (COUNT, "ceil(tiles / places)"),
+            ],
+        ),
+        ("by what the last one has", [(IDLE, "1 - (tiles - (count - 1) * places) / places")]),
+        ("by the remainder", [(IDLE, "-tiles % places / places")]),
+        ("by a test", [(IDLE, "1 - tiles % places / places if tiles % places else 0")]),
+        ("as a float", [(COUNT, "float(-(-tiles // places))")]),
+        ("as a fraction", [(IDLE, "__import__('fractions').Fraction(count * places - tiles, places)")]),
+    ],
+    "06.3": [
+        ("a row for each warp", [(BODY, BY_WARPS)]),
+        ("a row for each block, two loops", [(BODY, BY_BLOCKS)]),
+        (
+            "numbers, then zeros",
+            [
+                (
+                    BODY,
+                    NUMBERS
+                    + """\
+    int zeros = stride - width;
+    if (zeros)
+        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * zeros; i += gridDim.x * blockDim.x)
+            to[i / zeros * stride + width + i % zeros] = 0;
+""",
+                )
+            ],
+        ),
+        (
+            "a while loop",
+            [
+                (LOOP, "int i = blockIdx.x * 256 + threadIdx.x;\n    while (i < rows * stride) {"),
+                (STORE, STORE + "        i += gridDim.x * 256;\n"),
+            ],
+        ),
+        (
+            "two dimensions counted on",
+            [
+                (
+                    BODY,
+                    """\
+    int all = gridDim.x * 256, row = 0, column = blockIdx.x * 256 + threadIdx.x;
+    for (;;) {
+        while (column >= stride) { column -= stride; ++row; }
+        if (row >= rows) return;
+        to[row * stride + column] = column < width ? from[row * width + column] : 0;
+        column += all;
+    }
+""",
+                )
+            ],
+        ),
+        (
+            "clamped",
+            [
+                (
+                    STORE,
+                    "        unsigned short value = from[row * width + min(column, width - 1)];\n"
+                    "        to[i] = value * (column < width);\n",
+                )
+            ],
+        ),
+    ],
+}
+
+WRONG_ANSWERS = {
+    "06.1": [
+        ("rounded down", [(GRID, "M // TM, N // TN")], "need a block: round up"),
+        ("only N rounded down", [("(N + TN - 1) // TN", "N // TN")], "need a block: round up"),
+        ("x and y swapped", [(GRID, "(N + TN - 1) // TN, (M + TM - 1) // TM")], "x counts the tiles down C"),
+        ("swapped and rounded down", [(GRID, "N // TN, M // TM")], "x counts the tiles down C"),
+        ("one too many", [(GRID, "M // TM + 1, N // TN + 1")], "needs no block more"),
+        ("a tile added", [(GRID, "(M + TM) // TM, (N + TN) // TN")], "add tile - 1"),
+        ("rounded to the nearest", [(GRID, "round(M / TM), round(N / TN)")], "few rows are used"),
+        ("sides of the tile mixed up", [(GRID, "-(-M // TN), -(-N // TM)")], "N by TN"),
+        ("tiles of warps", [(GRID, "-(-M // WM), -(-N // WN)")], "one of its warps makes"),
+        ("divided by /", [(GRID, "M / TM, N / TN")], "/ makes a float"),
+        ("a float, rounded", [(GRID, "float(-(-M // TM)), -(-N // TN)")], "whole numbers"),
+        ("a number of blocks", [(GRID, "-(-M // TM) * -(-N // TN)")], "tiles down C, tiles across C"),
+        ("a wrong third dimension", [(GRID, "-(-M // TM), -(-N // TN), stages")], "tiles down C, tiles across C"),
+        ("something else", [("(M + TM - 1)", "(M + 2 * TM)")], "rounded up"),
+        ("warps", [(THREADS, "TM // WM * (TN // WN)")], "a warp has 32"),
+        ("always 128", [(THREADS, "128")], "as many warps as parts"),
+        ("one warp", [(THREADS, "32")], "as many warps as parts"),
+        ("warps along M", [(THREADS, "TM // WM * 32")], "times TN / WN"),
+        ("warps along N", [(THREADS, "TN // WN * 32")], "times TN / WN"),
+        ("warps added", [(THREADS, "(TM // WM + TN // WN) * 32")], "multiply"),
+        ("a thread for each element", [(THREADS, "TM * TN")], "count warps first"),
+        ("threads by /", [(THREADS, "TM / WM * TN / WN * 32")], "/ makes a float"),
+        ("halves", [(SHARED, "stages * (TM + TN) * TK")], "counted in bytes"),
+        ("one slot", [(SHARED, "TM * TK * 2 + TK * TN * 2")], "the ring has `stages` slots"),
+        ("one slot in halves", [(SHARED, "(TM + TN) * TK")], "and a half has two bytes"),
+        ("slots on their way", [(SHARED, "(stages - 1) * (TM + TN) * TK * 2")], "needs a slot, too"),
+        ("TM * TN", [(SHARED, "stages * TM * TN * TK * 2")], "TM + TN"),
+        ("TM * TN without TK", [(SHARED, "stages * TM * TN * 2")], "TM + TN"),
+        ("no TK", [(SHARED, "stages * (TM + TN) * 2")], "has TK elements"),
+        ("floats", [(SHARED, "stages * (TM + TN) * TK * 4")], "two bytes each"),
+        ("the tile of A", [(SHARED, "stages * TM * TK * 2")], "and a tile of B"),
+        ("a gap left", [(SHARED, "None")], "each is made of tile"),
+        ("a gap in the grid", [("(M + TM - 1) // TM,", "None,")], "each is made of tile"),
+        ("two things", [("return grid, threads, shared_mem", "return grid, threads")], "in this order"),
+        ("flat", [("return grid, threads", "return *grid, threads")], "in this order"),
+        ("a typo", [(THREADS, "TM // WM * (TN // Wn) * 32")], "warp two"),
+    ],
+    "06.2": [
+        ("rounded down", [(COUNT, "tiles // places")], "left over need a wave"),
+        ("not rounded", [(COUNT, "tiles / places")], "about as long as a full one"),
+        ("one more", [(COUNT, "tiles // places + 1")], "do not add 1"),
+        ("at_once forgotten", [("sms * at_once", "sms")], "has `at_once` blocks"),
+        ("at_once on the wrong side", [("sms * at_once", "sms / at_once")], "fewer waves"),
+        ("132 always", [("sms * at_once", "132 * at_once")], "sms is an argument"),
+        ("one SM", [("sms * at_once", "at_once")], "all SMs"),
+        ("tiles", [(COUNT, "tiles")], "are one wave"),
+        ("area", [(TILES, "M * N / (TM * TN)"), (COUNT, "-int(-tiles // places)")], "in each direction"),
+        ("tiles rounded down", [(TILES, "(M // TM) * (N // TN)")], "reaches over the edge"),
+        ("the busy share", [(IDLE, "1 - (count * places - tiles) / places")], "1 minus that"),
+        ("the remainder", [(IDLE, "tiles % places / places")], "1 minus that"),
+        ("a full wave is idle", [(IDLE, "1 - tiles % places / places")], "full, not empty"),
+        ("percent", [(IDLE, "100 * (count * places - tiles) / places")], "from 0 to 1"),
+        ("places", [(IDLE, "count * places - tiles")], "divide by all places"),
+        ("of all waves", [(IDLE, "1 - tiles / (count * places)")], "the places of one wave"),
+        ("of SMs", [(IDLE, "-tiles % sms / sms")], "sms * at_once places"),
+        ("something else", [(IDLE, "0.5")], "A wave has sms * at_once"),
+        ("only the waves", [("return count, idle", "return count")], "return count, idle"),
+        ("a gap left", [(IDLE, "None")], "tiles first"),
+        ("a text", [(IDLE, "f'{-tiles % places / places:%}'")], "plain numbers"),
+        ("no default", [(", sms=132", ", sms")], "with and without sms"),
+    ],
+    "06.3": [
+        ("no guard", [(VALUE, "from[row * width + column]")], "nothing may be read"),
+        ("rows of `from` by stride", [("from[row * width", "from[row * stride")], "begins at row * width"),
+        ("rows of `to` by width", [("to[i]", "to[row * width + column]")], "has one place"),
+        ("rows of `to` by width, no zeros", [(BODY, NUMBERS.replace("* stride", "* width"))], "must become zeros"),
+        ("no zeros", [(BODY, NUMBERS)], "must become zeros"),
+        (
+            "zeros in the last row only",
+            [
+                (
+                    VALUE,
+                    "row * width + column < rows * width ? from[row * width + column] : 0",
+                )
+            ],
+            "not what comes next",
+        ),
+        ("the copy in one piece", [(VALUE, "i < rows * width ? from[i] : 0")], "begins at row * stride"),
+        (
+            "no loop",
+            [(LOOP, f"int i = {START};\n    if (i < rows * stride) {{")],
+            "how far does it step",
+        ),
+        ("one block", [("i += gridDim.x * blockDim.x", "i += rows * stride")], "how far does it step"),
+        ("no end", [("i < rows * stride", "true")], "behind the end of `to`"),
+        ("an element too many", [("i < rows * stride", "i <= rows * stride")], "behind the last row"),
+        (
+            "rows of the launch",
+            [(BODY, BY_BLOCKS.replace(ALL_ROWS, "int row = blockIdx.x;\n    if (row < rows)"))],
+            "fewer blocks than rows",
+        ),
+        ("only row 0", [(BODY, BY_BLOCKS.replace("row += gridDim.x", "row += rows"))], "fewer blocks than rows"),
+        ("no loop in a row", [(BODY, BY_WARPS.replace("column += 32", "column += stride"))], "how far does it step"),
+        ("zeros everywhere first", [(BODY, ZEROS + NUMBERS)], "has one place"),
+        ("the block forgotten", [(START, "threadIdx.x")], "how far does it step"),
+        ("all blocks copy all", [(START, "threadIdx.x"), (STEP, "blockDim.x")], "copied more than once"),
+        ("all threads copy all", [(START, "0"), (STEP, "1")], "copied more than once"),
+        (
+            "one thread",
+            [(LOOP, "for (int i = 0; i < rows * stride && blockIdx.x + threadIdx.x == 0; ++i) {")],
+            "one thread copies for many",
+        ),
+        (
+            "a row for each thread",
+            [
+                (
+                    BODY,
+                    """\
+    for (int row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256)
+        for (int column = 0; column < stride; ++column)
+            to[row * stride + column] = column < width ? from[row * width + column] : 0;
+""",
+                )
+            ],
+            "neighbouring elements of a row",
+        ),
+        ("columns and rows mixed up", [(PLACE, "column = i / rows, row = i % rows")], "stands in row i / stride"),
+        ("divided by width", [(PLACE, "row = i / width, column = i % width")], "nothing may be read"),
+        ("ones behind the row", [(": 0;", ": 1;")], "should be zeros"),
+        ("endless", [("i += gridDim.x * blockDim.x", "i += 0")], "a loop has no end"),
+    ],
+}  # fmt: skip
