@@ -11,11 +11,13 @@ from .profile import profile
 from .sass import sass
 from .simulate import simulate
 from .simulator import HazardError
+from .timed import timed
 from .timeline import timeline
 
 __all__ = [
     "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source",
-    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timeline",
+    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timed",
+    "timeline",
 ]  # fmt: skip
 
 

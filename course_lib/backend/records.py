@@ -16,7 +16,7 @@ from . import gpu
 
 HERE = Path(__file__).parent.parent
 FOLDER = HERE.parent / "assets" / "measurements"
-PARTS = ("speeds", "timelines", "profiles")
+PARTS = ("speeds", "timelines", "profiles", "calls")
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
     | \.?\d(?:[eEpP][+-]|[\w.'])* | \w+ | \+\+|--|&&|\|\||<<|>>|->|::|[-+*/%&|^=!<>]= | .""",
