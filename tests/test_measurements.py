@@ -157,7 +157,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
         content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
         nbformat.write(content, tmp_path / "notebooks" / "01_one.ipynb")
 
-    empty = {"provenance": {"gpu": "Some GPU"}, "speeds": {}, "timelines": {}, "profiles": {}}
+    empty = {"provenance": {"gpu": "Some GPU"}, **{part: {} for part in records.PARTS}}
     notebook(
         "import os; from pathlib import Path; from course_lib.backend import records\n"
         f"records.write(Path(os.environ['COURSE_RECORD']), {empty})"
