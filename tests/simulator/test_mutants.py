@@ -84,10 +84,10 @@ def program(kernel) -> str:
 
 
 @cache
-def unchanged(group: str) -> tuple[str, int]:
-    """The PTX of a group's unchanged kernel, and the shared wavefronts of its first case."""
+def unchanged(group: str) -> str:
+    """The PTX of a group's unchanged kernel."""
     case = groups()[group][0]
-    return program(build(case, case.source)), outcome(case.name, case.source).wavefronts
+    return program(build(case, case.source))
 
 
 def judge(group: str, mutant: Mutant) -> str:
@@ -97,8 +97,7 @@ def judge(group: str, mutant: Mutant) -> str:
         kernel = build(cases[0], mutant.source)
     except CompileError:
         return "does not compile"
-    ptx, wavefronts = unchanged(group)
-    if program(kernel) == ptx:
+    if program(kernel) == unchanged(group):
         return "same program"
     for case in cases:
         if found := outcome(case.name, mutant.source).found:
@@ -106,7 +105,9 @@ def judge(group: str, mutant: Mutant) -> str:
     for seed in (1, 2):
         if found := outcome(cases[0].name, mutant.source, seed).found:
             return found
-    return "slower" if outcome(cases[0].name, mutant.source).wavefronts > wavefronts else "survives"
+    case = cases[0]
+    slower = outcome(case.name, mutant.source).wavefronts > outcome(case.name, case.source).wavefronts
+    return "slower" if slower else "survives"
 
 
 MUTANTS = [
