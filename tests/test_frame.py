@@ -1,5 +1,6 @@
 """The frame holds together: packages and versions, Makefile, tracked files, README, installer, runner."""
 
+import asyncio
 import json
 import os
 import re
@@ -698,6 +699,35 @@ from tools import course
 course.ROOT = Path(sys.argv[1])
 sys.exit(course.main())
 """
+
+
+WAITS = """
+import pathlib, time
+deadline = time.monotonic() + 60
+while not pathlib.Path("here").exists():
+    assert time.monotonic() < deadline, "the other lesson did not run meanwhile"
+    time.sleep(0.05)
+"""
+
+
+def test_lessons_run_at_the_same_time_and_keep_their_order(tmp_path):
+    write_notebook(tmp_path / "01_a.ipynb", WAITS)
+    write_notebook(tmp_path / "02_b.ipynb", "open('here', 'w').close()")
+    paths = [tmp_path / "01_a.ipynb", tmp_path / "02_b.ipynb"]
+    first, second = asyncio.run(course.run_all(paths, tmp_path, at_once=2))
+    assert (first.name, first.failures, second.name, second.failures) == ("01_a", (), "02_b", ())
+
+
+@pytest.mark.parametrize(
+    ("machine", "cores", "expected"),
+    [("cupy", 8, 1), ("simulator", 1, 1), ("simulator", 2, 2), ("simulator", 64, 4)],
+)
+def test_on_a_gpu_no_lesson_disturbs_the_times_of_another(
+    tmp_path, monkeypatch, capsys, machine, cores, expected
+):
+    monkeypatch.setattr(course.os, "cpu_count", lambda: cores)
+    course.run_course(tmp_path, tmp_path / "out", machine)
+    assert f"{expected} at a time" in capsys.readouterr().out
 
 
 def test_of_two_courses_at_once_one_waits(tmp_path):

@@ -33,6 +33,7 @@ from tools.offline import without_network
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_SECONDS = 300
+MOST_AT_ONCE = 4  # lessons; each takes a core and half a gigabyte
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -71,31 +72,26 @@ class Outcome:
     failures: tuple[str, ...]
 
 
-def execute(notebook: nbformat.NotebookNode, folder: Path, progress) -> list[str]:
+async def execute(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
     """Run all cells in place and return what stopped the run, which is nothing when it came to the end.
 
-    A cell that raises does not stop it. `progress(done)` is called with the number of finished cells.
+    A cell that raises does not stop it.
     """
-    total = len(notebook.cells)
     client = Executor(
         notebook,
         resources={"metadata": {"path": str(folder)}},
         timeout=CELL_SECONDS,
         allow_errors=True,
         shutdown_kernel="immediate",
-        on_cell_start=lambda cell, cell_index: progress(cell_index, total),
     )
     try:
-        with asyncio.Runner() as runner:
-            runner.get_loop().set_exception_handler(
-                lambda *_: None
-            )  # Ctrl-C ends the kernel; that is no news
-            runner.run(client.async_execute())
+        await client.async_execute()
     except CellTimeoutError:
         return [f"a cell took longer than {CELL_SECONDS} s; the cells after it did not run"]
     except DeadKernelError:
+        if asyncio.current_task().cancelling():  # by Ctrl-C, which nbclient takes for this
+            raise asyncio.CancelledError from None
         return ["the kernel ended by itself; the cells after it did not run"]
-    progress(total, total)
     return []
 
 
@@ -190,19 +186,6 @@ def table(outcomes: list[Outcome], machine: str) -> str:
     return "\n".join(lines)
 
 
-def bar(name: str):
-    """A progress bar for one notebook: redrawn on a terminal; elsewhere nothing, the table says it all."""
-    begin = time.monotonic()
-
-    def draw(done: int, total: int) -> None:
-        if sys.stdout.isatty():
-            filled = 24 * done // max(total, 1)
-            passed = f"{done}/{total} cells, {time.monotonic() - begin:.0f} s"
-            print(f"\r{name:24} [{'#' * filled:.<24}] {passed:18}", end="", flush=True)
-
-    return draw
-
-
 def read(path: Path) -> nbformat.NotebookNode:
     """A notebook without its outputs: nothing committed may pass for a result of this run."""
     try:
@@ -226,12 +209,12 @@ def read(path: Path) -> nbformat.NotebookNode:
     return notebook
 
 
-def run_lesson(path: Path, out: Path) -> Outcome:
+async def run_lesson(path: Path, out: Path) -> Outcome:
     """Execute one notebook, write its page, and say how it went."""
     begin = time.monotonic()
     try:
         notebook = read(path)
-        stopped = execute(notebook, path.parent, bar(path.stem))
+        stopped = await execute(notebook, path.parent)
         title = title_of(notebook, path.stem)
         body = page(notebook, title)
     except InvalidNotebook as error:
@@ -240,24 +223,35 @@ def run_lesson(path: Path, out: Path) -> Outcome:
         title, body = path.stem, page(notebook, path.stem)
     write(out / f"{path.stem}.html", body)
     seconds = time.monotonic() - begin
+    print(f"{path.stem}: {seconds:.0f} s", flush=True)
     found = tuple(failures(notebook) + stopped)
     return Outcome(path.stem, title, len(code_cells(notebook)), count_checks(notebook), seconds, found)
 
 
+async def run_all(paths: list[Path], out: Path, at_once: int) -> list[Outcome]:
+    """Run these notebooks, so many at the same time; the outcomes have the order of the paths."""
+    asyncio.get_running_loop().set_exception_handler(
+        lambda *_: None
+    )  # Ctrl-C ends the kernels; that is no news
+    places = asyncio.Semaphore(at_once)
+
+    async def run(path: Path) -> Outcome:
+        async with places:
+            return await run_lesson(path, out)
+
+    return await asyncio.gather(*map(run, paths))
+
+
 def run_course(notebooks: Path, out: Path, machine: str) -> list[Outcome]:
-    """Run the lessons of a folder in order and write their pages and the index into `out`."""
+    """Run the lessons of a folder and write their pages and the index into `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    outcomes = []
     found = lessons.notebooks(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
-    for path in found:
-        outcomes.append(run_lesson(path, out))
-        if sys.stdout.isatty():
-            print()
-        else:
-            print(f"{path.stem}: {outcomes[-1].seconds:.0f} s", flush=True)
+    at_once = 1 if machine == "cupy" else min(MOST_AT_ONCE, os.cpu_count() or 1)  # no times are disturbed
+    print(f"running {len(found)} lessons, {at_once} at a time", flush=True)
+    outcomes = asyncio.run(run_all(found, out, at_once))
     write(out / "index.html", index(outcomes, machine))
     return outcomes
 
