@@ -10,9 +10,9 @@ when phases of wide loads merge, what cp.async costs in wavefronts and in sector
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +60,10 @@ class Pattern(NamedTuple):
     size: int
 
 
+Patterns = dict[int, tuple[Pattern, ...]]
+"""Line -> accesses."""
+
+
 @dataclass(frozen=True)
 class CounterTable:
     """`total`, and `by_line[line]` for every line of the learner's source that does something.
@@ -70,9 +74,16 @@ class CounterTable:
 
     total: Counts
     by_line: dict[int, Counts]
-    patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
-    global_patterns: dict[int, tuple[Pattern, ...]] = field(default_factory=dict, repr=False)
+    patterns_of: Callable[[str], Patterns] = field(repr=False)
     source: str = field(default="", repr=False)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        return self.patterns_of("shared")
+
+    @cached_property
+    def global_patterns(self) -> Patterns:
+        return self.patterns_of("global")
 
     def at(self, line: int | str) -> Counts:
         """Counts of a line of the source, given by its number or by a part of its text; of several lines, their sum.
@@ -104,6 +115,20 @@ class CounterTable:
         return [number for number, line in enumerate(self.source.splitlines(), 1) if text in line]
 
 
+LineCounts = dict[tuple[int, str], int]
+"""(line, field of `Counts`) -> number"""
+
+
+def counts_of(instructions: Sequence[Instruction]) -> LineCounts:
+    """What one warp counts when it executes these instructions, but for what their accesses cost."""
+    counts: LineCounts = defaultdict(int)
+    for instruction in instructions:
+        counts[instruction.where.line, "instructions"] += 1
+        if name := COUNTED.get(instruction.opcode.root):
+            counts[instruction.where.line, name] += 1
+    return counts
+
+
 @dataclass
 class _Access:
     """One side of a memory instruction: warps that executed it, and what the rule says it cost and might cost."""
@@ -119,7 +144,7 @@ class Counters:
 
     def __init__(self, instructions: tuple[Instruction, ...]) -> None:
         self._instructions = instructions
-        self._blocks: dict[int, list] = {}  # first pc of a basic block -> [its pcs, warps that ran it]
+        self._blocks: dict[int, list] = {}  # first pc of a basic block -> [its counts, warps that ran it]
         self._sides: dict[tuple[int, str], _Access] = {}
         self._last: dict[tuple[int, str], tuple] = {}  # the last pattern of addresses, and what it cost
         self._known: dict[tuple, _Access] = {}  # what a pattern costs: unrolled loops repeat theirs
@@ -128,8 +153,8 @@ class Counters:
 
     # ---- what the machine calls
 
-    def executed(self, pc: int, pcs: range, warps: int) -> None:
-        self._blocks.setdefault(pc, [pcs, 0])[1] += warps
+    def executed(self, pc: int, counts: LineCounts, warps: int) -> None:
+        self._blocks.setdefault(pc, [counts, 0])[1] += warps
 
     def shared(self, m, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
@@ -204,25 +229,23 @@ class Counters:
 
     def table(self, source: str = "") -> CounterTable:
         by_line: dict[int, Counter] = defaultdict(Counter)
-        for pcs, warps in self._blocks.values():
-            for pc in pcs:
-                counts = by_line[self._instructions[pc].where.line]
-                counts["instructions"] += warps
-                if name := COUNTED.get(self._instructions[pc].opcode.root):
-                    counts[name] += warps
+        for counts, warps in self._blocks.values():
+            for (line, name), number in counts.items():
+                by_line[line][name] += number * warps
         for (pc, where), access in self._sides.items():
             by_line[self._instructions[pc].where.line].update(self._moved(pc, where, access))
         total = sum(by_line.values(), Counter())
         return CounterTable(
             Counts(**total),
             {line: Counts(**by_line[line]) for line in sorted(by_line)},
-            self._patterns(self._first, 4 * BANKS),
-            self._patterns(self._first_global, SECTOR),
+            self._patterns,
             source,
         )
 
-    def _patterns(self, first: dict[int, Pattern], unit: int) -> dict[int, tuple[Pattern, ...]]:
-        """By line; two patterns are one when one is the other, shifted by whole units (rows of banks, sectors)."""
+    def _patterns(self, memory: str) -> Patterns:
+        """By line, of "shared" or "global" memory; two patterns are one when one is the other, shifted by whole units
+        (rows of banks, sectors)."""
+        first, unit = {"shared": (self._first, 4 * BANKS), "global": (self._first_global, SECTOR)}[memory]
         by_line: dict[int, dict[tuple, Pattern]] = {}
         for pc, pattern in sorted(first.items()):
             row = min((o for o in pattern.offsets if o >= 0), default=0) // unit * unit

@@ -15,6 +15,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from . import fma_runs, instructions
+from .counters import LineCounts, counts_of
 from .flow import Flow, targets_of
 from .instructions.registry import (
     CONTROL,
@@ -55,11 +56,7 @@ class BasicBlock:
     gathers: Callable | None
     work: Work
     length: int
-
-    @property
-    def pcs(self) -> range:
-        """The instructions of this block."""
-        return range(self.first, self.end_pc + 1)
+    counts: LineCounts
 
 
 class Code:
@@ -68,7 +65,8 @@ class Code:
     def __init__(self, program: Program, variables: dict[str, int]) -> None:
         self.program = program
         self.variables = variables  # address of each __device__ and __constant__ variable
-        self.register_bits = (*program.register_bits, 1)  # the last one is the carry flag
+        bits = (*program.register_bits, 1)  # the last one is the carry flag
+        self.register_dtypes = [np.dtype(bool if n == 1 else f"u{max(n, 8) // 8}") for n in bits]
         self.carry = Register(len(program.register_bits), 1)
         self.costs = Costs(program.instructions)
         self.reads_clock = any(
@@ -181,9 +179,11 @@ class Code:
         end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
         gather = GATHERS.get(self.program.instructions[first].opcode.root)
         masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
-        costs = [work_of_one(self.program.instructions[i].opcode) for i in range(first, end_pc + 1)]
+        mine = self.program.instructions[first : end_pc + 1]
+        costs = [work_of_one(instruction.opcode) for instruction in mine]
         joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
-        return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), len(steps) + 1)
+        length, counts = len(steps) + 1, counts_of(mine)
+        return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._build(MACHINE, instruction, pc)

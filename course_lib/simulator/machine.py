@@ -86,7 +86,7 @@ class Machine:
         self.warp_of = self.block_of * self.warps_per_block + self.thread_of // WARP
         self.every_lane = np.arange(self.lanes)
 
-        self.R = [np.zeros(1, _register_dtype(bits)) for bits in code.register_bits]
+        self.R = [np.zeros(1, dtype) for dtype in code.register_dtypes]
         self.clean = [False] * len(self.R)  # known to hold no subnormal float32
         self.idx: np.ndarray | None = None  # the active lanes; None means all
 
@@ -112,6 +112,8 @@ class Machine:
         self.barriers: dict[int, Barrier] = {}
         self.warp_barrier = WarpBarrier(self)
         self.gatherings: dict[int, Gathering] = {}
+        self.fragments: dict[tuple, tuple] = {}  # of mma: see there
+        self.whole_warps: tuple | None = None  # active lanes that were found to be so many whole warps
         self.given_up: np.ndarray | None = None  # lanes that go on without others that they should wait for
         self.sync_check = SyncCheck(self)
         self._alive_bits: np.ndarray | None = None
@@ -144,7 +146,7 @@ class Machine:
             if block.gathers is None:
                 self.idx = idx
             self.launch.steps += block.length
-            self.counters.executed(pc, block.pcs, self.active_warps())
+            self.counters.executed(pc, block.counts, self.active_warps())
             self.recorder.begin(pc)
             for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
                 step(self)
@@ -401,10 +403,6 @@ def plain_name(mangled: str) -> str:
         if len(mangled[end:]) >= length:
             return mangled[end : end + length]
     return mangled
-
-
-def _register_dtype(bits: int) -> np.dtype:
-    return np.dtype(bool) if bits == 1 else np.dtype(f"u{max(bits, 8) // 8}")
 
 
 def _triple(index: tuple, shape: tuple) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ..access import Access, read_rows
 from ..gpus import WARP
 from ..memory import Fault
-from ..ptx import Instruction, Vector
+from ..ptx import Instruction, Register, Vector
 from ..shadow import Act
 from .memory import address_reader
 from .registry import UnsupportedInstruction, machine, whole_warp
@@ -39,6 +39,8 @@ def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
 
 def _whole_warps(m) -> int:
     """Number of active warps; every lane of them must be there."""
+    if m.whole_warps and m.whole_warps[0] is m.idx:
+        return m.whole_warps[1]
     count = m.count()
     lanes = m.active()
     if (
@@ -49,6 +51,7 @@ def _whole_warps(m) -> int:
         raise Fault(
             "barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0
         )
+    m.whole_warps = m.idx, count // WARP
     return count // WARP
 
 
@@ -127,7 +130,7 @@ def mma(d, ins: Instruction) -> Callable:
     load_a = _loader(d, sources[0], a, "A", k)
     load_b = _loader(d, sources[1], a, "B", k)
     load_c = _loader(d, sources[2], c, "C", k)
-    store = _storer(d, target, to)
+    store = _storer(d, target, to, k)
 
     def step(m) -> None:
         warps = _whole_warps(m)
@@ -145,32 +148,68 @@ def _order(operand: str, k: int) -> np.ndarray:
     return order
 
 
-def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
-    """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand."""
-    reads = [d.source(item, "b32") for item in operand.items]
-    order = _order(name, k)
+Known = tuple[np.ndarray | None, list[np.ndarray], np.ndarray]
+"""Active lanes, registers, and the matrices that these are. A register's array is never written again: it is replaced,
+so the same arrays are the same matrices."""
+MOST_KNOWN, MOST_LANES = 256, 4096
+"""Fragments that are kept, and lanes of each."""
 
-    def load(m, warps: int) -> np.ndarray:
-        registers = np.stack([m.spread(read(m)) for read in reads], axis=1)
+
+def _key(operand, kind: str, name: str, k: int) -> tuple:
+    """What a fragment is known by: its registers, and how their bits lie in a matrix."""
+    registers = tuple(item.index for item in operand.items if isinstance(item, Register))
+    return registers, kind, name, k
+
+
+def _keep(m, key: tuple, matrices: np.ndarray) -> None:
+    if m.count() > MOST_LANES:
+        return
+    if len(m.fragments) == MOST_KNOWN:
+        m.fragments.clear()
+    m.fragments[key] = m.idx, [m.R[index] for index in key[0]], matrices
+
+
+def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
+    """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand. Each fragment of A
+    and B is used by several mma, and sums are those of an earlier one: they are read once."""
+    reads = [d.source(item, "b32") for item in operand.items]
+    order, key = _order(name, k), _key(operand, kind, name, k)
+
+    def read_matrices(m, warps: int) -> np.ndarray:
+        registers = np.empty((m.count(), len(reads)), np.uint32)
+        for i, read in enumerate(reads):
+            registers[:, i] = read(m)
         if kind == "f32":
             values = registers.view(np.float32)
         elif kind == "f16":
             values = registers.view(np.float16)
         else:
             values = bf16_value(registers.view(np.uint16))
-        return values.reshape(warps, -1)[:, order].astype(np.float64)
+        return values.reshape(warps, -1).take(order, axis=1).astype(np.float64)
+
+    def load(m, warps: int) -> np.ndarray:
+        known: Known | None = m.fragments.get(key)
+        if known and known[0] is m.idx and all(m.R[i] is held for i, held in zip(key[0], known[1])):
+            return known[2]
+        matrices = read_matrices(m, warps)
+        if len(key[0]) == len(reads):  # none of them a constant
+            _keep(m, key, matrices)
+        return matrices
 
     return load
 
 
-def _storer(d, target, kind: str) -> Callable:
+def _storer(d, target, kind: str, k: int) -> Callable:
     writes = [d.target(item) for item in target.items]
     rows, columns = fragment("C")
+    order, key = rows * 8 + columns, _key(target, kind, "C", k)
+    dtype = np.float32 if kind == "f32" else np.float16
 
     def store(m, matrices: np.ndarray) -> None:
-        values = matrices[:, rows, columns].reshape(-1, 4)
-        bits = values.astype(np.float32 if kind == "f32" else np.float16).view(np.uint32)
-        for i, write in enumerate(writes):
-            write(m, np.ascontiguousarray(bits[:, i]))
+        rounded = matrices.astype(dtype)
+        values = rounded.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
+        for write, bits in zip(writes, values.view(np.uint32).T.copy(), strict=True):
+            write(m, bits)
+        _keep(m, key, rounded.astype(np.float64))
 
     return store
