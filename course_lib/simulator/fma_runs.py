@@ -55,8 +55,8 @@ def run_step(
     operands = [instructions[pc].operands for pc, _ in run]
     inputs = {operand.index: operand for _, *sources in operands for operand in sources}
     reads = [source(operand) for operand in inputs.values()]
-    row = {index: number for number, index in enumerate(inputs)}
-    places = np.array([[row[operand.index] for operand in sources] for _, *sources in operands]).T
+    number = {index: row for row, index in enumerate(inputs)}
+    places = np.array([[number[operand.index] for operand in sources] for _, *sources in operands]).T
     writes = [(target(operand), operand.index) for operand, *_ in operands]
 
     def step(m) -> None:
@@ -64,7 +64,9 @@ def run_step(
             for _, single in run:
                 single(m)
             return
-        values = np.stack([m.spread(read(m)) for read in reads])
+        values = np.empty((len(reads), m.count()), np.float32)
+        for row, read in enumerate(reads):
+            values[row] = read(m)
         results = fma32_ftz(*(values[which] for which in places))
         for (write, index), result in zip(writes, results, strict=True):
             clean = m.idx is None or m.clean[index]
