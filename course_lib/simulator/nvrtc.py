@@ -70,9 +70,8 @@ def compile_ptx(
     `-ftz=true` is added because CuPy adds it, `-lineinfo` because every report names source lines.
     """
     arch = asked_arch(options).replace("sm_", "compute_")
-    full = _full_options(options, arch, debug_lines=True)
-    ptx, lowered = _compile(source, tuple(name_expressions), full, "PTX")
-    return Compiled(ptx, dict(lowered))
+    made = _compile(source, tuple(name_expressions), _full_options(options, arch))
+    return Compiled(made.ptx, dict(made.lowered))
 
 
 def resources(
@@ -83,10 +82,7 @@ def resources(
     name_expressions: Sequence[str] = (),
 ) -> Resources:
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
-    # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
-    full = (*_full_options(options, arch, debug_lines=False), "--ptxas-options=-v", "--no-cache")
-    log, _ = _compile(source, tuple(name_expressions), full, "log")
-    return parse_resources(log, entry)
+    return parse_resources(_assemble(source, name_expressions, options, arch).log, entry)
 
 
 def machine_code(
@@ -96,9 +92,8 @@ def machine_code(
     arch: str = "sm_90",
 ) -> tuple[bytes, dict[str, str]]:
     """A cubin for a real architecture, with the source line of each instruction, and the lowered names."""
-    full = _full_options(options, arch, debug_lines=True)
-    cubin, lowered = _compile(source, tuple(name_expressions), full, "cubin")
-    return cubin, dict(lowered)
+    made = _assemble(source, name_expressions, options, arch)
+    return made.cubin, dict(made.lowered)
 
 
 def asked_arch(options: Sequence[str]) -> str:
@@ -135,7 +130,7 @@ def _is_arch(option: str) -> bool:
     return option.startswith(("-arch=", "--gpu-architecture="))
 
 
-def _full_options(options: Sequence[str], arch: str, debug_lines: bool) -> tuple[str, ...]:
+def _full_options(options: Sequence[str], arch: str) -> tuple[str, ...]:
     """The learner's options without their architecture, plus what every kernel here is compiled with."""
     for option in options:
         if option in ("-G", "--device-debug", "-device-debug"):
@@ -148,9 +143,7 @@ def _full_options(options: Sequence[str], arch: str, debug_lines: bool) -> tuple
         kept.append("--std=c++17")
     if not any(option.startswith(("-ftz=", "--ftz=")) for option in kept):
         kept.append("-ftz=true")
-    if debug_lines:
-        kept.append("-lineinfo")
-    return (*kept, f"-arch={arch}", *(f"-I{path}" for path in _include_paths()))
+    return (*kept, "-lineinfo", f"-arch={arch}", *(f"-I{path}" for path in _include_paths()))
 
 
 @lru_cache(maxsize=1)
@@ -181,21 +174,34 @@ def version() -> tuple[int, int]:
     return major, minor
 
 
-Product = tuple[str | bytes, tuple[tuple[str, str], ...]]
-"""PTX, the log or the cubin, and the lowered names."""
+@dataclass(frozen=True)
+class _Made:
+    """What one compilation gives. `cubin` is empty for a virtual architecture; `lowered`: pairs of names."""
+
+    ptx: str
+    cubin: bytes
+    log: str
+    lowered: tuple[tuple[str, str], ...]
+
+
+def _assemble(source: str, names: Sequence[str], options: Sequence[str], arch: str) -> _Made:
+    """Compile for a real architecture, with what ptxas says of registers in the log."""
+    # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
+    full = (*_full_options(options, arch), "--ptxas-options=-v", "--no-cache")
+    return _compile(source, tuple(names), full)
 
 
 @lru_cache(maxsize=256)
-def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
-    """Compile once per process and argument list. `product` is "PTX", "log" or "cubin".
+def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
+    """Compile once per process and argument list.
 
     In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
     end, and nobody looks at what it made.
     """
-    return result_of(in_background(lambda: _compile_now(source, names, options, product)), "the compiler")
+    return result_of(in_background(lambda: _compile_now(source, names, options)), "the compiler")
 
 
-def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], product: str) -> Product:
+def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
     nvrtc = _nvrtc()
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
     try:
@@ -206,10 +212,8 @@ def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...], 
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})")
         lowered = tuple((name, _lowered_name(program, name)) for name in names)
-        if product == "cubin":
-            return _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN), lowered
-        text = log if product == "log" else _text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX)
-        return text, lowered
+        cubin = _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        return _Made(_text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX), cubin, log, lowered)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
