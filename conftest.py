@@ -25,7 +25,7 @@ PICTURES = (
 
 JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
-SHARED = ("test_clock.py", "test_clock_lessons.py", ".ipynb")
+SHARED = ("test_clock.py", ".ipynb")
 """All tests of such a file share what the first ones computed."""
 
 
