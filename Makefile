@@ -8,7 +8,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test outputs record bench clean install
+.PHONY: help course lab test outputs record tune bench clean install
 
 help:
 	@echo "make course   run every lesson, write build/course/index.html, print one table"
@@ -16,6 +16,7 @@ help:
 	@echo "make test     style, library and notebooks"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
+	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
 	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
 	@echo "make clean    remove .venv and build"
 
@@ -34,6 +35,9 @@ outputs: install
 
 record: install
 	@$(RUN) tools/record.py
+
+tune: install
+	@$(RUN) -m tools.tune
 
 bench: install
 	@$(RUN) tools/bench.py

@@ -11,13 +11,15 @@ from .profile import profile
 from .sass import sass
 from .simulate import simulate
 from .simulator import HazardError
+from .spans import spans
 from .timed import timed
 from .timeline import timeline
+from .tune import tune, tuned
 
 __all__ = [
     "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source",
-    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "timed",
-    "timeline",
+    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "spans",
+    "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip
 
 

@@ -93,13 +93,18 @@ def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, dict[str, object
 
 
 def _kernel_cells(notebook: str) -> dict[str, tuple[str, dict[str, object] | None]]:
-    """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed."""
-    return {
-        tag.removeprefix("kernel:"): _assigned("".join(cell["source"]), tag)
-        for cell in _cells(notebook)
-        for tag in cell["metadata"].get("tags", ())
-        if tag.startswith("kernel:")
-    }
+    """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed. A cell tagged
+    `after-parts` goes on from the parts above it."""
+    found, parts = {}, ""
+    for cell in _cells(notebook):
+        tags, text = cell["metadata"].get("tags", ()), "".join(cell["source"])
+        if "part" in tags:
+            parts += _assigned(text, "part")[0]
+        for tag in tags:
+            if tag.startswith("kernel:"):
+                source, launch = _assigned(text, tag)
+                found[tag.removeprefix("kernel:")] = (parts * ("after-parts" in tags) + source, launch)
+    return found
 
 
 def _cells(notebook: str) -> list[dict]:

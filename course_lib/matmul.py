@@ -7,9 +7,11 @@ from functools import cache
 import numpy as np
 
 from . import device
+from .backend import gpu
 from .backend.operands import ACTIVATIONS, TYPES, Operand, checked
-from .backend.plans import SHARED, Plan, plan
+from .backend.plans import SHARED, SMS, Plan, plan
 from .lessons import source_in_parts
+from .simulator.gpus import H100
 
 LESSON = "06_complete_gemm"
 WORDS = {8: "long long", 4: "int", 2: "short"}
@@ -39,7 +41,7 @@ def matmul(
         left, right = right, left
     if M and N:
         run(
-            plan(left.rows, right.rows, K, left.along_k, right.along_k),
+            plan(left.rows, right.rows, K, left.along_k, right.along_k, *here()),
             left,
             right,
             out,
@@ -73,43 +75,62 @@ def run(
         how = (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0))
     kernel = gemm_kernel(T, Out if chosen.split == 1 else "float", chosen, left.along_k, right.along_k)
     strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
-    args = (
-        aligned(left),
-        aligned(right),
-        target,
-        *how,
-        *map(np.int32, (M, N, K, chosen.groups(M), chosen.k_part(K))),
-        *strides,
-    )
-    kernel(chosen.grid(M, N), (chosen.threads,), args, shared_mem=chosen.shared_mem)
+    if chosen.shared_by:
+        blocks, whole = chosen.stream(M, N, K, sms())
+        sums = device.cp.empty(blocks * chosen.tile[0] * chosen.tile[1], np.float32)
+        grid, order = (blocks,), (np.int32(whole), sums, device.cp.zeros(blocks, np.int32))
+    else:
+        grid, order = chosen.grid(M, N), (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
+    args = (*aligned(left, right), target, *how, *map(np.int32, (M, N, K)), *order, *strides)
+    kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
     if chosen.split > 1:
         args = (target, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
         kernel_of(f"reduce<{T}, {Out}>")((-(-N // 128), min(-(-M // 4), 65_535)), (32, 4), args)
 
 
-def aligned(operand: Operand) -> object:
-    """The operand's array; or, where its rows do not begin at multiples of 16 bytes, a copy whose rows do."""
-    if operand.aligned:
-        return operand.array
-    to = device.cp.empty(operand.runs * operand.stride, np.uint16)
-    args = (operand.array, to, *map(np.int32, (operand.runs, operand.width, operand.stride)))
-    kernel_of(f"pad<unsigned {WORDS[operand.word]}>")((-(-operand.runs // 8),), (32, 8), args)
-    return to
+def aligned(*operands: Operand) -> list[object]:
+    """The operands' arrays. Those whose rows do not begin at multiples of 16 bytes are copied to rows that do, all in
+    one launch."""
+    arrays, moved = [operand.array for operand in operands], []
+    for number, operand in enumerate(operands):
+        if not operand.aligned:
+            arrays[number] = device.cp.empty(operand.runs * operand.stride, np.uint16)
+            numbers = map(np.int32, (operand.runs, operand.width, operand.stride))
+            moved.append((operand, (operand.array, arrays[number], *numbers)))
+    if moved:
+        word = min(operand.word for operand, _ in moved)
+        blocks = max(-(-operand.runs // 8) for operand, _ in moved)
+        args = moved[0][1] + moved[-1][1]
+        kernel_of(f"pad<unsigned {WORDS[word]}>")((blocks, len(moved)), (32, 8), args)
+    return arrays
 
 
 def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
-    numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
-    kernel = kernel_of(f"gemm<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>")
+    kernel = kernel_of(instance(T, Out, chosen, a_along_k, b_along_k))
     if kernel.max_dynamic_shared_size_bytes < chosen.shared_mem:
         kernel.max_dynamic_shared_size_bytes = chosen.shared_mem
     return kernel
 
 
+def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
+    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
+    numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
+    name = "stream_k" if chosen.shared_by else "gemm"
+    return f"{name}<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>"
+
+
 @cache
-def most_shared() -> int:
-    """Bytes of shared memory that a block may have."""
-    here = device.backend() == "cupy"
-    return device.cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"] if here else SHARED
+def here() -> tuple[int, str]:
+    """Bytes of shared memory that a block may have, and the GPU's name; the simulator is an H100."""
+    if device.backend() == "simulator":
+        return SHARED, H100.driver_name
+    return device.cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"], gpu.name()
+
+
+@cache
+def sms() -> int:
+    """Streaming multiprocessors of this GPU; without one, of an H100."""
+    return device.cp.cuda.Device().attributes["MultiProcessorCount"] if device.backend() == "cupy" else SMS
 
 
 @cache

@@ -37,6 +37,18 @@ def test_kernels_come_in_the_order_of_the_notebook(notebook):
     assert kernel_source("01_mainloop.ipynb", "tiled") == NAIVE
 
 
+def test_a_kernel_may_go_on_from_the_parts_above_it(notebook):
+    notebook(
+        cell('one = r"""int one;\n"""', "part"),
+        cell(f'naive = r"""{NAIVE}"""\nnaive_launch = dict(threads=1)', "kernel:naive", "after-parts"),
+        cell('two = r"""int two;\n"""', "part"),
+        cell(f'alone = r"""{NAIVE}"""', "kernel:alone"),
+    )
+    assert kernel_source("01_mainloop", "naive") == "int one;\n" + NAIVE
+    assert kernel_source("01_mainloop", "alone") == NAIVE
+    assert lessons.kernel_launch("01_mainloop", "naive") == {"threads": 1}
+
+
 def test_only_numbered_notebooks_are_lessons(tmp_path):
     names = ["02_b.ipynb", "01_a_2.ipynb"]
     others = ["scratch.ipynb", "1_a.ipynb", "01_a-Copy1.ipynb", "01.ipynb", "01_a.txt", "001_a.ipynb"]

@@ -1,6 +1,7 @@
 """`matmul` for any shape, layout and type: exact on whole numbers, close to float64 on random ones, and no hazard.
 
-`python -m tests.test_matmul 200` checks so many random problems; the tests here take a few of the same kind.
+`python -m tests.test_matmul 200` checks so many random problems, and all tiles with all numbers of slots; the tests
+here take a few of the same kind.
 """
 
 import math
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from course_lib import device, lessons, matmul
-from course_lib.backend import plans
+from course_lib.backend import plans, tuner
 from course_lib.simulator import HazardError
+from course_lib.simulator.gpus import H100
 
 room = sys.modules["course_lib.matmul"]
 OUTPUTS = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
@@ -160,6 +162,51 @@ def test_every_tile_that_a_plan_may_have_is_right_and_clean(number):
     check(replace(problem, M=5, K=2 * TK - 3, bias=True, activation="relu", alpha=2.0, beta=-1.0), tile)
 
 
+OTHER_RINGS = [
+    plan
+    for base in tuner.BASES
+    for stages in tuner.STAGES
+    if (plan := replace(base, stages=stages)).fits(True, True)
+    and plan not in [tile.plan for tile in plans.TILES]
+]
+"""All that tuning may pick; those of the table above are tested there."""
+WON = {(plan.tile, plan.stages) for plan in plans.tuned(H100.driver_name).values()}
+
+
+def check_ring(plan):
+    """One block, more k-tiles than slots; the edges do not know of slots."""
+    check(Problem(plan.tile[0] - 3, 16, (plan.stages + 1) * plan.tile[2] + 24), plan)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [plan for plan in OTHER_RINGS if (plan.tile, plan.stages) in WON],
+    ids=lambda p: f"{p.tile}, {p.stages}",
+)
+def test_rings_that_tuning_picked_are_right_and_clean(plan):
+    """The others, too: `python -m tests.test_matmul`."""
+    check_ring(plan)
+
+
+@pytest.mark.parametrize("group", tuner.GROUPS)
+def test_every_order_of_blocks_makes_each_tile_once(group):
+    for M, N in ((1, 1), (64 * 7, 64 * 3), (64 * 33 - 1, 65), (64 * 40, 1)):
+        plan = replace(SMALL, group=group, split=2)
+        down, across = plan.tiles(M, N)
+        x, y, z = plan.grid(M, N)
+        made = [  # as the kernel finds them; those behind the last row return at once
+            (part, row, column)
+            for part, group_z in ((place // plan.groups(M), place % plan.groups(M)) for place in range(z))
+            for row in (group_z * x + at for at in range(x))
+            for column in range(y)
+            if row * 64 < M
+        ]
+        assert sorted(made) == [(p, r, c) for p in range(2) for r in range(down) for c in range(across)]
+        assert x <= group
+    if group < 8:
+        check(Problem(64 * 5 - 9, 70, 72), replace(SMALL, group=group))
+
+
 @pytest.mark.parametrize("orders", ["CF", "CC", "FF", "FC"])
 @pytest.mark.parametrize("moved", [0, 1, 4])
 def test_layouts_and_alignments(orders, moved):
@@ -263,7 +310,7 @@ WRONG = {
     "alpha forgotten": ("x[i] = alpha * sums[i]", "x[i] = sums[i]", "wrong, first at"),
     "activation before the bias": ("alpha * sums[i] +", "max(alpha * sums[i], 0.0f) +", "wrong, first at"),
     "wait for one copy less": ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>", "unwaited-copy|read-after-write"),
-    "no barrier in the loop": ("                    __syncthreads();\n", "", "read-after-write|write-after-read"),
+    "no barrier in the loop": ("__syncthreads();    TRACE", "TRACE", "read-after-write|write-after-read"),
 }  # fmt: skip
 
 
@@ -288,3 +335,6 @@ if __name__ == "__main__":
         problem = random_problem(seed)
         print(f"{seed - 999}/{count}", problem, wrong_with(problem) or "right", flush=True)
         check(problem)
+    for plan in OTHER_RINGS:
+        print(plan, flush=True)
+        check_ring(plan)

@@ -1,6 +1,6 @@
 """What the tests know of each lesson: wrong variants of its kernels, wrong answers.
 
-A room lesson_0N.py holds
+A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
 
     NOTEBOOK        the name of the notebook
     DTYPE           of its GEMM kernels, where it is not float32
@@ -62,11 +62,12 @@ def solved_function(name: str):
 LESSONS = [
     import_module(f"{__name__}.{path.stem}") for path in sorted(Path(__file__).parent.glob("lesson_*.py"))
 ]
+_OTHERS = {(lesson.NOTEBOOK, name) for lesson in LESSONS for name in lesson.OTHERS}
 GEMMS = {
     (lesson.NOTEBOOK, name): lessons.kernel_launch(lesson.NOTEBOOK, name)
     for lesson in LESSONS
     for name in lessons.kernels(lesson.NOTEBOOK)
-    if name not in lesson.OTHERS
+    if (lesson.NOTEBOOK, name) not in _OTHERS
 }
 """(notebook, kernel): its launch, as it stands under the kernel. Every kernel that is not in OTHERS is a GEMM."""
 DTYPES = {lesson.NOTEBOOK: getattr(lesson, "DTYPE", "float32") for lesson in LESSONS}

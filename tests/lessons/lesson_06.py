@@ -1,10 +1,24 @@
-"""Lesson 06. Its kernel is a template in several cells with the tag `part`; tests/test_matmul.py runs it."""
+"""Lesson 06. Its kernels are templates in several cells with the tag `part`; tests/test_matmul.py runs them."""
 
 from . import solved_function
 
 NOTEBOOK = "06_complete_gemm"
 OTHERS: dict = {}
-WRONG: dict = {}
+WRONG = {
+    "complete": [
+        (
+            "tile at the wrong place",
+            "at.x * 128, at.y * 256, 0",
+            "at.y * 128, at.x * 256, 0",
+            "out-of-bounds|wrong",
+        ),
+        ("stored at the wrong place", "at.x * 128, at.y * 256);", "at.x * 128, 0);", "block-conflict|wrong"),
+        ("k-tiles left out", "at.y * 256, 0, K", "at.y * 256, 0, K - 64", "wrong numbers"),
+        ("B's rows of another length", "M, N, K, K}", "M, N, K, N}", "out-of-bounds|wrong"),
+        ("C's rows of another length", "M, N, N}", "M, N, M}", "out-of-bounds|wrong|conflict"),
+        ("alpha of 2", "nullptr, 1, 0", "nullptr, 2, 0", "wrong numbers"),
+    ],
+}
 DTYPE = "float16"
 
 GAPS = ["06.3"]

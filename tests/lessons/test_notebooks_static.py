@@ -21,6 +21,7 @@ NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
 TAGS = {
     "kernel",
     "part",
+    "after-parts",
     "nbval-ignore-output",
     "raises-exception",
     "exercise",
@@ -37,7 +38,9 @@ UNSTABLE = re.compile(
     r"\d\s*(?:ns|us|µs|ms|s|sec|seconds|TFLOP/s|GFLOP/s|GB/s|TB/s|MHz)\b|\b(?:registers|cycles|instructions)\b"
 )
 """Times, rates, and counts that move with the version of NVRTC."""
-MEASURES = re.compile(r"\b(?:benchmark|timeline|profile|show_env)\(|\.(?:plot|roofline|gain)\(|\.of_cublas\b")
+MEASURES = re.compile(
+    r"\b(?:benchmark|timeline|profile|show_env|tune)\(|\.(?:plot|roofline|gain)\(|\.of_cublas\b"
+)
 MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")

@@ -53,7 +53,7 @@ SLOWER = [  # kernel, mutant: the same numbers, more wavefronts
 
 ONLY_WAITS = (
     "gemm_async_4*", "fp32_s[245]*", "fp16_s*", "lesson.single_buffer", "lesson.two_buffers",
-    "lesson.wide_loads", "lesson.ring", "lesson.three_stage",
+    "lesson.wide_loads", "lesson.ring", "lesson.three_stage", "lesson.complete",
 )  # fmt: skip
 """Kernels that differ little from another one, in the number of stages or in how they load: only these rules."""
 WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait for one more")

@@ -1,0 +1,79 @@
+"""Lesson 06, the sitting about the tail: its exercise. tests/test_tail.py runs its kernels."""
+
+from . import solved_function
+
+NOTEBOOK = "06_complete_gemm"
+OTHERS: dict = {}
+WRONG: dict = {}
+DTYPE = "float16"
+
+GAPS: list = []
+SOLVED = {"06.5": solved_function("tile_of")}
+
+FIRST = "first = number // (group * across) * group        # row of this group"
+ROWS = "rows = min(group, down - first)"
+INSIDE = "inside = number % (group * across)"
+ROW, COLUMN = "row = first + inside % rows", "column = inside // rows"
+RETURN = "return row, column"
+
+RIGHT_ANSWERS = {
+    "06.5": [
+        ("a list", [(RETURN, "return [row, column]")]),
+        ("divmod", [(COLUMN, "column, row = divmod(inside, rows)"), (RETURN, "return first + row, column")]),
+        ("what is left", [(INSIDE, "inside = number - first * across")]),
+        ("a test in place of min", [(ROWS, "rows = group if first + group <= down else down % group")]),
+        (
+            "a loop over groups",
+            [
+                (FIRST, "first = 0"),
+                (ROWS, "rows = min(group, down)"),
+                (
+                    INSIDE,
+                    "inside = number\n    while inside >= rows * across:\n        inside -= rows * across\n"
+                    "        first += rows\n        rows = min(group, down - first)",
+                ),
+            ],
+        ),
+        (
+            "a list of all tiles",
+            [
+                (
+                    RETURN,
+                    "order = [(r, c) for f in range(0, down, group) for c in range(across) "
+                    "for r in range(f, min(f + group, down))]\n    return order[number]",
+                )
+            ],
+        ),
+        ("numbers of NumPy", [(RETURN, "import numpy as np\n    return np.int64(row), np.int32(column)")]),
+    ]
+}  # fmt: skip
+WRONG_ANSWERS = {
+    "06.5": [
+        ("every group is full", [(ROWS, "rows = group")], "where does its column end"),
+        ("the last group is as long as C", [(ROWS, "rows = min(group, down)")], "where does its column end"),
+        (
+            "along the rows of a group",
+            [(ROW, "row = first + inside // across"), (COLUMN, "column = inside % across")],
+            "all their columns come before",
+        ),
+        ("row by row", [(RETURN, "return number // across, number % across")], "all their columns come before"),
+        ("column by column", [(RETURN, "return number % down, number // down")], "all their columns come before"),
+        (
+            "groups of columns",
+            [("tile_of(number, down, across,", "tile_of(number, across, down,"), (RETURN, "return column, row")],
+            "over all columns",
+        ),
+        ("the column first", [(RETURN, "return column, row")], "return row, column"),
+        ("from one on", [(RETURN, "return row + 1, column + 1")], "does not have"),
+        ("the group's row forgotten", [(ROW, "row = inside % rows")], "comes 2 times"),
+        ("the first tile twice", [("    first =", "    number = max(number - 1, 0)\n    first =")], "comes 2 times"),
+        ("groups of 16 only", [("    first =", "    group = 16\n    first =")], ""),
+        ("upwards in a group", [(ROW, "row = first + rows - 1 - inside % rows")], "every tile comes once"),
+        ("/", [(COLUMN, "column = inside / rows")], "/ makes a float"),
+        ("no default", [("group=16", "group")], "keep group=16"),
+        ("another default", [("group=16", "group=8")], "keep group=16"),
+        ("one number", [(RETURN, "return row")], "return row, column"),
+        ("a gap", [(COLUMN, "column = None")], "which of its tiles"),
+        ("a typo", [(COLUMN, "column = inside // row_s")], "stops with NameError"),
+    ]
+}  # fmt: skip
