@@ -2,6 +2,7 @@
 
 from . import device
 from .bench import benchmark, progress
+from .checklist import checklist
 from .device import OPTIONS, show_env
 from .exercises import check_exercise, score
 from .gemm import Gemm
@@ -17,7 +18,7 @@ from .timeline import timeline
 from .tune import tune, tuned
 
 __all__ = [
-    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "cp", "edited", "kernel_source",
+    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "checklist", "cp", "edited", "kernel_source",
     "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "spans",
     "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip

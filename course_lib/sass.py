@@ -54,16 +54,22 @@ class Sass:
         return tuple(map(self._part, pieces))
 
     @property
-    def loop(self) -> Sass:
-        """The longest loop: from where a branch goes back to, up to that branch. Raises ValueError without any."""
-        loops = [
+    def loops(self) -> tuple[Sass, ...]:
+        """Each loop, also one within another: from where a branch goes back to, up to that branch."""
+        backs = (
+            back for back in self.instructions if back.target is not None and back.target <= back.address
+        )
+        return tuple(
             self._part(i for i in self.instructions if back.target <= i.address <= back.address)
-            for back in self.instructions
-            if back.target is not None and back.target <= back.address
-        ]
-        if not loops:
+            for back in backs
+        )
+
+    @property
+    def loop(self) -> Sass:
+        """The longest loop. Raises ValueError without any."""
+        if not self.loops:
             raise ValueError(f"{self.kernel.name} has no loop on {self.arch}: no branch goes back")
-        return max(loops, key=len)
+        return max(self.loops, key=len)
 
     @property
     def resources(self) -> simulator.Resources:
