@@ -6,7 +6,7 @@ import html
 from dataclasses import dataclass
 
 from . import style
-from .backend import charts
+from .backend import charts, roofline_chart
 from .backend.gpu import CUBLAS
 
 HEADER = (
@@ -109,9 +109,10 @@ class Results:
         """Draw the speeds as bars, with the GPU's ceiling."""
         self._show(self.figure)
 
-    def roofline(self) -> None:
-        """Draw speed over arithmetic intensity, under the ceilings of arithmetic and memory."""
-        self._show(self.roofline_figure)
+    def roofline(self, *others: Results) -> None:
+        """Draw speed over arithmetic intensity, under the ceilings of arithmetic and memory; with `others`, results on
+        other problems, in one picture."""
+        self._show(lambda: self.roofline_figure(*others))
 
     def _show(self, draw) -> None:
         if self._known:
@@ -123,6 +124,6 @@ class Results:
         """The bars, and their description in words."""
         return charts.bars(self.title, self.kind, self._known)
 
-    def roofline_figure(self):
+    def roofline_figure(self, *others: Results):
         """The roofline, and its description in words."""
-        return charts.roofline(self.title, self.kind, self._known, self.most_intensity)
+        return roofline_chart.roofline([self, *others])

@@ -4,6 +4,7 @@ import json
 import select
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from fake_gpu import FakeCupy, install
 
 from course_lib import OPTIONS, bench, kernel_source, score, style
 from course_lib.backend import charts, gpu, power, records, standin
+from course_lib.backend.roofline_chart import spread
 from course_lib.bench import benchmark, progress
 from course_lib.gemm import Gemm
 
@@ -340,10 +342,33 @@ def test_roofline(folder):
     results = benchmark(a_record(folder), KERNELS)
     figure, alt = results.roofline_figure()
     words = [text.get_text() for text in figure.axes[0].texts]
-    assert {"naive", "tiled"} <= set(words) and any("2.85 TB/s" in text for text in words)
+    assert {"naive  4", "tiled  32"} <= set(words) and any("2.85 TB/s" in text for text in words)
     assert "each byte moved once: 683 FLOP/byte" in words
     assert "tiled 31.5 at 16 FLOP/byte" in alt
     assert len(style.png(figure)) < 60_000
+
+
+def test_two_problems_under_one_roofline(folder):
+    results = benchmark(a_record(folder), KERNELS)
+    half = replace(results, title="in half", kind="float16, TN")
+    figure, alt = results.roofline_figure(half)
+    words = " ".join(text.get_text() for text in figure.axes[0].texts)
+    assert "648 TFLOP/s" in words and "66.9 TFLOP/s" in words and "moved once" not in words
+    assert alt.count("tiled 31.5 at 16 FLOP/byte") == 2 and "float32 and in half" in alt
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ([], []),
+        ([1, 5], [1, 5]),
+        ([4, 5], [3.5, 5.5]),
+        ([1, 4, 5], [1, 3.5, 5.5]),
+        ([2.9, 4, 5], [1.967, 3.967, 5.967]),
+    ],
+)
+def test_labels_keep_their_distance(wanted, found):
+    assert spread(wanted, 2) == pytest.approx(found, abs=1e-3)
 
 
 def test_a_gpu_without_known_ceilings_is_drawn_without(folder):

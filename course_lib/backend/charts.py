@@ -1,10 +1,8 @@
-"""The pictures of `benchmark`: bars and roofline, each with its description in words."""
+"""The pictures of `benchmark` and `profile` that are bars, each with its description in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from .. import style
 from ..simulator.gpus import GPUS, Ceilings
@@ -14,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..results import Row
+
+
+LETTER = 0.0095  # of the width of the axes; with long names on the left
 
 
 def ceiling(gpu: str, kind: str) -> tuple[float, str]:
@@ -42,14 +43,17 @@ def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
         cublas = row.label == CUBLAS
         look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
         axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
-        axes.annotate(str(row), (row.tflops, place), (9, 0), va="center", **style.BESIDE)
     if source:
         axes.axvline(highest, color=style.VERMILLION, linestyle="--", zorder=0)
-        words = f"ceiling {highest} TFLOP/s \n({source}) "
-        axes.text(highest, -0.55, words, ha="right", va="bottom", fontsize=8)
+        axes.text(highest, -0.55, f" ceiling {highest} TFLOP/s \n ({source})", va="bottom", fontsize=8)
     highest = max(highest, *(row.tflops for row in rows))
+    for place, row in enumerate(rows):  # in a column behind everything that is drawn
+        axes.plot([row.tflops, 1.03 * highest], [place] * 2, color=style.GRID, linewidth=0.6, zorder=0)
+        axes.annotate(str(row), (1.03 * highest, place), (0, 0), va="center", **style.BESIDE)
+    room = 0.04 + LETTER * max(len(str(row)) for row in rows)
     axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], xlabel="TFLOP/s")
-    axes.set(xlim=(0, 1.4 * highest), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
+    axes.set(xlim=(0, highest / (1 - room)), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= highest])
     axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     words = "; ".join(f"{row.label} {row}" for row in rows)
     return figure, f"Speeds in TFLOP/s, {title}, {origin}: {words}."
@@ -115,53 +119,3 @@ def percentages(title: str, metrics: list[str], values: dict[str, dict[str, floa
         for metric in metrics
     )
     return figure, f"Bars in percent of what the hardware can do. {words}. {title}."
-
-
-@style.styled
-def roofline(title: str, kind: str, rows: list[Row], most: float) -> tuple[Figure, str]:
-    """Speed over intensity, and its description in words. `most` FLOP per byte: A, B and C each moved once."""
-    origin, where = rows[0].origin, (rows[0].gpu, kind)
-    rows = [row for row in rows if row.intensity]
-    figure = style.new_figure(4.2)
-    axes = style.axes(figure)
-    least = min((row.intensity for row in rows), default=0)
-    limits = _draw_ceilings(axes, where, 0.2 if least < 8 else least / 8, most)
-    axes.axvline(most, color=style.TEXT, linestyle=":")
-    words = f"each byte moved once: {most:,.0f} FLOP/byte"
-    where = {"ha": "right", "transform": axes.get_xaxis_transform()}
-    axes.text(most * 0.93, 0.06, words, rotation=90, **where)
-    for number, row in enumerate(rows):
-        marker = "osD^vPX*"[number % 8]
-        axes.plot(row.intensity, row.tflops, marker, color=style.VERMILLION, markeredgecolor=style.TEXT)
-        # A label goes to the right of its mark, or to the left when another mark or label is there already.
-        taken = [other for other in rows[:number] if other.intensity == row.intensity]
-        taken += [other for other in rows if 1 < other.intensity / row.intensity < 1.5]
-        left = any(0.85 < other.tflops / row.tflops < 1.18 for other in taken)
-        where = {"xytext": (-7, -3), "ha": "right"} if left else {"xytext": (7, -3)}
-        axes.annotate(row.label, (row.intensity, row.tflops), **where, **style.BESIDE)
-    axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
-    axes.set(yscale="log", ylabel="TFLOP/s")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter("{x:g}" if least >= 8 and axis is axes.yaxis else "")
-    axes.grid(True)
-    axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
-    points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
-    return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {limits}"
-
-
-def _draw_ceilings(axes, where: tuple[str, str], first: float, most: float) -> str:
-    """Draw the ceilings, from `first` FLOP per byte to beyond `most`, and say them in words."""
-    highest, source = ceiling(*where)
-    if not highest:
-        return "The ceilings of this GPU are not known here."
-    memory = ceilings(where[0]).memory
-    x = np.geomspace(first, 4 * most, 200)
-    for (name, rate), line in zip(memory.items(), ("-", "--")):
-        axes.plot(x, np.minimum(rate * x, highest), line, color=style.BLUE)
-        slope = np.degrees(np.arctan(rate * 1.16))  # in data units, as transform_rotates_text wants it
-        turned = {"rotation": slope, "rotation_mode": "anchor", "transform_rotates_text": True}
-        axes.text(1.25 * first, 1.45 * first * rate, f"{name} {rate} TB/s (measured)", **turned)
-    axes.text(x[-1], highest * 1.1, f"{highest} TFLOP/s ({source})", ha="right")
-    rates = ", ".join(f"{name} {rate} TB/s" for name, rate in memory.items())
-    return f"Ceilings: {highest} TFLOP/s, {rates}."
