@@ -99,14 +99,14 @@ def memory(found: Evidence) -> tuple[Item, ...]:
     M, N, _ = found.tile
     again = f"Over the whole grid A is read {found.gemm.N // N} times, and B {found.gemm.M // M} times: L2 serves that."
     return (
-        Item("coalesced", f"{sectors:.2f} x the fewest sectors", "at most 1.05", sectors <= 1.05,
+        Item("coalesced", f"{sectors:.2f} x the fewest sectors", "at most 1.05 x", sectors <= 1.05,
              "Global memory moves whole sectors of 32 bytes: lanes of a warp must use all of each.",
              "coalesced global memory access"),
         _wide(found),
-        Item("bank conflicts", f"{waves:.2f} x the fewest wavefronts", "at most 1.05", waves <= 1.05,
+        Item("bank conflicts", f"{waves:.2f} x the fewest wavefronts", "at most 1.05 x", waves <= 1.05,
              f"A bank of shared memory delivers one word in a cycle; a second one waits.{words}",
              "no bank conflicts in shared memory"),
-        Item("redundant loads", f"each element {found.read_twice:.2f} x in a block", "at most 1.05",
+        Item("redundant loads", f"each element {found.read_twice:.2f} x in a block", "at most 1.05 x",
              found.read_twice <= 1.05, f"What a block needs twice it should keep in shared memory. {again}",
              "minimal redundant loads"),
     )  # fmt: skip
@@ -122,17 +122,15 @@ def resources(found: Evidence) -> tuple[Item, ...]:
     needs, gpu, threads = found.needs, found.gpu, found.threads
     fit, shared = needs.occupancy, needs.static_shared + needs.dynamic_shared
     room = min(255, REGISTERS // threads)
-    slower = (
-        "Latency is hidden by slots, and by mma that do not wait for each other: then few warps are enough."
-    )
+    slower = "Slots hide latency, and so do mma that do not wait for each other: few warps are enough then."
     return (
         Item("occupancy", f"{fit.warps} of {gpu.warps} warps, {fit.share:.0%}", f"at least {WARPS} warps",
              fit.warps >= WARPS, slower, "occupancy > 50 %"),
         Item("registers", f"{needs.registers} a thread", f"at most {room}, with {threads} threads",
              needs.registers <= room, "Sums and fragments live there: few registers are a small tile, and many copies.",
              "registers < 64 per thread"),
-        Item("shared memory", f"{shared:,} bytes a block", f"at most {gpu.shared_block:,}", shared <= gpu.shared_block,
-             f"An SM has {gpu.shared:,}, of which the system takes {gpu.reserved:,} for each block.",
+        Item("shared memory", f"{shared:,} bytes a block", f"at most {gpu.shared_block:,} bytes",
+             shared <= gpu.shared_block, f"An SM has {gpu.shared:,}; the system takes {gpu.reserved:,} for each block.",
              "shared memory < 192 KB/SM"),
         Item("spills", f"{needs.spills} bytes", "0", not needs.spills,
              "A spilled register is stored to memory and loaded again, mostly inside the loop.",
@@ -164,7 +162,8 @@ def _busy(found: Evidence) -> Item:
     why = f"Source: {busy.origin}. 100 % are {of}{', all that mma.sync can do; wgmma: 4096' * tensor}."
     ok = busy.percent >= 80 if busy.measured else None
     value = value if busy.measured else f"not measured; {value} in the model"
-    return Item("math units busy", value, "at least 80 %", ok, why, "Tensor Core utilization > 80 %")
+    target = f"at least 80 % of {'mma.sync' if tensor else 'the FMA units'}"
+    return Item("math units busy", value, target, ok, why, "Tensor Core utilization > 80 %")
 
 
 def _depth(found: Evidence) -> Item:

@@ -27,6 +27,7 @@ AFTERWARDS = (
     "tests/golden/record_ncu.py",  # what Nsight Compute counts of them
     "tools/outputs.py",  # the lessons, with the new record
     "tools/figures.py",  # the README
+    "tools/card.py",  # the quick-reference card
 )
 
 
