@@ -95,3 +95,56 @@ def test_each_kernel_is_counted_once_in_its_order(monkeypatch):
     )
     with pytest.raises(RuntimeError, match="ncu failed: ERR_NVGPUCTRPERM"):
         ncu.collect(GEMM, launches)
+
+
+def test_what_ncu_prints_is_recorded_and_shown_again(tmp_path, monkeypatch, capsys):
+    """On a GPU ncu is asked, and its answer kept, a refusal too; elsewhere the answer is shown."""
+    kernel, launch = TWO["other"]
+    answers = iter(
+        ["==PROF== Connected\n  one (32, 32, 1)x(128, 1, 1)\n\n  metric  1\n", "==ERROR== unknown\n"]
+    )
+
+    def run(command, **_):
+        assert command[1:5] == ["--section", "Occupancy", "--clock-control", "none"]
+        return subprocess.CompletedProcess(command, 0, next(answers), "")
+
+    path = tmp_path / "nvidia-h100.json"
+    with monkeypatch.context() as patch:
+        patch.setenv("COURSE_RECORD", str(path))
+        patch.setattr(ncu.device, "backend", lambda: "cupy")
+        patch.setattr(gpu, "name", lambda: "NVIDIA H100")
+        patch.setattr(gpu, "provenance", lambda: {"gpu": "NVIDIA H100", "nvrtc": "13.0"})
+        patch.setattr(ncu, "find", lambda: "ncu")
+        patch.setattr(ncu.subprocess, "run", run)
+        ncu.show("--section Occupancy", GEMM, kernel, **launch)
+        ncu.show("--section  Occupancy", GEMM, kernel, threads=64)
+    printed = capsys.readouterr().out
+    assert "$ ncu --section Occupancy ./gemm_app\nNVIDIA H100, now\n  one (32, 32, 1)x" in printed
+    assert "PROF" not in printed and "==ERROR== unknown" in printed
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    ncu.show("--section Occupancy", GEMM, kernel, **launch)
+    ncu.show("--section Other", GEMM, kernel, **launch)
+    printed = capsys.readouterr().out
+    assert f"recorded on NVIDIA H100, {gpu.today()}\n  one (32, 32, 1)x(128, 1, 1)\n  metric  1\n" in printed
+    assert printed.splitlines()[-1].startswith("no record of this kernel and these options: it needs a GPU")
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [(None, "ncu was not found"), ("==ERROR== ERR_NVGPUCTRPERM - ...", "may not read the counters here")],
+)
+def test_where_ncu_is_missing_or_may_not_count_the_record_is_shown(
+    found, says, monkeypatch, tmp_path, capsys
+):
+    def find():
+        if not found:
+            raise RuntimeError("ncu was not found")
+        return "ncu"
+
+    monkeypatch.setattr(ncu.device, "backend", lambda: "cupy")
+    monkeypatch.setattr(ncu, "find", find)
+    monkeypatch.setattr(ncu.subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 1, found, ""))
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    ncu.show("--section Occupancy", GEMM, TWO["one"][0])
+    printed = capsys.readouterr().out
+    assert says in printed and "no record of this kernel" in printed

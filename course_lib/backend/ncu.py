@@ -13,9 +13,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import device
+from ..bench import DEFAULT_LAUNCH
+from . import gpu, records
 
 TIMEOUT = 300  # seconds for all kernels of one call
 _STALLED = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
@@ -60,25 +63,65 @@ UNITS = {
 
 def collect(gemm, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
     """{label: {metric: value}} of one launch of each kernel, {label: (kernel, launch)}. Raises RuntimeError."""
+    options = ("--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS.values()))
+    done = _profiled(options, gemm, [*launches.values()])
+    if done.returncode or '"ID"' not in done.stdout:
+        raise RuntimeError(f"ncu failed: {(done.stderr or done.stdout).strip()[-500:]}")
+    return dict(zip(launches, table(done.stdout), strict=True))
+
+
+def _profiled(options: Sequence[str], gemm, launches: list[tuple]) -> subprocess.CompletedProcess:
+    """Run ncu with these options over one launch of each (kernel, launch)."""
     jobs = [
         {"code": kernel.code, "name": kernel.name, "options": kernel.options,
          "gemm": [gemm.M, gemm.N, gemm.K, gemm.dtype], "launch": launch}
-        for kernel, launch in launches.values()
+        for kernel, launch in launches
     ]  # fmt: skip
     names = "|".join(sorted({re.escape(job["name"]) for job in jobs}))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "jobs.json"
         file.write_text(json.dumps(jobs), encoding="utf-8")
         command = [
-            find(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
-            "--kernel-name", f"regex:^({names})$", "--metrics", ",".join(METRICS.values()),
+            find(), *options, "--clock-control", "none", "--kernel-name", f"regex:^({names})$",
             sys.executable, "-m", __name__, str(file),
         ]  # fmt: skip
         here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=here)
-    if done.returncode or '"ID"' not in done.stdout:
-        raise RuntimeError(f"ncu failed: {(done.stderr or done.stdout).strip()[-500:]}")
-    return dict(zip(launches, table(done.stdout), strict=True))
+        return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=here)
+
+
+def show(options: str, gemm, kernel, **launch: object) -> None:
+    """Print what `ncu` with these options says of one launch (tile, threads, shared_mem) of a kernel.
+
+    Where ncu is installed and may count, it runs now; elsewhere what it said on a GPU is printed. A refusal is printed
+    like any other answer.
+    """
+    launch = DEFAULT_LAUNCH | launch
+    key = records.text_key(options, kernel, gemm, **launch)
+    print(f"$ ncu {options} ./gemm_app")
+    text = _asked(options, gemm, kernel, launch) if device.backend() == "cupy" else ""
+    if text:
+        about = records.about(kernel, gemm, **launch)
+        records.remember("texts", {key: {**about, "options": options, "date": gpu.today(), "text": text}})
+        print(f"{gpu.name()}, now\n{text}")
+    elif entry := records.find("texts", key):
+        print(f"recorded on {entry['gpu']}, {entry['date']}\n{entry['text']}")
+    else:
+        print("no record of this kernel and these options: it needs a GPU, and ncu with the right to count")
+
+
+def _asked(options: str, gemm, kernel, launch: dict) -> str:
+    """What ncu says, without what it tells of its own progress; "" where it is missing or may not count."""
+    try:
+        done = _profiled(options.split(), gemm, [(kernel, launch)])
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        print(error)
+        return ""
+    lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
+    text = "\n".join(line for line in lines if line and not line.startswith("==PROF=="))
+    if "ERR_NVGPUCTRPERM" in text:
+        print("ncu may not read the counters here: an administrator must allow it (ERR_NVGPUCTRPERM)")
+        return ""
+    return text
 
 
 def table(text: str) -> list[dict[str, float]]:

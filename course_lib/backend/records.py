@@ -16,7 +16,7 @@ from . import gpu
 
 HERE = Path(__file__).parent.parent
 FOLDER = HERE.parent / "assets" / "measurements"
-PARTS = ("speeds", "timelines", "profiles", "calls")
+PARTS = ("speeds", "timelines", "profiles", "calls", "texts")
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
     | \.?\d(?:[eEpP][+-]|[\w.'])* | \w+ | \+\+|--|&&|\|\||<<|>>|->|::|[-+*/%&|^=!<>]= | .""",
@@ -80,6 +80,11 @@ def kernel_key(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int)
     """Key of one measurement: the kernel's text, its options without paths, the problem and the launch."""
     text = source_key(kernel.name, kernel.code)
     return _digest(text, options_that_count(kernel.options), problem(gemm), list(tile), threads, shared_mem)
+
+
+def text_key(options: str, kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> str:
+    """Key of what a tool with these options prints of a kernel."""
+    return _digest(kernel_key(kernel, gemm, tile, threads, shared_mem), options.split())
 
 
 def about(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
