@@ -348,13 +348,15 @@ def test_roofline(folder):
     assert len(style.png(figure)) < 60_000
 
 
-def test_two_problems_under_one_roofline(folder):
+def test_two_problems_under_one_roofline(folder, capsys):
     results = benchmark(a_record(folder), KERNELS)
     half = replace(results, title="in half", kind="float16, TN")
     figure, alt = results.roofline_figure(half)
     words = " ".join(text.get_text() for text in figure.axes[0].texts)
     assert "648 TFLOP/s" in words and "66.9 TFLOP/s" in words and "moved once" not in words
     assert alt.count("tiled 31.5 at 16 FLOP/byte") == 2 and "float32 and in half" in alt
+    results.roofline(half)
+    assert capsys.readouterr().out.strip() == alt
 
 
 @pytest.mark.parametrize(

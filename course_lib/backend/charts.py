@@ -68,10 +68,9 @@ def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
     words = []
     for title, rows in groups:
         place = max(labels, default=-1) + 1
-        words_above = f"{title}, {rows[0].origin}"
-        axes.annotate(
-            words_above, (0, place), (0, 0), va="center", fontsize=8, style="italic", **style.BESIDE
-        )
+        axes.text(0.01, place, f"{title}, {rows[0].origin}", va="center", fontsize=8, style="italic")
+        line = [place + 0.5, place + len(rows) + 0.5]
+        axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
         for row in rows:
             place += 1
             look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
@@ -83,7 +82,6 @@ def progress(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
         words.append(
             f"{title}, {rows[0].origin}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
         )
-    axes.axvline(1, color=style.VERMILLION, linestyle="--", zorder=0)
     axes.set(yticks=list(labels), yticklabels=list(labels.values()), ylim=(place + 0.6, -0.7))
     axes.set(xlim=(0, 1.4), xlabel="speed, as a fraction of cuBLAS of the same type and layout")
     axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
