@@ -101,7 +101,10 @@ def test_what_ncu_prints_is_recorded_and_shown_again(tmp_path, monkeypatch, caps
     """On a GPU ncu is asked, and its answer kept, a refusal too; elsewhere the answer is shown."""
     kernel, launch = TWO["other"]
     answers = iter(
-        ["==PROF== Connected\n  one (32, 32, 1)x(128, 1, 1)\n\n  metric  1\n", "==ERROR== unknown\n"]
+        [
+            "==PROF== Connected\n[7] python@127.0.0.1\n  one (32, 32, 1)x(128, 1, 1)\n\n  metric  1\n",
+            "==ERROR== unknown\n",
+        ]
     )
 
     def run(command, **_):
@@ -120,7 +123,7 @@ def test_what_ncu_prints_is_recorded_and_shown_again(tmp_path, monkeypatch, caps
         ncu.show("--section  Occupancy", GEMM, kernel, threads=64)
     printed = capsys.readouterr().out
     assert "$ ncu --section Occupancy ./gemm_app\nNVIDIA H100, now\n  one (32, 32, 1)x" in printed
-    assert "PROF" not in printed and "==ERROR== unknown" in printed
+    assert "PROF" not in printed and "python@" not in printed and "==ERROR== unknown" in printed
     monkeypatch.setattr(records, "FOLDER", tmp_path)
     ncu.show("--section Occupancy", GEMM, kernel, **launch)
     ncu.show("--section Other", GEMM, kernel, **launch)

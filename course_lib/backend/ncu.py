@@ -110,14 +110,14 @@ def show(options: str, gemm, kernel, **launch: object) -> None:
 
 
 def _asked(options: str, gemm, kernel, launch: dict) -> str:
-    """What ncu says, without what it tells of its own progress; "" where it is missing or may not count."""
+    """What ncu says, but for its progress and the process; "" where it is missing or may not count."""
     try:
         done = _profiled(options.split(), gemm, [(kernel, launch)])
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(error)
         return ""
     lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
-    text = "\n".join(line for line in lines if line and not line.startswith("==PROF=="))
+    text = "\n".join(line for line in lines if line and not line.startswith(("==PROF==", "[")))
     if "ERR_NVGPUCTRPERM" in text:
         print("ncu may not read the counters here: an administrator must allow it (ERR_NVGPUCTRPERM)")
         return ""
