@@ -106,7 +106,7 @@ def memory(found: Evidence) -> tuple[Item, ...]:
         Item("bank conflicts", f"{waves:.2f} x the fewest wavefronts", "at most 1.05 x", waves <= 1.05,
              f"A bank of shared memory delivers one word in a cycle; a second one waits.{words}",
              "no bank conflicts in shared memory"),
-        Item("redundant loads", f"each element {found.read_twice:.2f} x in a block", "at most 1.05 x",
+        Item("redundant loads", f"{found.read_twice:.2f} x each element, in a block", "at most 1.05 x",
              found.read_twice <= 1.05, f"What a block needs twice it should keep in shared memory. {again}",
              "minimal redundant loads"),
     )  # fmt: skip

@@ -80,10 +80,13 @@ class Evidence:
     def on_their_way(self) -> float:
         """The most k-tiles whose copies or loads are on their way while a warp multiplies. Where other warps copy, as
         many as there are slots beside the one that is multiplied."""
-        own = [
-            _on_their_way(events, K_TILES[1]) for events in self.long.events if any(map(_multiplies, events))
-        ]
-        return self.slots - 1.0 if None in own else max(own, default=0.0)
+        more = K_TILES[1] - K_TILES[0]
+        found = []
+        for few, many in zip(self.short.events, self.long.events):
+            of_a_k_tile = (_copied(many) - _copied(few)) / more
+            if any(map(_multiplies, many)):
+                found.append(_on_their_way(many) / of_a_k_tile if of_a_k_tile else self.slots - 1.0)
+        return max(found, default=0.0)
 
     @cached_property
     def units(self) -> str:
@@ -175,9 +178,13 @@ def _multiplies(event: tuple) -> bool:
     return event[0] == "work" and bool(event[2] or event[3])
 
 
-def _on_their_way(events: list[tuple], k_tiles: int) -> float | None:
-    """In k-tiles, for one warp; None if it copies nothing. See the simulator's recorder."""
-    copied = sum(event[1] for event in events if event[0] in ("copy", "load"))
+def _copied(events: list[tuple]) -> float:
+    """Bytes that one warp copies and loads."""
+    return sum(event[1] for event in events if event[0] in ("copy", "load"))
+
+
+def _on_their_way(events: list[tuple]) -> float:
+    """The most bytes on their way while one warp multiplies. See the simulator's recorder."""
     groups: list[float] = []
     open_group = loads = most = 0.0
     for event in events:
@@ -195,7 +202,7 @@ def _on_their_way(events: list[tuple], k_tiles: int) -> float | None:
             loads = 0.0
         elif _multiplies(event):
             most = max(most, sum(groups) + open_group + loads)
-    return most / copied * k_tiles if copied else None
+    return most
 
 
 def _inside(one: Sass, other: Sass) -> bool:

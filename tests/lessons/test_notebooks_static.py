@@ -41,7 +41,7 @@ UNSTABLE = re.compile(
 MEASURES = re.compile(
     r"\b(?:benchmark|timeline|profile|show_env|tune)\(|\.(?:plot|roofline|gain)\(|\.of_cublas\b"
 )
-MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(")  # other on another compiler
+MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(|\bchecklist\(|\bncu\.show\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
 
