@@ -91,7 +91,7 @@ def checklist(gemm, kernel, **launch: object) -> Checklist:
 
 def memory(found: Evidence) -> tuple[Item, ...]:
     """Global memory, and shared memory's banks."""
-    total = found.counters.total
+    total = found.total
     sectors = total.global_sectors / total.global_sectors_ideal
     waves = total.shared_wavefronts / total.shared_wavefronts_ideal if total.shared_wavefronts_ideal else 1.0
     where, times = _worst_line(found)
@@ -140,7 +140,7 @@ def resources(found: Evidence) -> tuple[Item, ...]:
 
 def _worst_line(found: Evidence) -> tuple[int, float]:
     """The line of the source with the most wavefronts too many, and how many times the fewest it takes."""
-    lines = found.counters.by_line.items()
+    lines = found.by_line.items()
     line, counts = max(lines, key=lambda each: each[1].shared_wavefronts - each[1].shared_wavefronts_ideal)
     return line, counts.shared_wavefronts / max(counts.shared_wavefronts_ideal, 1)
 

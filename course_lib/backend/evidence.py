@@ -12,7 +12,7 @@ from ..bench import benchmark
 from ..profile import profile
 from ..sass import Sass, sass
 from ..simulator import HazardError, Report
-from ..simulator.counters import SECTOR, CounterTable, Counts
+from ..simulator.counters import SECTOR, Counts
 from ..simulator.gpus import H100, Gpu
 from ..verdict import CheckFailed
 from . import model as clock
@@ -58,16 +58,22 @@ class Evidence:
     # ---- the simulator's
 
     @cached_property
-    def counters(self) -> CounterTable:
+    def total(self) -> Counts:
         """Counts of one block with all k-tiles of the problem: those simulated, and more like the last of them."""
-        few, many = self.short.counters, self.long.counters
-        k_tiles = self.gemm.K // self.tile[2]
-        lines = {
-            line: _extended(few.by_line.get(line, Counts()), counts, k_tiles)
-            for line, counts in many.by_line.items()
+        return self._with_all_k_tiles(self.short.counters.total, self.long.counters.total)
+
+    @cached_property
+    def by_line(self) -> dict[int, Counts]:
+        """The same for each line of the source."""
+        few, many = (each.counters.by_line for each in (self.short, self.long))
+        return {
+            line: self._with_all_k_tiles(few.get(line, Counts()), counts) for line, counts in many.items()
         }
-        total = _extended(few.total, many.total, k_tiles)
-        return CounterTable(total, lines, source=many.source)
+
+    def _with_all_k_tiles(self, few: Counts, many: Counts) -> Counts:
+        """On the line through the counts at K_TILES."""
+        share = (self.gemm.K // self.tile[2] - K_TILES[0]) / (K_TILES[1] - K_TILES[0])
+        return Counts(**{name: round(a + (vars(many)[name] - a) * share) for name, a in vars(few).items()})
 
     @cached_property
     def read_twice(self) -> float:
@@ -166,12 +172,6 @@ class Evidence:
         cycles = modelled.ms * 1e3 * self.gpu.rates.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)
-
-
-def _extended(few: Counts, many: Counts, k_tiles: int) -> Counts:
-    """Counts at so many k-tiles, on the line through those at K_TILES."""
-    share = (k_tiles - K_TILES[0]) / (K_TILES[1] - K_TILES[0])
-    return Counts(**{name: round(a + (vars(many)[name] - a) * share) for name, a in vars(few).items()})
 
 
 def _multiplies(event: tuple) -> bool:
