@@ -55,6 +55,28 @@ def test_there_is_no_gpu_and_nothing_to_wait_for():
     cp.cuda.Stream.null.synchronize()
 
 
+def test_streams_run_in_the_order_of_the_program():
+    first, second = cp.cuda.Stream(), cp.cuda.Stream(non_blocking=True)
+    a, b, total = (cp.ones(32, dtype=cp.float32) for _ in range(3))
+    add = cp.RawKernel(ADD, "add")
+    with first as entered:
+        add((1,), (32,), (a, b, total, np.int32(32)))
+        done = first.record()
+    assert entered is first and done.done
+    second.wait_event(done)
+    with second:
+        add((1,), (32,), (total, b, a, np.int32(32)))
+    again = cp.cuda.Event()
+    assert second.record(again) is again
+    again.record(first)
+    again.synchronize()
+    cp.cuda.get_current_stream().wait_event(again)
+    second.synchronize()
+    assert (a == 3).all()
+    with pytest.raises(ZeroDivisionError), first:
+        _ = 1 / 0
+
+
 def test_arrays_of_the_host_are_copied_both_ways():
     host = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     device = cp.asarray(host)

@@ -74,8 +74,9 @@ def _entry(launch: Callable[[], None], times: np.ndarray, flops: int) -> dict:
     return {"gpu": name(), **speed, "repeats": len(times), **clock, "date": today()}
 
 
-def cublas(gemm) -> Callable[[], None]:
-    """A function that calls cublasGemmEx once, with float32 sums, on the same arrays, with no copies.
+def cublas(gemm, C: object = None) -> Callable[[], None]:
+    """A function that calls cublasGemmEx once, with float32 sums, on the same arrays, with no copies, into `C` or an
+    array of its own.
 
     Its first result is compared with float64 on a few rows: TF32 or float16 sums, which the environment may
     switch on, are another and faster problem. They are ten times less exact than what is compared here.
@@ -83,7 +84,8 @@ def cublas(gemm) -> Callable[[], None]:
     from cupy.cuda.device import get_cublas_handle
     from cupy_backends.cuda.libs import cublas as blas
 
-    A, B, C, *_ = gemm.arguments(*gemm.inputs)
+    A, B, new, *_ = gemm.arguments(*gemm.inputs)
+    C = new if C is None else C
     M, N, K = gemm.M, gemm.N, gemm.K
     handle = get_cublas_handle()
     one, zero = np.array(1, np.float32), np.array(0, np.float32)

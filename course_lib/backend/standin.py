@@ -35,10 +35,52 @@ def asnumpy(a: object, order: str = "C") -> np.ndarray:
     return np.array(a, order=order)
 
 
-# A launch here has finished when it returns, so there is nothing to wait for.
-_idle = SimpleNamespace(synchronize=lambda: None)
+class Event:
+    """A point in a stream. Here all work before it has finished, so nothing is kept and nothing is waited for."""
+
+    done = True
+
+    def record(self, stream: object = None) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
+class Stream:
+    """A queue of launches. Here a launch has finished when it returns: all streams are one, in the program's order.
+
+    So an event that should be waited for and is not does no harm here, as it may on a GPU.
+    """
+
+    null: Stream
+
+    def __init__(self, null: bool = False, non_blocking: bool = False) -> None:
+        pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def record(self, event: Event | None = None) -> Event:
+        return event or Event()
+
+    def wait_event(self, event: Event) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+
+Stream.null = Stream(null=True)
 cuda = SimpleNamespace(
-    is_available=lambda: False, Device=lambda _=0: _idle, Stream=SimpleNamespace(null=_idle)
+    is_available=lambda: False,
+    Device=lambda _=0: SimpleNamespace(synchronize=lambda: None),
+    Event=Event,
+    Stream=Stream,
+    get_current_stream=lambda: Stream.null,
 )
 
 
