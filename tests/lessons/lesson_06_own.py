@@ -1,0 +1,124 @@
+"""Lesson 06, its last sitting: the notes' own kernel, mended, and the learner's own."""
+
+from . import kernel, replaced, solved_function, solved_kernel
+
+NOTEBOOK = "06_complete_gemm"
+OTHERS: dict = {}
+WRONG: dict = {}
+DTYPE = "float16"
+GAPS: list = []
+
+
+def _notes(skeleton, solution, changes=()):
+    """The mended kernel and its launch; a change may be in either."""
+    for old, new in changes:
+        solution = replaced(solution, old, new)
+    return solved_kernel(skeleton[0], solution), solved_function("notes_launch")(None, solution)
+
+
+def _is_launch(change):
+    return change[0] == "launch"
+
+
+def _own(skeleton, solution, changes=()):
+    """The solution with its launch; of a change ("launch", {...}) the launch is made."""
+    launch = dict(skeleton[1])
+    for _, new in filter(_is_launch, changes):
+        launch |= new
+    answer = solved_kernel(skeleton[0], solution, [each for each in changes if not _is_launch(each)])
+    return kernel(answer.code, "own"), launch
+
+
+SOLVED = {"06.6": _notes, "06.7": _own}
+
+BARRIER = "        __syncthreads();                              // all have read this k-tile\n"
+OFFSET = "&smem[BLOCK_M * BLOCK_K * sizeof(__half)]"
+TURNS, LOADS = "k < (K + BLOCK_K - 1) / BLOCK_K", "        load_tile(As, A, m_start, M, k * BLOCK_K, K);\n"
+GRID, ROOM = "(N + 127) // 128, (M + 127) // 128", "128 * 16 * 2 + 16 * 128 * 2"
+
+
+def k_tile_of(size):
+    return [("BLOCK_K = 16;", f"BLOCK_K = {size};"), (ROOM, f"2 * 128 * {size} * 2")]
+
+
+TWO_SLOTS = [
+    (BARRIER, ""),
+    ("auto mma_sync = [&] {", "auto mma_sync = [&](int slot) {"),
+    ("As + m * BLOCK_K, Bs + n * BLOCK_K", "As + slot + m * BLOCK_K, Bs + slot + n * BLOCK_K"),
+    ("        mma_sync();\n", "        mma_sync((k - 1) % 2 * 256 * BLOCK_K);\n"),
+    ("    mma_sync();\n", "    mma_sync(((K + BLOCK_K - 1) / BLOCK_K - 1) % 2 * 256 * BLOCK_K);\n"),
+    ("load_tile(As, A, m_start, M, k", "load_tile(As + k % 2 * 256 * BLOCK_K, A, m_start, M, k"),
+    ("load_tile(Bs, B, n_start, N, k", "load_tile(Bs + k % 2 * 256 * BLOCK_K, B, n_start, N, k"),
+    (ROOM, "2 * (128 + 128) * 16 * 2"),
+]
+
+SMALL = [
+    ("TM = 128, TN = 128, TK = 32, THREADS = 128", "TM = 64, TN = 64, TK = 32, THREADS = 32"),
+    ("launch", {"tile": (64, 64, 32), "threads": 32, "shared_mem": 3 * 128 * 32 * 2}),
+]
+"""One warp, which is checked more quickly."""
+COMMIT, WAIT = (
+    "        commit_group();\n    }\n\n    wait",
+    "        wait_group<0>();\n        __syncthreads();\n        mma",
+)
+K_TILES = "(K + TK - 1) / TK"
+ROWS = "k + chunk * 8 < K ? size - first - row : 0"
+STORE = "if (row < M && column < N) C[row * N + column] = sum[i][j][e];"
+WIDE = (
+    "if (e % 2 == 0 && row < M && column < N) *(__half2*)&C[row * N + column] = "
+    "__floats2half2_rn(sum[i][j][e], sum[i][j][e + 1]);"
+)
+
+RIGHT_ANSWERS = {
+    "06.6": [
+        ("a k-tile of 32", k_tile_of(32)),
+        ("counted in halves", [(f"reinterpret_cast<__half*>({OFFSET})", "As + BLOCK_M * BLOCK_K")]),
+        ("two slots in place of the barrier", TWO_SLOTS),
+        ("the barrier first", [(BARRIER, ""), (LOADS, "        __syncthreads();\n" + LOADS)]),
+        ("more than is needed", [(GRID, "-(-N // 128) + 1, -(-M // 128)"), (ROOM, "32768")]),
+        ("lists", [(GRID, "[-(-N // 128), -(-M // 128)]"), ("block = 128", "block = (128,)")]),
+    ],
+    "06.7": [
+        ("two slots", [*SMALL, ("STAGES = 3", "STAGES = 2")]),
+        (
+            "two sums at once where N is even",
+            [*SMALL, (STORE, f"if (N % 2 == 0) {{ {WIDE} }}\n else {STORE}")],
+        ),
+    ],
+}
+WRONG_ANSWERS = {
+    "06.6": [
+        ("no barrier", [(BARRIER, "")], "must stand between math and load"),
+        ("a barrier behind the load", [(BARRIER, ""), (COMMIT, COMMIT.replace("}", "    __syncthreads();\n    }"))],
+         "must stand between math and load"),
+        ("offset in bytes", [(OFFSET, "&smem[BLOCK_M * BLOCK_K]")], "two tiles lie on each other"),
+        ("offset of four bytes", [(OFFSET, "&smem[BLOCK_M * BLOCK_K * 4]")], "how many has a row of the tile?"),
+        ("a k-tile of 8", k_tile_of(8), "how many has a row of the tile?"),
+        ("a k-tile of 8 in more room", [("BLOCK_K = 16;", "BLOCK_K = 8;")], "an mma takes 16 k"),
+        ("the launch still for 8", [(ROOM, "128 * 8 * 2 + 8 * 128 * 2")], "does the launch bring room"),
+        ("K rounded down", [(TURNS, "k < K / BLOCK_K")], "may be only partly there"),
+        ("from k = 0", [("int k = 1;", "int k = 0;")], "right to begin at 1"),
+        ("N rounded down", [("(N + 127) // 128", "N // 128")], "columns from 256 on are never written"),
+        ("M rounded down", [("(M + 127) // 128", "M // 128")], "rows from 128 on are never written"),
+        ("the grid turned", [(GRID, "(M + 127) // 128, (N + 127) // 128")], "x counts tiles along N"),
+        ("no wait", [("    wait_group<0>();                                  // epilogue\n", "")], "stand a wait"),
+        ("no barrier before the math", [(WAIT, WAIT.replace("        __syncthreads();\n", ""))], "and then a barrier"),
+        ("no epilogue", [("    mma_sync();\n    for", "    for")], "and the epilogue the last"),
+        ("no launch", [("return grid, block, shared_mem", "return grid, block")], "return grid, block"),
+        ("a grid of zero", [(GRID, "N // 512, M // 512")], "round up"),
+    ],
+    "06.7": [
+        ("a guard off by one", [*SMALL, ("row < M &&", "row <= M &&")], "behind M must not be read"),
+        ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "not yet for any N"),
+        ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
+        ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "zeros behind K"),
+        ("rows that are not there", [*SMALL, (ROWS, "k + chunk * 8 < K ? ROWS : 0")], "not yet for any M"),
+        ("the last k-tile", [*SMALL, ("k_tile < k_tiles; ++k_tile) {", "k_tile < k_tiles - 1; ++k_tile) {")],
+         "without the last k-tile"),
+        ("a race in the ring", [("        __syncthreads();\n        issue", "        issue")], "between"),
+        ("a wait too late", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>")], "stand a wait"),
+        ("two sums at once", [*SMALL, (STORE, WIDE)], "not yet for any N"),
+        ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
+        ("a launch without a tile", [("launch", {"tile": None})], "dict(tile="),
+    ],
+}  # fmt: skip
