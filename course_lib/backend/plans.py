@@ -22,8 +22,8 @@ SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 @dataclass(frozen=True)
 class Plan:
-    """A block's tile (M, N, K), a warp's part of it (M, N), slots of the ring, in how many parts K is split; the order of
-    blocks: how many tiles below each other come before those to the right, so that L2 has what they read; and
+    """A block's tile (M, N, K), a warp's part of it (M, N), slots of the ring, in how many parts K is split; the order
+    of blocks: how many tiles below each other come before those to the right, so that L2 has what they read; and
     `shared_by`: 0 for a block for each tile, or so many blocks on an SM that share all k-tiles (stream-K)."""
 
     tile: tuple[int, int, int]
@@ -177,7 +177,14 @@ def tuned(gpu: str) -> dict[Shape, Plan]:
 
 def plan_of(row: dict) -> Plan:
     """As it stands in a file."""
-    return Plan(tuple(row["tile"]), tuple(row["warp"]), row["stages"], row["split"], row["group"], row.get("shared_by", 0))
+    return Plan(
+        tuple(row["tile"]),
+        tuple(row["warp"]),
+        row["stages"],
+        row["split"],
+        row["group"],
+        row.get("shared_by", 0),
+    )
 
 
 def _up(size: int, step: int) -> int:
