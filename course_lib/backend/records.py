@@ -131,7 +131,7 @@ def remember(part: str, entries: dict[str, dict]) -> None:
     path = Path(os.environ["COURSE_RECORD"])
     record: dict = {part: {} for part in PARTS}
     if path.exists():
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record |= json.loads(path.read_text(encoding="utf-8"))
     record["provenance"] = origin = gpu.provenance()
     for key, entry in entries.items():  # the GPU stands once, in the provenance
         kept = {name: value for name, value in entry.items() if name != "gpu"}
