@@ -117,7 +117,9 @@ def _asked(options: str, gemm, kernel, launch: dict) -> str:
         print(error)
         return ""
     lines = [line.rstrip() for line in (done.stdout + done.stderr).splitlines()]
-    text = "\n".join(line for line in lines if line and not line.startswith(("==PROF==", "[", "<frozen runpy>")))
+    text = "\n".join(
+        line for line in lines if line and not line.startswith(("==PROF==", "[", "<frozen runpy>"))
+    )
     if "ERR_NVGPUCTRPERM" in text:
         print("ncu may not read the counters here: an administrator must allow it (ERR_NVGPUCTRPERM)")
         return ""
