@@ -295,8 +295,8 @@ def _bottom(page: Page, y: float) -> None:
     rows = [(item.name, item.target.partition(", with")[0], item.printed) for item in targets()]
     half = (len(rows) + 1) // 2
     header = ("item", "target", "in print")
-    page.table(LEFT, y, (0, 0.88, 2.15), [header, *rows[:half]])
-    y = page.table(RIGHT - 0.2, y, (0, 0.82, 2.05), [header, *rows[half:]])
+    page.table(LEFT, y, (0, 0.84, 2.18), [header, *rows[:half]])
+    y = page.table(RIGHT - 0.1, y, (0, 0.84, 2.05), [header, *rows[half:]])
     lines = [
         f"Ceiling of {dtype}: {value:g} TFLOP/s ({source})."
         for dtype, (value, source) in H100.ceilings.math.items()
