@@ -239,7 +239,11 @@ async def run_all(paths: list[Path], out: Path, at_once: int) -> list[Outcome]:
         async with places:
             return await run_lesson(path, out)
 
-    return await asyncio.gather(*map(run, paths))
+    longest_first = sorted(
+        paths, key=lambda path: path.stat().st_size, reverse=True
+    )  # none is alone at the end
+    outcomes = await asyncio.gather(*map(run, longest_first))
+    return sorted(outcomes, key=lambda outcome: [path.stem for path in paths].index(outcome.name))
 
 
 def run_course(notebooks: Path, out: Path, machine: str) -> list[Outcome]:
