@@ -1,9 +1,11 @@
 # Every target first makes .venv, or brings it up to date; that takes no time when nothing changed.
 # Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
-# none) chooses CuPy by hand, for example on a login node without a GPU.
+# none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
+# what tests in a browser and teachers need; it stays there.
 
 PYTHON ?=
 EXTRA ?=
+WITH ?=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
@@ -50,7 +52,7 @@ clean:
 install:
 	@for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.14 python3.11 python); do \
 	  if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $(BELOW)))' 2>/dev/null; \
-	  then exec "$$python" tools/install.py $(EXTRA); fi; \
+	  then exec "$$python" tools/install.py $(EXTRA) $(if $(WITH),--with $(WITH)); fi; \
 	done; \
 	echo "No suitable Python found: python3 is $$(python3 --version 2>&1)." >&2; \
 	echo "The course needs Python 3.11 or later (its packages are pinned for 3.11 to 3.14)." >&2; \

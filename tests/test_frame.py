@@ -84,7 +84,7 @@ def disagreements(asked: dict[str, Requirement], pinned: dict[str, str]) -> list
 
 
 def test_the_lock_serves_every_requirement():
-    asked = requirements("dev", "cuda12") | requirements("cuda13")
+    asked = requirements("dev", "browser", "classroom", "cuda12") | requirements("cuda13")
     asked.pop("cuda-toolkit")  # its version differs between the extras, which pin it themselves
     assert disagreements(asked, lock()) == []
     for extra in ("cuda12", "cuda13"):
@@ -328,7 +328,7 @@ def test_make_says_when_python_is_too_old(tmp_path):
 
 def test_ci_calls_make_test_and_nothing_else():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if "make" in line] == ["exec make test"]
+    assert [line for line in lines if "make" in line] == ['exec make test WITH="browser classroom"']
     for step in ("ruff check .", "ruff format --check .", "pytest --nbval"):
         assert step in make("-n", "test").stdout
 
@@ -355,7 +355,7 @@ def test_the_driver_chooses_the_extra(gpu, extra, why):
 
 
 @pytest.mark.parametrize(
-    ("installed", "interrupted", "starts", "extra", "todo"),
+    ("installed", "interrupted", "starts", "extras", "todo"),
     [
         ("new none", False, True, "none", "nothing"),
         ("new cuda13", False, True, "cuda13", "nothing"),
@@ -367,10 +367,31 @@ def test_the_driver_chooses_the_extra(gpu, extra, why):
         ("", True, True, "none", "afresh"),  # interrupted
         ("new none", True, True, "none", "afresh"),
         ("new cuda12", False, True, "cuda13", "afresh"),  # never two CuPy packages
+        ("new none", False, True, "none browser", "install"),
+        ("new none browser classroom", False, True, "none browser", "nothing"),
+        ("new none browser", False, True, "none", "nothing"),  # what CI added stays
+        ("new cuda13 browser", False, True, "none browser", "nothing"),
     ],
 )
-def test_what_the_installer_does(installed, interrupted, starts, extra, todo):
-    assert install.plan(installed, interrupted, starts, wanted="new", extra=extra) == todo
+def test_what_the_installer_does(installed, interrupted, starts, extras, todo):
+    assert install.plan(installed, interrupted, starts, wanted="new", extras=tuple(extras.split())) == todo
+
+
+@pytest.mark.parametrize(
+    ("installed", "extras", "all_of_them"),
+    [
+        ("old none browser", "none", "none browser"),
+        ("old cuda13 browser", "none classroom", "cuda13 browser classroom"),
+        ("old none", "cuda13", "cuda13"),
+        ("", "none browser", "none browser"),
+    ],
+)
+def test_the_installer_keeps_the_extras_that_were_there(installed, extras, all_of_them):
+    assert install.joined(installed, tuple(extras.split())) == tuple(all_of_them.split())
+
+
+def test_a_learners_environment_has_neither_nbgrader_nor_a_browser():
+    assert set(requirements("browser", "classroom")) - set(requirements()) >= {"playwright", "nbgrader"}
 
 
 def test_the_fingerprint_follows_lock_metadata_and_place(tmp_path):

@@ -24,6 +24,8 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ("none", "cuda12", "cuda13")
+WITH = ("browser", "classroom")
+"""More extras, asked for by name: what CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
 CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt")
 """What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
@@ -64,18 +66,27 @@ def fingerprint(root: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extra: str) -> str:
+def plan(installed: str, interrupted: bool, starts: bool, wanted: str, extras: tuple[str, ...]) -> str:
     """What to do: "nothing", "install" over what is there, or "afresh".
 
-    `installed` is the text of the stamp ("" without one): a fingerprint and an extra. An environment with
-    CuPy also serves where no driver is found: a cluster's login node shares its files with the GPU nodes.
+    `installed` is the text of the stamp ("" without one): a fingerprint and extras, the one for the GPU first, as in
+    `extras`. An environment with more than what is asked for serves too: a cluster's login node finds no driver and
+    shares its files with the GPU nodes.
     """
-    has, _, has_extra = installed.partition(" ")
+    has, *has_extras = installed.split() or [""]
     if interrupted or not starts:
         return "afresh"
-    if has_extra in ("cuda12", "cuda13") and extra not in ("none", has_extra):
+    gpu = extras[0]
+    if has_extras[:1] in (["cuda12"], ["cuda13"]) and gpu not in ("none", has_extras[0]):
         return "afresh"  # never two CuPy packages in one environment
-    return "nothing" if has == wanted and extra in ("none", has_extra) else "install"
+    return "nothing" if has == wanted and set(extras) - {"none"} <= set(has_extras) else "install"
+
+
+def joined(installed: str, extras: tuple[str, ...]) -> tuple[str, ...]:
+    """The extras to install: those asked for, and what the environment has besides."""
+    has = tuple(installed.split()[1:])
+    kept = has[:1] if extras[0] == "none" and has[:1] else extras[:1]
+    return kept + tuple(name for name in WITH if name in has + extras)
 
 
 def _took(file: IO) -> bool:
@@ -173,7 +184,7 @@ def empty(venv: Path) -> None:
             path.unlink()
 
 
-def install(venv: Path, extra: str, afresh: bool) -> None:
+def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
     """Make the environment and install the course with the locked versions."""
     venv.mkdir(exist_ok=True)
     (venv / "course-installing").touch()
@@ -193,40 +204,44 @@ def install(venv: Path, extra: str, afresh: bool) -> None:
         if made.returncode:
             hint = "On Debian and Ubuntu: sudo apt install python3-venv"
             sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
-    extras = "dev" if extra == "none" else f"dev,{extra}"
     log = venv / "course-install.log"
-    run_pip(python_of(venv), ["install", "-c", "requirements.lock", "-e", f".[{extras}]"], log)
-    if extra == "cuda12":
+    wanted = ",".join(["dev", *(name for name in extras if name != "none")])
+    run_pip(python_of(venv), ["install", "-c", "requirements.lock", "-e", f".[{wanted}]"], log)
+    if "cuda12" in extras:
         run_pip(python_of(venv), ["uninstall", "--yes", *CUDA13_ONLY], log)
     stamp = venv / "course-installed.part"
-    stamp.write_text(f"{fingerprint(ROOT)} {extra}", encoding="utf-8")
+    stamp.write_text(" ".join([fingerprint(ROOT), *extras]), encoding="utf-8")
     os.replace(stamp, venv / "course-installed")
     (venv / "course-installing").unlink()
 
 
-def what_to_do(venv: Path, extra: str) -> str:
+def stamp_of(venv: Path) -> str:
+    """The text of the stamp, "" without one."""
+    try:
+        return (venv / "course-installed").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def what_to_do(venv: Path, extras: tuple[str, ...]) -> str:
     """`plan` for the environment as it is at this moment; ends here when it is somebody else's."""
     if foreign(venv):
         sys.exit(
             ".venv is there and `make` did not make it, so it is left as it is. The course needs this name: "
             "move yours away (mv .venv .venv-mine), then run the same command again."
         )
-    try:
-        installed = (venv / "course-installed").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        installed = ""
     interrupted = (venv / "course-installing").exists()
-    return plan(installed, interrupted, starts(venv), fingerprint(ROOT), extra)
+    return plan(stamp_of(venv), interrupted, starts(venv), fingerprint(ROOT), extras)
 
 
-def carry_out(todo: str, venv: Path, extra: str, why: str) -> None:
+def carry_out(todo: str, venv: Path, extras: tuple[str, ...], why: str) -> None:
     """Install, and say what is done, why, and how long it took."""
     begin = time.monotonic()
     version = ".".join(map(str, sys.version_info[:3]))
     again = venv.exists() and todo == "afresh"
-    print(f"Extra {extra}: {why}.")
+    print(f"Extra {extras[0]}: {why}.{''.join(f' Extra {name}: asked for.' for name in extras[1:])}")
     print(f"{'Making .venv again' if again else 'Installing into .venv'} with Python {version}.", flush=True)
-    install(venv, extra, todo == "afresh")
+    install(venv, extras if todo == "afresh" else joined(stamp_of(venv), extras), todo == "afresh")
     print(f"Installed in {time.monotonic() - begin:.0f} s.", flush=True)
 
 
@@ -234,16 +249,18 @@ def main() -> None:
     """Look at the machine and at `.venv`, and install what is missing."""
     parser = argparse.ArgumentParser(description="Create .venv and install the course into it.")
     parser.add_argument("extra", nargs="?", choices=EXTRAS, help="default: chosen from the NVIDIA driver")
-    asked = parser.parse_args().extra
-    extra, why = (asked, "asked for") if asked else choose_extra(gpu_line())
+    parser.add_argument("--with", dest="more", nargs="*", choices=WITH, default=[], help="further extras")
+    asked = parser.parse_args()
+    extra, why = (asked.extra, "asked for") if asked.extra else choose_extra(gpu_line())
+    extras = (extra, *(name for name in WITH if name in asked.more))
     venv = ROOT / ".venv"
-    if what_to_do(venv, extra) == "nothing":
+    if what_to_do(venv, extras) == "nothing":
         return  # without a lock, so that a folder that one can only read serves too
     try:
         with alone(ROOT / "build" / "install.lock", "Another make installs into .venv: waiting for it."):
-            todo = what_to_do(venv, extra)  # the other one may have done it
+            todo = what_to_do(venv, extras)  # the other one may have done it
             if todo != "nothing":
-                carry_out(todo, venv, extra, why)
+                carry_out(todo, venv, extras, why)
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again: what is half installed is then made afresh.")
 
