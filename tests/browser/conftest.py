@@ -1,0 +1,92 @@
+"""A real browser for the tests in this folder: the system's Chromium, driven by Playwright.
+
+`browser` is one Chromium for all tests of a process. `open_page(address, width=1280, dark=False)` opens an address and
+gives a Playwright page that remembers what a reader would not see: `page.said`, errors in the console and in scripts,
+and `page.outside`, what it asked of other machines. Such a request is refused. `keep(page, name)` leaves a picture in
+build/screenshots. Without Chromium or Playwright these tests are skipped, or fail under COURSE_NOTHING_MISSING=1.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+HERE = ("localhost", "127.0.0.1", "::1")
+
+
+def missing(what: str):
+    """Skip the test, or fail where nothing may be missing."""
+    (pytest.fail if os.environ.get("COURSE_NOTHING_MISSING") else pytest.skip)(
+        f"{what} is missing: install Chromium, and `make install WITH=browser`"
+    )
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("Playwright")
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if not path:
+        missing("Chromium")
+    with sync_playwright() as playwright:
+        # The sandbox refuses to start as root, and in most containers.
+        chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    opened = []
+
+    def open_one(address: str, width: int = 1280, dark: bool = False, height: int = 900, **options):
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            **options,
+        )
+        opened.append(context)
+        page = watched(context.new_page())
+        page.goto(address)
+        return page
+
+    yield open_one
+    for context in opened:
+        context.close()
+
+
+def watched(page):
+    """The page with two lists, `said` and `outside`, that fill while it is open."""
+    page.said, page.outside = [], []
+    page.on("console", lambda line: page.said.append(line.text) if line.type == "error" else None)
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+
+    def ask(route):
+        address = urlsplit(route.request.url)
+        if address.scheme in ("http", "https", "ws", "wss") and address.hostname not in HERE:
+            page.outside.append(route.request.url)
+            route.abort()
+        else:
+            route.continue_()
+
+    page.context.route("**/*", ask)
+    return page
+
+
+@pytest.fixture
+def keep():
+    """Keep a picture of the page: `keep(page, "book-390-dark")`; CI keeps the folder."""
+
+    def keep_one(page, name: str, full_page: bool = False) -> Path:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        page.screenshot(path=path, full_page=full_page)
+        return path
+
+    return keep_one
