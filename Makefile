@@ -13,7 +13,7 @@ BELOW := $(if $(PYTHON),99,15)
 .PHONY: help course lab test outputs record tune bench clean install
 
 help:
-	@echo "make course   run every lesson, write build/course/index.html, print one table"
+	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
 	@echo "make lab      open the lessons in JupyterLab"
 	@echo "make test     style, library and notebooks"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"

@@ -1,35 +1,31 @@
-"""Run every lesson, write it as a page that works offline, print one table. `make course` calls this.
+"""Run every lesson, write the book, print one table. `make course` calls this.
 
 Each notebook is executed from its first cell in a fresh kernel of this Python. A cell that raises counts as
-failed, except one tagged `raises-exception`, which has to raise. The pages lie in `build/course/`.
+failed, except one tagged `raises-exception`, which has to raise. The book lies in `build/course/` (tools/book).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import json
 import os
 import re
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 import nbformat
 from jupyter_client import AsyncKernelManager, KernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbconvert import HTMLExporter
-from nbconvert.filters.markdown_mistune import InvalidNotebook
 
 from course_lib import lessons
+from tools.book.build import BookError, write_book
 from tools.install import alone
-from tools.offline import without_network
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_SECONDS = 300
@@ -60,9 +56,13 @@ class Executor(NotebookClient):
         return await super().async_start_new_kernel_client()
 
 
+class InvalidNotebook(ValueError):
+    """A file is no notebook; the message says why."""
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What happened in one notebook. `failures` says where and why, one line each."""
+    """What happened in one notebook. `failures` says where and why, one line each; `notebook` is as it ran."""
 
     name: str
     title: str
@@ -70,6 +70,7 @@ class Outcome:
     checks: int
     seconds: float
     failures: tuple[str, ...]
+    notebook: nbformat.NotebookNode = field(repr=False, compare=False)
 
 
 async def execute(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
@@ -135,44 +136,6 @@ def title_of(notebook: nbformat.NotebookNode, name: str) -> str:
     return heading[1].strip() if heading else name
 
 
-def page(notebook: nbformat.NotebookNode, title: str) -> str:
-    """The notebook as one HTML page that asks the network for nothing."""
-    exporter = HTMLExporter(embed_images=True, mathjax_url="", require_js_url="")
-    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
-    return without_network(body)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
-
-
-def index(outcomes: list[Outcome], machine: str) -> str:
-    """The page that links to the lessons, one line each."""
-    rows = "".join(
-        f'<tr><td><a href="{quote(outcome.name)}.html">{html.escape(outcome.title)}</a></td>'
-        f"<td>{outcome.checks} checks passed</td><td>{outcome.seconds:.0f} s</td>"
-        f"<td>{html.escape('; '.join(outcome.failures)) or 'all cells ran'}</td></tr>\n"
-        for outcome in outcomes
-    )
-    return f"""<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Hiding latency</title>
-<style>
-:root {{ color-scheme: light dark }}
-body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 60rem; margin: 3rem auto; padding: 0 1rem }}
-td {{ padding: .2rem 1.5rem .2rem 0; vertical-align: top }}
-</style>
-<h1>Hiding latency</h1>
-<p>The lessons as they ran on this machine (kernels: {html.escape(machine)}).</p>
-<table>
-{rows}</table>
-</html>
-"""
-
-
 def table(outcomes: list[Outcome], machine: str) -> str:
     """The one table that is printed: a line for each notebook, then what went wrong."""
     head = ("notebook", "cells", "checks passed", "seconds", "backend", "")
@@ -187,7 +150,7 @@ def table(outcomes: list[Outcome], machine: str) -> str:
 
 
 def read(path: Path) -> nbformat.NotebookNode:
-    """A notebook without its outputs: nothing committed may pass for a result of this run."""
+    """A notebook with the outputs that it has. Raises InvalidNotebook."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -203,32 +166,39 @@ def read(path: Path) -> nbformat.NotebookNode:
     except Exception as error:  # over JSON that is no notebook, nbformat stumbles in its own code
         reason = str(error).partition("\n")[0]
         raise InvalidNotebook(f"it is JSON, and nbformat says: {reason}") from error
+    return notebook
+
+
+def without_outputs(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook, emptied: nothing committed may pass for a result of this run."""
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     return notebook
 
 
-async def run_lesson(path: Path, out: Path) -> Outcome:
-    """Execute one notebook, write its page, and say how it went."""
+async def run_lesson(path: Path) -> Outcome:
+    """Execute one notebook, and say how it went."""
     begin = time.monotonic()
     try:
-        notebook = read(path)
+        notebook = without_outputs(read(path))
         stopped = await execute(notebook, path.parent)
-        title = title_of(notebook, path.stem)
-        body = page(notebook, title)
     except InvalidNotebook as error:
         stopped = [f"cannot be used as a notebook: {error}. Restore or move {path.parent.name}/{path.name}"]
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(html.escape(stopped[0]))])
-        title, body = path.stem, page(notebook, path.stem)
-    write(out / f"{path.stem}.html", body)
+        text = f"# {path.stem}\n\n```text\n{stopped[0]}\n```"
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
     seconds = time.monotonic() - begin
     print(f"{path.stem}: {seconds:.0f} s", flush=True)
-    found = tuple(failures(notebook) + stopped)
-    return Outcome(path.stem, title, len(code_cells(notebook)), count_checks(notebook), seconds, found)
+    return outcome(path.stem, notebook, seconds, stopped)
 
 
-async def run_all(paths: list[Path], out: Path, at_once: int) -> list[Outcome]:
+def outcome(name: str, notebook: nbformat.NotebookNode, seconds: float, stopped: list[str]) -> Outcome:
+    """What a notebook says that has run, and why it stopped, if it did."""
+    title, cells, found = title_of(notebook, name), len(code_cells(notebook)), failures(notebook) + stopped
+    return Outcome(name, title, cells, count_checks(notebook), seconds, tuple(found), notebook)
+
+
+async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
     """Run these notebooks, so many at the same time; the outcomes have the order of the paths."""
     asyncio.get_running_loop().set_exception_handler(
         lambda *_: None
@@ -237,7 +207,7 @@ async def run_all(paths: list[Path], out: Path, at_once: int) -> list[Outcome]:
 
     async def run(path: Path) -> Outcome:
         async with places:
-            return await run_lesson(path, out)
+            return await run_lesson(path)
 
     longest_first = sorted(
         paths, key=lambda path: path.stat().st_size, reverse=True
@@ -246,36 +216,45 @@ async def run_all(paths: list[Path], out: Path, at_once: int) -> list[Outcome]:
     return sorted(outcomes, key=lambda outcome: [path.stem for path in paths].index(outcome.name))
 
 
-def run_course(notebooks: Path, out: Path, machine: str) -> list[Outcome]:
-    """Run the lessons of a folder and write their pages and the index into `out`."""
-    out.mkdir(parents=True, exist_ok=True)
+def run_course(notebooks: Path, machine: str) -> list[Outcome]:
+    """Run the lessons of a folder."""
     found = lessons.notebooks(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
     at_once = 1 if machine == "cupy" else min(MOST_AT_ONCE, os.cpu_count() or 1)  # no times are disturbed
     print(f"running {len(found)} lessons, {at_once} at a time", flush=True)
-    outcomes = asyncio.run(run_all(found, out, at_once))
-    write(out / "index.html", index(outcomes, machine))
-    return outcomes
+    return asyncio.run(run_all(found, at_once))
+
+
+def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
+    """Write the book into `out` and say so; False when that failed."""
+    begin = time.monotonic()
+    try:
+        remarks = write_book(outcomes, machine, out)
+    except BookError as error:
+        print(f"The book could not be written; {out.name} is as it was. Sphinx said:\n{error}", flush=True)
+        return False
+    print("\n".join([*remarks, f"the book: {time.monotonic() - begin:.0f} s"]), flush=True)
+    return True
 
 
 def main() -> int:
-    """Run the course and return the exit status: 0 when everything ran and every check passed."""
+    """Run the course and return the exit status: 0 when everything ran, every check passed and the book is there."""
     from course_lib import device
 
     out, machine = ROOT / "build" / "course", device.backend()
     try:
         with alone(ROOT / "build" / "course.lock", "Another make course runs here: waiting for it."):
-            outcomes = run_course(ROOT / "notebooks", out, machine)
+            outcomes = run_course(ROOT / "notebooks", machine)
+            bound = bind(outcomes, machine, out)
     except KeyboardInterrupt:
-        print(
-            "\nStopped. The pages in build/course are whole, some may be from an earlier run. Run it again."
-        )
+        print("\nStopped. The book in build/course, if there is one, is of an earlier run. Run it again.")
         return 130
     print(f"\n{table(outcomes, machine)}")
-    print(f"\nRead the lessons: {(out / 'index.html').relative_to(ROOT)}")
-    return 1 if not outcomes or any(outcome.failures for outcome in outcomes) else 0
+    if bound:
+        print(f"\nRead the lessons: {(out / 'index.html').relative_to(ROOT)}")
+    return 0 if bound and outcomes and not any(outcome.failures for outcome in outcomes) else 1
 
 
 if __name__ == "__main__":

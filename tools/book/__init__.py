@@ -1,0 +1,17 @@
+"""The book: the lessons as they ran, as pages that need no server and no network.
+
+| file | one idea |
+|---|---|
+| build.py | all pages from notebooks in memory, a whole book or nothing |
+| lesson.py | a notebook as a chapter: levels of headings, marks on solutions |
+| linked.py | what the chapters link to comes along: headers, notes, the card |
+| front.py, front.md | the first page |
+| moving.py | its moving picture of a pipeline |
+| conf.py | settings of Sphinx, and these extensions of it: |
+| alt_text.py | figures keep their description |
+| cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
+| glossary.py | the first use of a word leads to the glossary |
+| static/, templates/ | looks, copy buttons, the rule that a page loads nothing from elsewhere |
+
+`python -m tools.book` makes a book of the committed outputs in build/preview, without running a lesson.
+"""

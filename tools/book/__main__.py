@@ -1,0 +1,19 @@
+"""`python -m tools.book [00 03 ...]`: a book of the committed outputs in build/preview, without running a lesson."""
+
+import sys
+
+from course_lib import lessons
+from tools import course
+from tools.book.build import write_book
+
+if __name__ == "__main__":
+    chosen = [
+        path
+        for path in lessons.notebooks(lessons.NOTEBOOKS)
+        if path.name.startswith(tuple(sys.argv[1:]) or "")
+    ]
+    out = course.ROOT / "build" / "preview"
+    out.parent.mkdir(exist_ok=True)
+    outcomes = [course.outcome(path.stem, course.read(path), 0.0, []) for path in chosen]
+    print("\n".join(write_book(outcomes, "as committed", out)))
+    print(f"Read the pages: {(out / 'index.html').relative_to(course.ROOT)}")

@@ -1,0 +1,97 @@
+"""All pages of the book from notebooks in memory: a whole book or nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+
+from tools.book.front import front_page
+from tools.book.lesson import chapter
+from tools.book.linked import Library
+
+if TYPE_CHECKING:
+    from tools.course import Outcome
+
+ROOT = Path(__file__).parents[2]
+_NOTES = ("docs/glossary.md", "assets/card.svg", "docs/tuning.md")
+
+
+class BookError(RuntimeError):
+    """Sphinx could not make the book; the message is what it said."""
+
+
+def write_book(outcomes: Sequence[Outcome], machine: str, out: Path) -> list[str]:
+    """Write the book into the folder `out`, in the place of the one there; return what Sphinx remarked, line by line.
+
+    Raises BookError; `out` is then as it was, as it is when the process is stopped. Works in `out`.part beside it.
+    """
+    part, old = out.with_name(f"{out.name}.part"), out.with_name(f"{out.name}.old")
+    if old.exists() and not out.exists():  # stopped between the two moves below
+        os.replace(old, out)
+    for folder in (part, old):
+        shutil.rmtree(folder, ignore_errors=True)
+    write_sources(outcomes, machine, part / "source")
+    remarks = run_sphinx(part / "source", part / "pages", part / "doctrees")
+    if out.exists():
+        os.replace(out, old)
+    os.replace(part / "pages", out)
+    for folder in (part, old):
+        shutil.rmtree(folder, ignore_errors=True)
+    return remarks
+
+
+def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> None:
+    """Write what Sphinx reads, in folders as in the repository: there every link leads to the same place."""
+    library = Library(ROOT, source)
+    for note in _NOTES:
+        library.take(Path(note))
+    for outcome in outcomes:
+        place = Path("notebooks") / f"{outcome.name}.ipynb"
+        made = chapter(outcome.notebook, outcome.name)
+        for cell in made.cells:
+            if cell.cell_type == "markdown":
+                cell.source = library.follow(cell.source, place.parent)
+        (source / place).parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(made, source / place)
+    front = library.follow(front_page(outcomes, machine), Path())
+    (source / "index.md").write_text(f"{front}\n{contents(outcomes, library.notes())}", encoding="utf-8")
+
+
+def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
+    """The tables of contents: lessons, exercises where there are any, and what else was taken in."""
+    names = [f"notebooks/{outcome.name}" for outcome in outcomes]
+    groups = {
+        "Lessons": [name for name in names if name.count("/") == 1],
+        "More exercises": [name for name in names if name.count("/") > 1],
+        "Beside the lessons": notes,
+    }
+    return "\n".join(
+        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
+        for caption, pages in groups.items()
+        if pages
+    )
+
+
+def run_sphinx(source: Path, out: Path, doctrees: Path) -> list[str]:
+    """Make pages; return warnings. A process of its own: Ctrl-C ends it, and nothing of it stays in this one."""
+    options = ["-q", "--no-color", "-j", "auto", "-c", str(Path(__file__).parent), "-d", str(doctrees)]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-b", "html", *options, str(source), str(out)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    said = [
+        re.sub(re.escape(f"{source}{os.sep}"), "", line) for line in done.stderr.splitlines() if line.strip()
+    ]
+    if done.returncode:
+        raise BookError("\n".join(said[-12:]))
+    return said

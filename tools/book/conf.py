@@ -1,0 +1,35 @@
+"""Sphinx's settings for the book; build.py calls it with the root of the repository as its folder."""
+
+project = "Hiding latency"
+language = "en"
+extensions = [
+    "myst_nb",
+    "tools.book.alt_text",
+    "tools.book.cuda_lexer",
+    "tools.book.glossary",
+]
+nb_execution_mode = "off"  # the notebooks bring the outputs of their run
+nb_merge_streams = True
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+
+html_theme = "sphinx_book_theme"
+html_title = project
+html_static_path = ["static"]
+templates_path = ["templates"]
+html_css_files = ["book.css"]
+html_js_files = ["book.js"]
+html_favicon = "static/favicon.svg"
+html_context = {"default_mode": "auto"}
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_use_index = False
+html_show_search_summary = False  # a summary fetches its page, which a browser refuses for plain files
+html_theme_options = {
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+    "home_page_in_toc": True,
+    "show_toc_level": 2,
+    "search_bar_text": "Search the book",
+}

@@ -1,0 +1,113 @@
+"""The first use of a word in each chapter leads to docs/glossary.md, and shows its meaning to the mouse.
+
+An entry there is `word, another form of it · Chinese`, and below it `: what it means`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from docutils import nodes
+
+PAGE = "docs/glossary"
+FILE = Path(__file__).parents[2] / f"{PAGE}.md"
+_ENTRY = re.compile(r"^(?P<forms>\S.*?) · (?P<chinese>.+)\n: (?P<meaning>.+)$", re.MULTILINE)
+_NO_PROSE = (nodes.title, nodes.reference, nodes.FixedTextElement, nodes.term, nodes.Invisible)
+
+
+@dataclass(frozen=True)
+class Entry:
+    forms: tuple[str, ...]
+    chinese: str
+    meaning: str
+
+    @property
+    def anchor(self) -> str:
+        return "term-" + re.sub(r"[^a-z0-9]+", "-", self.forms[0].lower()).strip("-")
+
+
+def entries(text: str) -> list[Entry]:
+    """The entries of a glossary in their order."""
+    return [
+        Entry(tuple(entry["forms"].replace("`", "").split(", ")), entry["chinese"], entry["meaning"])
+        for entry in _ENTRY.finditer(text)
+    ]
+
+
+class Words:
+    """The words of a glossary, to be found in prose: longest first, with or without a plural's s, at most once each."""
+
+    def __init__(self, all_entries: list[Entry]) -> None:
+        self.entry = {form.lower(): entry for entry in all_entries for form in entry.forms}
+        longest = sorted(self.entry, key=len, reverse=True)
+        self.pattern = re.compile(
+            rf"(?<![\w.-])({'|'.join(map(re.escape, longest))})s?(?![\w-]|\.\w)", re.IGNORECASE
+        )
+
+    def first_uses(self, text: str, seen: set[str]) -> list[tuple[int, int, Entry]]:
+        """(begin, end, entry) of the words in a text that are not among `seen`, the anchors met before; adds them."""
+        found = []
+        for match in self.pattern.finditer(text):
+            entry = self.entry[match[1].lower()]
+            if entry.anchor not in seen:
+                seen.add(entry.anchor)
+                found.append((*match.span(), entry))
+        return found
+
+
+def name_entries(app, doctree: nodes.document) -> None:
+    """On the glossary's own page: a place to link to for each entry."""
+    if app.env.docname == PAGE:
+        for term, entry in zip(
+            doctree.findall(nodes.term), entries(FILE.read_text(encoding="utf-8")), strict=True
+        ):
+            term["ids"].append(entry.anchor)
+
+
+def link_first_uses(app, doctree: nodes.document, docname: str) -> None:
+    """In a chapter: a link at the first use of each word, in prose that is not folded away."""
+    if not docname.startswith("notebooks/"):
+        return
+    words, seen = Words(entries(FILE.read_text(encoding="utf-8"))), set()
+    for text in _prose(doctree):
+        begin, parts = 0, []
+        for start, end, entry in words.first_uses(text, seen):
+            parts += [nodes.Text(text[begin:start]), _link(app, docname, text[start:end], entry)]
+            begin = end
+        if parts:
+            text.parent.replace(text, [*parts, nodes.Text(text[begin:])])
+
+
+def _prose(doctree: nodes.document) -> list[nodes.Text]:
+    folded, found = 0, []
+    for node in doctree.findall():
+        if isinstance(node, nodes.raw):
+            folded += node.astext().count("<details") - node.astext().count("</details")
+        elif isinstance(node, nodes.Text) and not folded and _is_prose(node):
+            found.append(node)
+    return found
+
+
+def _is_prose(text: nodes.Text) -> bool:
+    """Within a paragraph, and not within a heading, code, a link or an output; a word of code alone counts."""
+    node, in_paragraph = text.parent, False
+    while node is not None:
+        if isinstance(node, _NO_PROSE) or "cell" in node.get("classes", ()):
+            return False
+        in_paragraph |= isinstance(node, nodes.paragraph)
+        node = node.parent
+    return in_paragraph
+
+
+def _link(app, docname: str, text: str, entry: Entry) -> nodes.reference:
+    address = f"{app.builder.get_relative_uri(docname, PAGE)}#{entry.anchor}"
+    title = f"{entry.chinese} · {entry.meaning.replace('`', '')}"
+    return nodes.reference("", text, internal=True, refuri=address, reftitle=title, classes=["word"])
+
+
+def setup(app) -> dict[str, bool]:
+    app.connect("doctree-read", name_entries)
+    app.connect("doctree-resolved", link_first_uses)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,35 @@
+"""A notebook as a chapter: one title with everything else below it, and marks on solutions."""
+
+from __future__ import annotations
+
+import nbformat
+from markdown_it import MarkdownIt
+
+
+def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
+    """A copy whose first heading is the only one of its level; a notebook without any is called by its name."""
+    made = nbformat.from_dict(notebook)
+    above = 0
+    for cell in made.cells:
+        if cell.cell_type == "markdown":
+            cell.source, above = below_title(cell.source, above)
+            if "solution" in cell.metadata.get("tags", ()):
+                cell.source = cell.source.replace("<details>", '<details class="solution">')
+    if not above:
+        made.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
+    return made
+
+
+def below_title(text: str, above: int) -> tuple[str, int]:
+    """The text with its headings below the chapter's title, and the level of the last one.
+
+    `above` is the level of the last heading before, 0 where the title is still to come. None is more than one deeper
+    than that before it.
+    """
+    lines = text.split("\n")
+    for token in MarkdownIt().parse(text):
+        if token.type == "heading_open":
+            above = min(len(token.markup) + 1, above + 1)
+            line = token.map[0]
+            lines[line] = f"{'#' * above} {lines[line].lstrip('# ')}"
+    return "\n".join(lines), above
