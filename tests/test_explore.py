@@ -3,6 +3,7 @@
 import base64
 import html
 import itertools
+import json
 import re
 import tomllib
 from fnmatch import fnmatch
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from course_lib import lessons
 from course_lib.backend import explore_chart
 from course_lib.explore import LIMITS, handover, pipeline, schedule
 
@@ -116,7 +118,9 @@ def test_the_still_picture_is_the_model(setting):
 
 
 @pytest.mark.parametrize(
-    "figure", [pipeline(969, 1480), pipeline(1500, 768, 3, 2), handover(), handover(3, 6)], ids=repr
+    "figure",
+    [pipeline(969, 1480), pipeline(969, 1480, 1, 2), pipeline(800, 2000, 2), handover(), handover(3, 6)],
+    ids=repr,
 )
 def test_an_output_is_small_whole_and_always_the_same(figure):
     text = figure._repr_html_()
@@ -175,3 +179,54 @@ def test_the_scripts_are_shipped():
     shipped = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
     for path in Path(explore_chart.__file__).parent.glob("explore*.*s"):
         assert any(fnmatch(path.name, pattern) for pattern in shipped["course_lib.backend"]), path.name
+
+
+# --- what the lessons say about the figures ------------------------------------------------------------------
+
+
+def cells_of(lesson):
+    (path,) = (path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.name.startswith(lesson))
+    return {cell["id"]: cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
+
+
+def text_of(cell):
+    return "".join(cell["source"])
+
+
+def gain(*setting):
+    return re.search(r"(\d+\.\d\d) times", repr(pipeline(*setting)))[1]
+
+
+def never_waits(copy, math, blocks=1):
+    """The fewest stages with which a long loop takes no longer than its math and the first copy."""
+    least = 100 * blocks * math
+    return next(n for n in range(1, 6) if cycles(copy, math, n, blocks) <= copy + least)
+
+
+def test_the_sliders_start_where_the_lessons_kernels_stand():
+    two, three, five = map(cells_of, ("02", "03", "05"))
+    printed = "".join(two["c018"]["outputs"][0]["text"])
+    load, math = re.search(r"load (\d+) cycles, math (\d+) cycles", printed).groups()
+    assert f"pipeline(copy={load}, math={math})" in text_of(two["drag-pipeline"])
+    assert f"pipeline(copy={load}, math={math}, blocks=2)" in text_of(two["drag-two-blocks"])
+    assert "takes 2,800 and 2,000" in text_of(three["c020"])
+    assert f"pipeline(copy={2800 - 2000}, math=2000, stages=2)" in text_of(three["drag-pipeline-03"])
+    assert "up to 1500 from the issue" in text_of(five["little"]) and "768 of them" in text_of(five["little"])
+    assert "pipeline(copy=1500, math=768)" in text_of(five["drag-pipeline-05"])
+
+
+def test_the_lessons_quote_the_model():
+    two, three, five = map(cells_of, ("02", "03", "05"))
+    assert f"worth {gain(969, 1480, 2)}, the third nothing" in text_of(two["drag-read"])
+    assert gain(969, 1480, 2) == gain(969, 1480, 3) == gain(969, 1480, 1, 2)
+    assert f"One block: {gain(800, 2000, 2)} with our threads" in text_of(three["drag-threads-read"])
+    assert f"about {gain(969, 1480, 2)} with the others" in text_of(three["drag-threads-read"])
+    assert gain(800, 2000, 1, 2) == gain(800, 2000, 2, 2)
+    answers = (
+        never_waits(1500, 768),
+        never_waits(3000, 768),
+        never_waits(1500, 384),
+        never_waits(1500, 768, 2),
+    )
+    assert text_of(five["drag-latency-read"]).startswith("{}, {}, {} and {}.".format(*answers))
+    assert f"the model promises {gain(1500, 768, 3)}" in text_of(five["drag-latency-read"])

@@ -36,6 +36,13 @@ LAYERS = {
     "label": "<g>",
 }
 
+FIGURE = (
+    'document.currentScript?.closest(".course-explore")'
+    ' || [...document.querySelectorAll(".course-explore:not(.live)")].pop()'
+)
+"""The piece of the page that a script belongs to: the one round it, or, where the page runs scripts elsewhere (VS Code,
+Colab), the newest one that no script has made live yet."""
+
 
 def timeline_svg(turns: list[tuple[int, ...]], setting: dict[str, int], name: str) -> str:
     """The first turns as SVG, as wide as its place; `name`: of its hatch, unique on a page."""
@@ -118,9 +125,7 @@ def stepped(steps: list[dict[str, str]], words: str) -> str:
 
 def _alone(still: str, script: str, *arguments: object) -> str:
     """A piece of HTML that needs nothing else. The script gets the piece and the arguments."""
-    call = (
-        f"({_file(f'explore_{script}.js')})(document.currentScript.parentElement, ...{json.dumps(arguments)})"
-    )
+    call = f"(figure => figure && ({_file(f'explore_{script}.js')})(figure, ...{json.dumps(arguments)}))({FIGURE})"
     style = _file("explore.css")
     return f'<div class="course-explore"><style>{style}</style>{still}<script>{call}</script></div>'
 

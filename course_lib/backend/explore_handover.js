@@ -34,6 +34,7 @@ figure => {
     // In JupyterLab keys typed here are meant for the buttons, and for no cell.
     back.dataset.lmSuppressShortcuts = next.dataset.lmSuppressShortcuts = "true";
     panel.className = "now";
+    figure.classList.add("live");
     result.setAttribute("role", "status");
     const all = document.createElement("details");
     all.append(Object.assign(document.createElement("summary"), {textContent: "All steps"}));

@@ -85,7 +85,7 @@
     }
 
     for (const [length, [text, step]] of Object.entries({
-        copy: ["copy latency, cycles", 50], math: ["math of a k-tile, cycles", 50],
+        copy: ["copy latency, cycles", 32], math: ["math of a k-tile, cycles", 32],
         stages: ["stages (slots of a block)", 1], blocks: ["blocks on an SM", 1],
     })) {
         const label = document.createElement("label"), value = document.createElement("b"), slider = document.createElement("input");
@@ -103,6 +103,7 @@
         lengths.append(label);
     }
     lengths.className = "lengths";
+    figure.classList.add("live");
     figure.prepend(lengths);
     still.replaceWith(picture);
     draw();
