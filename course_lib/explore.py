@@ -17,16 +17,19 @@ K_TILES = 512
 """Of each block, for the speed-up: K = 4096 in k-tiles of 8."""
 
 
-def schedule(copy: int, math: int, stages: int, blocks: int, k_tiles: int) -> list[tuple[int, int, int, int]]:
-    """Turns in the order of their math: block, k-tile, cycle of issue of its copy, cycle in which its math begins."""
-    issued = [[0] * max(stages - 1, 1) for _ in range(blocks)]  # prologue: stages - 1 copies on their way
-    waiting = [(copy, 0, block) for block in range(blocks)]  # when a block's next k-tile is there
-    turns, free = [], 0  # free: from when on nobody uses the math units, which all blocks share
+def schedule(copy: int, math: int, stages: int, blocks: int, k_tiles: int) -> list[tuple]:
+    """Turns in the order of their math: (block, k-tile, cycle of its issue, cycle its math begins).
+
+    A turn of the loop: wait, issue the next copy, math.
+    """
+    issued = [[0] * max(stages - 1, 1) for _ in range(blocks)]  # prologue: stages - 1 copies
+    waiting = [(copy, 0, block) for block in range(blocks)]  # when its next k-tile is there
+    turns, free = [], 0  # free: from when on nobody uses the math units, which blocks share
     for _ in range(blocks * k_tiles):
-        there, k_tile, block = min(waiting)  # wait; first come, first served
+        there, k_tile, block = min(waiting)  # first come, first served
         begins = max(there, free)
         free = begins + math
-        issued[block].append(there if stages > 1 else free)  # issue: a single slot must be read first
+        issued[block].append(there if stages > 1 else free)  # a single slot must be read first
         waiting[block] = max(free, issued[block][k_tile + 1] + copy), k_tile + 1, block
         turns.append((block, k_tile, issued[block][k_tile], begins))
     return turns

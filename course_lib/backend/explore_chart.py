@@ -36,6 +36,7 @@ LAYERS = {
     "label": "<g>",
 }
 
+STILL = '<p class="still">A still form: run the cell, and it can be moved.</p>'
 FIGURE = (
     'document.currentScript?.closest(".course-explore")'
     ' || [...document.querySelectorAll(".course-explore:not(.live)")].pop()'
@@ -127,7 +128,7 @@ def _alone(still: str, script: str, *arguments: object) -> str:
     """A piece of HTML that needs nothing else. The script gets the piece and the arguments."""
     call = f"(figure => figure && ({_file(f'explore_{script}.js')})(figure, ...{json.dumps(arguments)}))({FIGURE})"
     style = _file("explore.css")
-    return f'<div class="course-explore"><style>{style}</style>{still}<script>{call}</script></div>'
+    return f'<div class="course-explore"><style>{style}</style>{still}{STILL}<script>{call}</script></div>'
 
 
 @cache

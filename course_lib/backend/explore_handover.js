@@ -35,6 +35,7 @@ figure => {
     back.dataset.lmSuppressShortcuts = next.dataset.lmSuppressShortcuts = "true";
     panel.className = "now";
     figure.classList.add("live");
+    figure.querySelector(".still").remove();
     result.setAttribute("role", "status");
     const all = document.createElement("details");
     all.append(Object.assign(document.createElement("summary"), {textContent: "All steps"}));

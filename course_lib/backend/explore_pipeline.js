@@ -104,6 +104,7 @@
     }
     lengths.className = "lengths";
     figure.classList.add("live");
+    figure.querySelector(".still").remove();
     figure.prepend(lengths);
     still.replaceWith(picture);
     draw();

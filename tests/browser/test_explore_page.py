@@ -60,7 +60,7 @@ def test_a_figure_begins_with_its_still_form(show):
     page = show(pipeline(1500, 768, 3, 2))
     assert result(page) == repr(pipeline(1500, 768, 3, 2))
     assert [slider.input_value() for slider in page.get_by_role("slider").all()] == ["1500", "768", "3", "2"]
-    assert page.locator(".course-explore img").count() == 0
+    assert page.locator(".course-explore :is(img, .still)").count() == 0
 
 
 def test_the_mouse_moves_the_picture(show):
@@ -183,4 +183,5 @@ def test_without_scripts_the_still_forms_are_there(open_page, tmp_path):
     page = open_page(file.as_uri(), java_script_enabled=False)
     assert page.get_by_text(repr(pipeline(969, 1480))).is_visible()
     assert page.locator("img").bounding_box()["width"] > 600
+    assert page.get_by_text("run the cell, and it can be moved").count() == 2
     assert page.locator("table").is_visible() and page.get_by_role("slider").count() == 0
