@@ -2,11 +2,16 @@
 
 What survives is listed here, with the reason why it is no mistake. The list is exact: a mutant in it that is reported
 is a false alarm. A kernel without its padding or swizzle gives the same numbers, and must cost more wavefronts.
+
+Every rule is tried on every kernel, but not at every place where it fits: `COURSE_EVERY_MUTANT=1 pytest
+tests/simulator/test_mutants.py` tries all of them, after a change of the simulator.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -16,6 +21,7 @@ from course_lib.simulator import CompileError
 from tests.kernels.to_mutate import groups
 from tests.simulator.judged import build, outcome
 from tests.simulator.mutate import RULES, Mutant, mutants
+from tests.simulator.test_sanitizer import TABLE
 
 EQUIVALENT = [  # kernel, mutant, why it does the same
     *((kernel, "wait for one more: *", "waits for a newer copy as well: the same numbers, with less overlap")
@@ -58,8 +64,14 @@ ONLY_WAITS = (
 """Kernels that differ little from another one, in the number of stages or in how they load: only these rules."""
 WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait for one more")
 
+MOST = {"drop barrier": 2}
+"""Mutants of one rule and kernel, where it is more than one: a barrier before a read and one behind it are not the
+same."""
 MOST_SHIFTS = 4
-"""Shifted indices taken from one kernel, evenly; nearly all of them end in the same few ways."""
+"""Of every mutant there is: shifted indices of one kernel, evenly; nearly all of them end in the same few ways."""
+EVERY = bool(os.environ.get("COURSE_EVERY_MUTANT"))
+JUDGED = {(row["kernel"], row["mutant"]) for row in TABLE}
+"""Mutants that the sanitizer judged: test_sanitizer.py simulates them anyway."""
 
 
 def any_match(name: str, patterns) -> bool:
@@ -67,14 +79,28 @@ def any_match(name: str, patterns) -> bool:
     return any(fnmatchcase(name, re.sub(r"[\[?]", r"[\g<0>]", pattern)) for pattern in patterns)
 
 
-def chosen(group: str) -> list[Mutant]:
-    """The mutants of a group's kernel that are tried here."""
+def possible(group: str) -> list[Mutant]:
+    """The mutants of a group's kernel."""
     everyone = list(mutants(groups()[group][0].source))
     if any(fnmatchcase(group, pattern) for pattern in ONLY_WAITS):
         return [mutant for mutant in everyone if mutant.rule in WAITS]
     shifts = [mutant for mutant in everyone if mutant.rule == "shift index"]
     step = -(-len(shifts) // MOST_SHIFTS) or 1
     return [mutant for mutant in everyone if mutant.rule != "shift index"] + shifts[::step]
+
+
+def chosen(group: str) -> list[Mutant]:
+    """Those that are tried here: of each rule all that the sanitizer judged, or else the first ones."""
+    everyone = possible(group)
+    if EVERY:
+        return everyone
+    judged = [mutant for mutant in everyone if (group, mutant.name) in JUDGED]
+    there = Counter(mutant.rule for mutant in judged)
+    for mutant in everyone:
+        if mutant not in judged and there[mutant.rule] < MOST.get(mutant.rule, 1):
+            judged.append(mutant)
+            there[mutant.rule] += 1
+    return judged
 
 
 def program(kernel) -> str:
@@ -147,6 +173,11 @@ def test_the_list_of_equivalent_mutants_has_no_stale_line():
         assert any(any_match(name, [mutant]) for group in fits for name in names[group]), (
             f"{kernel}: {mutant}"
         )
+
+
+@pytest.mark.parametrize("group", groups())
+def test_every_rule_that_fits_a_kernel_is_tried_on_it(group):
+    assert {mutant.rule for mutant in chosen(group)} == {mutant.rule for mutant in possible(group)}
 
 
 def test_every_rule_makes_mutants_of_one_line():
