@@ -3,13 +3,11 @@
 What survives is listed here, with the reason why it is no mistake. The list is exact: a mutant in it that is reported
 is a false alarm. A kernel without its padding or swizzle gives the same numbers, and must cost more wavefronts.
 
-Every rule is tried on every kernel, but not at every place where it fits: `COURSE_EVERY_MUTANT=1 pytest
-tests/simulator/test_mutants.py` tries all of them, after a change of the simulator.
+Every rule is tried on every kernel, but not at every place where it fits (tests/sample.py says how to try them all).
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from fnmatch import fnmatchcase
@@ -19,6 +17,7 @@ import pytest
 
 from course_lib.simulator import CompileError
 from tests.kernels.to_mutate import groups
+from tests.sample import EVERY
 from tests.simulator.judged import build, outcome
 from tests.simulator.mutate import RULES, Mutant, mutants
 from tests.simulator.test_sanitizer import TABLE
@@ -69,7 +68,6 @@ MOST = {"drop barrier": 2}
 same."""
 MOST_SHIFTS = 4
 """Of every mutant there is: shifted indices of one kernel, evenly; nearly all of them end in the same few ways."""
-EVERY = bool(os.environ.get("COURSE_EVERY_MUTANT"))
 JUDGED = {(row["kernel"], row["mutant"]) for row in TABLE}
 """Mutants that the sanitizer judged: test_sanitizer.py simulates them anyway."""
 

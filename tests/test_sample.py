@@ -1,0 +1,12 @@
+"""tests/sample.py: which of many like cases are tried."""
+
+from tests import sample
+
+
+def test_the_first_of_each_kind_are_tried_or_all(monkeypatch):
+    words = ["apple", "bean", "ash", "bark", "beech", "cedar"]
+    monkeypatch.setattr(sample, "EVERY", False)
+    assert sample.sample(words, lambda word: word[0]) == ["apple", "bean", "cedar"]
+    assert sample.sample(words, lambda word: word[0], most=2) == ["apple", "bean", "ash", "bark", "cedar"]
+    monkeypatch.setattr(sample, "EVERY", True)
+    assert sample.sample(words, lambda word: word[0]) == words
