@@ -37,10 +37,9 @@ def pytest_configure():
 
 def pytest_ignore_collect(collection_path, config):
     """A learner's own notebooks are not tested; None leaves it to pytest."""
-    own = collection_path.suffix == ".ipynb" and collection_path not in lessons.notebooks(
-        config.rootpath / "notebooks"
-    )
-    return own or None
+    folder = config.rootpath / "notebooks"
+    ours = lessons.notebooks(folder) + lessons.exercise_notebooks(folder)
+    return (collection_path.suffix == ".ipynb" and collection_path not in ours) or None
 
 
 def pytest_collection_finish():

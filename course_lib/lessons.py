@@ -22,6 +22,11 @@ def notebooks(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.ipynb") if _LESSON.fullmatch(path.name))
 
 
+def exercise_notebooks(folder: Path) -> list[Path]:
+    """More exercises for the lessons in a folder, in order: `exercises/NN_name.ipynb`, named as the lesson."""
+    return notebooks(folder / "exercises")
+
+
 def kernels(notebook: str) -> dict[str, str]:
     """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`."""
     return {name: source for name, (source, _) in _kernel_cells(notebook).items()}

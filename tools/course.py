@@ -217,8 +217,8 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
 
 
 def run_course(notebooks: Path, machine: str) -> list[Outcome]:
-    """Run the lessons of a folder."""
-    found = lessons.notebooks(notebooks)
+    """Run the lessons of a folder, and their further exercises."""
+    found = lessons.notebooks(notebooks) + lessons.exercise_notebooks(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)

@@ -1,4 +1,4 @@
-"""Run the lessons in the simulator and keep what they print: `make outputs`, or `python -m tools.outputs 02 03`.
+"""Run all notebooks, simulated, and keep what they print: `make outputs`. Some: `python -m tools.outputs 02 exercises`.
 
 For whoever edits a lesson: the notebooks are kept with the outputs that a machine without a GPU gives, and the tests
 compare them. Measured numbers in them come from assets/measurements/.
@@ -19,11 +19,13 @@ from course_lib import lessons
 CELL_TIMEOUT = 600  # seconds
 
 
-def main(numbers: tuple[str, ...]) -> int:
+def main(begins: tuple[str, ...]) -> int:
     """0 when all that were asked for ran; a lesson that fails is left as it was."""
-    chosen = [path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.name.startswith(numbers or "")]
+    folder = lessons.NOTEBOOKS
+    paths = lessons.notebooks(folder) + lessons.exercise_notebooks(folder)
+    chosen = [path for path in paths if path.relative_to(folder).as_posix().startswith(begins or "")]
     if not chosen:
-        print(f"No lesson begins with {' or '.join(numbers)}.", file=sys.stderr)
+        print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
     os.environ["COURSE_BACKEND"] = "simulator"  # the notebooks' kernels inherit it
     return max(run(path) for path in chosen)

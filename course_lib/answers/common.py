@@ -53,6 +53,22 @@ def demand_kernel(answer: object) -> None:
     demand(hasattr(answer, "code"), f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.")
 
 
+def whole_number(value: object, name: str) -> int:
+    """The number that a learner gave, as any type of number; `name` says what it is."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    demand(number and float(value).is_integer(), f"{name} is a whole number, and not {value!r:.60}.")
+    return int(value)
+
+
+def kernel_and_numbers(answer: object, *names: str) -> tuple:
+    """An answer that is a kernel and whole numbers, which `names` call in words."""
+    form = f"(kernel, {', '.join(names)})"
+    fits = isinstance(answer, tuple) and len(answer) == 1 + len(names)
+    demand(fits, f"the answer is {form}, and not {answer!r:.60}.")
+    demand_kernel(answer[0])
+    return answer[0], *(whole_number(value, name) for value, name in zip(answer[1:], names))
+
+
 def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
     """What the learner's Python function, called `name`, gives for each case."""
     demand(

@@ -9,8 +9,11 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
                     do too (tests/simulator/test_mutants.py), and stands with an earlier kernel, is not repeated
     GAPS            exercises whose solution is the skeleton with its gaps filled
     WRONG_ANSWERS   {exercise: [(what is wrong, [(text of the solution, new text)], words of the verdict)]}
+    RIGHT_ANSWERS   {exercise: [(how it is written, [(text of the solution, new text)])]}
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
                     just the kernel in the solution's text
+
+A room bank_0N.py holds the last four for the exercises in notebooks/exercises/.
 """
 
 import re
@@ -46,7 +49,7 @@ def solved_kernel(skeleton, solution: str, changes=()):
 
 
 def solved_function(name: str):
-    """For SOLVED: the Python function of this name in the text of a solution cell, with some of it replaced."""
+    """For SOLVED: the Python function or value of this name in a solution cell, with some of its text replaced."""
 
     def solved(skeleton, solution: str, changes=()):
         source = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
@@ -59,9 +62,18 @@ def solved_function(name: str):
     return solved
 
 
-LESSONS = [
-    import_module(f"{__name__}.{path.stem}") for path in sorted(Path(__file__).parent.glob("lesson_*.py"))
-]
+def solved_numbers(skeleton, solution: str, changes=()):
+    """For SOLVED: the kernel of the skeleton, and the numbers that the solution calls `my_answer`."""
+    numbers = solved_function("my_answer")(skeleton, solution, changes)
+    return skeleton[0], *(numbers if isinstance(numbers, tuple) else (numbers,))
+
+
+def _rooms(kind: str) -> list:
+    paths = sorted(Path(__file__).parent.glob(f"{kind}_*.py"))
+    return [import_module(f"{__name__}.{path.stem}") for path in paths]
+
+
+LESSONS, BANK = _rooms("lesson"), _rooms("bank")
 _OTHERS = {(lesson.NOTEBOOK, name) for lesson in LESSONS for name in lesson.OTHERS}
 GEMMS = {
     (lesson.NOTEBOOK, name): lessons.kernel_launch(lesson.NOTEBOOK, name)

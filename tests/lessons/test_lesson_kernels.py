@@ -15,7 +15,7 @@ from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulat
 from course_lib.backend import standin
 from course_lib.backend.records import canonical, course_headers
 from course_lib.verdict import CheckFailed
-from tests.lessons import DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
+from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.sample import sample
 
 every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join)
@@ -173,11 +173,13 @@ def read_exercises():
     found, answers = {}, []
     given = {"cp": standin, "OPTIONS": OPTIONS, "check_exercise": lambda *answer: answers.append(answer)}
     given["kernel_source"] = lessons.kernel_source
-    for path in lessons.notebooks(lessons.NOTEBOOKS):
+    folder = lessons.NOTEBOOKS
+    for path in lessons.notebooks(folder) + lessons.exercise_notebooks(folder):
+        kernels = lessons.kernels(path.relative_to(folder).with_suffix("").as_posix())
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])
             if "exercise" in tags:
-                exec(source, given | lessons.kernels(path.stem))
+                exec(source, given | kernels)
             if "solution" in tags:
                 name, unfilled = answers.pop()
                 found[name] = unfilled, source
@@ -185,8 +187,9 @@ def read_exercises():
 
 
 EXERCISES = read_exercises()
-SOLVED = {name: function for lesson in LESSONS for name, function in lesson.SOLVED.items()}
-WRONG_ANSWERS = {name: wrong for lesson in LESSONS for name, wrong in lesson.WRONG_ANSWERS.items()}
+ROOMS = LESSONS + BANK
+SOLVED = {name: function for room in ROOMS for name, function in room.SOLVED.items()}
+WRONG_ANSWERS = {name: wrong for room in ROOMS for name, wrong in room.WRONG_ANSWERS.items()}
 
 
 def solved(name, changes=()):
@@ -201,6 +204,14 @@ def test_there_are_three_exercises_in_each_lesson_and_all_have_wrong_answers():
         assert names >= {f"{number}.1", f"{number}.2", f"{number}.3"}
         assert names <= set(WRONG_ANSWERS)
         assert all(len(wrong) >= 4 for wrong in lesson.WRONG_ANSWERS.values())
+
+
+def test_an_exercise_of_the_bank_has_two_right_and_six_wrong_answers():
+    names = {name for name in EXERCISES if len(name) == len("00.11")}
+    assert names == {name for room in BANK for name in room.WRONG_ANSWERS}
+    for room in BANK:
+        assert all(len(wrong) >= 6 for wrong in room.WRONG_ANSWERS.values())
+        assert all(len(room.RIGHT_ANSWERS[name]) >= 2 for name in room.WRONG_ANSWERS)
 
 
 @pytest.mark.parametrize("name", EXERCISES)
@@ -219,8 +230,8 @@ def test_solution_passes(name):
 
 RIGHT = [
     (name, label, changes)
-    for lesson in LESSONS
-    for name, answers in getattr(lesson, "RIGHT_ANSWERS", {}).items()
+    for room in ROOMS
+    for name, answers in getattr(room, "RIGHT_ANSWERS", {}).items()
     for label, changes in answers
 ]
 
@@ -237,7 +248,7 @@ def test_a_right_answer_written_differently_passes(name, changes):
     assert verdict.ok, verdict
 
 
-@pytest.mark.parametrize("name", [name for lesson in LESSONS for name in lesson.GAPS])
+@pytest.mark.parametrize("name", [name for room in ROOMS for name in room.GAPS])
 def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     skeleton, solution = EXERCISES[name]
     skeleton, solution = (re.sub(" +", " ", text.strip()) for text in (skeleton.code, cuda_of(solution)))

@@ -18,6 +18,7 @@ from course_lib.simulator.hazards import KINDS
 from tests.rules import ABSOLUTE
 
 NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
+BANK = lessons.exercise_notebooks(lessons.NOTEBOOKS)
 TAGS = {
     "kernel",
     "part",
@@ -31,8 +32,17 @@ TAGS = {
     "hide-input",
 }
 MAGICS = {"time", "timeit"}
+KINDS_OF_EXERCISES = {
+    "predict",
+    "fill the gap",
+    "find the mistake",
+    "make it faster",
+    "read the report",
+    "read the machine code",
+}
+EXERCISE = re.compile(r"^## Exercise (\d\d\.\d\d) · ★{1,3} · ([a-z ]+): \S", re.MULTILINE)
 CHECK = re.compile(r"\.check\(|\bcheck_exercise\(")
-LARGEST = 500_000  # bytes
+LARGEST, LARGEST_OF_BANK = 500_000, 60_000  # bytes
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 UNSTABLE = re.compile(
     r"\d\s*(?:ns|us|µs|ms|s|sec|seconds|TFLOP/s|GFLOP/s|GB/s|TB/s|MHz)\b|\b(?:registers|cycles|instructions)\b"
@@ -147,9 +157,9 @@ def markdown_problems(text: str) -> list[str]:
     return found + (["has a formula in TeX: write it as plain text"] if FORMULA.search(text) else [])
 
 
-def problems(notebook: dict, size: int) -> list[str]:
+def problems(notebook: dict, size: int, largest: int = LARGEST) -> list[str]:
     """Everything that is wrong with a notebook, one line each."""
-    found = [f"{size} bytes, allowed are {LARGEST}"] if size > LARGEST else []
+    found = [f"{size} bytes, allowed are {largest}"] if size > largest else []
     if notebook["metadata"].get("kernelspec", {}).get("name") != "python3":
         found.append("its kernel must be called python3")
     found += order_problems(notebook)
@@ -168,6 +178,35 @@ def problems(notebook: dict, size: int) -> list[str]:
 def test_notebook(path):
     text = path.read_text(encoding="utf-8")
     assert problems(json.loads(text), len(text.encode())) == []
+
+
+@pytest.mark.parametrize("path", BANK, ids=lambda path: path.stem)
+def test_notebook_of_exercises(path):
+    text = path.read_text(encoding="utf-8")
+    assert problems(json.loads(text), len(text.encode()), LARGEST_OF_BANK) == []
+
+
+@pytest.mark.parametrize("path", BANK, ids=lambda path: path.stem)
+def test_exercises_say_first_what_they_need_and_take(path):
+    cells, lesson = json.loads(path.read_text(encoding="utf-8"))["cells"], path.stem[:2]
+    first, *_ = texts = [text_of(cell) for cell in cells if cell["cell_type"] == "markdown"]
+    headings = [found for text in texts for found in EXERCISE.findall(text)]
+    numbers = [number for number, _ in headings]
+    assert numbers == [f"{lesson}.{number}" for number in range(11, 11 + len(numbers))] and len(numbers) >= 3
+    assert {kind for _, kind in headings} <= KINDS_OF_EXERCISES
+    assert f"{len(numbers)} exercises, about {8 * len(numbers)} minutes" in first
+    assert re.search(rf"\*\*Needs\*\* \[{lesson} · [^]]+\]\(\.\./{path.name}\).*sitting", first)
+    folds = [fold for text in texts for fold in re.findall(r"<summary>(.*?)</summary>", text)]
+    assert folds == ["Hint", "Solution"] * len(numbers)
+    sources = "".join(text_of(cell) for cell in cells if "exercise" in tags_of(cell))
+    assert re.findall(r'check_exercise\("([\d.]+)"', sources) == numbers
+
+
+def test_the_bank_has_exercises_of_all_kinds():
+    texts = "".join(
+        text_of(cell) for path in BANK for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+    )
+    assert not BANK or {kind for _, kind in EXERCISE.findall(texts)} == KINDS_OF_EXERCISES
 
 
 def test_the_lessons_are_there():
