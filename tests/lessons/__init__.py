@@ -63,9 +63,12 @@ def solved_function(name: str):
 
 
 def solved_numbers(skeleton, solution: str, changes=()):
-    """For SOLVED: the kernel of the skeleton, and the numbers that the solution calls `my_answer`."""
-    numbers = solved_function("my_answer")(skeleton, solution, changes)
-    return skeleton[0], *(numbers if isinstance(numbers, tuple) else (numbers,))
+    """For SOLVED: the kernel in the text of a solution cell, else that of the skeleton; and the numbers `my_answer`."""
+    for old, new in changes:
+        solution = replaced(solution, old, new)
+    answer = solved_kernel(skeleton[0], solution) if "```cuda" in solution else skeleton[0]
+    numbers = solved_function("my_answer")(skeleton, solution)
+    return answer, *(numbers if hasattr(numbers, "__iter__") else (numbers,))
 
 
 def _rooms(kind: str) -> list:

@@ -172,7 +172,7 @@ def read_exercises():
     """Exercise -> (answer as the unfilled cell gives it, text of the solution cell)."""
     found, answers = {}, []
     given = {"cp": standin, "OPTIONS": OPTIONS, "check_exercise": lambda *answer: answers.append(answer)}
-    given["kernel_source"] = lessons.kernel_source
+    given |= {"kernel_source": lessons.kernel_source, "edited": lessons.edited}
     folder = lessons.NOTEBOOKS
     for path in lessons.notebooks(folder) + lessons.exercise_notebooks(folder):
         kernels = lessons.kernels(path.relative_to(folder).with_suffix("").as_posix())

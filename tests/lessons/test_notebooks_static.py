@@ -203,7 +203,7 @@ def test_exercises_say_first_what_they_need_and_take(path):
 
 
 def test_the_bank_has_exercises_of_all_kinds():
-    texts = "".join(
+    texts = "\n".join(
         text_of(cell) for path in BANK for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     )
     assert not BANK or {kind for _, kind in EXERCISE.findall(texts)} == KINDS_OF_EXERCISES
