@@ -102,7 +102,8 @@ EXERCISES = {
         "name element": "the report counts bytes, and a float has 4.",
         "uninitialised-read": "element 64 of the tile has no thread of its own. Which thread brings it too?",
         "read-after-write": "what one thread brings and another one reads must be there before the barrier.",
-        "write-after-write|block-conflict": "element 64 of the tile needs one thread, not many.",
+        "write-after-write": "element 64 of the tile needs one thread, not many.",
+        "block-conflict": "two blocks write one element of y: block b has elements b * 64 to b * 64 + 63.",
         "out-of-bounds": "the tile has 65 elements and x has n: does the one that you bring exist in both?",
         "": "element 64 of the tile is the first one of the next block, x[(blockIdx.x + 1) * 64], if there is one."}),
     "00.13": (_block_sum, FOR_ALL | {
@@ -115,10 +116,12 @@ EXERCISES = {
         "": "follow 4 numbers: two turns. Is every number added, and once?"}),
     "00.14": (_column_sums, FOR_ALL | {
         "read-after-write": "a barrier must stand between what one thread writes and another one reads.",
-        "uninitialised-read": "a part of the tile is never written: 256 threads bring 2048 floats.",
+        "uninitialised-read": "a part of the tile is never written. Are 2048 floats copied? Is a sum zero at first?",
         "out-of-bounds": "x and the tile have 2048 elements each: where does the loop end?",
-        "write-after-write|write-after-read|block-conflict": "two threads write to one place: which one is right?",
-        "are enough: in line": "the 32 lanes of a warp must read 32 neighbouring floats of x (see the picture).",
+        "write-after-write|write-after-read|block-conflict": "several threads write to one place, and nothing orders "
+        "them: let one thread do it, or atomicAdd.",
+        "are enough: in line": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
+        "belongs in shared memory.",
         "sectors move in all": "an element is read more than once, or by several threads: share the work out.",
         "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip

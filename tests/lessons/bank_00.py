@@ -65,6 +65,15 @@ RIGHT_ANSWERS = {
                 )
             ],
         ),
+        (
+            "the last turns in one warp",
+            [
+                (
+                    "        __syncthreads();\n    }",
+                    "        if (half > 32) __syncthreads(); else __syncwarp();\n    }",
+                )
+            ],
+        ),
         ("halves by shifting", [("half > 0; half /= 2", "half; half >>= 1")]),
         (
             "the sum in a register",
@@ -126,6 +135,23 @@ RIGHT_ANSWERS = {
             ],
         ),
         (
+            "eight threads a column",
+            [
+                (
+                    COPY + COMPLETE + ADD_UP,
+                    """    if (t < 32) tile[t] = 0;
+    __syncthreads();
+    float sum = 0;
+    for (int m = t % 8; m < 64; m += 8)
+        sum += x[m + t / 8 * 64];
+    atomicAdd(&tile[t / 8], sum);
+    __syncthreads();
+    if (t < 32) sums[t] = tile[t];
+""",
+                )
+            ],
+        ),
+        (
             "as two dimensions",
             [
                 (
@@ -169,6 +195,11 @@ WRONG_ANSWERS = {
         ),
         ("the wrong element", [("x[i + 64]", "x[i + 63]")], "the first one of the next block"),
         ("all threads bring it", [("t == 0 && i + 64 < n", "i + 64 < n")], "needs one thread"),
+        (
+            "blocks that overlap",
+            [(NEXT, ""), ("blockIdx.x * 64 + t", "blockIdx.x * 63 + t")],
+            "two blocks write one element",
+        ),
         ("the tile larger", [(NEXT, ""), ("tile[65]", "tile[128]")], "has no thread of its own"),
         (
             "the neighbour left out",
@@ -222,6 +253,36 @@ WRONG_ANSWERS = {
         ("as before", NO_TILE, "must read 32 neighbouring floats"),
         ("no barrier", [(COMPLETE, "")], "a barrier must stand"),
         ("the warp waits alone", [(COMPLETE, "    __syncwarp();\n")], "a barrier must stand"),
+        (
+            "added up in global memory",
+            [
+                (
+                    COPY + COMPLETE + ADD_UP,
+                    """    if (t < 32) sums[t] = 0;
+    __syncthreads();
+    for (int i = t; i < 2048; i += 256)
+        atomicAdd(&sums[i / 64], x[i]);
+""",
+                )
+            ],
+            "belongs in shared memory",
+        ),
+        (
+            "added up by many at once",
+            [
+                (
+                    COPY + COMPLETE + ADD_UP,
+                    """    if (t < 32) tile[t] = 0;
+    __syncthreads();
+    for (int i = t; i < 2048; i += 256)
+        tile[i / 64] += x[i];
+    __syncthreads();
+    if (t < 32) sums[t] = tile[t];
+""",
+                )
+            ],
+            "let one thread do it",
+        ),
         ("one turn of the copy", [("i += 256", "i += 64 * 32")], "a part of the tile is never written"),
         ("one too far", [("i < 64 * 32", "i <= 64 * 32")], "where does the loop end"),
         (
