@@ -57,6 +57,16 @@ def test_only_numbered_notebooks_are_lessons(tmp_path):
     assert [path.name for path in lessons.notebooks(tmp_path)] == sorted(names)
 
 
+def test_more_exercises_lie_in_a_folder_of_their_own(tmp_path):
+    assert lessons.exercise_notebooks(tmp_path) == []
+    (tmp_path / "exercises").mkdir()
+    for name in ("01_a.ipynb", "exercises/02_b.ipynb", "exercises/01_a.ipynb", "exercises/notes.ipynb"):
+        (tmp_path / name).touch()
+    found = [path.relative_to(tmp_path).as_posix() for path in lessons.exercise_notebooks(tmp_path)]
+    assert found == ["exercises/01_a.ipynb", "exercises/02_b.ipynb"]
+    assert [path.name for path in lessons.notebooks(tmp_path)] == ["01_a.ipynb"]
+
+
 def test_a_backslash_in_the_kernel_stays(notebook):
     notebook(cell('k = r"""printf("%d\\n", 1);"""', "kernel:k"))
     assert kernel_source("01_mainloop", "k") == r'printf("%d\n", 1);'
