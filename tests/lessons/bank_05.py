@@ -1,0 +1,138 @@
+"""The exercises in notebooks/exercises/05_three_stage.ipynb."""
+
+from tests.lessons import replaced, solved_function, solved_kernel, solved_numbers
+
+
+def _cures(skeleton, solution, changes=()):
+    return skeleton[0], *solved_function("my_answer")(skeleton, solution, changes)
+
+
+def _kernel_and_opcode(skeleton, solution, changes=()):
+    for old, new in changes:
+        solution = replaced(solution, old, new)
+    return solved_kernel(skeleton[0], solution), solved_function("my_opcode")(skeleton, solution)
+
+
+_NEWER = "int newer = k_tiles - 1 - k_tile;             // k-tiles behind this one\n        "
+_WAITS = """if (newer >= 2) wait_group<2>();
+        else if (newer == 1) wait_group<1>();
+        else wait_group<0>();"""
+_ALL = _NEWER + _WAITS
+_LOOP = """    for (int step = 0; step < steps; step += 2) {     // two k-steps a turn: each set has a constant number
+        load(1, min(step + 1, steps - 1));
+        multiply(0);
+        if (step + 1 == steps) break;                 // an odd number of k-steps
+        load(0, min(step + 2, steps - 1));
+        multiply(1);
+    }
+"""
+_AS_IT_WAS = """    for (int step = 0; step < steps; ++step) {
+        load((step + 1) % 2, min(step + 1, steps - 1));
+        multiply(step % 2);
+    }
+"""
+_PAIRS = """    int step = 0;
+    #pragma unroll 1
+    for (; step + 1 < steps; step += 2) {
+        load(1, step + 1);
+        multiply(0);
+        load(0, min(step + 2, steps - 1));
+        multiply(1);
+    }
+    if (step < steps) multiply(0);
+"""
+_MOVED = """    for (int step = 0; step < steps; ++step) {
+        load(1, min(step + 1, steps - 1));
+        multiply(0);
+        for (int i = 0; i < 4; ++i) a[0][i] = a[1][i], b[0][i] = b[1][i];
+    }
+"""
+_SELECTED = """    for (int step = 0; step < steps; ++step) {
+        int next = min(step + 1, steps - 1);
+        if (step % 2) load(0, next), multiply(1);
+        else load(1, next), multiply(0);
+    }
+"""
+_BRANCHES = [("#pragma unroll 1\n" + _LOOP, "#pragma unroll 1\n" + _SELECTED)]
+
+GAPS = ["05.12"]
+SOLVED = {"05.11": solved_numbers, "05.13": _cures, "05.14": _kernel_and_opcode}
+RIGHT_ANSWERS = {
+    "05.11": [("a list of them", [("3, 1, 2, 2", "tuple([3, 1, 2, 2])")]),
+              ("as fractions", [("3, 1, 2, 2", "3.0, 1.0, 4 / 2, 6 - 4")])],
+    "05.12": [
+        ("a switch", [
+            (_WAITS, "switch (min(newer, 2)) {\n            case 0: wait_group<0>(); break;\n"
+                     "            case 1: wait_group<1>(); break;\n            default: wait_group<2>();\n        }")]),
+        ("without a variable", [
+            (_ALL, "if (k_tile + 2 < k_tiles) wait_group<2>();\n"
+                   "        else if (k_tile + 1 < k_tiles) wait_group<1>();\n        else wait_all();")]),
+        ("by how many are issued", [
+            (_ALL, "int issued = min(k_tile + 3, k_tiles);\n        if (issued - k_tile == 3) wait_group<2>();\n"
+                   "        else if (issued - k_tile == 2) wait_group<1>();\n        else wait_group<0>();")]),
+        ("the strictest last", [(_WAITS, "wait_group<2>();\n        if (newer < 2) wait_group<1>();\n"
+                                         "        if (newer < 1) wait_group<0>();")]),
+    ],
+    "05.13": [("another order of the letters", [('"BCD"', '"D, C, B"')]),
+              ("small letters", [('"BCD", "C"', '"bcd", "c"')])],
+    "05.14": [
+        ("the rest behind the loop", [("    #pragma unroll 1\n" + _LOOP, _PAIRS)]),
+        ("the sets moved", [(_LOOP, _MOVED)]),
+        ("a branch for each set", _BRANCHES),
+        ("the other opcode", [('"LDL"', '"stl"')]),
+    ],
+}  # fmt: skip
+WRONG_ANSWERS = {
+    "05.11": [
+        ("all slots but one, always", [("3, 1, 2, 2", "3, 3, 3, 3")], "wait_group<0> leaves nothing"),
+        ("all slots", [("3, 1, 2, 2", "4, 1, 2, 2")], "another one issued before the math"),
+        ("the count of the wait", [("3, 1, 2, 2", "2, 0, 2, 2")], "another one issued before the math"),
+        ("nothing behind wait_group<0>", [("3, 1, 2, 2", "3, 0, 2, 2")], "issued between it and the math"),
+        ("an issue behind the math counted", [("3, 1, 2, 2", "3, 1, 3, 2")], "behind the math"),
+        ("groups for k-tiles", [("3, 1, 2, 2", "3, 1, 2, 3")], "a k-tile has two of them"),
+        ("what the wait leaves", [("3, 1, 2, 2", "3, 1, 2, 1")], "one more is issued before the math"),
+        ("a part of a k-tile", [("3, 1, 2, 2", "3, 1, 2, 1.5")], "a number of k-tiles, such as 2"),
+        ("one number", [("3, 1, 2, 2", "3")], "write four numbers"),
+    ],
+    "05.12": [
+        ("the count of the lesson", [(_ALL, "wait_group<2>();")], "fewer than two newer groups exist"),
+        ("none newer", [(_ALL, "wait_group<0>();")], "two at most"),
+        ("all in the last but one", [("else if (newer == 1) wait_group<1>();\n        ", "")], "two at most"),
+        ("one turn too early", [("newer >= 2", "newer > 2")], "two at most"),
+        ("one turn too late", [("newer >= 2", "newer >= 1")], "fewer than two newer groups exist"),
+        ("the last turn left out", [("else wait_group<0>();", "")], "fewer than two newer groups exist"),
+        ("the wait behind the barrier", [
+            (_ALL + "\n        __syncthreads();", _NEWER + "__syncthreads();\n        " + _WAITS)],
+         "Is the wait before the barrier"),
+        ("a count that is no constant", [(_ALL, "wait_group<newer>();")], "it does not compile"),
+    ],
+    "05.13": [
+        ("the other way round", [('"write-after-read"', '"read-after-write"')], "may still read, in turn t - 1"),
+        ("the copy to blame", [('"write-after-read"', '"unwaited-copy"')], "may still read, in turn t - 1"),
+        ("the wait", [('"BCD"', '"A"')], "a wait is about the thread's own copies"),
+        ("a meeting of lanes", [('"BCD"', '"BCDE"')], "the lanes of one warp"),
+        ("only the lesson's", [('"BCD"', '"C"')], "three different ways"),
+        ("no more slots", [('"BCD"', '"BC"')], "three different ways"),
+        ("the barrier is best", [('"C"', '"B"')], "uses the barrier that is there already"),
+        ("more slots are best", [('"C"', '"D"')], "does with three slots"),
+        ("best of the others", [('"C"', '"A"')], "one letter out of my_cures"),
+        ("a letter that is not there", [('"BCD"', '"BCF"')], "those of the table"),
+    ],
+    "05.14": [
+        ("as it was", [(_LOOP, _AS_IT_WAS)], "still get a number that changes"),
+        ("another opcode", [('"LDL"', '"LDSM"')], "L stands for local"),
+        ("unrolled by two, the compiler's way", [
+            ("    #pragma unroll 1\n" + _LOOP, "    #pragma unroll 2\n" + _AS_IT_WAS)],
+         "still get a number that changes"),
+        ("one set only", [(_LOOP, "    for (int step = 0; step < steps; ++step) {\n        if (step) load(0, step);\n"
+                                  "        multiply(0);\n    }\n")], "into the other set first"),
+        ("odd numbers forgotten", [("if (step + 1 == steps) break;", "")],
+         "when their number is odd"),
+        ("a step too far", [
+            ("load(0, min(step + 2, steps - 1));", "load(0, step + 2);"), ("PITCH = 128 + 8", "PITCH = 128")],
+         "min(..., steps - 1) was the guard"),
+        ("sets exchanged", [("multiply(0);", "multiply(1);")], "which set holds which k-step"),
+        ("only half of the fragments", [("load(1, min(step + 1, steps - 1));", "load(1, step);")],
+         "which set holds which k-step"),
+    ],
+}  # fmt: skip
