@@ -1,0 +1,145 @@
+"""The exercises in notebooks/exercises/06_complete_gemm.ipynb."""
+
+from tests.lessons import solved_function
+
+
+def _kernel_and_tests(skeleton, solution, changes=()):
+    return skeleton[0], solved_function("my_answer")(skeleton, solution, changes)
+
+
+_TIME = "return waves * -(-k_tiles // parts) + (extra if parts > 1 else 0)"
+_WAVES = "waves = -(-tiles * parts // sms)"
+_BEST = "return min(range(1, 9), key=time)"
+_BARRIER = "    __syncthreads();                                  // all threads of this block have written\n"
+_COUNT = """    if (threadIdx.x == 0) {
+        __threadfence();
+        is_last = atomicAdd(count, 1) == gridDim.x - 1;
+        __threadfence();
+    }
+"""
+_FIRST, _THEN = "{\n        __threadfence();\n        is_last", "gridDim.x - 1;\n        __threadfence();\n"
+_BACK = "    if (threadIdx.x == 0) atomicExch(count, 0);       // for the next launch\n"
+_ORDER = "for (int block = 0; block < gridDim.x; ++block)"
+_CHOICE = """    if (all % 8 == 0) copy<uint4>(from + first, to, count, width, stride);
+    else if (all % 4 == 0) copy<uint2>(from + first, to, count, width, stride);
+    else if (all % 2 == 0) copy<unsigned>(from + first, to, count, width, stride);
+    else copy<unsigned short>(from + first, to, count, width, stride);
+"""
+_BY_8, _BY_4, _BY_2, _BY_1 = _CHOICE.splitlines(keepends=True)
+_ALL = "int all = first | stride | width;"
+_ONE, _TWO = "(2, 0.5, sums, bias, C)", "(1, 0, sums + 2049, bias, np.full((8, 8), np.nan))"
+
+GAPS: list[str] = []
+SOLVED = {"06.11": solved_function("best_parts"), "06.12": _kernel_and_tests}
+RIGHT_ANSWERS = {
+    "06.11": [
+        ("a loop", [(_BEST, "best = 1\n    for parts in range(2, 9):\n        if time(parts) < time(best):\n"
+                            "            best = parts\n    return best")]),
+        ("ceil", [(_WAVES, "from math import ceil\n        waves = ceil(tiles * parts / sms)"),
+                  ("-(-k_tiles // parts)", "ceil(k_tiles / parts)")]),
+        ("pairs", [(_BEST, "return min((time(parts), parts) for parts in range(1, 9))[1]")]),
+    ],
+    "06.12": [
+        ("three tests", [(_ONE, "(1, 0, sums, bias, C), (3, 0, sums, bias, C)"),
+                         (_TWO, "(1, 2, sums + 4095, bias, C)"),
+                         ("(3, 0, sums, bias, C", "(3, 0, sums, bias, C * np.nan")]),
+        ("an infinite C", [("np.nan", "np.inf")]),
+        ("random numbers", [("sums, C = np.arange(64.0).reshape(8, 8) - 8, np.arange(64.0).reshape(8, 8)",
+                             "random = np.random.default_rng(1)\n"
+                             "sums, C = random.integers(-64, 65, (8, 8)), random.integers(-64, 65, (8, 8))")]),
+    ],
+    "06.13": [
+        ("fences of all threads as well", [(_BARRIER, "    __threadfence();\n" + _BARRIER)]),
+        ("another thread counts", [("if (threadIdx.x == 0) {", "if (threadIdx.x == 40) {")]),
+        ("a count that comes round", [("atomicAdd(count, 1)", "atomicInc(count, gridDim.x - 1)"), (_BACK, "")]),
+        ("a count that goes on", [("atomicAdd(count, 1) ==", "atomicAdd(count, 1) % gridDim.x =="), (_BACK, "")]),
+        ("set back by an exchange, before the sums", [
+            (_BACK, ""), ("    sum = 0;\n", "    sum = 0;\n    if (threadIdx.x == 5) atomicExch(count, 0);\n")]),
+    ],
+    "06.14": [
+        ("the lowest bit", [(_CHOICE, """    all |= 8, all &= -all;
+    if (all == 8) copy<uint4>(from + first, to, count, width, stride);
+    if (all == 4) copy<uint2>(from + first, to, count, width, stride);
+    if (all == 2) copy<unsigned>(from + first, to, count, width, stride);
+    if (all == 1) copy<unsigned short>(from + first, to, count, width, stride);
+""")]),
+        ("by the address", [(_ALL, "int all = (int)((size_t)(from + first) / 2) | stride | width;")]),
+        ("rows by warps", [
+            ("    for (int i = threadIdx.x; i < count * words; i += blockDim.x)\n"
+             "        ((Word*)to)[i] = *(const Word*)(from + i / words * stride + i % words * HALVES);",
+             "    for (int row = threadIdx.x / 32; row < count; row += blockDim.x / 32)\n"
+             "        for (int i = threadIdx.x % 32; i < words; i += 32)\n"
+             "            ((Word*)(to + row * width))[i] = ((const Word*)(from + row * stride))[i];")]),
+    ],
+}  # fmt: skip
+WRONG_ANSWERS = {
+    "06.11": [
+        ("always eight", [(_BEST, "return 8")], "two waves where fewer need one"),
+        ("nothing extra", [(" + (extra if parts > 1 else 0)", "")], "the sums cost `extra`"),
+        ("extra for each part", [("(extra if", "(extra * parts if")], "counted once"),
+        ("parts of waves", [(_WAVES, "waves = tiles * parts / sms")], "round the waves up"),
+        ("the last wave dropped", [(_WAVES, "waves = tiles * parts // sms")], "round the waves up"),
+        ("k-tiles dropped", [("-(-k_tiles // parts)", "(k_tiles // parts)")], "somebody must multiply"),
+        ("k-tiles not rounded", [("-(-k_tiles // parts)", "k_tiles / parts")], "the longest one decides"),
+        ("no waves", [(_WAVES, "waves = 1")], "are there SMs for all"),
+        ("one full wave", [(_BEST, "return min(max(sms // tiles, 1), 8)")], "Compute all eight times"),
+        ("the largest", [("range(1, 9)", "range(8, 0, -1)")], "the one with fewest parts"),
+        ("the time", [(_BEST, "return min(map(time, range(1, 9)))")], "and not its time"),
+        ("132 SMs", [("// sms", "// 132")], "use the argument sms"),
+        ("seven parts at most", [("range(1, 9)", "range(1, 8)")], "time = waves"),
+    ],
+    "06.12": [
+        ("as it was", [(_ONE + ",", "(1, 0, np.ones((8, 8)), np.ones(8), np.zeros((8, 8))),"), (_TWO + ",", "")],
+         "look the same where all its elements are equal"),
+        ("a bias of ones", [("2 * np.arange(8.0) + 2", "np.ones(8)")], "where all its elements are equal"),
+        ("no negative sum", [("reshape(8, 8) - 8,", "reshape(8, 8),")], "negative: does any test"),
+        ("alpha 1", [("(2, 0.5", "(1, 0.5")], "where alpha is 1"),
+        ("beta 0", [("(2, 0.5", "(2, 0")], "beta and C are not 0"),
+        ("C of zeros", [(_ONE, "(2, 0.5, sums, bias, 0 * C)")], "beta and C are not 0"),
+        ("a C without NaN", [("np.full((8, 8), np.nan)", "C")], "What in C would show"),
+        ("small sums", [("sums + 2049", "sums")], "odd numbers"),
+        ("only one test", [(_TWO + ",", "")], "What in C would show"),
+        ("NaN where it is read", [(_ONE, "(2, 0.5, sums, bias, C * np.nan)")], "goes into the result"),
+        ("too large", [("sums + 2049", "sums * 1e5 + 0.1")], "are infinite in a half"),
+        ("a bias for each element", [("2 * np.arange(8.0) + 2", "np.ones((8, 8))")], "the bias has 8 elements"),
+        ("four things", [(_ONE, "(2, 0.5, sums, bias)")], "two numbers and three arrays"),
+    ],
+    "06.13": [
+        ("as it was", [(_BARRIER, ""), (_BACK, "")], "what makes thread 0 know"),
+        ("only the barrier", [(_BACK, "")], "what is in `count`"),
+        ("only the count", [(_BARRIER, "")], "what makes thread 0 know"),
+        ("fences of all threads, no barrier", [(_BARRIER, "    __threadfence();\n")], "what makes thread 0 know"),
+        ("a barrier of the warp", [(_BARRIER, "    __syncwarp();\n")], "what makes thread 0 know"),
+        ("no fence before the count", [(_FIRST, "{\n        is_last")], "what makes thread 0 know"),
+        ("no fence behind the count", [(_THEN, "gridDim.x - 1;\n")], "what orders the reads"),
+        ("no barrier behind the count", [(_COUNT + "    __syncthreads();\n", _COUNT)], "is_last is written by one"),
+        ("set back too early", [
+            (_BACK, ""), ("    if (!is", "    if (threadIdx.x == 0) atomicExch(count, 0);\n    if (!is")],
+         "when nobody needs it any more"),
+        ("set back by a plain store", [("atomicExch(count, 0)", "*count = 0")], "by atomics only"),
+        ("added the other way", [(_ORDER, "for (int block = gridDim.x - 1; block >= 0; --block)")],
+         "must give the same bits"),
+        ("the own part first", [
+            ("    sum = 0;\n    for (int block", "    for (int block"),
+            ("++block) sum +=", "++block) if (block != blockIdx.x) sum +=")],
+         "must give the same bits"),
+        ("one too many", [("== gridDim.x - 1;", "== gridDim.x;")], "one block must be the last"),
+        ("counted by every thread", [("if (threadIdx.x == 0) {", "{")], "one thread counts"),
+    ],
+    "06.14": [
+        ("as it was", [(_BY_8 + _BY_4 + _BY_2 + "    else ", "    ")], "wider words fit here"),
+        ("always 16 bytes", [("if (all % 8 == 0) ", ""), (_BY_4 + _BY_2 + _BY_1, "")], "no multiple of your word"),
+        ("first forgotten", [(_ALL, "int all = stride | width;")], "no multiple of your word"),
+        ("stride forgotten", [(_ALL, "int all = first | width;")], "no multiple of your word"),
+        ("width forgotten", [(_ALL, "int all = first | stride;")], "ends with the row"),
+        ("16 or 2 bytes", [(_BY_4 + _BY_2, "")],
+         "a case for each of 16, 8, 4 and 2"),
+        ("no words of 8 bytes", [(_BY_4, "")],
+         "a case for each of 16, 8, 4 and 2"),
+        ("bytes for halves", [("% 8 == 0", "% 16 == 0"), ("% 4 == 0", "% 8 == 0"), ("% 2 == 0", "% 4 == 0")],
+         "wider words fit here"),
+        ("halves for words", [("i < count * words;", "i < count * width;")], "count words and not halves"),
+        ("column in words", [("i % words * HALVES", "i % words")], "no multiple of your word"),
+        ("first not added", [("copy<unsigned short>(from + first,", "copy<unsigned short>(from,")], "behind `first`"),
+    ],
+}  # fmt: skip
