@@ -71,8 +71,7 @@ def show_env() -> None:
     except nvrtc.NvrtcMissing:
         mac = sys.platform == "darwin"
         compiler = "missing: " + ("NVIDIA makes none for macOS" if mac else "`make install` installs it")
-        kernels = "no kernels" if simulated else "kernels, without checks"
-        works = f"reading, recorded measurements; {kernels}"
+        works = f"the lessons as they are; kernels that you edit {'do not run' if simulated else 'are not checked'}"
     print("backend ", f"simulator: {reason}" if simulated else "cupy")
     print("GPU     ", gpu or "none used")
     print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")

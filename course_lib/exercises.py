@@ -10,6 +10,7 @@ from . import style
 from .answers import exercises
 from .simulator import CompileError
 from .simulator.hazards import KINDS as TABLE
+from .simulator.shipped import ToolMissing
 
 GAP = "____"
 ENDLESS = {"step-limit": "a loop has no end. Look at its condition, and at what changes in each turn."}
@@ -41,6 +42,8 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     test, hints = known[name]
     try:
         test(answer)
+    except ToolMissing:
+        raise
     except CompileError as error:
         first = next((line for line in str(error).splitlines() if "error" in line), str(error))
         return ExerciseVerdict(name, False, f"it does not compile. {first.strip()}")

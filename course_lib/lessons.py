@@ -11,8 +11,9 @@ import re
 from pathlib import Path
 
 from . import device
+from .backend.places import place
 
-NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+NOTEBOOKS = place("notebooks")
 _LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 

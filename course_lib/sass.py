@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from . import simulator
-from .backend.disassembly import SassInstruction, disassemble
+from .backend.disassembly import SassInstruction, disassemble, instructions_of
 from .simulate import compiled
 
 SHOWN = 6
@@ -109,8 +109,7 @@ def sass(kernel, arch: str = "sm_90") -> Sass:
     refuses.
     """
     one = compiled(kernel)
-    cubin, entry = simulator.machine_code(one, arch)
-    return Sass(one, arch, disassemble(cubin, entry))
+    return Sass(one, arch, instructions_of(*simulator.machine_code(one, arch, disassemble)))
 
 
 # --------------------------------------------------------------------------- the drawing

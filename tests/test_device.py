@@ -161,7 +161,7 @@ def test_without_nvrtc_it_says_what_still_works(machine, monkeypatch, capsys, pl
     monkeypatch.setattr(sys, "platform", platform)
     text = shown(capsys)
     assert "NVRTC    missing: " in text and words in text
-    assert "works    reading, recorded measurements; no kernels" in text
+    assert "works    the lessons as they are; kernels that you edit do not run" in text
 
 
 @pytest.mark.parametrize("activated", [True, False])

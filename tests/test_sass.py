@@ -127,6 +127,6 @@ def test_another_architecture():
 def test_without_nvdisasm_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr(pathfinder, "find_nvidia_binary_utility", lambda name: None)
     disassembly._nvdisasm.cache_clear()
-    disassembly.disassemble.cache_clear()
+    edited = kernel_source("00_start_here", "saxpy") + "// not what ships with the course"
     with pytest.raises(disassembly.NvdisasmMissing, match="pip install nvidia-cuda-nvdisasm"):
-        code_of("00_start_here", "saxpy")
+        sass(standin.RawKernel(edited, "saxpy", options=OPTIONS))

@@ -1,13 +1,17 @@
 """Run all notebooks, simulated, and keep what they print: `make outputs`. Some: `python -m tools.outputs 02 exercises`.
 
 For whoever edits a lesson: the notebooks are kept with the outputs that a machine without a GPU gives, and the tests
-compare them. Measured numbers in them come from assets/measurements/.
+compare them. Measured numbers in them come from assets/measurements/. What the compiler made on the way, and what it
+makes of the folded solutions, ships with the course (course_lib/simulator/shipped.py).
 """
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,6 +19,7 @@ import nbclient
 import nbformat
 
 from course_lib import lessons
+from course_lib.simulator import shipped
 
 CELL_TIMEOUT = 600  # seconds
 
@@ -28,11 +33,57 @@ def main(begins: tuple[str, ...]) -> int:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
     os.environ["COURSE_BACKEND"] = "simulator"  # the notebooks' kernels inherit it
-    return max(run(path) for path in chosen)
+    status = max(renew(path) for path in chosen)
+    for left in set(shipped.FOLDER.rglob("*.zip")) - {archive_of(path) for path in paths}:
+        left.unlink()  # its notebook has gone
+    return status
 
 
-def run(path: Path) -> int:
-    start, notebook = time.monotonic(), nbformat.read(path, as_version=4)
+def archive_of(path: Path) -> Path:
+    """Where the texts ship that the compiler makes for a notebook."""
+    return shipped.FOLDER / path.relative_to(lessons.NOTEBOOKS).with_suffix(".zip")
+
+
+def renew(path: Path) -> int:
+    """Run a notebook and solve its exercises; when both went well, keep the outputs and what the compiler made."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        notebook = compile_anew(path, Path(folder))
+        if notebook is None:
+            print(f"{path.name} failed, and is left as it was")
+            return 1
+        part = path.with_suffix(".partial")
+        nbformat.write(notebook, part)
+        os.replace(part, path)
+        archive_of(path).parent.mkdir(parents=True, exist_ok=True)
+        texts = shipped.write(archive_of(path), Path(folder))
+    print(f"{path.name}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")
+    return 0
+
+
+def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:
+    """Run a notebook and solve its exercises; what the compiler makes on the way comes into `folder`.
+
+    Returns the notebook with its outputs, None after a failure, which is printed.
+    """
+    os.environ[shipped.KEEP] = str(folder)
+    notebook = execute(path)
+    return notebook if notebook and not solve(path) else None
+
+
+def solve(path: Path) -> int:
+    """Check the folded solutions of a notebook, as its readers may."""
+    names = dict.fromkeys(re.findall(r'check_exercise\(\\"(\d\d\.\d+)', path.read_text(encoding="utf-8")))
+    tests = [f"tests/lessons/test_lesson_kernels.py::test_solution_passes[{name}]" for name in names]
+    if not tests:
+        return 0
+    root = Path(__file__).parent.parent
+    return subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], cwd=root, check=False).returncode
+
+
+def execute(path: Path) -> nbformat.NotebookNode | None:
+    """The notebook with its outputs; None, and the error printed, when a cell failed."""
+    notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -42,15 +93,10 @@ def run(path: Path) -> int:
         resources={"metadata": {"path": str(path.parent)}},
     )
     try:
-        client.execute()
+        return client.execute()
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
-        print(f"{path.name} failed, and is left as it was\n{error}")
-        return 1
-    part = path.with_suffix(".partial")
-    nbformat.write(notebook, part)
-    os.replace(part, path)
-    print(f"{path.name}: {time.monotonic() - start:.0f} s")
-    return 0
+        print(error)
+        return None
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..simulator.ptx import MAIN_FILE
+from ..simulator.shipped import ToolMissing
 
 HOW_TO_GET_IT = (
     "nvdisasm, NVIDIA's disassembler, was not found. It is part of a CUDA toolkit, and a small package:\n"
@@ -28,9 +29,11 @@ _FILE = re.compile(r'File "([^"]*)", line (\d+)')
 _LABEL = re.compile(r"^(\.\w+):")
 _INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;?\s*/\* 0x([0-9a-f]{16}) \*/")
 _UPPER_HALF = re.compile(r"^\s*/\* 0x([0-9a-f]{16}) \*/")
+_READ = re.compile(r"^\.text\.|//##|^\.\w+:|/\* 0x[0-9a-f]{16} \*/")
+"""The lines that mean something here: a kernel's begin, a place in the source, a label, an instruction."""
 
 
-class NvdisasmMissing(RuntimeError):
+class NvdisasmMissing(ToolMissing):
     """nvdisasm is not installed here; the message says what to do."""
 
 
@@ -80,9 +83,8 @@ def control_of(upper: int) -> Control:
     )
 
 
-@lru_cache(maxsize=64)
-def disassemble(cubin: bytes, entry: str) -> tuple[SassInstruction, ...]:
-    """The instructions of one kernel, up to its last one that is no padding.
+def disassemble(cubin: bytes) -> str:
+    """What `nvdisasm -c -gi -hex` prints of a cubin, as far as `parse` reads it.
 
     Raises NvdisasmMissing, and RuntimeError with nvdisasm's own words.
     """
@@ -94,7 +96,13 @@ def disassemble(cubin: bytes, entry: str) -> tuple[SassInstruction, ...]:
         )
     if done.returncode:
         raise RuntimeError(f"nvdisasm cannot read the machine code: {done.stderr.strip()}")
-    found = parse(done.stdout, entry)
+    return "\n".join(re.sub(r"\s+", " ", line) for line in done.stdout.splitlines() if _READ.search(line))
+
+
+@lru_cache(maxsize=64)
+def instructions_of(listing: str, entry: str) -> tuple[SassInstruction, ...]:
+    """The instructions of one kernel, up to its last one that is no padding. Raises ValueError without any."""
+    found = parse(listing, entry)
     if not found:
         raise ValueError(f"the machine code has no kernel named {entry}")
     return found

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 from ..simulator.gpus import H100
 from . import records
+from .places import place
 
-FOLDER = Path(__file__).parents[2] / "assets" / "plans"
+FOLDER = place("assets") / "plans"
 """A file for each GPU that was tuned: the fastest plan for each of 30 problems, and the sweep that found it."""
 SMS, SHARED = H100.sms, H100.shared_block
 """Streaming multiprocessors, and bytes of shared memory that a block may have."""

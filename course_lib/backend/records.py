@@ -13,9 +13,10 @@ import re
 from pathlib import Path
 
 from . import gpu
+from .places import place
 
 HERE = Path(__file__).parent.parent
-FOLDER = HERE.parent / "assets" / "measurements"
+FOLDER = place("assets") / "measurements"
 PARTS = ("speeds", "timelines", "profiles", "calls", "texts")
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'

@@ -3,6 +3,8 @@
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
 """
 
+from collections.abc import Callable
+
 from .estimate import Estimate, estimate
 from .hazards import Hazard
 from .launch import Kernel, LaunchError, assemble, compile, launch
@@ -17,10 +19,10 @@ def resources(kernel: Kernel, arch: str = "sm_90") -> Resources:
     return _resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
 
 
-def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[bytes, str]:
-    """The cubin of a kernel for a real GPU architecture, and the kernel's name in it."""
-    cubin, lowered = _machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
-    return cubin, lowered.get(kernel.name, kernel.name)
+def machine_code(kernel: Kernel, arch: str, disassemble: Callable[[bytes], str]) -> tuple[str, str]:
+    """What `disassemble` makes of the kernel's cubin for a real GPU architecture, and the kernel's name in it."""
+    made = _machine_code(kernel.source, kernel.name_expressions, kernel.options, arch, disassemble)
+    return made.text, made.lowered.get(kernel.name, kernel.name)
 
 
 __all__ = [

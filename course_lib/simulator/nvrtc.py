@@ -6,12 +6,16 @@ on machines that do not have it.
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
+from . import shipped
 from .interrupts import in_background, result_of
 from .ptx import MAIN_FILE
 
@@ -20,10 +24,15 @@ HEADERS = ("cudart", "cccl", "nvcc")
 """Header sets that kernels include: the CUDA runtime's, `<cuda/...>` and `<nv/target>`, and `crt/`."""
 
 HOW_TO_GET_NVRTC = (
-    "The simulator compiles CUDA C++ with NVRTC, which has packages for Linux and Windows:\n"
+    "Kernels that are not edited run without it: what the compiler makes of them ships with the course. "
+    "Any other kernel has to be compiled here.\n"
+    "On Linux, and on Windows inside WSL, `make install` installs NVRTC; by hand:\n"
     "    pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt\n"
-    "Reading the notebooks, their stored outputs and the recorded measurements works without it."
+    'For macOS NVIDIA makes none: edit kernels on a Linux machine, on Binder or on Colab (README.md, "Hosts").'
 )
+OF_PTXAS = ("--ptxas-options=-v", "--no-cache")
+"""What ptxas says of registers comes in the log. Where there is a driver, NVRTC would keep what it compiled, and then
+ptxas says nothing."""
 MOST_LINES = 15
 """Of the compiler's log in a message."""
 NO_HEADERS = (
@@ -32,7 +41,7 @@ NO_HEADERS = (
 )
 
 
-class NvrtcMissing(RuntimeError):
+class NvrtcMissing(shipped.ToolMissing):
     """NVRTC is not installed here; the message says what is missing and what to do."""
 
 
@@ -42,10 +51,14 @@ class CompileError(Exception):
 
 @dataclass(frozen=True)
 class Compiled:
-    """PTX text, and the mangled name of every name expression that was asked for."""
+    """A text, PTX or another, and the mangled name of every name expression that was asked for."""
 
-    ptx: str
+    text: str
     lowered: dict[str, str]
+
+    @property
+    def ptx(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -70,8 +83,7 @@ def compile_ptx(
     `-ftz=true` is added because CuPy adds it, `-lineinfo` because every report names source lines.
     """
     arch = asked_arch(options).replace("sm_", "compute_")
-    made = _compile(source, tuple(name_expressions), _full_options(options, arch))
-    return Compiled(made.ptx, dict(made.lowered))
+    return _compile("ptx", source, tuple(name_expressions), _full_options(options, arch))
 
 
 def resources(
@@ -82,18 +94,28 @@ def resources(
     name_expressions: Sequence[str] = (),
 ) -> Resources:
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
-    return parse_resources(_assemble(source, name_expressions, options, arch).log, entry)
+    full = (*_full_options(options, arch), *OF_PTXAS)
+    return parse_resources(_compile("log", source, tuple(name_expressions), full).text, entry)
 
 
 def machine_code(
     source: str,
-    name_expressions: Sequence[str] = (),
-    options: Sequence[str] = (),
-    arch: str = "sm_90",
-) -> tuple[bytes, dict[str, str]]:
-    """A cubin for a real architecture, with the source line of each instruction, and the lowered names."""
-    made = _assemble(source, name_expressions, options, arch)
-    return made.cubin, dict(made.lowered)
+    name_expressions: Sequence[str],
+    options: Sequence[str],
+    arch: str,
+    disassemble: Callable[[bytes], str],
+) -> Compiled:
+    """What `disassemble` makes of a cubin for a real architecture, with the source line of each instruction."""
+    full = (*_full_options(options, arch), *OF_PTXAS)
+    return _compile("code", source, tuple(name_expressions), full, disassemble)
+
+
+def find_header(name: str, options: Sequence[str]) -> Path | None:
+    """Where the header is whose name stands in a text; None where the folders of CUDA's headers are not known."""
+    folders = [option[2:] for option in options if option.startswith("-I")]
+    with contextlib.suppress(ImportError):
+        folders += _include_paths()
+    return next((path for path in (Path(folder, name) for folder in folders) if path.is_file()), None)
 
 
 def asked_arch(options: Sequence[str]) -> str:
@@ -143,7 +165,7 @@ def _full_options(options: Sequence[str], arch: str) -> tuple[str, ...]:
         kept.append("--std=c++17")
     if not any(option.startswith(("-ftz=", "--ftz=")) for option in kept):
         kept.append("-ftz=true")
-    return (*kept, "-lineinfo", f"-arch={arch}", *(f"-I{path}" for path in _include_paths()))
+    return (*kept, "-lineinfo", f"-arch={arch}")
 
 
 @lru_cache(maxsize=1)
@@ -174,45 +196,82 @@ def version() -> tuple[int, int]:
     return major, minor
 
 
+@lru_cache(maxsize=256)
+def _compile(
+    kind: str,
+    source: str,
+    names: tuple[str, ...],
+    options: tuple[str, ...],
+    disassemble: Callable[[bytes], str] | None = None,
+) -> Compiled:
+    """The one way to the compiler, once per process and argument list: what the course ships, or NVRTC's result.
+
+    `kind` is "ptx", "log" (of ptxas), or "code" (the disassembled cubin).
+    """
+    key = shipped.key_of(kind, source, names, options)
+    text = shipped.kept(key, lambda: _fresh(kind, source, names, options, disassemble))
+    head, _, body = text.partition("\n")
+    about = json.loads(head)
+    if "error" in about:
+        raise CompileError(body)
+    return Compiled(body, about["lowered"])
+
+
+def _fresh(
+    kind: str,
+    source: str,
+    names: tuple[str, ...],
+    options: tuple[str, ...],
+    disassemble: Callable[[bytes], str] | None,
+) -> str:
+    """What NVRTC makes, or its error, behind a line that says which; without the paths of this machine."""
+    try:
+        made = _made(source, names, options)
+    except CompileError as error:
+        return f"{json.dumps({'error': True})}\n{_without_paths(str(error), options)}"
+    text = {"ptx": lambda: made.ptx, "log": lambda: made.log, "code": lambda: disassemble(made.cubin)}[kind]()
+    return f"{json.dumps({'lowered': made.lowered})}\n{_without_paths(text, options)}"
+
+
+def _without_paths(text: str, options: Sequence[str]) -> str:
+    """Headers are named as in an #include, and the learner's source MAIN_FILE."""
+    folders = [option[2:] for option in options if option.startswith("-I")]
+    for folder in (*folders, *_include_paths()):
+        text = text.replace(f"{Path(folder).as_posix()}/", "")
+    return re.sub(rf'"[^"\n]*[/\\]{MAIN_FILE}"', f'"{MAIN_FILE}"', text)
+
+
 @dataclass(frozen=True)
 class _Made:
-    """What one compilation gives. `cubin` is empty for a virtual architecture; `lowered`: pairs of names."""
+    """What one compilation gives. `cubin` is empty for a virtual architecture."""
 
     ptx: str
     cubin: bytes
     log: str
-    lowered: tuple[tuple[str, str], ...]
+    lowered: dict[str, str]
 
 
-def _assemble(source: str, names: Sequence[str], options: Sequence[str], arch: str) -> _Made:
-    """Compile for a real architecture, with what ptxas says of registers in the log."""
-    # Where there is a driver, NVRTC keeps what it compiled, and then ptxas says nothing.
-    full = (*_full_options(options, arch), "--ptxas-options=-v", "--no-cache")
-    return _compile(source, tuple(names), full)
-
-
-@lru_cache(maxsize=256)
-def _compile(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
-    """Compile once per process and argument list.
-
-    In a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes on to its
-    end, and nobody looks at what it made.
-    """
+@lru_cache(maxsize=16)  # `resources` and the machine code of a kernel come of one compilation
+def _made(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
+    """Compile in a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes
+    on to its end, and nobody looks at what it made."""
     return result_of(in_background(lambda: _compile_now(source, names, options)), "the compiler")
 
 
 def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
     nvrtc = _nvrtc()
+    flags = [*options, *(f"-I{path}" for path in _include_paths())]
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
     try:
         for name in names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
         log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})")
-        lowered = tuple((name, _lowered_name(program, name)) for name in names)
+        lowered = {name: _lowered_name(program, name) for name in names}
         cubin = _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        log = re.sub(r"^.*Compile time = .*\n?", "", log, flags=re.MULTILINE)
         return _Made(_text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX), cubin, log, lowered)
     finally:
         nvrtc.nvrtcDestroyProgram(program)

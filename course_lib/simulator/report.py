@@ -5,13 +5,17 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .clock import Segment, model_launch
 from .counters import CounterTable
 from .hazards import FATAL, Hazard
 from .interrupts import MessageOnly
+from .nvrtc import find_header
 from .occupancy import LaunchResources, launch_resources
+
+if TYPE_CHECKING:
+    from .launch import Kernel
 
 CONTEXT = 3  # lines of source shown around a finding
 
@@ -86,7 +90,7 @@ class Report:
         source, wanted = self.kernel.source.splitlines(), [hazard.call_line, hazard.line]
         if hazard.header and not hazard.line:
             name, _, number = hazard.header.rpartition(":")
-            source, wanted = _lines_of_header(self.kernel.ptx, name), [int(number)]
+            source, wanted = _lines_of_header(self.kernel, name), [int(number)]
         return [
             f"    {line:4d} | {source[line - 1].strip()}" for line in wanted if line and line <= len(source)
         ]
@@ -117,11 +121,12 @@ class Report:
         return f'<pre style="{style}">{"".join(rows)}</pre>'
 
 
-def _lines_of_header(ptx: str, name: str) -> list[str]:
-    """The text of a header of this name, from where the compiler found it; [] if it is not there any more."""
-    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', ptx)
+def _lines_of_header(kernel: Kernel, name: str) -> list[str]:
+    """The text of a header of this name, from where the compiler finds it; [] if it is not there."""
+    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
+    path = find_header(found[1], kernel.options) if found else None
     try:
-        return Path(found[1]).read_text(errors="replace").splitlines() if found else []
+        return path.read_text(errors="replace").splitlines() if path else []
     except OSError:
         return []
 
