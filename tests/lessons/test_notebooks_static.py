@@ -31,7 +31,7 @@ TAGS = {
     "optional",
     "hide-input",
 }
-MAGICS = {"time", "timeit"}
+MAGICS = {"time", "timeit", "pip"}
 KINDS_OF_EXERCISES = {
     "predict",
     "fill the gap",

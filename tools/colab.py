@@ -1,0 +1,60 @@
+"""Write the cell for Google Colab into every notebook: `python -m tools.colab`, after a new version or address.
+
+The address is `Repository` in pyproject.toml, and the version the one there: Colab fetches the release with the tag
+v<version>.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import nbformat
+
+from course_lib import lessons
+
+ROOT = Path(__file__).resolve().parent.parent
+CELL = "host-colab"
+FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
+
+
+def source() -> str:
+    """The text of the cell; it does nothing on any other host."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    release = f"{project['urls']['Repository']}/archive/refs/tags/v{project['version']}.tar.gz"
+    return (
+        "import sys\n\n"
+        'if "google.colab" in sys.modules:  # it opens a notebook without the course. Elsewhere nothing happens\n'
+        f"    %pip install -q --no-deps {release}\n"
+        '    __import__("course_lib.backend.colab").backend.colab.prepare()'
+    )
+
+
+def put(notebook: nbformat.NotebookNode) -> None:
+    """Put the cell behind the header, or renew it; the numbers of the cells below go up by one."""
+    cells = notebook.cells
+    there = next((cell for cell in cells if cell.get("id") == CELL), None)
+    if there is None:
+        there = nbformat.v4.new_code_cell(id=CELL, execution_count=1, metadata=dict(FOLDED))
+        for cell in cells:
+            if cell.cell_type == "code" and cell.execution_count:
+                cell.execution_count += 1
+                for output in cell.outputs:
+                    if "execution_count" in output:
+                        output.execution_count += 1
+        cells.insert(1, there)
+    there.source = source()
+
+
+def main() -> None:
+    for path in sorted(lessons.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        put(notebook)
+        part = path.with_suffix(".partial")
+        nbformat.write(notebook, part)
+        os.replace(part, path)
+
+
+if __name__ == "__main__":
+    main()
