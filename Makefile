@@ -1,11 +1,12 @@
 # Every target first makes .venv, or brings it up to date; that takes no time when nothing changed.
 # Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
-# what tests in a browser and teachers need; it stays there.
+# what tests in a browser and teachers need; it stays there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab.
 
 PYTHON ?=
 EXTRA ?=
 WITH ?=
+LAB ?=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
@@ -14,19 +15,19 @@ BELOW := $(if $(PYTHON),99,15)
 
 help:
 	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
-	@echo "make lab      open the lessons in JupyterLab"
+	@echo "make lab      open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date"
 	@echo "make test     style, library and notebooks"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
 	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
 	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
-	@echo "make clean    remove .venv and build"
+	@echo "make clean    remove .venv and build; my_lessons/ stays"
 
 course: install
 	@$(RUN) -m tools.course
 
 lab: install
-	@$(RUN) -m jupyterlab --notebook-dir=notebooks
+	@$(RUN) -m tools.lab $(LAB)
 
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \

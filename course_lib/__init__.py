@@ -7,6 +7,7 @@ from .device import OPTIONS, show_env
 from .exercises import check_exercise, score
 from .gemm import Gemm
 from .lessons import edited, kernel_source, lesson_kernel, show_diff
+from .logbook import show_progress
 from .matmul import matmul
 from .profile import profile
 from .sass import sass
@@ -19,7 +20,8 @@ from .tune import tune, tuned
 
 __all__ = [
     "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "checklist", "cp", "edited", "kernel_source",
-    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env", "simulate", "spans",
+    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env",
+    "show_progress", "simulate", "spans",
     "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip
 

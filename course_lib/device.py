@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -62,6 +63,13 @@ def _machine() -> tuple[ModuleType | None, str, str]:
     return cupy, gpu, "" if about["major"] >= 8 else old
 
 
+def _version() -> str:
+    try:
+        return metadata.version("hiding-latency")
+    except metadata.PackageNotFoundError:
+        return "not installed, used from its folder"
+
+
 def show_env() -> None:
     """Print what this machine offers to the course, what is missing, and what works all the same."""
     simulated, (cupy, gpu, reason) = backend() == "simulator", _machine()
@@ -72,6 +80,7 @@ def show_env() -> None:
         mac = sys.platform == "darwin"
         compiler = "missing: " + ("NVIDIA makes none for macOS" if mac else "`make install` installs it")
         works = f"the lessons as they are; kernels that you edit {'do not run' if simulated else 'are not checked'}"
+    print("course  ", _version())
     print("backend ", f"simulator: {reason}" if simulated else "cupy")
     print("GPU     ", gpu or "none used")
     print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")

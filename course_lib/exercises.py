@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from . import style
+from . import logbook, style
 from .answers import exercises
 from .simulator import CompileError
 from .simulator.hazards import KINDS as TABLE
@@ -39,7 +39,12 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     parts = answer if isinstance(answer, tuple) else (answer,)
     if any(part is None or GAP in getattr(part, "code", "") for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
-    test, hints = known[name]
+    verdict = _judged(name, answer, *known[name])
+    logbook.keep_exercise(name, verdict.ok)
+    return verdict
+
+
+def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) -> ExerciseVerdict:
     try:
         test(answer)
     except ToolMissing:
@@ -82,8 +87,11 @@ def score(predictions: Iterable[tuple[str, object, object]]) -> None:
     """Print each (question, what the learner predicted, what is right); None means no prediction, or no record."""
     for question, mine, right in predictions:
         right = _number(right) if right is not None else "not known here: no record"
-        said = "no prediction" if mine in (None, (None, None)) else f"you said {_number(mine)}"
+        predicted = mine not in (None, (None, None))
+        said = f"you said {_number(mine)}" if predicted else "no prediction"
         print(f"{question}: {said}; it is {right}")
+        if predicted:
+            logbook.keep_prediction(question, mine)
 
 
 def _number(value: object) -> str:

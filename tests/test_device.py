@@ -60,7 +60,9 @@ def test_the_public_names():
     import course_lib
 
     names = "cp OPTIONS show_env simulate sass Gemm benchmark profile progress timeline"
-    names += " kernel_source lesson_kernel edited show_diff matmul timed checklist spans tune tuned"
+    names += (
+        " kernel_source lesson_kernel edited show_diff matmul timed checklist spans tune tuned show_progress"
+    )
     assert sorted(course_lib.__all__) == sorted([*names.split(), "check_exercise", "score", "HazardError"])
     assert set(dir(course_lib)) == set(course_lib.__all__)
     with pytest.raises(AttributeError, match="course_lib has no 'gem'"):

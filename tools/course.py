@@ -24,6 +24,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from course_lib import lessons
+from tools import copies
 from tools.book.build import BookError, write_book
 from tools.install import alone
 
@@ -239,6 +240,14 @@ def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
     return True
 
 
+def bring_copies() -> None:
+    """The learner's copies, also for whoever opens them without `make lab`; without them the course runs as well."""
+    try:
+        print("".join(f"{line}\n" for line in copies.update(ROOT)), end="", flush=True)
+    except OSError as error:
+        print(f"{copies.FOLDER} stays as it is: {error}")
+
+
 def main() -> int:
     """Run the course and return the exit status: 0 when everything ran, every check passed and the book is there."""
     from course_lib import device
@@ -246,6 +255,7 @@ def main() -> int:
     out, machine = ROOT / "build" / "course", device.backend()
     try:
         with alone(ROOT / "build" / "course.lock", "Another make course runs here: waiting for it."):
+            bring_copies()
             outcomes = run_course(ROOT / "notebooks", machine)
             bound = bind(outcomes, machine, out)
     except KeyboardInterrupt:

@@ -1,0 +1,174 @@
+"""The learner's copies of the lessons, in `my_lessons/`: made, and brought up to date; what was written is not touched.
+
+`make lab` and `make course` call `update`. For each lesson `my_lessons/.course.json` knows the version that the learner
+was given last. A copy counts as changed when the text of its cells differs from that version. Outputs do not count:
+running the cells makes them again.
+
+| the copy | the lesson | what happens |
+|---|---|---|
+| is not there | | it is made |
+| untouched, or only run | new version | it is replaced |
+| changed | as before | it stays |
+| changed | new version | it stays, and the new version is put beside it |
+| cannot be read | | it is moved aside and made again |
+
+Every other file in the folder is the learner's own and is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from pathlib import Path
+
+from course_lib import lessons
+from course_lib.logbook import GIVEN, PROGRESS_CELL
+from course_lib.style import picture
+from tools.install import alone
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = "my_lessons"
+NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
+"""What reading a file raises that is no JSON, or JSON but no notebook."""
+
+
+def update(root: Path) -> list[str]:
+    """Make what is missing in `root/my_lessons` and bring the rest up to date. Returns what to tell the learner.
+
+    Safe to interrupt and to repeat; a second one waits. Raises OSError when the folder cannot be written.
+    """
+    folder, version = root / FOLDER, version_of(root)
+    folder.mkdir(exist_ok=True)
+    with alone(root / "build" / "my_lessons.lock", f"Another make looks after {FOLDER}: waiting for it."):
+        known, said = _read_given(folder / GIVEN)
+        if known["version"] not in ("", version):
+            said.append(
+                f"The course is now {version}, you had {known['version']}: CHANGELOG.md says what is new."
+            )
+        made = 0
+        for lesson in originals(root):
+            name = lesson.relative_to(root / "notebooks").as_posix()
+            try:
+                new = fingerprint(_cells(lesson))
+            except NO_NOTEBOOK:
+                said.append(f"notebooks/{name} cannot be read as a notebook; your copy stays as it is.")
+                continue
+            news = _update_one(lesson, new, folder / name, known["lessons"].get(name), version)
+            known["lessons"][name] = new
+            made += news == "made"
+            said += [f"{FOLDER}/{name}: {news}"] * (news not in ("", "made"))
+        known["version"] = version
+        _write(folder / GIVEN, json.dumps(known, indent=1))
+    return said + [f"{FOLDER}: {made} lessons made. Work on these; nothing you write there is lost."] * (
+        made > 0
+    )
+
+
+def originals(root: Path) -> list[Path]:
+    """The lessons, and the notebooks with more exercises."""
+    return [path for part in ("", "exercises") for path in lessons.notebooks(root / "notebooks" / part)]
+
+
+def version_of(root: Path) -> str:
+    """The course's version, such as "1.0.0"."""
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+
+
+def fingerprint(cells: list[dict]) -> str:
+    """Changes with the text, the kind and the order of the cells, and with nothing that running them alters."""
+    texts = [
+        (cell["cell_type"], "".join(cell["source"])) for cell in cells if cell.get("id") != PROGRESS_CELL
+    ]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
+def last_used(root: Path) -> str:
+    """The copy that was saved last, relative to `root`; lesson 00 when none was."""
+    folder = root / FOLDER
+    used = [
+        copy
+        for lesson in originals(root)
+        if (copy := folder / lesson.relative_to(root / "notebooks")).is_file()
+        and copy.read_text(encoding="utf-8", errors="replace") != copy_of(lesson)
+    ]
+    latest = max(used, key=lambda path: path.stat().st_mtime, default=folder / "00_start_here.ipynb")
+    return latest.relative_to(root).as_posix()
+
+
+def copy_of(lesson: Path) -> str:
+    """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab."""
+    notebook = json.loads(lesson.read_text(encoding="utf-8"))
+    shows = f'from course_lib import show_progress\n\nshow_progress("{lesson.name[:2]}")'
+    cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "metadata": {}, "outputs": []}
+    notebook["cells"].insert(1, cell | {"source": shows.splitlines(keepends=True)})
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
+        alt = output.get("metadata", {}).get("image/png", {}).get("alt")
+        if alt and "image/png" in output["data"]:
+            data = "".join(output["data"].pop("image/png")).replace("\n", "")
+            output["data"]["text/html"] = picture(data, alt)
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: str) -> str:
+    """See the table above. `new` and `given`: fingerprints of the lesson and of what the learner was given last.
+    Returns the news in words."""
+    if not os.path.lexists(copy):
+        _write(copy, copy_of(lesson))
+        return "made"
+    try:
+        mine = fingerprint(_cells(copy))
+    except OSError as error:
+        return f"left as it is, because it cannot be opened ({error.strerror})."
+    except NO_NOTEBOOK:
+        aside = _free(copy.with_name(f"{copy.stem}.broken.ipynb"))
+        os.replace(copy, aside)
+        _write(copy, copy_of(lesson))
+        return (
+            f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
+        )
+    if mine == new:
+        return ""
+    if mine == given:
+        _write(copy, copy_of(lesson))
+        return f"replaced by the version of course {version}. You had not changed it."
+    if given == new:
+        return ""
+    beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
+    if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == copy_of(lesson)):
+        beside = _free(beside)
+        _write(beside, copy_of(lesson))
+    return f"you changed it, so it stays as it is. The new version is beside it: {beside.name}"
+
+
+def _cells(notebook: Path) -> list[dict]:
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+def _read_given(path: Path) -> tuple[dict, list[str]]:
+    """What the learner was given, and what to say about it."""
+    empty = {"version": "", "lessons": {}}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        return {"version": str(known["version"]), "lessons": dict(known["lessons"])}, []
+    except FileNotFoundError:
+        return empty, []
+    except (ValueError, TypeError, KeyError):
+        return empty, [f"{FOLDER}/{path.name} could not be read and is made again; no lesson is overwritten."]
+
+
+def _free(path: Path) -> Path:
+    """The path, or the first of name-2, name-3, ... that nothing has."""
+    number, free = 2, path
+    while os.path.lexists(free):
+        free, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
+    return free
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)

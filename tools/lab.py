@@ -1,0 +1,54 @@
+"""Bring the learner's copies up to date and open them in JupyterLab. `make lab` calls this.
+
+Lab's root is this repository, so that links from a lesson to the headers and notes work; the lessons themselves, which
+stay as they are, are not listed there. What is given on the command line goes to JupyterLab.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+from course_lib.logbook import FILE, Progress, entries
+from tools import copies
+
+
+def command(root: Path, more: list[str]) -> list[str]:
+    """How JupyterLab is started."""
+    return [
+        *(sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"),
+        f"--LabApp.default_url=/lab/tree/{quote(copies.last_used(root))}",
+        *(f"--ContentsManager.hide_globs={name}" for name in ("notebooks", "__pycache__", "*.egg-info")),
+        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),  # in a container
+        *more,
+    ]
+
+
+def progress(root: Path) -> str:
+    """One line: how much is solved."""
+    from course_lib.answers import exercises
+
+    states = Progress(entries(root / copies.FOLDER / FILE), list(exercises())).states()
+    solved = list(states.values()).count("solved")
+    return f"Solved so far: {solved} of {len(states)} exercises." if solved else ""
+
+
+def main(more: list[str]) -> None:
+    root = copies.ROOT
+    try:
+        said = [*copies.update(root), progress(root)]
+    except OSError as error:
+        sys.exit(
+            f"{copies.FOLDER} cannot be used: {error}. It holds your copies of the lessons and must be a folder "
+            "that you can write. What is in it was not changed."
+        )
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run it again: every file is whole.")
+    print(*filter(None, said), sep="\n", flush=True)
+    os.execv(sys.executable, command(root, more))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

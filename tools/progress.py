@@ -1,0 +1,55 @@
+"""What a group has solved: `python -m tools.progress FOLDER` prints one table, a line for each learner.
+
+FOLDER holds the learners' `progress.jsonl` files, renamed (`ada.jsonl`) or in folders (`ada/progress.jsonl`,
+`ada/my_lessons/progress.jsonl`). A learner is called as the file or the folder is.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from course_lib import logbook
+from tools.copies import FOLDER
+
+
+def name_of(path: Path) -> str:
+    """The learner's name: that of the file, or of the folder it lies in."""
+    if path.name != logbook.FILE:
+        return path.stem
+    return (path.parent.parent if path.parent.name == FOLDER else path.parent).name
+
+
+def line_of(path: Path, exercises: list[str]) -> list[str]:
+    """One line of the table: name, solved of all in each lesson, predictions, the last day."""
+    entries = logbook.entries(path)
+    rows = logbook.Progress(entries, exercises).rows()
+    solved = [f"{list(states.values()).count('solved')}/{len(states)}" for _, states, _ in rows]
+    last = max((entry.get("date", "") for entry in entries), default="never")
+    return [name_of(path), *solved, str(sum(count for *_, count in rows)), last]
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table; 0 when there was something to read."""
+    from course_lib.answers import exercises
+
+    if len(arguments) != 1:
+        print(
+            "Usage: python -m tools.progress FOLDER, a folder with learners' progress files.", file=sys.stderr
+        )
+        return 2
+    paths = sorted(Path(arguments[0]).rglob("*.jsonl"), key=name_of)
+    if not paths:
+        print(f"There is no progress file (.jsonl) in {arguments[0]}.", file=sys.stderr)
+        return 2
+    known = list(exercises())
+    lessons = sorted({name.partition(".")[0] for name in known})
+    table = [["name", *lessons, "predictions", "last day"], *(line_of(path, known) for path in paths)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
