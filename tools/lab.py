@@ -21,6 +21,8 @@ def command(root: Path, more: list[str]) -> list[str]:
         *(sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={root}"),
         f"--LabApp.default_url=/lab/tree/{quote(copies.last_used(root))}",
         *(f"--ContentsManager.hide_globs={name}" for name in ("notebooks", "__pycache__", "*.egg-info")),
+        # Versions are pinned, so it asks no server for newer ones.
+        "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
         *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),  # in a container
         *more,
     ]
