@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
+WHEELHOUSE = Path("build", "wheelhouse")
+"""Packages as files, for a room without a network; `make wheelhouse` fills it. Where it is, pip asks nobody else."""
 EXTRAS = ("none", "cuda12", "cuda13")
 WITH = ("browser", "classroom")
 """More extras, asked for by name: what CI and teachers need and learners do not."""
@@ -140,6 +142,12 @@ def starts(venv: Path) -> bool:
     return True
 
 
+def sources() -> dict[str, str]:
+    """Environment variables that tell pip where packages come from; none where there is no wheelhouse."""
+    wheels = ROOT / WHEELHOUSE
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheels.as_uri()} if wheels.is_dir() else {}
+
+
 def run_pip(python: Path, arguments: list[str], log: Path) -> None:
     """Run pip quietly: one changing line on a terminal, all in the log, its end shown on failure."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
@@ -147,7 +155,12 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
     with (
         open(log, "a", encoding="utf-8") as file,
         subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=ROOT
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | sources(),
         ) as pip,
     ):
         for line in pip.stdout:
@@ -240,6 +253,8 @@ def carry_out(todo: str, venv: Path, extras: tuple[str, ...], why: str) -> None:
     version = ".".join(map(str, sys.version_info[:3]))
     again = venv.exists() and todo == "afresh"
     print(f"Extra {extras[0]}: {why}.{''.join(f' Extra {name}: asked for.' for name in extras[1:])}")
+    if sources():
+        print(f"Packages come from {WHEELHOUSE} only. Remove it to take them from the network.")
     print(f"{'Making .venv again' if again else 'Installing into .venv'} with Python {version}.", flush=True)
     install(venv, extras if todo == "afresh" else joined(stamp_of(venv), extras), todo == "afresh")
     print(f"Installed in {time.monotonic() - begin:.0f} s.", flush=True)

@@ -1,0 +1,228 @@
+"""From the release to marks with nbgrader's own commands: right, wrong, empty and hostile submissions."""
+
+import csv
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from course_lib import lessons
+from tools.classroom import release, sandbox
+from tools.classroom.assignment import checked, exercises, tags
+
+ROOT = Path(__file__).parents[2]
+STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
+NAME = "00_start_here"
+LIMITS = ["--SandboxedExecute.timeout=20"]  # seconds for a cell
+
+
+def missing(reason: str) -> None:
+    """Skip with the reason; where nothing may be missing, fail with it."""
+    (pytest.fail if STRICT else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="module")
+def nbgrader():
+    """Skips where this machine has no nbgrader or no sandbox. A function that runs a command of nbgrader in a course."""
+    if not importlib.util.find_spec("nbgrader"):
+        missing("nbgrader is not installed: make test WITH=classroom")
+    if reason := sandbox.why_not():
+        missing(reason)
+
+    def run(course: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
+        environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
+        command = [sys.executable, "-m", "nbgrader", *arguments]
+        return subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True, timeout=900)
+
+    return run
+
+
+def answers(lesson: Path) -> dict[str, str]:
+    """Exercise -> the code of its cell with the solution in the place of what has gaps."""
+    notebook = nbformat.read(lesson, as_version=4)
+    found = {}
+    for number, cell in enumerate(notebook.cells):
+        if "exercise" in tags(cell):
+            code, name, _ = checked(cell.source)
+            solution = next(below.source for below in notebook.cells[number:] if "solution" in tags(below))
+            found[name] = solved(code, solution)
+    return found
+
+
+def solved(code: str, solution: str) -> str:
+    """CUDA goes into the string; Python of the solution stands below, so that it counts."""
+    if cuda := re.search(r"```cuda\n(.*?)```", solution, re.DOTALL):
+        code = re.sub(r'r"""\n.*?"""', lambda _: f'r"""\n{cuda[1]}"""', code, count=1, flags=re.DOTALL)
+    python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
+    return "\n".join([code, *python])
+
+
+def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
+    """A learner's copy of the release, with the code of some exercises replaced."""
+    notebook = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        mark = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if mark.startswith("answer-") and (name := mark[7:].replace("-", ".")) in changed:
+            cell.source = changed[name]
+    place = course / "submitted" / student / assignment
+    place.mkdir(parents=True)
+    nbformat.write(notebook, place / f"{assignment}.ipynb")
+
+
+def marks(course: Path) -> dict[str, float]:
+    """Student -> score, of nbgrader's export."""
+    with open(course / "grades.csv", newline="") as file:
+        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+
+
+def printed(course: Path, student: str, mark: str) -> str:
+    """What a cell of a graded notebook printed, and its error."""
+    notebook = nbformat.read(course / "autograded" / student / NAME / f"{NAME}.ipynb", as_version=4)
+    (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == mark)
+    return "".join(output.get("text", "") + output.get("evalue", "") for output in cell.outputs)
+
+
+QUIET = '''
+import json, os, shutil, socket, time
+from pathlib import Path
+
+escaped = []
+
+def attempt(what, action):
+    try:
+        if action():
+            escaped.append(what)
+    except (OSError, MemoryError):
+        pass
+
+def delete():
+    for place in PLACES:
+        shutil.rmtree(place, ignore_errors=True)
+    return any(os.path.exists(place) for place in PLACES)
+
+def write():
+    for place in [*PLACES, "/usr", "/etc", COURSE + "/course_lib", "/proc/sys/kernel"]:
+        try:
+            Path(place, "was_here").write_text("x")
+            return True
+        except OSError:
+            pass
+
+def solutions():
+    for folder, _, files in os.walk(COURSE):
+        for name in files:
+            path = os.path.join(folder, name)
+            if ".venv" not in path and any(text in open(path, errors="ignore").read() for text in SOLUTIONS):
+                return True
+
+def fill():
+    with open("/tmp/large", "wb") as file:
+        for _ in range(1000):
+            file.write(bytes(1 << 20))
+    return True
+
+attempt("deletes", delete)
+attempt("writes", write)
+attempt("finds solutions", solutions)
+attempt("opens a socket", lambda: socket.create_connection(("127.0.0.1", PORT), 2))
+attempt("looks up a name", lambda: socket.gethostbyname("example.org"))
+attempt("fills the disk", fill)
+attempt("takes 100 GB", lambda: bytes(100 << 30))
+attempt("sees other processes", lambda: len([name for name in os.listdir("/proc") if name.isdigit()]) > 3)
+attempt("signals others", lambda: os.kill(TEACHER, 0) is None)
+attempt("knows secrets", lambda: "SECRET" in os.environ)
+for _ in range(50):
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+
+def check_exercise(name, answer):
+    return type("Verdict", (), {"ok": True})
+outer = None
+print(json.dumps(["escaped", escaped]))
+'''
+
+ENDLESS = """
+import time
+while True:
+    try:
+        time.sleep(1)
+    except BaseException:
+        pass
+"""
+LOUD = 'print("x" * 100_000_000)'
+LOUD_IN_LINES = 'while True: print("many lines" * 1000)'
+
+
+def state(*folders: Path) -> str:
+    """Changes when a file of these folders does."""
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+    known = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+    return hashlib.sha256(repr(known).encode()).hexdigest()
+
+
+def test_from_the_release_to_marks(nbgrader, tmp_path):
+    course, home = tmp_path / "course", tmp_path / "home"
+    home.mkdir()
+    (home / "kept").touch()
+    lesson = lessons.NOTEBOOKS / f"{NAME}.ipynb"
+    assert release.write_course(course, {NAME: lesson}) == [NAME]
+    made = nbgrader(course, "generate_assignment", NAME)
+    assert made.returncode == 0, made.stderr
+
+    right = answers(lesson)
+    assert list(right) == ["00.1", "00.2", "00.3"]
+    with_names = QUIET
+    for name, value in {
+        "PLACES": [str(home), str(course), str(ROOT / "notebooks"), str(ROOT / "tests")],
+        "COURSE": str(ROOT),
+        "SOLUTIONS": [f"m = blockIdx.x * 32 + threadIdx.x % {2 * 16}"],
+        "PORT": 22,
+        "TEACHER": os.getpid(),
+    }.items():
+        with_names = re.sub(rf"\b{name}\b", lambda _: repr(value), with_names)
+    hand_in(course, "right", right)
+    hand_in(course, "wrong", right | {"00.3": right["00.3"].replace("__syncthreads();", "")})
+    hand_in(course, "empty", {})
+    hand_in(course, "quiet", right | {"00.1": with_names})
+    hand_in(course, "loud", right | {"00.1": ENDLESS, "00.2": LOUD})
+    hand_in(course, "lines", right | {"00.1": LOUD_IN_LINES, "00.2": "import os; os._exit(1)"})
+    (course / "submitted" / "broken" / NAME).mkdir(parents=True)
+    (course / "submitted" / "broken" / NAME / f"{NAME}.ipynb").write_text("{")
+
+    before = state(home, ROOT / "notebooks", ROOT / "course_lib", course / "submitted", course / "source")
+    graded = nbgrader(course, "autograde", NAME, *LIMITS, HOME=str(home), SECRET="x")
+    after = state(home, ROOT / "notebooks", ROOT / "course_lib", course / "submitted", course / "source")
+    assert "broken" in graded.stderr and graded.returncode == 1, "nbgrader says which file it cannot read"
+    assert json.loads(printed(course, "quiet", "answer-00-1")) == ["escaped", []]
+    assert "no complete answer in 20 seconds" in printed(course, "loud", "answer-00-1")
+    assert "Stopped" in printed(course, "loud", "answer-00-2")
+    assert "more than" in printed(course, "lines", "answer-00-1")
+    assert "ended its kernel" in printed(course, "lines", "answer-00-2")
+    assert before == after, "nothing outside changed"
+    assert [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"/run/connection.json" in quietly(path)] == []
+    sizes = {path: path.stat().st_size for path in (course / "autograded").rglob("*.ipynb")}
+    assert max(sizes.values()) < 1_000_000, "what was printed is cut"
+
+    for command in ("generate_feedback", NAME), ("export",):
+        done = nbgrader(course, *command)
+        assert done.returncode == 0, done.stderr
+    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "broken": 0}
+    assert marks(course) == expected
+    for student in set(expected) - {"broken"}:
+        page = (course / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
+        assert f"Score: {expected[student]}.0 / 3.0" in page
+
+
+def quietly(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,87 @@
+"""Make an nbgrader course of the lessons' exercises in build/classroom: `make classroom` calls this.
+
+source/ holds an assignment for each lesson, release/ what learners get, both without solutions. Run it again after
+an update: what learners handed in, marks and feedback stay.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+
+from course_lib import lessons
+from tools.classroom.assignment import assignment, exercises, without_solutions
+from tools.course import title_of
+from tools.install import alone
+
+ROOT = Path(__file__).resolve().parents[2]
+COURSE = ROOT / "build" / "classroom"
+BANK = "exercises"
+"""The folder of notebooks/ with more exercises for each lesson, under the same names."""
+
+
+def notebooks() -> dict[str, Path]:
+    """Assignment -> the notebook that it is made of."""
+    found = {path.stem: path for path in lessons.notebooks(lessons.NOTEBOOKS)}
+    return found | {f"{path.stem}_more": path for path in lessons.notebooks(lessons.NOTEBOOKS / BANK)}
+
+
+def write_course(course: Path, found: dict[str, Path]) -> list[str]:
+    """Write settings, assignments, and the lessons without solutions that the sandbox shows. Returns what is made."""
+    course.mkdir(parents=True, exist_ok=True)
+    _replace(course / "nbgrader_config.py", Path(__file__).with_name("nbgrader_config.py").read_text(encoding="utf-8"))
+    made = []
+    for name, path in found.items():
+        lesson = nbformat.read(path, as_version=4)
+        bare = without_solutions(lesson)
+        _replace(course / "lessons" / path.relative_to(lessons.NOTEBOOKS), nbformat.writes(bare))
+        if exercises(lesson):
+            text = nbformat.writes(assignment(lesson, title_of(lesson, name)))
+            _replace(course / "source" / name / f"{name}.ipynb", text)
+            made.append(name)
+    for old in sorted(set(os.listdir(course / "source")) - set(made)):
+        shutil.rmtree(course / "source" / old)
+    return made
+
+
+def generate(course: Path, names: list[str]) -> list[str]:
+    """`nbgrader generate_assignment` for each; returns what went wrong."""
+    from nbgrader.apps import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+    from traitlets.config import PyFileConfigLoader
+
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
+    api = NbGraderAPI(CourseDirectory(config=config), config=config)
+    results = {name: api.generate_assignment(name) for name in names}
+    return [f"{name}: {result.get('log', '')}{result['error']}" for name, result in results.items() if not result["success"]]
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def main() -> int:
+    """0 when every assignment was made."""
+    with alone(ROOT / "build" / "classroom.lock", "Another make classroom runs here: waiting for it."):
+        names = write_course(COURSE, notebooks())
+        wrong = generate(COURSE, names)
+    print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
+    for name in names:
+        cells = json.loads((COURSE / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        points = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
+        print(f"{name}: {points} points")
+    print("\nHand out the folders in build/classroom/release. How to collect and grade: docs/instructor.md")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""Collect what `make` installs, as files in build/wheelhouse, for machines without a network: `make wheelhouse`.
+
+They serve machines of the same kind: system, processor and version of Python. tools/install.py uses the folder where
+it finds it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.install import ROOT, WHEELHOUSE, stamp_of
+
+
+def wanted() -> list[str]:
+    """What to collect: the course with the extras that are installed here, and what builds it."""
+    extras = ["dev", *(name for name in stamp_of(ROOT / ".venv").split()[1:] if name != "none")]
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    return [f".[{','.join(extras)}]", re.search(r"^setuptools==\S+", lock, re.MULTILINE)[0]]
+
+
+def collect(place: Path) -> int:
+    """Fill the folder, all or nothing, and return pip's exit status."""
+    part = place.with_name(place.name + ".part")
+    shutil.rmtree(part, ignore_errors=True)
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "wheel",
+        "--quiet",
+        "--progress-bar=off",
+    ]
+    done = subprocess.run(
+        [*command, "--wheel-dir", part, "--constraint", "requirements.lock", *wanted()], cwd=ROOT
+    )
+    if done.returncode:
+        return done.returncode
+    for own in part.glob("hiding_latency-*.whl"):  # it is installed from its folder
+        own.unlink()
+    shutil.rmtree(place, ignore_errors=True)
+    os.replace(part, place)
+    return 0
+
+
+def main() -> int:
+    print("Collecting the packages; this takes some minutes.", flush=True)
+    place = ROOT / WHEELHOUSE
+    if status := collect(place):
+        print(
+            "pip could not get all of them (above). What was there before is left as it was.", file=sys.stderr
+        )
+        return status
+    wheels = [path.stat().st_size for path in place.iterdir()]
+    python = ".".join(map(str, sys.version_info[:2]))
+    print(
+        f"{WHEELHOUSE}: {len(wheels)} packages, {sum(wheels) / 1e6:.0f} MB, for {sys.platform}, Python {python}."
+    )
+    print(
+        "Copy the course's folder, without .venv, to each machine of that kind; make lab then needs no network."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
