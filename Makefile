@@ -11,7 +11,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test outputs record tune bench clean install
+.PHONY: help course lab test outputs record tune bench classroom grade wheelhouse clean install
 
 help:
 	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
@@ -21,7 +21,10 @@ help:
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
 	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
 	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
-	@echo "make clean    remove .venv and build; my_lessons/ stays"
+	@echo "make classroom  for teachers: assignments for nbgrader, without solutions, in build/classroom"
+	@echo "make grade    for teachers: grade what was handed in, in a sandbox; feedback and a table of marks"
+	@echo "make wheelhouse  for teachers: the packages as files, for a room without a network"
+	@echo "make clean    remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay"
 
 course: install
 	@$(RUN) -m tools.course
@@ -46,8 +49,22 @@ bench: install
 	@$(RUN) tools/bench.py
 	@$(RUN) -m tests.test_matmul 200
 
+classroom grade: WITH := $(WITH) classroom
+
+classroom: install
+	@$(RUN) -m tools.classroom.release
+
+grade: install
+	@$(RUN) -m tools.classroom.grade
+
+wheelhouse: install
+	@$(RUN) -m tools.wheelhouse
+
 clean:
-	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name classroom -exec rm -rf {} +
+	@if [ -d build/classroom/submitted ]; then echo "build/classroom stays: learners' work and marks are in it."; \
+	else rm -rf build; fi
 
 # The first interpreter that is new enough, python3 before the others, and not newer than the locked packages.
 install:

@@ -15,12 +15,12 @@ import pytest
 
 from course_lib import lessons
 from tools.classroom import release, sandbox
-from tools.classroom.assignment import checked, exercises, tags
+from tools.classroom.assignment import checked, tags
 
 ROOT = Path(__file__).parents[2]
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 NAME = "00_start_here"
-LIMITS = ["--SandboxedExecute.timeout=20"]  # seconds for a cell
+LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
 
 
 def missing(reason: str) -> None:
@@ -30,7 +30,7 @@ def missing(reason: str) -> None:
 
 @pytest.fixture(scope="module")
 def nbgrader():
-    """Skips where this machine has no nbgrader or no sandbox. A function that runs a command of nbgrader in a course."""
+    """A function that runs a command of nbgrader in a course; skips where there is no nbgrader or no sandbox."""
     if not importlib.util.find_spec("nbgrader"):
         missing("nbgrader is not installed: make test WITH=classroom")
     if reason := sandbox.why_not():
@@ -39,7 +39,9 @@ def nbgrader():
     def run(course: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
         environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
         command = [sys.executable, "-m", "nbgrader", *arguments]
-        return subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True, timeout=900)
+        return subprocess.run(
+            command, cwd=course, env=environment, capture_output=True, text=True, timeout=900
+        )
 
     return run
 
@@ -89,7 +91,7 @@ def printed(course: Path, student: str, mark: str) -> str:
     return "".join(output.get("text", "") + output.get("evalue", "") for output in cell.outputs)
 
 
-QUIET = '''
+QUIET = """
 import json, os, shutil, socket, time
 from pathlib import Path
 
@@ -103,9 +105,10 @@ def attempt(what, action):
         pass
 
 def delete():
-    for place in PLACES:
+    seen = {place: os.path.exists(place) for place in [*PLACES, COURSE + "/course_lib/gemm.py"]}
+    for place in [*PLACES, COURSE]:
         shutil.rmtree(place, ignore_errors=True)
-    return any(os.path.exists(place) for place in PLACES)
+    return seen != {place: os.path.exists(place) for place in seen}
 
 def write():
     for place in [*PLACES, "/usr", "/etc", COURSE + "/course_lib", "/proc/sys/kernel"]:
@@ -123,7 +126,7 @@ def solutions():
                 return True
 
 def fill():
-    with open("/tmp/large", "wb") as file:
+    with open(Path("/tmp", "large"), "wb") as file:
         for _ in range(1000):
             file.write(bytes(1 << 20))
     return True
@@ -147,7 +150,7 @@ def check_exercise(name, answer):
     return type("Verdict", (), {"ok": True})
 outer = None
 print(json.dumps(["escaped", escaped]))
-'''
+"""
 
 ENDLESS = """
 import time
@@ -158,7 +161,7 @@ while True:
         pass
 """
 LOUD = 'print("x" * 100_000_000)'
-LOUD_IN_LINES = 'while True: print("many lines" * 1000)'
+LOUD_IN_LINES = 'while True: print("a line " * 1000, flush=True)'
 
 
 def state(*folders: Path) -> str:
@@ -187,7 +190,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
         "PORT": 22,
         "TEACHER": os.getpid(),
     }.items():
-        with_names = re.sub(rf"\b{name}\b", lambda _: repr(value), with_names)
+        with_names = re.sub(rf"\b{name}\b", lambda _, value=value: repr(value), with_names)
     hand_in(course, "right", right)
     hand_in(course, "wrong", right | {"00.3": right["00.3"].replace("__syncthreads();", "")})
     hand_in(course, "empty", {})
@@ -202,12 +205,14 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     after = state(home, ROOT / "notebooks", ROOT / "course_lib", course / "submitted", course / "source")
     assert "broken" in graded.stderr and graded.returncode == 1, "nbgrader says which file it cannot read"
     assert json.loads(printed(course, "quiet", "answer-00-1")) == ["escaped", []]
-    assert "no complete answer in 20 seconds" in printed(course, "loud", "answer-00-1")
+    assert "no complete answer in 15 seconds" in printed(course, "loud", "answer-00-1")
     assert "Stopped" in printed(course, "loud", "answer-00-2")
     assert "more than" in printed(course, "lines", "answer-00-1")
     assert "ended its kernel" in printed(course, "lines", "answer-00-2")
     assert before == after, "nothing outside changed"
-    assert [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"/run/connection.json" in quietly(path)] == []
+    assert [
+        path for path in Path("/proc").glob("[0-9]*/cmdline") if b"/run/connection.json" in quietly(path)
+    ] == []
     sizes = {path: path.stat().st_size for path in (course / "autograded").rglob("*.ipynb")}
     assert max(sizes.values()) < 1_000_000, "what was printed is cut"
 

@@ -25,6 +25,7 @@ TEXT = """# {title}: exercises
 
 {count}, one point each. Write your answer in the cell under each text, run it, then run the cell below it: it says
 whether the answer is right, and what is wrong. You can try as often as you like.
+Where a text speaks of other cells or of pictures, it means those of the lesson.
 Hand in this file, under the name that it has.
 """
 
@@ -48,7 +49,9 @@ def assignment(lesson: NotebookNode, title: str) -> NotebookNode:
     for exercise in found:
         cells += _cells(exercise)
     made = nbformat.v4.new_notebook(cells=cells)
-    made.metadata = {name: lesson.metadata[name] for name in ("kernelspec", "language_info") if name in lesson.metadata}
+    made.metadata = {
+        name: lesson.metadata[name] for name in ("kernelspec", "language_info") if name in lesson.metadata
+    }
     return made
 
 
@@ -102,7 +105,9 @@ def checked(source: str) -> tuple[str, str, str]:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "check_exercise"
     ]
     if len(calls) != 1 or len(calls[0][1].args) != 2 or not isinstance(calls[0][1].args[0], ast.Constant):
-        raise ValueError(f'an exercise has one check_exercise("NN.n", answer), not {len(calls)}: {source[:60]!r}')
+        raise ValueError(
+            f'an exercise has one check_exercise("NN.n", answer), not {len(calls)}: {source[:60]!r}'
+        )
     statement, call = calls[0]
     kept = "\n".join(source.splitlines()[: statement.lineno - 1]).rstrip()
     return kept, call.args[0].value, ast.get_source_segment(source, call.args[1])
@@ -114,7 +119,9 @@ def _cells(exercise: Exercise) -> list[NotebookNode]:
     cells = []
     for number, cell in enumerate(exercise.before):
         if cell.cell_type == "markdown":
-            cells.append(nbformat.v4.new_markdown_cell(without_links(cell.source), id=f"text-{mark}-{number}"))
+            cells.append(
+                nbformat.v4.new_markdown_cell(without_links(cell.source), id=f"text-{mark}-{number}")
+            )
         else:
             cells.append(_locked(cell.source, f"given-{mark}-{number}"))
     cells.append(_nbgrader(source, f"answer-{mark}", solution=True))
@@ -157,7 +164,9 @@ def needed(lesson: NotebookNode, found: list[Exercise]) -> str:
         cells = [cell for cell in [*exercise.before, exercise.cell] if cell.cell_type == "code"]
         for cell in cells:
             first = order[cells[0].id]
-            inside = [statement for one in cells[: cells.index(cell)] for statement in ast.parse(one.source).body]
+            inside = [
+                statement for one in cells[: cells.index(cell)] for statement in ast.parse(one.source).body
+            ]
             _gather(lesson, _uses(ast.parse(cell.source).body) - _binds(inside), first, wanted)
     texts, bound = [], {}
     for (number, place), names in sorted(wanted.items()):
@@ -169,13 +178,17 @@ def needed(lesson: NotebookNode, found: list[Exercise]) -> str:
     return "\n".join(texts)
 
 
-def _gather(lesson: NotebookNode, names: set[str], above: int, wanted: dict[tuple[int, int], set[str]]) -> None:
+def _gather(
+    lesson: NotebookNode, names: set[str], above: int, wanted: dict[tuple[int, int], set[str]]
+) -> None:
     """Note the last statement above a cell that binds each name, and what that one uses."""
     for name in sorted(names):
         for number in reversed(range(above)):
             cell = lesson.cells[number]
             body = ast.parse(cell.source).body if cell.cell_type == "code" else []
             places = [place for place, statement in enumerate(body) if name in _binds([statement])]
+            if places and "exercise" in tags(cell):
+                break  # the learner's own answer, above
             if places:
                 key = (number, places[-1])
                 if name not in wanted.setdefault(key, set()):
@@ -195,17 +208,22 @@ def _binds(body: list[ast.stmt]) -> set[str]:
         elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             found.add(statement.name)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            found |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+            found |= {node.id for node in ast.walk(statement) if _is(node, ast.Store)}
     return found
 
 
 def _uses(body: list[ast.stmt]) -> set[str]:
     """The names that statements take from above: what is read anywhere in them, and bound nowhere."""
     nodes = [node for statement in body for node in ast.walk(statement)]
-    stored = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    stored = {node.id for node in nodes if _is(node, ast.Store)}
     stored |= {node.arg for node in nodes if isinstance(node, ast.arg)} | _binds(body)
-    loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    loaded = {node.id for node in nodes if _is(node, ast.Load)}
     return loaded - stored - set(dir(builtins))
+
+
+def _is(node: ast.AST, context: type) -> bool:
+    """Whether a node is a name that is bound (ast.Store) or read (ast.Load)."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, context)
 
 
 def _text(source: str, statement: ast.stmt, names: set[str]) -> str:

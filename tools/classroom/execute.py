@@ -7,6 +7,7 @@ fresh kernel goes on behind it, with the locked cells above it run again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -27,23 +28,26 @@ from tools.classroom import sandbox
 
 MOST_OUTPUT = 2_000_000
 """Bytes that a cell may print or draw."""
-CONNECTION = Path("/run/connection.json")  # inside
+CONNECTION = Path("/run/connection.json")  # inside, as the next one
+SOCKETS = str(Path("/tmp", "k"))
 
 
 class SandboxedKernel(AsyncKernelManager):
     """A kernel inside, and the way to it."""
 
     transport = "ipc"
-    ip = "/tmp/k"
+    ip = SOCKETS
 
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """The command that starts the kernel, with which kernel ever: this Python."""
         inside = [sys.executable, "-m", "ipykernel_launcher", "-f", str(CONNECTION), *(extra_arguments or [])]
         lessons = Path(self.config.CourseDirectory.root) / "lessons"
-        return sandbox.command(inside, {Path(self.connection_file): CONNECTION, lessons: sandbox.ROOT / "notebooks"})
+        return sandbox.command(
+            inside, {Path(self.connection_file): CONNECTION, lessons: sandbox.ROOT / "notebooks"}
+        )
 
     async def _async_post_start_kernel(self, **kw: object) -> None:
-        self.ip = f"/proc/{self.provisioner.pid}/root/tmp/k"  # the same sockets, seen from outside
+        self.ip = f"/proc/{self.provisioner.pid}/root{SOCKETS}"  # the same sockets, seen from outside
         await super()._async_post_start_kernel(**kw)
 
     def client(self, **kwargs: object) -> AsyncKernelClient:
@@ -80,24 +84,25 @@ class SandboxedExecute(Execute):
                 return super().preprocess_cell(cell, resources, index)
             _fail(cell, f"Not run: the cells above took {self.all_seconds} seconds, which is all there is.")
         except CellTimeoutError:
-            self._go_on(index)
-            _fail(cell, f"Stopped: no complete answer in {self.timeout} seconds, or a very large one.")
+            self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
         except DeadKernelError:
-            self._go_on(index)
-            _fail(cell, f"Stopped: it printed more than {MOST_OUTPUT} bytes." if self.printed > MOST_OUTPUT
-                  else "Stopped: the cell ended its kernel, or took more memory than there is.")  # fmt: skip
+            loud = f"it printed more than {MOST_OUTPUT} bytes"
+            dead = "the cell ended its kernel, or took more memory than there is"
+            self._stop(cell, index, loud if self.printed > MOST_OUTPUT else dead)
         return cell, resources
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Count what comes, keep no more than allowed, and end the kernel that sends more."""
         self.printed += len(repr(msg["content"]))
         if self.printed > MOST_OUTPUT and msg["msg_type"] != "status":
-            os.kill(self.km.provisioner.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # these were its last words
+                os.kill(self.km.provisioner.pid, signal.SIGKILL)
             return None
         return super().process_message(msg, cell, cell_index)
 
-    def _go_on(self, index: int) -> None:
-        """A fresh kernel, and in it what the assignment gives above this cell."""
+    def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
+        """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
+        _fail(cell, f"Stopped: {why}.")
         self._cleanup_kernel()
         self.create_kernel_manager()
         self.start_new_kernel()

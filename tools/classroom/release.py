@@ -34,7 +34,10 @@ def notebooks() -> dict[str, Path]:
 def write_course(course: Path, found: dict[str, Path]) -> list[str]:
     """Write settings, assignments, and the lessons without solutions that the sandbox shows. Returns what is made."""
     course.mkdir(parents=True, exist_ok=True)
-    _replace(course / "nbgrader_config.py", Path(__file__).with_name("nbgrader_config.py").read_text(encoding="utf-8"))
+    _replace(
+        course / "nbgrader_config.py",
+        Path(__file__).with_name("nbgrader_config.py").read_text(encoding="utf-8"),
+    )
     made = []
     for name, path in found.items():
         lesson = nbformat.read(path, as_version=4)
@@ -58,7 +61,8 @@ def generate(course: Path, names: list[str]) -> list[str]:
     config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
     api = NbGraderAPI(CourseDirectory(config=config), config=config)
     results = {name: api.generate_assignment(name) for name in names}
-    return [f"{name}: {result.get('log', '')}{result['error']}" for name, result in results.items() if not result["success"]]
+    failed = {name: result for name, result in results.items() if not result["success"]}
+    return [f"{name}: {result.get('log', '')}{result['error']}" for name, result in failed.items()]
 
 
 def _replace(path: Path, text: str) -> None:

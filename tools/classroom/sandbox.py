@@ -21,16 +21,38 @@ MEMORY = 8 << 30  # bytes of address space of each process; numpy and NVRTC rese
 FILES = 256 << 20  # bytes, of /tmp and of each file in it
 PROCESSES = 256  # and threads; Linux counts them for users other than root
 TOOLS = ("unshare", "mount", "umount", "pivot_root", "prlimit", "setpriv")
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/ld.so.cache", "/etc/passwd", "/etc/fonts")
-OWN_USERS = "unshare --user --map-root-user setpriv --pdeathsig KILL".split()  # ends with the process that started it
-OWN_REST = "unshare --mount --net --pid --ipc --uts --cgroup --fork --kill-child sh".split()
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/ld.so.cache",
+    "/etc/passwd",
+    "/etc/fonts",
+)
+OWN_USERS = ("unshare", "--user", "--map-root-user", "setpriv", "--pdeathsig", "KILL")
+"""Rights in a world of its own; it ends with the process that started it."""
+OWN_REST = (
+    "unshare",
+    "--mount",
+    "--net",
+    "--pid",
+    "--ipc",
+    "--uts",
+    "--cgroup",
+    "--fork",
+    "--kill-child",
+    "sh",
+)
 
 
 def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str]:
     """What to start so that `inside` runs in the sandbox.
 
-    `seen` maps files and folders to the places where they are seen, beside the system, Python and course_lib. The process
-    that starts is outside; killing it ends everything inside.
+    `seen` maps files and folders to the places where they are seen, beside the system, Python and course_lib. The
+    process that starts is outside; killing it ends everything inside.
     """
     places = [Path(name) for name in (*SYSTEM, sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))]
     places += [ROOT / "course_lib", ROOT / "assets"]
