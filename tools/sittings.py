@@ -1,4 +1,4 @@
-"""How long a lesson takes, sitting by sitting: `python tools/sittings.py` prints it.
+"""How long a lesson takes, sitting by sitting: `python -m tools.sittings` writes it into docs/instructor.md.
 
 A sitting is what stands from one heading `# Sitting N · title` to the next. Its minutes are those of somebody who reads
 English as a second language: 130 words a minute, 10 lines of shown code a minute, 8 minutes an exercise. What is
@@ -8,6 +8,7 @@ folded (solutions) or hidden (the code of drawings) counts nothing.
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from math import ceil
@@ -18,6 +19,8 @@ from course_lib import lessons
 WORDS, LINES, EXERCISE = 130, 10, 8
 """Words a minute, lines of code a minute, minutes for an exercise."""
 LONGEST = 45
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "instructor.md"
+BEGIN, END = "<!-- sittings: begin -->", "<!-- sittings: end -->"
 HEADING = re.compile(r"^# (Sitting \d+ · .+|Optional · .+)$", re.MULTILINE)
 PROMISED = re.compile(r"^\* (?:(Sitting \d+ · .+?|Optional · .+?)): (\d+) minutes", re.MULTILINE)
 
@@ -66,11 +69,31 @@ def _minutes(cell: dict, text: str) -> float:
     return len(text.split()) / WORDS
 
 
-def main() -> None:
+def table() -> str:
+    """The sittings of all lessons as a table in Markdown, with the minutes that the lessons promise."""
+    rows = ["| lesson | sitting | minutes |", "|---|---|--:|"]
     for path in lessons.notebooks(lessons.NOTEBOOKS):
-        print(path.stem)
-        for sitting in sittings(path):
-            print(f"  {sitting.minutes:5.1f}  {sitting.title}")
+        found = sittings(path)
+        rows += [f"| {path.stem[:2]} | {sitting.title} | {sitting.promise} |" for sitting in found]
+        needed = sum(sitting.promise for sitting in found if sitting.title.startswith("Sitting"))
+        rows.append(f"| **{path.stem[:2]}** | **without the optional parts** | **{needed}** |")
+    return "\n".join(rows)
+
+
+def with_table(text: str) -> str:
+    """The instructor's page with the table between its two marks. Raises ValueError where they are not there."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{PAGE.name} needs the lines {BEGIN} and {END} where the table shall stand")
+    return f"{before}{begin}\n{table()}\n{end}{after}"
+
+
+def main() -> None:
+    part = PAGE.with_suffix(".part")
+    part.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    os.replace(part, PAGE)
+    print(table())
 
 
 if __name__ == "__main__":

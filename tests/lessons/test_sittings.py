@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib import lessons
-from tools.sittings import LONGEST, Sitting, promised, sittings
+from tools.sittings import LONGEST, PAGE, Sitting, promised, sittings, with_table
 
 
 def cell(source, kind="markdown", *tags):
@@ -44,3 +44,20 @@ def test_the_header_tells_the_minutes(path):
     found = sittings(path)
     assert promised(path) == [(sitting.title, sitting.promise) for sitting in found]
     assert found and all(sitting.promise <= LONGEST for sitting in found)
+
+
+def test_the_instructors_page_has_the_minutes_and_every_sitting():
+    text = PAGE.read_text(encoding="utf-8")
+    assert with_table(text) == text, "run `python -m tools.sittings`"
+    for path in lessons.notebooks(lessons.NOTEBOOKS):
+        for sitting in sittings(path):
+            if sitting.title.startswith("Sitting"):
+                assert text.count(f"**{sitting.title}.**") == 1, (
+                    f"what goes wrong in it, to draw, to ask: {sitting.title}"
+                )
+    assert text.count("*Goes wrong:*") == text.count("*Draw:*") == text.count("*Ask:*")
+
+
+def test_a_page_without_marks_is_told():
+    with pytest.raises(ValueError, match="needs the lines"):
+        with_table("no marks")
