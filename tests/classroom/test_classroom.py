@@ -16,6 +16,7 @@ import pytest
 from course_lib import lessons
 from tools.classroom import release, sandbox
 from tools.classroom.assignment import checked, tags
+from tools.classroom.feedback import RULE
 
 ROOT = Path(__file__).parents[2]
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
@@ -59,9 +60,15 @@ def answers(lesson: Path) -> dict[str, str]:
 
 
 def solved(code: str, solution: str) -> str:
-    """CUDA goes into the string; Python of the solution stands below, so that it counts."""
+    """CUDA goes into the string, or below under its name; Python stands below, so that it counts."""
     if cuda := re.search(r"```cuda\n(.*?)```", solution, re.DOTALL):
-        code = re.sub(r'r"""\n.*?"""', lambda _: f'r"""\n{cuda[1]}"""', code, count=1, flags=re.DOTALL)
+        text = f'r"""\n{cuda[1]}"""'
+        if 'r"""' in code:
+            code = re.sub(r'r"""\n.*?"""', lambda _: text, code, count=1, flags=re.DOTALL)
+        else:
+            code += f"\n{code.partition(' =')[0]} = {text}"
+    if launch := re.search(r"`(dict\(.*?\))`", solution):
+        code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
     python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
     return "\n".join([code, *python])
 
@@ -224,6 +231,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     for student in set(expected) - {"broken"}:
         page = (course / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
         assert f"Score: {expected[student]}.0 / 3.0" in page
+        assert f"<head>{RULE}" in page, "a learner's script does not run in it"
 
 
 def quietly(path: Path) -> bytes:
@@ -231,3 +239,30 @@ def quietly(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.skipif(
+    os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1 grades all lessons"
+)
+@pytest.mark.parametrize("name", release.notebooks())
+def test_the_solutions_get_all_points_and_the_stubs_none(nbgrader, tmp_path, name):
+    lesson = release.notebooks()[name]
+    release.write_course(tmp_path, {name: lesson})
+    made = nbgrader(tmp_path, "generate_assignment", name)
+    assert made.returncode == 0, made.stderr
+    right = answers(lesson)
+    hand_in(tmp_path, "right", right, name)
+    hand_in(tmp_path, "stubs", {}, name)
+    graded = nbgrader(tmp_path, "autograde", name)
+    assert graded.returncode == 0, graded.stderr
+    assert nbgrader(tmp_path, "export").returncode == 0
+    notebook = nbformat.read(tmp_path / "autograded" / "right" / name / f"{name}.ipynb", as_version=4)
+    checks = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    said = [output.get("text", output.get("evalue")) for cell in checks for output in cell.outputs[:1]]
+    assert [text for text in said if "passed" not in text] == []
+    assert marks(tmp_path) == {"right": len(right), "stubs": 0}
+    stubs = nbformat.read(tmp_path / "autograded" / "stubs" / name / f"{name}.ipynb", as_version=4)
+    errors = [
+        output for cell in stubs.cells for output in cell.get("outputs", []) if output.output_type == "error"
+    ]
+    assert errors == [], "the stubs run"

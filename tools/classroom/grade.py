@@ -45,14 +45,19 @@ def misplaced(course: Path) -> list[str]:
 
 
 def grade(course: Path) -> list[str]:
-    """Grade, write feedback and export; returns the last line of what each failed command said."""
+    """Grade, write feedback and export; returns what could not be done, one line each."""
     wrong = []
     for name, students in handed_in(course).items():
+        print(f"{name}: {', '.join(students)}", flush=True)
         for student in students:
-            print(f"{name}: {student}", flush=True)
             _forget_older(course, student, name)
-            wrong += _nbgrader(course, "autograde", name, "--student", student)
-        wrong += _nbgrader(course, "generate_feedback", name, "--force")
+        _nbgrader(course, "autograde", name)
+        graded = [student for student in students if (course / "autograded" / student / name).is_dir()]
+        wrong += [
+            f"cannot be graded: submitted/{student}/{name}" for student in students if student not in graded
+        ]
+        if graded:
+            wrong += _nbgrader(course, "generate_feedback", name, "--force")
     return wrong + _nbgrader(course, "export")
 
 

@@ -14,12 +14,14 @@ from nbgrader.preprocessors import Execute  # noqa: E402
 
 from tools.classroom import sandbox  # noqa: E402
 from tools.classroom.execute import SandboxedExecute  # noqa: E402
+from tools.classroom.feedback import without_scripts  # noqa: E402
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.root = str(HERE)
 c.CourseDirectory.course_id = "hiding-latency"
 c.ClearSolutions.enabled = False  # the cells hold the lessons' own gaps
 c.LimitOutput.max_lines = 200
+c.GenerateFeedback.post_convert_hook = lambda **_: without_scripts(HERE)
 
 steps = Autograde.class_traits()["autograde_preprocessors"].default()
 c.Autograde.autograde_preprocessors = [SandboxedExecute if step is Execute else step for step in steps]
