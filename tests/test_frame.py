@@ -588,7 +588,46 @@ def with_cells(cells: str) -> str:
 BROKEN = {
     "": "it is empty",
     '{"cells": [': "line 1 column 12",
-    "    outcomes = course.run_course(tmp_path, "simulator")
+    "<<<<<<< HEAD\n{}": "line 1 column 1",
+    "[]": "it is JSON, and nbformat says",
+    "\udcff": "can't decode byte 0xff in position 0",
+    with_cells("null"): "it is JSON, and nbformat says",
+    with_cells('[{"cell_type": "code"}]'): "missing an expected key: metadata",
+    with_cells('[{"cell_type": "raw", "id": "a", "metadata": {}, "source": 3}]'): "not valid under any",
+}
+"""Text of a file that is no notebook -> what the runner says of it."""
+
+
+def test_a_broken_notebook_fails_and_the_others_run(tmp_path):
+    for number, text in enumerate(BROKEN):
+        (tmp_path / f"{number:02}_broken.ipynb").write_bytes(text.encode(errors="surrogateescape"))
+    write_notebook(tmp_path / "99_good.ipynb", "print('check passed')")
+    *broken, good = course.run_course(tmp_path, "simulator")
+    assert good.checks == 1 and good.failures == ()
+    for outcome, why in zip(broken, BROKEN.values(), strict=True):
+        (line,) = outcome.failures
+        assert line.startswith("cannot be used as a notebook: ") and why in line and "\n" not in line
+        assert "cannot be used" in outcome.notebook.cells[0].source, "and no page of an earlier run stays"
+    assert "00_broken, cannot be used as a notebook: it is empty" in course.table(broken, "simulator")
+
+
+OURS = {"01_lesson.ipynb", "exercises/01_lesson.ipynb"}
+
+
+def scratch_and_lesson(folder: Path) -> None:
+    """A lesson, and what a learner may have beside it: notes, JupyterLab's copy of the lesson, a folder."""
+    (folder / "mine").mkdir(parents=True)
+    (folder / "exercises").mkdir()
+    own = ("notes.ipynb", "01_lesson-Copy1.ipynb", "mine/01_lesson.ipynb", "exercises/01_lesson-Copy1.ipynb")
+    for name in OURS:
+        write_notebook(folder / name, "import os")
+    for name in own:
+        write_notebook(folder / name, "1 / 0")
+
+
+def test_the_runner_leaves_scratch_notebooks_alone(tmp_path, capsys):
+    scratch_and_lesson(tmp_path)
+    outcomes = course.run_course(tmp_path, "simulator")
     assert [(outcome.name, outcome.failures) for outcome in outcomes] == [("01_lesson", ())] * len(OURS)
     assert "left alone: 01_lesson-Copy1.ipynb, notes.ipynb" in capsys.readouterr().out
 
