@@ -27,6 +27,8 @@ JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
 SHARED = ("test_clock.py", ".ipynb")
 """All tests of such a file share what the first ones computed."""
+QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")
+"""Their tests take milliseconds, about as long as handing out one: all cases of a function go out together."""
 
 
 def pytest_configure():
@@ -68,6 +70,8 @@ def together(nodeid: str) -> str:
     file, _, test = nodeid.partition("::")
     if file.endswith(SHARED):
         return file
+    if file.endswith(QUICK):
+        return nodeid.partition("[")[0]
     kernel = re.match(r"[^[]*\[([\w.]+)", test)
     return kernel[1] if kernel and file.endswith(JUDGED) else nodeid
 
