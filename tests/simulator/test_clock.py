@@ -118,18 +118,14 @@ def test_without_any_fit_the_speed_ups_hold_too():
 @pytest.mark.parametrize("name", ["fp32_s1", "fp32_s2", "fp16_s1", "fp16_s2", "fp16_s3"])
 @pytest.mark.parametrize("resident", [1, 2, 4])
 def test_more_latency_never_speeds_up(name, resident):
-    cycles = [
-        k_tile(name, replace(RATE, l2_latency=latency), resident) for latency in (200, 400, 700, 1000, 2000)
-    ]
+    cycles = [k_tile(name, replace(RATE, l2_latency=latency), resident) for latency in (200, 700, 2000)]
     assert all(b > 0.995 * a for a, b in itertools.pairwise(cycles)), cycles
 
 
 @pytest.mark.parametrize("what", ["fma", "mma", "wavefront", "shared_latency", "barrier"])
 @pytest.mark.parametrize("name", ["fp32_s2", "fp16_s1", "fp16_s3"])
 def test_slower_parts_never_speed_up(what, name):
-    cycles = [
-        k_tile(name, replace(RATE, **{what: factor * getattr(RATE, what)}), 2) for factor in (1, 1.5, 2, 4)
-    ]
+    cycles = [k_tile(name, replace(RATE, **{what: factor * getattr(RATE, what)}), 2) for factor in (1, 2, 4)]
     assert all(b > 0.995 * a for a, b in itertools.pairwise(cycles)), cycles
 
 
