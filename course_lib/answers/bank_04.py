@@ -173,6 +173,8 @@ EXERCISES = {
         "k = 8 of A meets k = 0 ": "the second of the two registers is k = 8 to 15, of the same columns: in Bs that is "
         "8 rows below.",
         "k = 0 of A, column 0 of C: it met k = 0, column 8 ": "the first mma makes columns 0 to 7.",
+        "k = 0 of A, column 0 of C": "the first register of the first mma is the matrix of k = 0 to "
+        "7 and columns 0 to 7.",
         "k = 0 of A, column 8 of C: it met k = 0, column 0 ": "the second mma needs the matrices of columns 8 to 15.",
         "k = 8 of A, column 0 of C: it met k = 0, column 8 ": "matrices 1 and 2 have changed places: the second matrix "
         "of a fragment is k = 8 to 15 of the same columns, and lies 8 rows below in Bs.",

@@ -128,6 +128,8 @@ WRONG_ANSWERS = {
         ("second registers exchanged", [(_SECOND, "d[1], a, b[3], b[2]")], "the first of the two registers is k = 0"),
         ("the second fragment first", [(_FIRST, "d[0], a, b[2], b[3]"), (_SECOND, "d[1], a, b[0], b[1]")],
          "the first mma makes columns 0 to 7"),
+        ("all registers turned round", [(_FIRST, "d[0], a, b[3], b[2]"), (_SECOND, "d[1], a, b[1], b[0]")],
+         "the matrix of k = 0 to 7 and columns 0 to 7"),
         ("one fragment twice", [(_SECOND, "d[1], a, b[0], b[1]")], "the matrices of columns 8 to 15"),
         ("registers two apart", [(_FIRST, "d[0], a, b[0], b[2]"), (_SECOND, "d[1], a, b[1], b[3]")], "8 rows below"),
         ("the address of a copy", [(_AT, "Bs[lane / 2][lane % 2 * 8]")], "l % 8 is in the row"),

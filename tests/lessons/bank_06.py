@@ -123,7 +123,9 @@ WRONG_ANSWERS = {
             ("    sum = 0;\n    for (int block", "    for (int block"),
             ("++block) sum +=", "++block) if (block != blockIdx.x) sum +=")],
          "must give the same bits"),
-        ("one too many", [("== gridDim.x - 1;", "== gridDim.x;")], "one block must be the last"),
+        ("added to C", [("C[column] = sum;", "C[column] += sum;")], "the last block overwrites it"),
+        ("a meeting of the warp for a fence", [(_FIRST, "{\n        __syncwarp();\n        is_last")], "in a branch"),
+        ("one too many", [("== gridDim.x - 1;", "== gridDim.x;")], "nobody was the last"),
         ("counted by every thread", [("if (threadIdx.x == 0) {", "{")], "one thread counts"),
     ],
     "06.14": [
@@ -131,6 +133,7 @@ WRONG_ANSWERS = {
         ("always 16 bytes", [("if (all % 8 == 0) ", ""), (_BY_4 + _BY_2 + _BY_1, "")], "no multiple of your word"),
         ("first forgotten", [(_ALL, "int all = stride | width;")], "no multiple of your word"),
         ("stride forgotten", [(_ALL, "int all = first | width;")], "no multiple of your word"),
+        ("the sum of the three", [(_ALL, "int all = first + stride + width;")], "no multiple of your word"),
         ("width forgotten", [(_ALL, "int all = first | stride;")], "ends with the row"),
         ("16 or 2 bytes", [(_BY_4 + _BY_2, "")],
          "a case for each of 16, 8, 4 and 2"),
