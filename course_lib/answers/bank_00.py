@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 
@@ -40,9 +41,9 @@ def _smooth(answer: object) -> None:
     kernel, thread, element = kernel_and_numbers(
         answer, "the number of the thread", "the number of the element"
     )
-    said = re.search(r"thread (\d+) of block \d+ reads byte (\d+)", str(_smoothed(_as_given(), 200)[0]))
-    demand(thread == int(said[1]), f"the report does not name thread {thread}.")
-    demand(element == int(said[2]) // 4, f"the report does not name element {element} of the tile.")
+    named, place = _reported()
+    demand(thread == named, f"the report does not name thread {thread}.")
+    demand(element == place, f"the report does not name element {element} of the tile.")
     for n in 200, 128, 1, 65:
         report, y = _smoothed(kernel, n)
         demand_no_hazard(report)
@@ -50,8 +51,12 @@ def _smooth(answer: object) -> None:
         demand(np.array_equal(y, expected), f"{(y != expected).sum()} of {n} elements are wrong.")
 
 
-def _as_given() -> object:
-    return device.cp.RawKernel(kernel_source(NOTEBOOK, "smooth"), "smooth", options=device.OPTIONS)
+@cache
+def _reported() -> tuple[int, int]:
+    """The thread, and the element of the tile, that the report on the kernel as given names."""
+    given = device.cp.RawKernel(kernel_source(NOTEBOOK, "smooth"), "smooth", options=device.OPTIONS)
+    said = re.search(r"thread (\d+) of block \d+ reads byte (\d+)", str(_smoothed(given, 200)[0]))
+    return int(said[1]), int(said[2]) // 4
 
 
 def _ramp(n: int) -> np.ndarray:
