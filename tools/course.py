@@ -178,6 +178,11 @@ def without_outputs(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
+def name_of(path: Path) -> str:
+    """What the table and the book call a notebook: `01_mainloop`, and `exercises/01_mainloop` its further exercises."""
+    return f"exercises/{path.stem}" if path.parent.name == "exercises" else path.stem
+
+
 async def run_lesson(path: Path) -> Outcome:
     """Execute one notebook, and say how it went."""
     begin = time.monotonic()
@@ -189,8 +194,8 @@ async def run_lesson(path: Path) -> Outcome:
         text = f"# {path.stem}\n\n```text\n{stopped[0]}\n```"
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
     seconds = time.monotonic() - begin
-    print(f"{path.stem}: {seconds:.0f} s", flush=True)
-    return outcome(path.stem, notebook, seconds, stopped)
+    print(f"{name_of(path)}: {seconds:.0f} s", flush=True)
+    return outcome(name_of(path), notebook, seconds, stopped)
 
 
 def outcome(name: str, notebook: nbformat.NotebookNode, seconds: float, stopped: list[str]) -> Outcome:
@@ -214,7 +219,7 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
         paths, key=lambda path: path.stat().st_size, reverse=True
     )  # none is alone at the end
     outcomes = await asyncio.gather(*map(run, longest_first))
-    return sorted(outcomes, key=lambda outcome: [path.stem for path in paths].index(outcome.name))
+    return sorted(outcomes, key=lambda outcome: [name_of(path) for path in paths].index(outcome.name))
 
 
 def run_course(notebooks: Path, machine: str) -> list[Outcome]:
