@@ -1,0 +1,258 @@
+"""JupyterLab as a learner meets it, from `make lab` on: a lesson runs, exercises are judged, Stop stops, an update
+leaves what was written.
+
+CI opens lesson 00; COURSE_ALL_LESSONS=1 opens each one.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib import lessons
+
+ROOT = Path(__file__).parents[2]
+FIRST, *OTHERS = (path.name for path in lessons.notebooks(lessons.NOTEBOOKS))
+CELL = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell"
+ENDLESS = """# in place of check_exercise("00.3", ...)
+spin = 'extern "C" __global__ void spin(int* x) { while (true) x[0] += 1; }'
+simulate(cp.RawKernel(spin, "spin", options=OPTIONS), (1,), (32,), (np.zeros(1, np.int32),))
+"""
+MINUTES = 10  # for all cells of a lesson, on a busy machine
+
+
+class Lab:
+    """A clone of the course, and JupyterLab on its copies."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root, self.mine = folder / "course", folder / "course" / "my_lessons"
+        self.root.mkdir()
+        self.git("init", "-q")
+        tracked = ["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"]
+        names = subprocess.run(tracked, check=True, capture_output=True).stdout
+        subprocess.run(["xargs", "-0", "cp", "--parents", "-t", self.root], input=names, check=True, cwd=ROOT)
+        self.commit()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        of = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+        of += ("JUPYTERLAB_WORKSPACES_DIR", "JUPYTERLAB_SETTINGS_DIR")
+        self.env = os.environ | {name: str(folder / name) for name in of}  # not those of who runs the tests
+        self.env |= {"PYTHONPATH": str(self.root), "COURSE_BACKEND": "simulator"}
+        options = ["--no-browser", f"--port={self.port}", "--IdentityProvider.token=x"]
+        self.log = open(folder / "lab.log", "w+")  # noqa: SIM115 - closed in stop
+        command = [sys.executable, "-m", "tools.lab", *options]
+        self.process = subprocess.Popen(
+            command, cwd=self.root, env=self.env, stdout=self.log, stderr=self.log
+        )
+
+    def git(self, *arguments: str) -> str:
+        named = ["git", "-c", "user.name=x", "-c", "user.email=x", *arguments]
+        return subprocess.run(named, cwd=self.root, check=True, capture_output=True, text=True).stdout
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+
+    def address(self, name: str) -> str:
+        until = time.monotonic() + 120
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return f"http://127.0.0.1:{self.port}/lab/tree/my_lessons/{name}?token=x"
+            except OSError:
+                assert self.process.poll() is None and time.monotonic() < until, self.said()
+                time.sleep(0.2)
+
+    def said(self) -> str:
+        self.log.seek(0)
+        return self.log.read()
+
+    def progress(self) -> list[dict]:
+        return [json.loads(line) for line in (self.mine / "progress.jsonl").read_text().splitlines()]
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()  # its kernels end when it is gone
+            self.process.wait()
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def lab(browser, tmp_path_factory):
+    lab = Lab(tmp_path_factory.mktemp("lab"))
+    yield lab
+    lab.stop()
+
+
+@pytest.fixture
+def opened(lab, open_page):
+    """opened(name): a page of Lab with this copy, its kernel at rest."""
+
+    def open_one(name: str):
+        page = open_page(lab.address(name))
+        page.wait_for_selector(f"{CELL} .jp-InputPrompt", timeout=60_000)
+        at_rest(page)
+        return page
+
+    return open_one
+
+
+def at_rest(page, seconds: float = 60) -> None:
+    """Wait until the kernel is there and no cell waits for it."""
+    page.wait_for_function(
+        "![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))"
+        " && document.querySelector('#jp-main-statusbar').textContent.includes('| Idle')",
+        timeout=1000 * seconds,
+    )
+
+
+def menu(page, name: str, entry: str) -> None:
+    assert not page.locator("dialog").count(), page.locator("dialog").first.inner_text()
+    page.click(f".lm-MenuBar-itemLabel:text-is('{name}')")
+    page.click(f".lm-Menu-itemLabel:text-is('{entry}')")
+
+
+def save(page) -> None:
+    menu(page, "File", "Save Notebook")
+    page.wait_for_selector(".jp-mod-dirty", state="detached", timeout=20_000)
+
+
+def cell_with(page, text: str):
+    """The code cell with this text, on the screen; the notebook draws what is near it only."""
+    page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
+    found = page.locator(CELL).filter(has_text=text)
+    for _ in range(60):
+        if found.count():
+            found.first.scroll_into_view_if_needed()
+            return found.first
+        page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop += 500")
+        page.wait_for_timeout(50)
+    raise AssertionError(f"no cell with {text}")
+
+
+def rewrite(page, cell, source: str) -> None:
+    """Type this text in place of the cell's, and run it."""
+    cell.locator(".cm-content").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.insert_text(source)
+    page.keyboard.press("Control+Enter")
+
+
+def source_of(lab, number: str, change) -> str:
+    """The cell of an exercise as the lesson brings it, with the text changed."""
+    cells = json.loads((lab.root / "notebooks" / FIRST).read_text(encoding="utf-8"))["cells"]
+    source = next(text for c in cells if f'check_exercise("{number}"' in (text := "".join(c["source"])))
+    return change(source)
+
+
+@pytest.mark.parametrize("name", [FIRST, *OTHERS])
+def test_a_lesson_runs_in_lab(lab, opened, keep, name):
+    if name != FIRST and not os.environ.get("COURSE_ALL_LESSONS"):
+        pytest.skip("only lesson 00 here; COURSE_ALL_LESSONS=1 runs all")
+    page = opened(name)
+    menu(page, "Run", "Run All Cells")
+    page.wait_for_timeout(1000)
+    at_rest(page, 60 * MINUTES)
+    save(page)
+    cells = json.loads((lab.mine / name).read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    meant = [c for c in cells if "raises-exception" in c["metadata"].get("tags", ())]
+    assert sum(output["output_type"] == "error" for output in outputs) == len(meant)
+    assert all(
+        c["execution_count"] for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()
+    )
+    html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
+    pictures = sum(text.startswith("<img ") for text in html)
+    assert pictures and not any("image/png" in output.get("data", {}) for output in outputs)
+    drawn = page.locator(".jp-OutputArea-output img").evaluate_all(
+        "all => all.map(i => [i.alt, i.naturalWidth])"
+    )
+    assert drawn and all(alt and width for alt, width in drawn)
+    page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
+    page.wait_for_timeout(300)
+    assert f"lesson {name[:2]}" in page.locator(CELL).first.locator(".jp-OutputArea").inner_text()
+    keep(page, f"lab-{name[:2]}")
+    assert page.outside == [] and lab.git("status", "--short") == ""
+
+
+def test_an_exercise_is_solved_another_one_fails_and_an_endless_one_is_stopped(lab, opened, keep):
+    page = opened(FIRST)
+    imports = "import numpy as np\n\nfrom course_lib import OPTIONS, check_exercise, cp, simulate\n"
+
+    def run(number: str, change):
+        cell = cell_with(page, f'check_exercise("{number}"')
+        rewrite(page, cell, imports + source_of(lab, number, change))
+        return cell
+
+    rows = ("threadIdx.x % 32", "threadIdx.x / 32", "m + n * M")
+
+    def filled(source: str) -> str:
+        for gap in rows:
+            source = source.replace("____", gap, 1)
+        return source
+
+    cell = run("00.1", filled)
+    at_rest(page)
+    assert "00.1 passed: right" in cell.inner_text()
+    cell = run("00.2", lambda source: source.replace("____", "y[0] = 1;"))
+    at_rest(page)
+    assert re.search("00.2 not yet: .+ Hint: ", cell.inner_text())
+    assert [(line["exercise"], line["solved"]) for line in lab.progress()] == [
+        ("00.1", True),
+        ("00.2", False),
+    ]
+    keep(page, "lab-verdicts")
+
+    cell = cell_with(page, 'check_exercise("00.3"')
+    rewrite(page, cell, imports + ENDLESS)
+    page.wait_for_timeout(2500)
+    assert "[*]" in cell.inner_text()
+    start = time.monotonic()
+    page.click("[data-jp-item-name='interrupt'] button, jp-button[data-command='notebook:interrupt-kernel']")
+    cell.locator(".jp-OutputArea-output", has_text="Interrupted").wait_for(timeout=20_000)
+    assert time.monotonic() - start < 2
+    shown = cell.locator(".jp-OutputArea").inner_text().strip()
+    assert len(shown.splitlines()) <= 3 and len(shown) < 300, shown
+    keep(page, "lab-interrupted")
+    cell = run("00.1", filled)  # the kernel goes on
+    at_rest(page)
+    assert "00.1 passed" in cell.inner_text()
+    save(page)
+
+
+def test_an_update_leaves_what_was_written(lab, opened, keep):
+    page = opened(FIRST)
+    cell = cell_with(page, "my_blocks = None")
+    rewrite(page, cell, "my_blocks = 4\nmy_idle_threads = 24")
+    at_rest(page)
+    save(page)
+    before = (lab.mine / FIRST).read_bytes()
+    lesson = lab.root / "notebooks" / FIRST
+    lesson.write_text(lesson.read_text().replace("# 00 · Start here", "# 00 · Start here, once more"))
+    settings = lab.root / "pyproject.toml"
+    settings.write_text(re.sub("(?m)^version = .*", 'version = "9.9.0"', settings.read_text()))
+    lab.commit()  # as `git pull` would
+    code = "from tools import copies; print(*copies.update(copies.ROOT), sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=lab.root, env=lab.env, capture_output=True, text=True
+    )
+    beside = FIRST.replace(".ipynb", ".new-9.9.0.ipynb")
+    assert f"you changed it, so it stays as it is. The new version is beside it: {beside}" in done.stdout, (
+        done.stderr
+    )
+    assert (lab.mine / FIRST).read_bytes() == before
+    page = opened(beside)
+    page.locator("h1", has_text="Start here, once more").first.wait_for(timeout=20_000)
+    keep(page, "lab-updated")
+    assert lab.git("status", "--short") == ""
