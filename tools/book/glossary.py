@@ -72,6 +72,8 @@ def link_first_uses(app, doctree: nodes.document, docname: str) -> None:
         return
     words, seen = Words(entries(FILE.read_text(encoding="utf-8"))), set()
     for text in _prose(doctree):
+        if isinstance(text.parent, nodes.literal) and text.lower() not in words.entry:
+            continue  # code, and more of it than the word alone
         begin, parts = 0, []
         for start, end, entry in words.first_uses(text, seen):
             parts += [nodes.Text(text[begin:start]), _link(app, docname, text[start:end], entry)]

@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
     """A copy whose first heading is the only one of its level; a notebook without any is called by its name."""
     made = nbformat.from_dict(notebook)
+    made.metadata.setdefault("language_info", {"name": "python", "pygments_lexer": "ipython3"})
     above = 0
     for cell in made.cells:
         if cell.cell_type == "markdown":

@@ -1,0 +1,140 @@
+"""The book in a browser, from plain files: what a reader sees on a phone, a tablet and a wide screen, light and dark.
+
+It is made from the committed outputs of a few lessons; COURSE_ALL_LESSONS=1 takes all of them.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from course_lib import lessons
+from tools import course
+from tools.book.build import write_book
+from tools.book.glossary import PAGE
+
+SAMPLE = ("00", "03")
+"""The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
+NAMES = [
+    path.stem
+    for path in lessons.notebooks(lessons.NOTEBOOKS)
+    if os.environ.get("COURSE_ALL_LESSONS") or path.name.startswith(SAMPLE)
+]
+PAGES = ["index", PAGE, "assets/card.svg", *(f"notebooks/{name}" for name in NAMES)]
+SCREENS = [(width, dark) for width in (390, 800, 1280) for dark in (False, True)]
+CUT = """() => [...document.querySelectorAll("article pre, article table, article img, article svg")].filter(box => {
+    if (!box.checkVisibility()) return false;
+    for (let around = box; around.tagName !== "ARTICLE"; around = around.parentElement) {
+        const style = getComputedStyle(around);
+        if (/auto|scroll/.test(style.overflowX)) return false;
+        if (around.scrollWidth > around.clientWidth + 1 && style.overflowX === "hidden") return true;
+    }
+    return box.getBoundingClientRect().right > innerWidth + 1 || box.scrollWidth > box.clientWidth + 1;
+}).map(box => box.outerHTML.slice(0, 200))"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory, browser):
+    out = tmp_path_factory.mktemp("book") / "course"
+    paths = [path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.stem in NAMES]
+    remarks = write_book(
+        [course.outcome(path.stem, course.read(path), 0.0, []) for path in paths], "recorded", out
+    )
+    of_all = [remark for remark in remarks if "xref_missing" not in remark]
+    assert of_all == [], "a sample lacks the lessons beside it, and nothing else"
+    return out
+
+
+def address(book: Path, page: str) -> str:
+    return (book / f"{page}.html").as_uri()
+
+
+@pytest.mark.parametrize(("width", "dark"), SCREENS)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width, dark):
+    page = open_page(address(book, name), width, dark)
+    keep(page, f"book-{name.rpartition('/')[2]}-{width}-{'dark' if dark else 'light'}")
+    assert page.said == [] and page.outside == []
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+    assert page.locator("article details[open]").count() == 0
+    assert page.locator("article img:not([alt]), article img[alt='']").count() == 0
+    assert page.evaluate("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_stands_in_the_way_of_some_readers(book, open_page, name, dark):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(address(book, name), 1280, dark)
+    page.evaluate("document.querySelectorAll('figure.pipeline').forEach(f => f.classList.add('paused'))")
+    found = Axe().run(page).response["violations"]
+    assert [
+        (
+            each["id"],
+            each["nodes"][0]["html"][:300],
+            each["nodes"][0]["failureSummary"][:300],
+            len(each["nodes"]),
+        )
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ] == []
+
+
+def test_search_finds_a_word(book, open_page):
+    page = open_page(address(book, "search") + "?q=barrier")
+    page.locator("#search-results li a").first.wait_for()
+    assert page.said == [] and page.outside == []
+
+
+def test_reports_keep_their_columns(book, open_page):
+    page = open_page(address(book, f"notebooks/{NAMES[0]}"))
+    fonts = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].map(
+        box => [getComputedStyle(box).fontFamily, getComputedStyle(box).wordBreak])""")
+    assert fonts and all("monospace" in font and breaks == "normal" for font, breaks in fonts)
+
+
+def test_code_can_be_copied(book, open_page):
+    page = open_page(
+        address(book, f"notebooks/{NAMES[0]}"), permissions=["clipboard-read", "clipboard-write"]
+    )
+    box = page.locator("div.tag_kernel div.highlight").first
+    box.hover()
+    box.locator("button.copy").click()
+    box.get_by_text("copied").wait_for()
+    assert "__global__ void saxpy" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_paper_has_no_solutions(book, open_page, keep):
+    page = open_page(address(book, f"notebooks/{NAMES[0]}"))
+    page.locator("details.solution").first.locator("summary").click()
+    assert page.locator("details.solution pre").first.is_visible()
+    page.emulate_media(media="print")
+    keep(page, "book-print")
+    assert not any(fold.is_visible() for fold in page.locator("details.solution").all())
+    assert page.evaluate(CUT) == []
+
+
+def test_the_picture_moves_stops_and_stands_still_for_whom_motion_disturbs(book, open_page):
+    page = open_page(address(book, "index"))
+    curtain = page.locator("figure.pipeline .curtain")
+    place = "box => getComputedStyle(box).transform"
+    before = curtain.evaluate(place)
+    page.wait_for_timeout(200)
+    assert curtain.evaluate(place) != before
+    page.get_by_role("button", name="Pause").click()
+    stopped = curtain.evaluate(place)
+    page.wait_for_timeout(100)
+    assert curtain.evaluate(place) == stopped
+    still = open_page(address(book, "index"), reduced_motion="reduce")
+    assert not still.locator("figure.pipeline .curtain").is_visible()
+    assert not still.locator("button.pause").is_visible()
+
+
+def test_a_reader_gets_from_the_first_page_to_a_lesson_and_a_word(book, open_page):
+    page = open_page(address(book, "index"))
+    page.locator("article table a").first.click()
+    page.locator("a.word").first.click()
+    assert "/docs/glossary.html#term-" in page.url
+    assert page.said == []
