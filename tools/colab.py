@@ -26,7 +26,7 @@ def source() -> str:
     return (
         "import sys\n\n"
         'if "google.colab" in sys.modules:  # it opens a notebook without the course. Elsewhere nothing happens\n'
-        f"    %pip install -q --no-deps {release}\n"
+        f'    get_ipython().run_line_magic("pip", "install -q --no-deps {release}")\n'
         '    __import__("course_lib.backend.colab").backend.colab.prepare()'
     )
 
