@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from course_lib import lessons
 from course_lib.backend import colab as on_colab
 from course_lib.simulator import nvrtc
-from tools import colab
+from tools import colab, copies
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -124,6 +124,14 @@ def test_writing_the_cells_again_changes_nothing():
     before = nbformat.writes(notebook)
     colab.put(notebook)
     assert nbformat.writes(notebook) == before
+
+
+def test_another_release_is_no_new_version_of_a_lesson():
+    cells = json.loads(NOTEBOOKS[0].read_text(encoding="utf-8"))["cells"]
+    before = copies.fingerprint(cells)
+    (cell,) = (cell for cell in cells if cell["id"] == colab.CELL)
+    cell["source"] = ["another release"]
+    assert copies.fingerprint(cells) == before
 
 
 @pytest.fixture

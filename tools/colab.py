@@ -13,9 +13,9 @@ from pathlib import Path
 import nbformat
 
 from course_lib import lessons
+from tools.copies import COLAB_CELL as CELL
 
 ROOT = Path(__file__).resolve().parent.parent
-CELL = "host-colab"
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 
 

@@ -30,6 +30,7 @@ from tools.install import alone
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "my_lessons"
+COLAB_CELL = "host-colab"
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a file raises that is no JSON, or JSON but no notebook."""
 
@@ -77,9 +78,14 @@ def version_of(root: Path) -> str:
 
 
 def fingerprint(cells: list[dict]) -> str:
-    """Changes with the text, the kind and the order of the cells, and with nothing that running them alters."""
+    """Changes with the text, the kind and the order of the cells, and with nothing that running them alters.
+
+    Colab's cell does not count: it names the release, and so is another one in each version.
+    """
     texts = [
-        (cell["cell_type"], "".join(cell["source"])) for cell in cells if cell.get("id") != PROGRESS_CELL
+        (cell["cell_type"], "".join(cell["source"]))
+        for cell in cells
+        if cell.get("id") not in (PROGRESS_CELL, COLAB_CELL)
     ]
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
