@@ -235,7 +235,7 @@ def test_a_write_that_fails_leaves_the_old_file(begun, monkeypatch):
     before = begun.files()
 
     def full(path, text, **_):
-        path.touch()
+        path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
