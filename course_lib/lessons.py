@@ -88,7 +88,7 @@ class Diff(str):
         shades = {"+": "rgba(0,158,115,.22)", "-": "rgba(213,94,0,.22)", "@": "rgba(128,128,128,.18)"}
         row = '<span style="display:block;background:{}">{}</span>'
         rows = (row.format(shades.get(line[:1], "none"), html.escape(line)) for line in self.split("\n"))
-        return f'<pre style="line-height:1.35">{"".join(rows)}</pre>'
+        return f'<pre style="line-height:1.35;font-family:monospace">{"".join(rows)}</pre>'
 
 
 def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, dict[str, object] | None]:

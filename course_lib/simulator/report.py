@@ -117,7 +117,8 @@ class Report:
             if not hazard.line:
                 rows += [*(_row(html.escape(line), hang=8) for line in self._quote(hazard)), _finding(hazard)]
         rows += [_row("The launch stopped there.")] * self.stopped
-        style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35"
+        style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35;"
+        style += "font-family:monospace;word-break:normal;overflow-wrap:break-word"
         return f'<pre style="{style}">{"".join(rows)}</pre>'
 
 
