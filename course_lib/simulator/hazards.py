@@ -40,6 +40,7 @@ KINDS = (
     Kind("out-of-bounds", True, "an address outside of the array"),
     Kind("misaligned", True, "an address that is no multiple of the access's size"),
     Kind("barrier-count", True, "threads at a named barrier that disagree about their number"),
+    Kind("mbarrier", True, "an mbarrier that nobody initialised, or that counts what it cannot"),
     Kind("deadlock", True, "all threads wait, and nobody is left to come"),
     Kind("assertion-failed", True, "assert() is false"),
     Kind("trap", True, "the kernel ended itself, with __trap()"),

@@ -26,6 +26,7 @@ from .findings import Findings
 from .gpus import WARP
 from .hazards import HazardLog
 from .instructions.registry import not_simulated
+from .mbarriers import Mbarrier
 from .memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
 from .messages import Letters
 from .orders import Orders, Trail
@@ -110,6 +111,7 @@ class Machine:
         self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}
+        self.mbarriers: dict[int, Mbarrier] = {}
         self.warp_barrier = WarpBarrier(self)
         self.gatherings: dict[int, Gathering] = {}
         self.fragments: dict[tuple, tuple] = {}  # of mma: see there
@@ -300,6 +302,12 @@ class Machine:
             self.barriers[ident] = Barrier(self, ident)
         return self.barriers[ident]
 
+    def mbarrier(self, offset: int) -> Mbarrier:
+        """The mbarrier at this byte of shared memory, in every resident block."""
+        if offset not in self.mbarriers:
+            self.mbarriers[offset] = Mbarrier(self, offset)
+        return self.mbarriers[offset]
+
     def _gather(self, pc: int, idx: np.ndarray | None, masks_of: Callable) -> bool:
         """Before an instruction of several lanes: go on with those whose mates are all here; the others wait."""
         if self.given_up is not None:
@@ -329,7 +337,12 @@ class Machine:
         return bool(stuck)
 
     def _rendezvous(self) -> list:
-        return [*self.barriers.values(), self.warp_barrier, *self.gatherings.values()]
+        return [
+            *self.barriers.values(),
+            self.warp_barrier,
+            *self.gatherings.values(),
+            *self.mbarriers.values(),
+        ]
 
     def _deadlock(self) -> None:
         waiting = [entry for rendezvous in self._rendezvous() for entry in rendezvous.waiting]
@@ -340,6 +353,8 @@ class Machine:
             for entry in waiting
         ]
         text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
+        lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting]
+        text += "".join(f". {lack[0].upper()}{lack[1:]}" for lack in lacks[:4])
         fault = Fault("deadlock", text)
         self.log_fault(fault, waiting[0].pc if waiting else 0)
         raise fault

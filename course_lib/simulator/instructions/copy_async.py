@@ -59,7 +59,7 @@ def _copy(d, ins: Instruction) -> Callable:
     pc = d.pc
 
     def step(m) -> None:
-        offsets = _plain_offset(m.spread(to(m)))
+        offsets = plain_offset(m.spread(to(m)))
         unit = m.shared.locate(offsets, size, m.block_base[m.active()])
         addresses = m.spread(source(m))
         sizes = wanted(m) if wanted else None
@@ -84,7 +84,7 @@ def _wanted(d, ins: Instruction, size: int) -> Callable | None:
     return lambda m: m.spread(read_size(m)).astype(np.int64)
 
 
-def _plain_offset(addresses: np.ndarray) -> np.ndarray:
+def plain_offset(addresses: np.ndarray) -> np.ndarray:
     """A shared address given as a generic one loses its window."""
     if addresses.max() >= SHARED_WINDOW and addresses.max() < LOCAL_WINDOW:
         return addresses - SHARED_WINDOW

@@ -37,7 +37,7 @@ DTYPES: dict[str, np.dtype] = {
 NOT_SIMULATED = {
     "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
     "TMA, the copies of whole tiles by Hopper,": ("cp.async.bulk", "cp.reduce.async.bulk", "tensormap"),
-    "mbarrier, on which cuda::barrier and cuda::pipeline stand,": ("mbarrier", "cp.async.mbarrier"),
+    "a cp.async that arrives at an mbarrier, on which cuda::pipeline stands,": ("cp.async.mbarrier",),
     "thread block clusters": (
         "barrier.cluster",
         "mapa",

@@ -1,0 +1,163 @@
+"""mbarrier: a barrier that lies in shared memory, and counts arrivals and bytes (PTX ISA, "mbarrier").
+
+A phase is complete when all arrivals that it was initialised for have come, and all bytes that it was told to expect.
+Arrivals release what their threads did and saw, and who finds a phase complete acquires it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .barriers import Rendezvous, Waiting
+from .memory import Fault
+from .work import LANES
+
+SIZE = 8  # bytes of an mbarrier
+MOST = 2**20 - 1
+"""Arrivals and bytes that a phase may count (PTX ISA, "Contents of the mbarrier object")."""
+ROUND = 300
+"""Steps of work (work.py) of an arrival or a question."""
+
+
+@dataclass(eq=False)
+class Question(Waiting):
+    """Lanes that ask for the end of a phase, and wait for it: `phases`, of each lane."""
+
+    phases: np.ndarray | None = None
+
+    def take(self, mine: np.ndarray) -> Question:
+        gone = Question(self.pc, self.lanes[mine], self.resume, None, self.phases[mine])
+        self.lanes, self.phases = self.lanes[~mine], self.phases[~mine]
+        return gone
+
+
+class Mbarrier(Rendezvous):
+    """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block."""
+
+    def __init__(self, machine, offset: int) -> None:
+        super().__init__(machine)
+        blocks = len(machine.blocks)
+        self.offset = offset
+        self.count = np.zeros(blocks, np.int64)  # arrivals that complete a phase; 0: not initialised
+        self.pending = np.zeros(blocks, np.int64)  # of them, how many are missing
+        self.bytes = np.zeros(blocks, np.int64)  # expected, and not there yet
+        self.expected = np.zeros(blocks, np.int64)  # all that this phase was told to expect
+        self.phase = np.zeros(blocks, np.int64)  # phases that are complete
+        self.coming, self.complete = machine.orders.token(), machine.orders.token()
+        self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
+
+    # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
+
+    def init(self, lanes: np.ndarray, count: np.ndarray) -> None:
+        blocks = self.m.block_of[lanes]
+        if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
+            raise Fault(
+                "mbarrier", f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}", int(wrong[0])
+            )
+        self.count[blocks] = self.pending[blocks] = count
+        self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
+        self.coming.clear(blocks)
+        self.complete.clear(blocks)
+
+    def inval(self, lanes: np.ndarray) -> None:
+        self.count[self.m.block_of[lanes]] = 0
+
+    def must_be_there(self, lanes: np.ndarray) -> None:
+        """Fault, where these lanes find no mbarrier."""
+        if (wrong := np.flatnonzero(self.count[self.m.block_of[lanes]] == 0)).size:
+            place = self.m.shared.describe(self.offset)
+            text = f"there is no mbarrier at {place}: nobody has called mbarrier.init for it"
+            raise Fault("mbarrier", text, int(wrong[0]))
+
+    def expect(self, lanes: np.ndarray, size: np.ndarray) -> None:
+        """These lanes say that so many more bytes will come in this phase."""
+        blocks = self.m.block_of[lanes]
+        np.add.at(self.bytes, blocks, size)
+        np.add.at(self.expected, blocks, size)
+        if (wrong := np.flatnonzero(np.abs(self.bytes[blocks]) > MOST)).size:
+            raise Fault(
+                "mbarrier",
+                f"a phase counts at most {MOST} bytes, not {self.bytes[blocks[wrong[0]]]}",
+                int(wrong[0]),
+            )
+        self._look(np.unique(blocks))
+
+    def arrive(self, lanes: np.ndarray, count: np.ndarray, leave: bool = False) -> np.ndarray:
+        """These lanes arrive, each `count` times, and go on; what a lane is told of the phase that it arrived in.
+
+        `leave`: later phases need so many arrivals less (arrive_drop).
+        """
+        self.m.work(ROUND + 5 * len(lanes) / LANES)
+        blocks = self.m.block_of[lanes]
+        came = np.bincount(blocks, weights=count, minlength=len(self.m.blocks)).astype(np.int64)
+        if (came > self.pending).any():  # some belong to the next phase
+            alone = [self._arrive(lanes[i : i + 1], count[i : i + 1], leave) for i in range(len(lanes))]
+            return np.concatenate(alone)
+        return self._arrive(lanes, count, leave)
+
+    def _arrive(self, lanes: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
+        blocks = self.m.block_of[lanes]
+        if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
+            at = int(wrong[0])
+            text = f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]}"
+            raise Fault("mbarrier", text, at)
+        state = self.phase[blocks] << 32 | self.pending[blocks]
+        self.m.orders.release(lanes, self.coming)
+        np.subtract.at(self.pending, blocks, count)
+        if leave:
+            np.subtract.at(self.count, blocks, count)
+        self._look(np.unique(blocks))
+        return state
+
+    def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
+        """Whether these phases are complete, for each lane; those for which they are have acquired it."""
+        self.m.work(ROUND + 5 * len(lanes) / LANES)
+        done = phases < self.phase[self.m.block_of[lanes]]
+        if done.any():
+            self.m.orders.acquire(lanes[done], self.complete)
+            self.told[lanes[done]] = -1
+        return done
+
+    def phase_of(self, lanes: np.ndarray, parity: np.ndarray) -> np.ndarray:
+        """Of the two phases that a parity may mean, the one that is not complete, or was completed last."""
+        now = self.phase[self.m.block_of[lanes]]
+        return np.where(now & 1 == parity, now, now - 1)
+
+    def wait(self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable) -> None:
+        """These lanes wait for the end of these phases."""
+        self.waiting.append(Question(pc, lanes, resume, None, phases))
+
+    def look_again(self, lanes: np.ndarray) -> None:
+        """Nobody waits for the exit of a thread here."""
+
+    def lacks(self) -> str:
+        """What the first block in which somebody waits here lacks, in words."""
+        block = int(self.m.block_of[self.waiting[0].lanes[0]])
+        place = self.m.shared.describe(self.offset)
+        text = f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} arrivals"
+        if self.expected[block] or self.bytes[block]:
+            came = self.expected[block] - self.bytes[block]
+            text += f", and was told to expect {self.expected[block]} bytes, of which {came} came"
+        return text
+
+    # ---- helpers
+
+    def _look(self, blocks: np.ndarray) -> None:
+        """Complete the phases of these blocks that lack nothing any more, and let go who waits for them."""
+        done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
+        if not len(done):
+            return
+        self.complete.times[done] = self.coming.times[done]
+        self.complete.news[done] = self.coming.news[done]
+        self.phase[done] += 1
+        self.pending[done] = self.count[done]
+        self.expected[done] = 0
+        ready = np.zeros(self.m.lanes, bool)
+        for entry in self.waiting:
+            ready[entry.lanes[entry.phases < self.phase[self.m.block_of[entry.lanes]]]] = True
+        for entry in self.take(ready):
+            self.m.orders.acquire(entry.lanes, self.complete)
+            entry.resume(self.m, entry.lanes)
