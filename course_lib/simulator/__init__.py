@@ -12,6 +12,7 @@ from .nvrtc import CompileError, NvrtcMissing, Resources
 from .nvrtc import machine_code as _machine_code
 from .nvrtc import resources as _resources
 from .report import HazardError, Report
+from .tensor_map import TensorMap
 
 
 def resources(kernel: Kernel, arch: str = "sm_90") -> Resources:
@@ -34,6 +35,7 @@ __all__ = [
     "LaunchError",
     "NvrtcMissing",
     "Report",
+    "TensorMap",
     "Resources",
     "assemble",
     "compile",

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import ptx
 from .memory import SPACING, Buffer, Bytes
+from .tensor_map import TensorMap
 
 if TYPE_CHECKING:
     from .launch import Kernel
@@ -56,6 +57,9 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
             _check_float(arg, name, kernel.source)
             buffer, address = _place(_checked(arg, name), name, bound.buffers)
             value = np.array([address], np.uint64)
+        elif isinstance(arg, TensorMap):
+            buffer, address = _place(_checked(arg.array, name), name, bound.buffers)
+            value = arg.at(address).pack()
         elif is_pointer and (arg is None or (isinstance(arg, (int, np.integer)) and arg == 0)):
             value = np.zeros(1, np.uint64)  # a null pointer
         else:

@@ -125,6 +125,12 @@ class Code:
             roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in ("st", "atom", "red")
         )
 
+    @cached_property
+    def stores_in_bulk(self) -> bool:
+        """Whether the copy engine may write global memory."""
+        texts = (instruction.opcode.text for instruction in self.program.instructions)
+        return any("async.bulk" in text and "global.shared" in text for text in texts)
+
     def is_address(self, root: int) -> bool:
         """Whether an address in global memory comes from argument number `root` alone: that is a pointer, and no number
         that an index is made of, such as a row length of type size_t."""

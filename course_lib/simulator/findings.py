@@ -52,6 +52,8 @@ class Findings:
         thread = self.m.describe_thread(race.lane)
         if kind == "uninitialised-read":
             text = f"{thread} reads {place}, which no thread has written"
+        elif kind == "missing-proxy-fence":
+            text = f"{thread} lets {self._engine(instruction)} read {place}, {self._unfenced(race)}"
         elif kind == "unwaited-copy":
             text = f"{thread} reads {place} before {self._flight(race)}"
         elif race.flying:
@@ -60,10 +62,22 @@ class Findings:
             text = f"{thread} {self._conflict(instruction, race, kind, place)}"
         self.m.log.add(kind, instruction, text, race.count)
 
+    def _engine(self, instruction: Instruction) -> str:
+        return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
+
+    def _unfenced(self, race: Race) -> str:
+        return (
+            f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: after "
+            "the write and before the barrier, the writing thread calls fence.proxy.async"
+        )
+
     def _flight(self, race: Race) -> str:
         """A copy that nobody waited for."""
         line, copies = self._line(race.time), self.m.copies
         them = self._other(race)
+        if self.m.is_async(np.array([self._pc(race.time)]))[0]:
+            wait = "Wait for the phase of its mbarrier"
+            return f"the bulk copy into it is known to have arrived; {them} started the copy at {line}. {wait}"
         wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
         if copies.uncommitted(self._pc(race.time)):
             wait = f"No cp.async.commit_group follows {line}, so no wait covers the copy"

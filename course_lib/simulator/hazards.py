@@ -34,6 +34,11 @@ KINDS = (
         "two threads of the block write different values, with no order between the two",
     ),
     Kind("block-conflict", False, "the same in global memory, between threads of two blocks"),
+    Kind(
+        "missing-proxy-fence",
+        False,
+        "the copy engine or the tensor cores read what a thread wrote, with no fence.proxy.async in between",
+    ),
     Kind("uninitialised-read", False, "reads shared or local memory that nobody wrote"),
     Kind("barrier-divergence", False, "not all threads come to the same barrier"),
     Kind("warp-mask", False, "a lane that is not in its own mask, or a value from a lane that is not there"),

@@ -209,6 +209,8 @@ def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
     for number, owner in enumerate(owners):
         if owner in written:
             found[owner] = min(found.get(owner, 16), code.granule(number))
+        elif owner is not None and code.stores_in_bulk:
+            found[owner] = min(found.get(owner, 16), code.granule(number), owner.itemsize)
     return found
 
 

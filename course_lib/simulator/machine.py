@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .barriers import ALL, Barrier, Gathering, WarpBarrier
+from .bulk import BulkCopies
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
@@ -102,6 +103,8 @@ class Machine:
         shared_bytes = len(self.shared.memory.data)
         self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride)
         self.copies = CopyQueue(self)
+        self.bulk = BulkCopies(self)
+        self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)
 
@@ -135,6 +138,7 @@ class Machine:
             if self.alive.any() and not self._go_on_without():
                 self._deadlock()
         self.copies.finish()
+        self.bulk.finish()
         self.launch.letters.pop(self.shared, None)
 
     def execute(self, pc: int, idx: np.ndarray | None) -> None:
@@ -301,6 +305,17 @@ class Machine:
         if ident not in self.barriers:
             self.barriers[ident] = Barrier(self, ident)
         return self.barriers[ident]
+
+    def fence_proxies(self) -> None:
+        """The active lanes make a fence.proxy.async."""
+        self.orders.trail.now += 1
+        self.fenced[self.active()] = self.orders.trail.now
+
+    def is_async(self, pcs: np.ndarray) -> np.ndarray:
+        """Which of these instructions write through the proxy of the copy engine."""
+        instructions = self.launch.code.program.instructions
+        bulk = [pc for pc in np.unique(pcs).tolist() if "async.bulk" in instructions[pc].opcode.text]
+        return np.isin(pcs, bulk)
 
     def mbarrier(self, offset: int) -> Mbarrier:
         """The mbarrier at this byte of shared memory, in every resident block."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .barriers import Rendezvous, Waiting
+from .bulk import Load
 from .memory import Fault
 from .work import LANES
 
@@ -47,6 +48,7 @@ class Mbarrier(Rendezvous):
         self.expected = np.zeros(blocks, np.int64)  # all that this phase was told to expect
         self.phase = np.zeros(blocks, np.int64)  # phases that are complete
         self.coming, self.complete = machine.orders.token(), machine.orders.token()
+        self.flying: dict[int, list[Load]] = {}  # by block, the copies whose bytes it will count
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
 
     # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
@@ -115,6 +117,7 @@ class Mbarrier(Rendezvous):
     def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
         """Whether these phases are complete, for each lane; those for which they are have acquired it."""
         self.m.work(ROUND + 5 * len(lanes) / LANES)
+        self._deliver(np.unique(self.m.block_of[lanes]))
         done = phases < self.phase[self.m.block_of[lanes]]
         if done.any():
             self.m.orders.acquire(lanes[done], self.complete)
@@ -125,6 +128,11 @@ class Mbarrier(Rendezvous):
         """Of the two phases that a parity may mean, the one that is not complete, or was completed last."""
         now = self.phase[self.m.block_of[lanes]]
         return np.where(now & 1 == parity, now, now - 1)
+
+    def take_off(self, block: int, load: Load) -> None:
+        """A copy is on its way."""
+        self.flying.setdefault(block, []).append(load)
+        self._look(np.array([block]))
 
     def wait(self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable) -> None:
         """These lanes wait for the end of these phases."""
@@ -145,7 +153,24 @@ class Mbarrier(Rendezvous):
 
     # ---- helpers
 
+    def _deliver(self, blocks: np.ndarray) -> None:
+        """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes, copies arrive."""
+        for block in blocks.tolist():
+            flying = self.flying.get(block)
+            while flying and self.pending[block] == 0:
+                load = flying.pop(0)
+                self.m.bulk.land(load)
+                self.m.orders.release_of(load.lane, self.coming, load.issued + 1)
+                self.bytes[block] -= load.size
+                self._complete(np.array([block]))
+
     def _look(self, blocks: np.ndarray) -> None:
+        """These blocks lack less than before."""
+        asking = {int(block) for entry in self.waiting for block in self.m.block_of[entry.lanes]}
+        self._complete(blocks)
+        self._deliver(np.array([block for block in blocks.tolist() if block in asking], np.int64))
+
+    def _complete(self, blocks: np.ndarray) -> None:
         """Complete the phases of these blocks that lack nothing any more, and let go who waits for them."""
         done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
         if not len(done):

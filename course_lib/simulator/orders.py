@@ -111,6 +111,12 @@ class Orders:
         token.times[blocks] = np.maximum(token.times[blocks], brought)
         self.messages.release(lanes, token.news)
 
+    def release_of(self, lane: int, token: Token, time: int) -> None:
+        """Add to the token what this lane did before that time, and nothing that it saw."""
+        self._agents(np.array([lane]), None)  # on its own from now on
+        block, thread = divmod(lane, self.threads)
+        token.times[block, thread] = max(token.times[block, thread], time)
+
     def acquire(self, lanes: np.ndarray, token: Token) -> None:
         """These lanes have seen what the token has of their blocks."""
         agents, _ = self._agents(lanes, None)

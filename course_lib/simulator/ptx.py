@@ -58,10 +58,12 @@ class Variable:
 
 @dataclass(frozen=True)
 class Address:
-    """[base + offset]; base is a register, a variable, or None for an absolute address."""
+    """[base + offset]; base is a register, a variable, or None for an absolute address. `coordinates`: of a tensor copy,
+    where in the array that a map at this address describes."""
 
     base: Register | Variable | None
     offset: int
+    coordinates: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -657,10 +659,13 @@ class _Operands:
         base: object = None
         offset = 0
         sign = 1
+        coordinates: tuple = ()  # of a tensor copy
         while not self.take("]"):
             token = self.advance()
             if token in "+-":
                 sign = -1 if token == "-" else 1
+            elif token == ",":
+                coordinates = self.one().items
             elif re.match(r"\d", token):
                 offset += sign * int(token, 0)
             else:
@@ -669,7 +674,7 @@ class _Operands:
                     raise UnsupportedInstruction(f"the address of {token} is not known in this function")
         if isinstance(base, Variable) and base.offset >= 0:
             base, offset = replace(base, offset=base.offset + offset), 0
-        return Address(base, offset)
+        return Address(base, offset, coordinates)
 
 
 def link(module: Module, kernel: str) -> Program:

@@ -141,6 +141,19 @@ class Shadow:
         mine = self.write_time[granules] == started + IN_FLIGHT
         self._write(m.orders, lanes[mine], granules[mine], 1, time)
 
+    def on_async_read(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
+        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read."""
+        self.on_access(m, Act(True, False), lanes, unit, size, pc)
+        count = size // self.granule
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        times, writers = self.write_time[granules], self.writer[granules] - m.orders.first_lane
+        unfenced = (times > 0) & (times < IN_FLIGHT) & (times >= np.maximum(m.fenced[writers], m.fenced[lanes]))
+        at = np.flatnonzero(unfenced)
+        at = at[~m.is_async(m.orders.trail.pcs(times[at]))]
+        if len(at):
+            self._tell(m, "missing-proxy-fence", pc, lanes[at], granules[at], self.writer, self.write_time)
+
     def on_clash(
         self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
     ) -> None:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..access import Access, read
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT
+from ..memory import UNIT
 from ..ptx import Immediate, Instruction, Register
 from ..shadow import Act
-from .memory import address_reader
+from .bulk import bulk
+from .memory import address_reader, constant, plain_offset
 from .registry import UnsupportedInstruction, machine
 
 
@@ -21,7 +22,7 @@ def cp(d, ins: Instruction) -> Callable:
     wait_all."""
     opcode, pc = ins.opcode, d.pc
     if opcode.has("bulk"):
-        raise UnsupportedInstruction("bulk copies (cp.async.bulk, TMA) are not simulated")
+        return bulk(d, ins)
     if not opcode.has("async") or opcode.has("mbarrier"):
         raise UnsupportedInstruction("of the cp family only cp.async, its groups and waits are simulated")
     if opcode.has("commit_group"):
@@ -29,7 +30,7 @@ def cp(d, ins: Instruction) -> Callable:
     if opcode.has("wait_all"):
         return lambda m: m.copies.wait(None, pc)
     if opcode.has("wait_group"):
-        keep = _constant(ins.operands[0], "wait_group")
+        keep = constant(ins.operands[0], "wait_group")
         if keep < 0:
             raise UnsupportedInstruction(
                 "wait_group takes the number of groups that may stay in flight, 0 or more"
@@ -38,16 +39,8 @@ def cp(d, ins: Instruction) -> Callable:
     return _copy(d, ins)
 
 
-def _constant(operand: object, what: str) -> int:
-    if not isinstance(operand, Immediate):
-        raise UnsupportedInstruction(
-            f'{what} takes a constant; pass it to asm() as "n"(...), not as "r"(...)'
-        )
-    return int(operand.text, 0)
-
-
 def _copy(d, ins: Instruction) -> Callable:
-    size = _constant(ins.operands[2], "the size of a cp.async")
+    size = constant(ins.operands[2], "the size of a cp.async")
     bypass = ins.opcode.has("cg")
     allowed = (16,) if bypass else (4, 8, 16)
     if size not in allowed:
@@ -82,13 +75,6 @@ def _wanted(d, ins: Instruction, size: int) -> Callable | None:
         return lambda m: np.where(m.spread(ignored(m)), 0, size)
     read_size = d.source(rest[0], "u32")
     return lambda m: m.spread(read_size(m)).astype(np.int64)
-
-
-def plain_offset(addresses: np.ndarray) -> np.ndarray:
-    """A shared address given as a generic one loses its window."""
-    if addresses.max() >= SHARED_WINDOW and addresses.max() < LOCAL_WINDOW:
-        return addresses - SHARED_WINDOW
-    return addresses
 
 
 def _zero_filled(m, access: Access, addresses: np.ndarray, wanted: np.ndarray) -> np.ndarray:

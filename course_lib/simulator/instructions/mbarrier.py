@@ -9,8 +9,7 @@ import numpy as np
 from ..mbarriers import SIZE, Mbarrier
 from ..ptx import Instruction
 from ..shadow import Act
-from .copy_async import plain_offset
-from .memory import address_reader
+from .memory import address_reader, plain_offset
 from .registry import UnsupportedInstruction, control
 
 WRITES, UPDATES, READS = Act(False, True), Act(True, True, True), Act(True, False, True)

@@ -10,7 +10,7 @@ import numpy as np
 from ..access import SPACES, Access, read, write
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
 from ..messages import FAR, NEAR
-from ..ptx import Address, Instruction, Register, Variable, Vector
+from ..ptx import Address, Immediate, Instruction, Register, Variable, Vector
 from ..shadow import Act
 from .registry import DTYPES, Opcode, UnsupportedInstruction, machine
 
@@ -50,6 +50,22 @@ def address_reader(d, operand: Address, wide: bool) -> Callable:
     value = d.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else np.zeros(1, np.uint64)
     address = value.astype(dtype) + offset
     return lambda m: address
+
+
+def constant(operand: object, what: str) -> int:
+    """The value of an operand that must be known when the kernel is compiled."""
+    if not isinstance(operand, Immediate):
+        raise UnsupportedInstruction(
+            f'{what} takes a constant; pass it to asm() as "n"(...), not as "r"(...)'
+        )
+    return int(operand.text, 0)
+
+
+def plain_offset(addresses: np.ndarray) -> np.ndarray:
+    """A shared address given as a generic one loses its window."""
+    if addresses.max() >= SHARED_WINDOW and addresses.max() < LOCAL_WINDOW:
+        return addresses - SHARED_WINDOW
+    return addresses
 
 
 # --------------------------------------------------------------------------- instructions
@@ -166,8 +182,8 @@ def isspacep(d, ins: Instruction) -> Callable:
 def fence(d, ins: Instruction) -> Callable:
     """fence{.sc,.acq_rel}.scope: `__threadfence()` and its kin."""
     opcode = ins.opcode
-    if any(opcode.has(m) for m in ("proxy", "mbarrier_init")):
-        raise UnsupportedInstruction(f"{opcode.text}: proxies and mbarrier are not simulated")
+    if opcode.has("proxy"):
+        return _proxy_fence(opcode)
     scope = NEAR if any(opcode.has(m) for m in NARROW) else FAR
 
     def step(m) -> None:
@@ -177,6 +193,15 @@ def fence(d, ins: Instruction) -> Callable:
         orders.messages.fence(lanes, scope, rows, agents)
 
     return step
+
+
+def _proxy_fence(opcode: Opcode) -> Callable:
+    """fence.proxy.async{.space}: what these lanes wrote before may be read by copy engine and tensor cores."""
+    if opcode.has("async"):
+        return lambda m: m.fence_proxies()
+    if opcode.has("alias") or "tensormap" in opcode.text:
+        return lambda m: None
+    raise UnsupportedInstruction("of the proxies only .async, .alias and .tensormap are simulated")
 
 
 @machine("membar")

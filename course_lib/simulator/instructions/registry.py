@@ -36,7 +36,7 @@ DTYPES: dict[str, np.dtype] = {
 
 NOT_SIMULATED = {
     "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
-    "TMA, the copies of whole tiles by Hopper,": ("cp.async.bulk", "cp.reduce.async.bulk", "tensormap"),
+    "tensor maps made or changed by a kernel": ("tensormap",),
     "a cp.async that arrives at an mbarrier, on which cuda::pipeline stands,": ("cp.async.mbarrier",),
     "thread block clusters": (
         "barrier.cluster",

@@ -1,0 +1,135 @@
+"""The copy engine: bulk copies in flight (PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor").
+
+A copy into shared memory arrives when somebody asks its mbarrier for the end of a phase that lacks nothing but bytes: as
+late as the rules allow. A copy out of shared memory has read its source, and has arrived, when its thread waited for
+its group. Until then nobody may touch the place that a copy goes to, nor change the place that it comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .memory import Buffer
+from .shadow import Act
+
+CHUNK = 16
+"""Bytes of the unit in which the copy engine writes shared memory."""
+ISSUE = 200
+"""Steps of work (work.py) of a copy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A copy into shared memory: a lane started it at a time; `data` comes to chunks of the resident shared memory, from
+    units of a buffer. `size`: the bytes that its mbarrier counts."""
+
+    lane: int
+    pc: int
+    issued: int
+    chunks: np.ndarray
+    data: np.ndarray
+    buffer: Buffer | None
+    units: np.ndarray
+    unit_size: int
+    size: int
+
+
+@dataclass(eq=False)
+class Store:
+    """A copy out of shared memory, of a lane's group with this number; `change` makes the new values of the old."""
+
+    lane: int
+    pc: int
+    group: int
+    issued: int
+    chunks: np.ndarray
+    buffer: Buffer
+    units: np.ndarray
+    data: np.ndarray
+    change: object
+    read: bool = False  # its source was waited for
+
+
+class BulkCopies:
+    """Of one machine."""
+
+    def __init__(self, machine) -> None:
+        self.m = machine
+        self.committed = np.zeros(machine.lanes, np.int64)
+        self.stores: list[Store] = []
+
+    # ---- into shared memory
+
+    def issue(self, load: Load) -> Load:
+        """The copy starts; as `load`, with its time."""
+        m = self.m
+        m.work(ISSUE)
+        lanes = np.full(len(load.chunks), load.lane)
+        m.shadow.on_issue(m, lanes, load.chunks, CHUNK, load.pc)
+        return Load(**{**vars(load), "issued": m.orders.trail.now - 1})
+
+    def land(self, load: Load) -> None:
+        """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
+        that started it did later."""
+        m = self.m
+        lanes = np.full(len(load.chunks), load.lane)
+        m.shared.memory.units(CHUNK)[load.chunks] = load.data
+        m.shadow.on_land(m, lanes, load.chunks, CHUNK, load.issued, load.issued)
+        if load.buffer is not None and (shadow := m.shadow_of(load.buffer)):
+            lanes = np.full(len(load.units), load.lane)
+            shadow.on_access(m, Act(True, False), lanes, load.units, load.unit_size, load.pc)
+            shadow.on_changed(m, lanes, load.units, load.unit_size, load.pc, load.issued)
+
+    # ---- out of shared memory
+
+    def store(self, store: Store) -> None:
+        m = self.m
+        m.work(ISSUE)
+        m.shadow.on_async_read(m, np.full(len(store.chunks), store.lane), store.chunks, CHUNK, store.pc)
+        store.issued = m.orders.trail.now - 1
+        store.group = int(self.committed[store.lane])
+        self.stores.append(store)
+
+    def commit(self, lanes: np.ndarray) -> None:
+        self.committed[lanes] += 1
+
+    def wait(self, lanes: np.ndarray, keep: int, read_only: bool) -> None:
+        """These lanes wait until all but the last `keep` of their groups have read their sources, and unless
+        `read_only`, have arrived."""
+        limit = np.full(self.m.lanes, -1, np.int64)
+        limit[lanes] = self.committed[lanes] - keep
+        left = []
+        for store in self.stores:
+            if store.group >= limit[store.lane]:
+                left.append(store)
+                continue
+            self._has_read(store)
+            if read_only:
+                left.append(store)
+            else:
+                self._arrive(store)
+        self.stores = left
+
+    def finish(self) -> None:
+        """The kernel ends: what is in flight arrives."""
+        for store in self.stores:
+            self._has_read(store)
+            self._arrive(store)
+        self.stores = []
+
+    def _has_read(self, store: Store) -> None:
+        """It may have read its source at any time up to now."""
+        if not store.read:
+            store.read = True
+            lanes = np.full(len(store.chunks), store.lane)
+            self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1)
+
+    def _arrive(self, store: Store) -> None:
+        m, size = self.m, store.data.dtype.itemsize
+        if shadow := m.shadow_of(store.buffer):
+            act = Act(bool(store.change), True, bool(store.change))
+            shadow.on_access(m, act, np.full(len(store.units), store.lane), store.units, size, store.pc)
+        memory = store.buffer.memory.units(size)
+        memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

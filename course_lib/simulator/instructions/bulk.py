@@ -1,0 +1,221 @@
+"""cp.async.bulk and cp.reduce.async.bulk: copies by the copy engine (PTX ISA, "Data Movement and Conversion
+Instructions: Bulk copy", "Tensor copy")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ..bulk import CHUNK, Load, Store
+from ..memory import UNIT, Buffer, Fault
+from ..ptx import Instruction
+from ..tensor_map import BYTES, Layout
+from .memory import address_reader, constant, plain_offset
+from .registry import UnsupportedInstruction
+
+TENSOR_ALIGNED = 128
+"""Bytes: where a box in shared memory must begin."""
+
+
+def bulk(d, ins: Instruction) -> Callable:
+    """The step of an instruction of this family."""
+    opcode, pc = ins.opcode, d.pc
+    if opcode.has("commit_group"):
+        return lambda m: m.bulk.commit(m.active())
+    if opcode.has("wait_group"):
+        keep = constant(ins.operands[0], "cp.async.bulk.wait_group")
+        read_only = opcode.has("read")
+        return lambda m: m.bulk.wait(m.active(), keep, read_only)
+    if opcode.has("prefetch"):
+        return lambda m: None
+    if any(opcode.has(m) for m in ("im2col", "im2col_no_offs", "scatter4", "gather4")):
+        raise UnsupportedInstruction("of the tensor copies only tiled ones are simulated")
+    to_shared = "mbarrier::complete_tx::bytes" in opcode.text
+    if to_shared and "multicast" in opcode.text:
+        raise UnsupportedInstruction("copies to several blocks of a cluster cannot be simulated")
+    if "tensor" in opcode.modifiers:
+        return _load_tensor(d, ins) if to_shared else _store_tensor(d, ins, pc)
+    if opcode.text.startswith("cp.reduce") or not (to_shared or opcode.has("bulk_group")):
+        raise UnsupportedInstruction("this form of a bulk copy is not simulated")
+    return _load(d, ins) if to_shared else _store(d, ins)
+
+
+# --------------------------------------------------------------------------- operands
+
+
+def _shared_reader(d, operand) -> Callable:
+    """Bytes of shared memory, inside of their block, of the active lanes."""
+    read = address_reader(d, operand, wide=False)
+    return lambda m: plain_offset(m.spread(read(m)))
+
+
+def _tensor_reader(d, operand) -> Callable:
+    """For each active lane its map and its coordinates."""
+    address = address_reader(d, replace(operand, coordinates=()), wide=True)
+    coordinates = [d.source(each, "s32") for each in operand.coordinates]
+
+    def read(m) -> Iterator[tuple[Layout, list[int]]]:
+        places = np.stack([m.spread(each(m)).astype(np.int64) for each in coordinates], axis=1)
+        for at, address_of in enumerate(m.spread(address(m)).tolist()):
+            yield _map_at(m, address_of, at, len(coordinates), d.pc), places[at].tolist()
+
+    return read
+
+
+def _map_at(m, address: int, at: int, rank: int, pc: int) -> Layout:
+    """The tensor map at an address: of a parameter (their addresses are small), or in global memory."""
+    if address < len(m.launch.params):
+        data = m.launch.params[address : address + BYTES]
+    else:
+        buffer = m.memory.find(address)
+        first = address - buffer.base if buffer else 0
+        data = buffer.memory.data[first : first + BYTES] if buffer else np.zeros(0, np.uint8)
+    layout = Layout.unpack(np.ascontiguousarray(data)) if len(data) == BYTES else None
+    if layout is None:
+        raise Fault("out-of-bounds", f"there is no tensor map at address {address:#x}", at)
+    if len(layout.shape) != rank:
+        text = f"the tensor map has {len(layout.shape)} dimensions, and the copy gives {rank} coordinates"
+        raise Fault("unsupported-instruction", text, at)
+    return layout
+
+
+def _chunks(m, lane: int, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None) -> np.ndarray:
+    """The chunks of the resident shared memory that `size` bytes from an offset in the lane's block on are."""
+    if offset % aligned:
+        text = f"a bulk copy at {m.shared.describe(offset)}; the address must be a multiple of {aligned}"
+        raise Fault("misaligned", text, at)
+    if not 0 <= offset <= m.shared.size - size:
+        text = f"a bulk copy of {size} bytes at byte {offset} of shared memory, of which the block has {m.shared.size}"
+        raise Fault("out-of-bounds", text, at)
+    chunks = offset // CHUNK + np.arange(size // CHUNK)
+    if layout:
+        chunks = layout.swizzled(chunks)
+    return chunks + int(m.block_base[lane]) // CHUNK
+
+
+def _buffer(m, address: int, at: int) -> Buffer:
+    buffer = m.memory.find(address)
+    if buffer is None:
+        raise Fault("out-of-bounds", f"a bulk copy at address {address:#x}, which is in no array", at)
+    return buffer
+
+
+def _units(m, layout: Layout, coordinates: list[int], at: int) -> tuple[Buffer, np.ndarray, np.ndarray]:
+    """A buffer, its units that lie in the box and in the array, and where these lie in the box."""
+    offsets, inside = layout.place(coordinates)
+    buffer = _buffer(m, layout.address, at)
+    units = (offsets[inside] + layout.address - buffer.base) // layout.itemsize
+    return buffer, units, np.flatnonzero(inside)
+
+
+def _send(m, lane: int, load: Load, barrier_offset: int) -> None:
+    """Start a copy; its mbarrier in the lane's block counts its bytes."""
+    barrier = m.mbarrier(barrier_offset)
+    barrier.must_be_there(np.array([lane]))
+    barrier.take_off(int(m.block_of[lane]), m.bulk.issue(load))
+
+
+# --------------------------------------------------------------------------- copies
+
+
+def _load_tensor(d, ins: Instruction) -> Callable:
+    """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes [to], [map, {x, y}], [mbarrier]."""
+    to, tensor, barrier = (
+        _shared_reader(d, ins.operands[0]),
+        _tensor_reader(d, ins.operands[1]),
+        _shared_reader(d, ins.operands[2]),
+    )
+    pc = d.pc
+
+    def step(m) -> None:
+        active = m.idx
+        for at, (lane, offset, by, (layout, coordinates)) in enumerate(
+            zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), tensor(m), strict=True)
+        ):
+            chunks = _chunks(m, lane, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+            buffer, units, inside = _units(m, layout, coordinates, at)
+            data = np.zeros(layout.box_bytes // layout.itemsize, UNIT[layout.itemsize])
+            data[inside] = buffer.memory.units(layout.itemsize)[units]
+            _send(
+                m,
+                lane,
+                Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, layout.itemsize, layout.box_bytes),
+                by,
+            )
+        m.idx = active
+
+    return step
+
+
+def _load(d, ins: Instruction) -> Callable:
+    """cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], size, [mbarrier]."""
+    to, barrier = _shared_reader(d, ins.operands[0]), _shared_reader(d, ins.operands[3])
+    source, size = address_reader(d, ins.operands[1], wide=True), d.source(ins.operands[2], "u32")
+    pc = d.pc
+
+    def step(m) -> None:
+        sizes, sources = m.spread(size(m)).tolist(), m.spread(source(m)).tolist()
+        for at, (lane, offset, by) in enumerate(
+            zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), strict=True)
+        ):
+            chunks = _chunks(m, lane, offset, _whole(sizes[at], at), at, CHUNK)
+            buffer, units = _run_of(m, sources[at], sizes[at], at)
+            data = buffer.memory.units(CHUNK)[units]
+            _send(m, lane, Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at]), by)
+
+    return step
+
+
+def _store_tensor(d, ins: Instruction, pc: int) -> Callable:
+    """cp.async.bulk.tensor.nd.global.shared::cta.bulk_group [map, {x, y}], [from]; cp.reduce adds, and so on."""
+    tensor, source = _tensor_reader(d, ins.operands[0]), _shared_reader(d, ins.operands[1])
+    if ins.opcode.text.startswith("cp.reduce"):
+        raise UnsupportedInstruction("cp.reduce.async.bulk is not simulated")
+
+    def step(m) -> None:
+        for at, (lane, offset, (layout, coordinates)) in enumerate(
+            zip(m.active().tolist(), source(m).tolist(), tensor(m), strict=True)
+        ):
+            chunks = _chunks(m, lane, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+            buffer, units, inside = _units(m, layout, coordinates, at)
+            data = m.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
+            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))
+
+    return step
+
+
+def _store(d, ins: Instruction) -> Callable:
+    """cp.async.bulk.global.shared::cta.bulk_group [to], [from], size."""
+    to, source = address_reader(d, ins.operands[0], wide=True), _shared_reader(d, ins.operands[1])
+    size, pc = d.source(ins.operands[2], "u32"), d.pc
+
+    def step(m) -> None:
+        sizes, places = m.spread(size(m)).tolist(), m.spread(to(m)).tolist()
+        for at, (lane, offset) in enumerate(zip(m.active().tolist(), source(m).tolist(), strict=True)):
+            chunks = _chunks(m, lane, offset, _whole(sizes[at], at), at, CHUNK)
+            buffer, units = _run_of(m, places[at], sizes[at], at)
+            data = m.shared.memory.units(CHUNK)[chunks]
+            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))
+
+    return step
+
+
+def _whole(size: int, at: int) -> int:
+    if size % CHUNK:
+        raise Fault("misaligned", f"a bulk copy of {size} bytes; the size must be a multiple of {CHUNK}", at)
+    return size
+
+
+def _run_of(m, address: int, size: int, at: int) -> tuple[Buffer, np.ndarray]:
+    """A buffer, and its chunks from an address on."""
+    buffer = _buffer(m, address, at)
+    first = address - buffer.base
+    if first % CHUNK:
+        raise Fault("misaligned", f"a bulk copy at {buffer.element(first)}; the address must be a multiple of {CHUNK}", at)
+    if first + size > buffer.size:
+        text = f"a bulk copy of {size} bytes from {buffer.element(first)} on, which has {buffer.elements} elements"
+        raise Fault("out-of-bounds", text, at)
+    return buffer, first // CHUNK + np.arange(size // CHUNK)
+

@@ -1,0 +1,115 @@
+"""Tensor maps: what the copy engine knows of an array before a launch (PTX ISA, "Tensors", "Swizzling Modes").
+
+A GPU's driver makes 128 bytes that only its hardware can read. Here the map is made when the kernel is launched, in
+bytes of our own, because only then the array has an address.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+BYTES = 128
+SWIZZLES = (0, 32, 64, 128)
+MOST_DIMENSIONS, MOST_BOX = 5, 256
+_FORM = np.dtype(
+    {
+        "names": ["magic", "address", "rank", "itemsize", "swizzle", "shape", "box", "strides"],
+        "formats": ["S8", "u8", "u2", "u2", "u4", "5u4", "5u4", "5u8"],
+        "itemsize": BYTES,
+    }
+)
+_MAGIC = b"tensormp"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """An array as the copy engine sees it: its address, `shape` in elements and `strides` in bytes, the contiguous
+    dimension first; the `box` that one copy takes, and the swizzle in shared memory (bytes of a row; 0: none)."""
+
+    address: int
+    itemsize: int
+    swizzle: int
+    shape: tuple[int, ...]
+    box: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def box_bytes(self) -> int:
+        return int(np.prod(self.box)) * self.itemsize
+
+    def place(self, coordinates: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The elements of the box that begins at these coordinates, in the order in which they lie in shared memory:
+        their bytes from the array's address on, and which of them are in the array."""
+        offset, inside = np.zeros(1, np.int64), np.ones(1, bool)
+        for first, size, box, stride in zip(coordinates, self.shape, self.box, self.strides, strict=True):
+            index = first + np.arange(box)
+            offset = ((index * stride)[:, None] + offset).ravel()
+            inside = (((index >= 0) & (index < size))[:, None] & inside).ravel()
+        return offset, inside
+
+    def swizzled(self, chunks: np.ndarray) -> np.ndarray:
+        """Where chunks of 16 bytes (numbers in shared memory) lie in truth: three, two or one bits of the chunk's place
+        in its row of 128 bytes are changed by those of the row."""
+        return chunks ^ (chunks >> 3 & (self.swizzle // 16 - 1 if self.swizzle else 0))
+
+    def pack(self) -> np.ndarray:
+        """As 128 bytes."""
+        packed = np.zeros(1, _FORM)
+        packed[0]["magic"] = _MAGIC
+        for name in ("address", "itemsize", "swizzle"):
+            packed[0][name] = getattr(self, name)
+        packed[0]["rank"] = rank = len(self.shape)
+        for name in ("shape", "box", "strides"):
+            packed[0][name][:rank] = getattr(self, name)
+        return packed.view(np.uint8)
+
+    @classmethod
+    def unpack(cls, data: np.ndarray) -> Layout | None:
+        """From 128 bytes; None: this is no tensor map."""
+        packed = data.view(_FORM)[0]
+        if packed["magic"] != _MAGIC:
+            return None
+        rank = int(packed["rank"])
+        lists = [tuple(packed[name][:rank].tolist()) for name in ("shape", "box", "strides")]
+        return cls(*(int(packed[name]) for name in ("address", "itemsize", "swizzle")), *lists)
+
+
+class TensorMap:
+    """An argument for a parameter of type `CUtensorMap`: an array, and the box that one copy takes of it.
+
+    `box` has a number for each dimension of the array, in the array's order. Raises ValueError for what a GPU refuses.
+    """
+
+    def __init__(self, array: np.ndarray, box: Sequence[int], swizzle: int = 0) -> None:
+        box = tuple(map(operator.index, box))
+        if not 1 <= array.ndim <= MOST_DIMENSIONS or len(box) != array.ndim:
+            raise ValueError(
+                f"the array has {array.ndim} dimensions and the box {len(box)} numbers; a tensor map has 1 to "
+                f"{MOST_DIMENSIONS} dimensions, and a number of the box for each"
+            )
+        order = sorted(range(array.ndim), key=lambda i: (array.strides[i], -i))
+        inner = order[0]
+        if array.strides[inner] != array.itemsize:
+            raise ValueError(f"one dimension must be contiguous; the strides are {array.strides} bytes")
+        if wrong := [array.strides[i] for i in order[1:] if array.strides[i] % 16]:
+            raise ValueError(f"rows must begin at multiples of 16 bytes; they are {wrong[0]} bytes apart")
+        if wrong := [size for size in box if not 1 <= size <= MOST_BOX]:
+            raise ValueError(f"the box has {wrong[0]} elements in one dimension; allowed are 1 to {MOST_BOX}")
+        row = box[inner] * array.itemsize
+        if row % 16:
+            raise ValueError(f"a row of the box has {row} bytes; it must be a multiple of 16")
+        if swizzle not in SWIZZLES or (swizzle and row > swizzle):
+            raise ValueError(
+                f"swizzle is {swizzle}, and a row of the box has {row} bytes; allowed are {SWIZZLES}, and rows of at most "
+                "so many bytes"
+            )
+        self.array, self.swizzle = array, swizzle
+        self._lists = [tuple(each[i] for i in order) for each in (array.shape, box, array.strides)]
+
+    def at(self, address: int) -> Layout:
+        """The map of the array when it lies at this address."""
+        return Layout(address, self.array.itemsize, self.swizzle, *self._lists)

@@ -1,0 +1,160 @@
+"""The copy engine: tensor maps, what a copy brings and when, what must be waited for and fenced."""
+
+import numpy as np
+import pytest
+
+from course_lib import simulator
+from course_lib.simulator import TensorMap
+from tests.simulator.test_mbarrier import HOPPER, OPS
+
+COPIES = (
+    OPS
+    + r"""
+struct alignas(64) Map { u64 words[16]; };
+__device__ void load(void* to, const Map* map, u64* b, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
+                 :: "r"(at(to)), "l"(map), "r"(at(b)), "r"(x), "r"(y) : "memory");
+}
+__device__ void store(const Map* map, const void* from, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+                 :: "l"(map), "r"(at(from)), "r"(x), "r"(y) : "memory");
+}
+__device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ void wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+"""
+)
+ROWS, COLUMNS = 20, 64
+KERNEL = """
+extern "C" __global__ void k(const __grid_constant__ Map a, const __grid_constant__ Map c, unsigned short* out, int x, int y)
+{
+    __shared__ alignas(1024) unsigned short tile[8 * 64];
+    __shared__ u64 bar;
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, 1);
+    __syncthreads();
+%s
+}
+"""
+LOAD = "if (t == 0) { expect(&bar, sizeof tile); load(tile, &a, &bar, x, y); }\n"
+COPY = LOAD + "wait(&bar, 0);\nfor (int i = t; i < 512; i += 64) out[i] = tile[i];"
+
+
+def run(body, x=0, y=0, swizzle=0, box=(8, 64), seed=None):
+    a = np.arange(ROWS * COLUMNS, dtype=np.uint16).reshape(ROWS, COLUMNS) + 1
+    c, out = np.zeros_like(a), np.zeros(512, np.uint16)
+    kernel = simulator.compile(COPIES + KERNEL % body, "k", HOPPER)
+    args = (TensorMap(a, box, swizzle), TensorMap(c, box, swizzle), out, np.int32(x), np.int32(y))
+    report = simulator.launch(kernel, 1, 64, args, seed=seed)
+    return report, a, c, out
+
+
+def box_of(a, x, y):
+    """What a copy brings: zeros outside of the array."""
+    wide = np.pad(a, ((64, 64), (64, 256)))
+    return wide[64 + y : 72 + y, 64 + x : 128 + x]
+
+
+@pytest.mark.parametrize(("x", "y"), [(0, 0), (3, 5), (0, 16), (-7, -2), (60, 19), (64, 0), (120, 20)])
+def test_a_box_lies_where_the_coordinates_say_and_zeros_outside(x, y):
+    report, a, _, out = run(COPY, x, y)
+    assert report.ok, str(report)
+    assert np.array_equal(out.reshape(8, 64), box_of(a, x, y))
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize(("swizzle", "width"), [(128, 64), (64, 32), (32, 16)])
+def test_a_swizzle_changes_places_of_16_bytes_in_a_row_of_128(swizzle, width, seed):
+    box = (512 // width, width)
+    report, a, _, out = run(COPY, swizzle=swizzle, box=(8, width) if width == 64 else box, seed=seed)
+    assert report.ok, str(report)
+    plain = np.zeros((512 // width, width), np.uint16)
+    rows = min(ROWS, 512 // width)
+    plain[:rows] = a[:rows, :width]
+    chunks = plain.reshape(-1, 8)
+    number = np.arange(64)
+    place = number ^ (number >> 3 & (swizzle // 16 - 1))
+    assert np.array_equal(out.reshape(-1, 8)[place], chunks)
+
+
+def test_a_store_writes_the_box_and_nothing_outside():
+    body = (
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 32, 16)
+    assert report.ok, str(report)
+    expected = np.zeros_like(c)
+    expected[16:20, 32:64] = np.arange(512).reshape(8, 64)[:4, :32]
+    assert np.array_equal(c, expected)
+
+
+WRONG = {
+    "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
+    "nothing-expected": (
+        "unwaited-copy",
+        "if (t == 0) { arrive(&bar); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "too-many-bytes-expected": (
+        "deadlock",
+        "if (t == 0) { expect(&bar, 1040); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "too-few-bytes-expected": (
+        "deadlock",
+        "if (t == 0) { expect(&bar, 1008); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "the-next-copy-before-all-have-read": (
+        "write-after-read",
+        LOAD + "wait(&bar, 0); out[t] = tile[t];\n" + LOAD + "wait(&bar, 1); out[t] += tile[t];",
+    ),
+    "written-while-on-its-way": ("write-after-write", LOAD + "tile[t] = 1; wait(&bar, 0); out[t] = tile[t];"),
+    "a-store-without-a-proxy-fence": (
+        "missing-proxy-fence",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\n__syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
+    ),
+    "a-store-without-a-barrier": (
+        "read-after-write",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
+    ),
+    "the-source-of-a-store-overwritten": (
+        "read-after-write",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads(); tile[t] = 7; __syncthreads();\n"
+        "if (t == 0) wait_read();",
+    ),
+    "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
+    "out-of-shared-memory": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }"),
+    "no-map": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile, (Map*)out, &bar, x, y); }"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_a_bulk_copy(name):
+    kind, body = WRONG[name]
+    report = run(body)[0]
+    assert [hazard.kind for hazard in report.hazards][:1] == [kind], str(report)
+
+
+def test_a_deadlock_names_both_numbers_of_bytes():
+    assert "expect 1040 bytes, of which 1024 came" in run(WRONG["too-many-bytes-expected"][1])[0].hazards[-1].message
+
+
+@pytest.mark.parametrize(
+    ("array", "box", "swizzle", "words"),
+    [
+        (np.zeros((8, 64), np.float16), (8,), 0, "2 dimensions and the box 1"),
+        (np.zeros((8, 64), np.float16)[:, ::2], (8, 32), 0, "contiguous"),
+        (np.zeros((8, 20), np.float16), (8, 8), 0, "multiples of 16 bytes; they are 40"),
+        (np.zeros((8, 64), np.float16), (8, 4), 0, "multiple of 16"),
+        (np.zeros((300, 64), np.float16), (300, 64), 0, "1 to 256"),
+        (np.zeros((8, 64), np.float16), (8, 64), 64, "at most"),
+        (np.zeros((8, 64), np.float16), (8, 64), 100, "(0, 32, 64, 128)"),
+    ],
+)
+def test_a_map_that_a_gpu_refuses(array, box, swizzle, words):
+    with pytest.raises(ValueError, match=words.replace("(", r"\(").replace(")", r"\)")):
+        TensorMap(array, box, swizzle)
