@@ -192,13 +192,44 @@ class Code:
         return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
-        step = self._build(MACHINE, instruction, pc)
+        step = self._watched(self._build(MACHINE, instruction, pc), [instruction], pc)
         return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
 
     def _run_step(self, run: list[fma_runs.Step]) -> Callable:
         decoder = Decoder(self, run[0][0])
         read = partial(decoder.source, kind="f32", flushed=True)
-        return fma_runs.run_step(run, self.program.instructions, read, decoder.target)
+        step = fma_runs.run_step(run, self.program.instructions, read, decoder.target)
+        return self._watched(step, [self.program.instructions[pc] for pc, _ in run], run[0][0])
+
+    @cached_property
+    def _of_wgmma(self) -> frozenset[int]:
+        """The registers of matrices of wgmma."""
+        vectors = (
+            operand
+            for instruction in self.program.instructions
+            if instruction.opcode.root == "wgmma"
+            for operand in instruction.operands
+            if isinstance(operand, Vector)
+        )
+        return frozenset().union(*map(_registers, vectors))
+
+    def _watched(self, step: Callable, instructions: list[Instruction], pc: int) -> Callable:
+        """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
+        if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
+            return step
+        used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
+        if not used:
+            return step
+        stores = ("st", "red", "stmatrix")
+        written = self._of_wgmma & frozenset().union(
+            *(_registers(i.operands[0]) for i in instructions if i.opcode.root not in stores)
+        )
+
+        def watched(m) -> None:
+            m.math.touch(pc, used, written)
+            step(m)
+
+        return watched
 
     def _build(self, table: dict, instruction: Instruction, pc: int) -> Callable:
         """The step; for an unknown instruction, a step that stops with its name when it is reached."""

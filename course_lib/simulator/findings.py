@@ -77,7 +77,9 @@ class Findings:
         them = self._other(race)
         if self.m.is_async(np.array([self._pc(race.time)]))[0]:
             wait = "Wait for the phase of its mbarrier"
-            return f"the bulk copy into it is known to have arrived; {them} started the copy at {line}. {wait}"
+            return (
+                f"the bulk copy into it is known to have arrived; {them} started the copy at {line}. {wait}"
+            )
         wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
         if copies.uncommitted(self._pc(race.time)):
             wait = f"No cp.async.commit_group follows {line}, so no wait covers the copy"

@@ -39,6 +39,12 @@ KINDS = (
         False,
         "the copy engine or the tensor cores read what a thread wrote, with no fence.proxy.async in between",
     ),
+    Kind("unwaited-wgmma", False, "uses a register of a wgmma before anybody waited for it"),
+    Kind(
+        "missing-wgmma-fence",
+        False,
+        "a wgmma on registers that other instructions wrote, with no wgmma.fence",
+    ),
     Kind("uninitialised-read", False, "reads shared or local memory that nobody wrote"),
     Kind("barrier-divergence", False, "not all threads come to the same barrier"),
     Kind("warp-mask", False, "a lane that is not in its own mask, or a value from a lane that is not there"),

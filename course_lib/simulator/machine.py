@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .async_math import AsyncMath
 from .barriers import ALL, Barrier, Gathering, WarpBarrier
 from .bulk import BulkCopies
 from .copies import CopyQueue
@@ -104,6 +105,7 @@ class Machine:
         self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride)
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
+        self.math = AsyncMath(self)
         self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)

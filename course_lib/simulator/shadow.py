@@ -99,6 +99,8 @@ class Shadow:
             self._check(m, act, lanes, unit, count, pc, changed)
             m.work(CHECK)
         time = m.orders.trail.step(pc)
+        if act.writes and self.shared:
+            m.math.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
             granules = granules_of(unit, count)
             self._write(m.orders, lanes, granules, count, time)
@@ -126,6 +128,7 @@ class Shadow:
         """An asynchronous copy to these units starts."""
         count = size // self.granule
         self._check(m, Act(False, True), lanes, unit, count, pc, None)
+        m.math.on_write(unit, size, pc, lanes)
         self.on_flight(m, lanes, unit, size, m.orders.trail.step(pc))
 
     def on_flight(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
@@ -148,7 +151,9 @@ class Shadow:
         count = size // self.granule
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         times, writers = self.write_time[granules], self.writer[granules] - m.orders.first_lane
-        unfenced = (times > 0) & (times < IN_FLIGHT) & (times >= np.maximum(m.fenced[writers], m.fenced[lanes]))
+        unfenced = (
+            (times > 0) & (times < IN_FLIGHT) & (times >= np.maximum(m.fenced[writers], m.fenced[lanes]))
+        )
         at = np.flatnonzero(unfenced)
         at = at[~m.is_async(m.orders.trail.pcs(times[at]))]
         if len(at):

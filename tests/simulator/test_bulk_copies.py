@@ -127,7 +127,10 @@ WRONG = {
         "if (t == 0) wait_read();",
     ),
     "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
-    "out-of-shared-memory": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }"),
+    "out-of-shared-memory": (
+        "out-of-bounds",
+        "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }",
+    ),
     "no-map": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile, (Map*)out, &bar, x, y); }"),
 }
 
@@ -140,7 +143,10 @@ def test_what_is_wrong_with_a_bulk_copy(name):
 
 
 def test_a_deadlock_names_both_numbers_of_bytes():
-    assert "expect 1040 bytes, of which 1024 came" in run(WRONG["too-many-bytes-expected"][1])[0].hazards[-1].message
+    assert (
+        "expect 1040 bytes, of which 1024 came"
+        in run(WRONG["too-many-bytes-expected"][1])[0].hazards[-1].message
+    )
 
 
 @pytest.mark.parametrize(

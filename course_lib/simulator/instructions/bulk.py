@@ -81,7 +81,9 @@ def _map_at(m, address: int, at: int, rank: int, pc: int) -> Layout:
     return layout
 
 
-def _chunks(m, lane: int, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None) -> np.ndarray:
+def _chunks(
+    m, lane: int, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None
+) -> np.ndarray:
     """The chunks of the resident shared memory that `size` bytes from an offset in the lane's block on are."""
     if offset % aligned:
         text = f"a bulk copy at {m.shared.describe(offset)}; the address must be a multiple of {aligned}"
@@ -141,7 +143,17 @@ def _load_tensor(d, ins: Instruction) -> Callable:
             _send(
                 m,
                 lane,
-                Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, layout.itemsize, layout.box_bytes),
+                Load(
+                    lane,
+                    pc,
+                    0,
+                    chunks,
+                    data.view(UNIT[CHUNK]),
+                    buffer,
+                    units,
+                    layout.itemsize,
+                    layout.box_bytes,
+                ),
                 by,
             )
         m.idx = active
@@ -213,9 +225,12 @@ def _run_of(m, address: int, size: int, at: int) -> tuple[Buffer, np.ndarray]:
     buffer = _buffer(m, address, at)
     first = address - buffer.base
     if first % CHUNK:
-        raise Fault("misaligned", f"a bulk copy at {buffer.element(first)}; the address must be a multiple of {CHUNK}", at)
+        raise Fault(
+            "misaligned",
+            f"a bulk copy at {buffer.element(first)}; the address must be a multiple of {CHUNK}",
+            at,
+        )
     if first + size > buffer.size:
         text = f"a bulk copy of {size} bytes from {buffer.element(first)} on, which has {buffer.elements} elements"
         raise Fault("out-of-bounds", text, at)
     return buffer, first // CHUNK + np.arange(size // CHUNK)
-

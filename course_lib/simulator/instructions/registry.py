@@ -48,7 +48,7 @@ NOT_SIMULATED = {
     ),
     "grid.sync() of cooperative groups": ("%envreg",),
     "the wmma instructions (mma.sync and ldmatrix are there)": ("wmma",),
-    "the tensor cores of Hopper and Blackwell (wgmma, tcgen05)": ("wgmma", "tcgen05"),
+    "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),
     "instructions for debuggers": ("brkpt", "pmevent"),
 }
 """What a GPU has and the simulator has not, and how its instructions and special registers begin."""

@@ -37,7 +37,7 @@ def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
     return g + 8 * (i // 2), 2 * t + i % 2
 
 
-def _whole_warps(m) -> int:
+def whole_warps(m) -> int:
     """Number of active warps; every lane of them must be there."""
     if m.whole_warps and m.whole_warps[0] is m.idx:
         return m.whole_warps[1]
@@ -72,7 +72,7 @@ def ldmatrix(d, ins: Instruction) -> Callable:
     access = Access(d.pc, "shared", 16, Act(True, False))
 
     def step(m) -> None:
-        warps = _whole_warps(m)
+        warps = whole_warps(m)
         rows = m.spread(address(m)).reshape(warps, WARP)[:, : 8 * count]
         lanes = m.active().reshape(warps, WARP)
         readers = [lanes[:, None, reader].repeat(count, axis=1).ravel() for reader in _readers(trans)]
@@ -133,7 +133,7 @@ def mma(d, ins: Instruction) -> Callable:
     store = _storer(d, target, to, k)
 
     def step(m) -> None:
-        warps = _whole_warps(m)
+        warps = whole_warps(m)
         store(m, np.matmul(load_a(m, warps), load_b(m, warps)) + load_c(m, warps))
 
     return step
