@@ -106,7 +106,11 @@ def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: n
     addresses = m.spread(addresses)
     if access.space == "shared":
         memory = m.shared
-        unit = memory.locate(addresses, access.size, m.block_base if m.idx is None else m.block_base[m.idx])
+        base = m.block_base if m.idx is None else m.block_base[m.idx]
+        if m.clusters.size > 1:
+            blocks, addresses = m.clusters.place(addresses, m.active())
+            base = blocks * memory.stride
+        unit = memory.locate(addresses, access.size, base)
         if access.counted:
             m.counters.shared(m, access.pc, addresses, access.size)
     elif access.space == "local":

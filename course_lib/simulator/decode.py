@@ -97,6 +97,8 @@ class Code:
     def is_barrier(self, pc: int) -> bool:
         """Whether the instruction is an aligned barrier of a block."""
         opcode = self.program.instructions[pc].opcode
+        if opcode.has("cluster"):
+            return False
         return opcode.root == "bar" or (opcode.root == "barrier" and opcode.has("aligned"))
 
     def granule(self, root: int) -> int:

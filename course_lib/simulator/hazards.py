@@ -51,6 +51,7 @@ KINDS = (
     Kind("out-of-bounds", True, "an address outside of the array"),
     Kind("misaligned", True, "an address that is no multiple of the access's size"),
     Kind("barrier-count", True, "threads at a named barrier that disagree about their number"),
+    Kind("exited-block", True, "touches the shared memory of a block of the cluster that has exited"),
     Kind("mbarrier", True, "an mbarrier that nobody initialised, or that counts what it cannot"),
     Kind("deadlock", True, "all threads wait, and nobody is left to come"),
     Kind("assertion-failed", True, "assert() is false"),

@@ -12,6 +12,7 @@ import numpy as np
 from . import nvrtc, ptx, signature
 from .arguments import Bound, LaunchError, bind
 from .clock import Clock, model_launch
+from .clusters import MOST_BLOCKS
 from .counters import Counters
 from .decode import Code
 from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
@@ -145,6 +146,8 @@ def launch(
     start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
     blocks = grid[0] * grid[1] * grid[2]
     batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
+    cluster = kernel.code.program.cluster[0]
+    batch = max(batch // cluster, 1) * cluster
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
         state = start(watched, clock)
@@ -293,8 +296,23 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
             f"a grid of {grid} with blocks of {block} has {total:,} threads; the simulator takes at most "
             f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
         )
+    _check_clusters(kernel, grid)
     _check_memory(kernel.code.program, shared_mem)
     _check_threads(kernel, block, threads, shared_mem)
+
+
+def _check_clusters(kernel: Kernel, grid: tuple) -> None:
+    cluster = kernel.code.program.cluster
+    if cluster[0] > MOST_BLOCKS or cluster[1:] != (1, 1):
+        raise LaunchError(
+            f"{kernel.name} has clusters of {cluster} blocks; the simulator knows clusters of 1 to {MOST_BLOCKS} blocks "
+            "along x: __cluster_dims__(n, 1, 1)"
+        )
+    if grid[0] % cluster[0]:
+        raise LaunchError(
+            f"the grid has {grid[0]} blocks along x, and {kernel.name} has clusters of {cluster[0]}: a GPU refuses the "
+            f"launch. Make it a multiple of {cluster[0]}"
+        )
 
 
 def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:

@@ -20,6 +20,7 @@ import numpy as np
 from .async_math import AsyncMath
 from .barriers import ALL, Barrier, Gathering, WarpBarrier
 from .bulk import BulkCopies
+from .clusters import Clusters
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
@@ -102,10 +103,14 @@ class Machine:
         self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
         self.findings = Findings(self)
         shared_bytes = len(self.shared.memory.data)
-        self.shadow = Shadow(shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride)
+        apart = code.program.cluster[0] == 1  # blocks do not touch each other's
+        self.shadow = Shadow(
+            shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride if apart else 0
+        )
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
         self.math = AsyncMath(self)
+        self.clusters = Clusters(self, code.program.cluster[0])
         self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)
@@ -359,6 +364,7 @@ class Machine:
             self.warp_barrier,
             *self.gatherings.values(),
             *self.mbarriers.values(),
+            self.clusters.barrier,
         ]
 
     def _deadlock(self) -> None:
@@ -448,6 +454,8 @@ def _special(m: Machine, name: str) -> np.ndarray:
     launch = m.launch
     axis = "xyz".find(name[-1])
     kind = name[1:].split(".")[0]
+    if "cluster" in kind:
+        return _of_cluster(m, kind, axis)
     if kind in ("ntid", "nctaid"):
         return np.array([(launch.block if kind == "ntid" else launch.grid)[axis]], np.uint32)
     if kind == "tid":
@@ -481,6 +489,21 @@ def _special(m: Machine, name: str) -> np.ndarray:
         reason = not_simulated(name) or f"the special register {name} is not simulated"
         raise Fault("unsupported-instruction", reason)
     return simple[kind]
+
+
+def _of_cluster(m: Machine, kind: str, axis: int) -> np.ndarray:
+    """Special registers of clusters, which are along x."""
+    size = m.clusters.size
+    if kind in ("cluster_ctarank", "cluster_ctaid"):
+        return (m.block_of % size).astype(np.uint32) if axis in (-1, 0) else np.zeros(1, np.uint32)
+    if kind in ("cluster_nctarank", "cluster_nctaid"):
+        return np.array([size if axis in (-1, 0) else 1], np.uint32)
+    if kind == "is_explicit_cluster":
+        return np.array([size > 1], bool)
+    grid = np.array(m.launch.grid) // (size, 1, 1)
+    if kind == "nclusterid":
+        return np.array([grid[axis]], np.uint32)
+    return _index(m.blocks[m.block_of] // size, tuple(int(n) for n in grid), axis)
 
 
 def _index(linear: np.ndarray, shape: tuple[int, int, int], axis: int) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from .barriers import Rendezvous, Waiting
 from .bulk import Load
 from .memory import Fault
+from .messages import Chain
 from .work import LANES
 
 SIZE = 8  # bytes of an mbarrier
@@ -36,7 +37,10 @@ class Question(Waiting):
 
 
 class Mbarrier(Rendezvous):
-    """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block."""
+    """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
+
+    `blocks`: in which block's memory lies the mbarrier that each of some lanes names.
+    """
 
     def __init__(self, machine, offset: int) -> None:
         super().__init__(machine)
@@ -48,13 +52,14 @@ class Mbarrier(Rendezvous):
         self.expected = np.zeros(blocks, np.int64)  # all that this phase was told to expect
         self.phase = np.zeros(blocks, np.int64)  # phases that are complete
         self.coming, self.complete = machine.orders.token(), machine.orders.token()
+        self.chains: dict[int, Chain] = {}  # by block, what threads of other blocks of the cluster brought
+        self.known: dict[int, int] = {}  # of that, how many releases came before the last phase was complete
         self.flying: dict[int, list[Load]] = {}  # by block, the copies whose bytes it will count
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
 
     # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
 
-    def init(self, lanes: np.ndarray, count: np.ndarray) -> None:
-        blocks = self.m.block_of[lanes]
+    def init(self, blocks: np.ndarray, count: np.ndarray) -> None:
         if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
             raise Fault(
                 "mbarrier", f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}", int(wrong[0])
@@ -63,20 +68,22 @@ class Mbarrier(Rendezvous):
         self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
         self.coming.clear(blocks)
         self.complete.clear(blocks)
+        for block in blocks.tolist():
+            self.chains.pop(block, None)
+            self.known.pop(block, None)
 
-    def inval(self, lanes: np.ndarray) -> None:
-        self.count[self.m.block_of[lanes]] = 0
+    def inval(self, blocks: np.ndarray) -> None:
+        self.count[blocks] = 0
 
-    def must_be_there(self, lanes: np.ndarray) -> None:
+    def must_be_there(self, blocks: np.ndarray) -> None:
         """Fault, where these lanes find no mbarrier."""
-        if (wrong := np.flatnonzero(self.count[self.m.block_of[lanes]] == 0)).size:
+        if (wrong := np.flatnonzero(self.count[blocks] == 0)).size:
             place = self.m.shared.describe(self.offset)
             text = f"there is no mbarrier at {place}: nobody has called mbarrier.init for it"
             raise Fault("mbarrier", text, int(wrong[0]))
 
-    def expect(self, lanes: np.ndarray, size: np.ndarray) -> None:
-        """These lanes say that so many more bytes will come in this phase."""
-        blocks = self.m.block_of[lanes]
+    def expect(self, blocks: np.ndarray, size: np.ndarray) -> None:
+        """So many more bytes will come in this phase."""
         np.add.at(self.bytes, blocks, size)
         np.add.at(self.expected, blocks, size)
         if (wrong := np.flatnonzero(np.abs(self.bytes[blocks]) > MOST)).size:
@@ -87,27 +94,34 @@ class Mbarrier(Rendezvous):
             )
         self._look(np.unique(blocks))
 
-    def arrive(self, lanes: np.ndarray, count: np.ndarray, leave: bool = False) -> np.ndarray:
+    def arrive(
+        self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool = False
+    ) -> np.ndarray:
         """These lanes arrive, each `count` times, and go on; what a lane is told of the phase that it arrived in.
 
         `leave`: later phases need so many arrivals less (arrive_drop).
         """
         self.m.work(ROUND + 5 * len(lanes) / LANES)
-        blocks = self.m.block_of[lanes]
         came = np.bincount(blocks, weights=count, minlength=len(self.m.blocks)).astype(np.int64)
         if (came > self.pending).any():  # some belong to the next phase
-            alone = [self._arrive(lanes[i : i + 1], count[i : i + 1], leave) for i in range(len(lanes))]
+            alone = [
+                self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave)
+                for i in range(len(lanes))
+            ]
             return np.concatenate(alone)
-        return self._arrive(lanes, count, leave)
+        return self._arrive(lanes, blocks, count, leave)
 
-    def _arrive(self, lanes: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
-        blocks = self.m.block_of[lanes]
+    def _arrive(self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
         if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
             at = int(wrong[0])
             text = f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]}"
             raise Fault("mbarrier", text, at)
         state = self.phase[blocks] << 32 | self.pending[blocks]
-        self.m.orders.release(lanes, self.coming)
+        own = self.m.block_of[lanes] == blocks
+        if own.any():
+            self.m.orders.release(lanes[own], self.coming)
+        for block in np.unique(blocks[~own]).tolist():  # from other blocks of the cluster
+            self.m.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
         np.subtract.at(self.pending, blocks, count)
         if leave:
             np.subtract.at(self.count, blocks, count)
@@ -120,7 +134,7 @@ class Mbarrier(Rendezvous):
         self._deliver(np.unique(self.m.block_of[lanes]))
         done = phases < self.phase[self.m.block_of[lanes]]
         if done.any():
-            self.m.orders.acquire(lanes[done], self.complete)
+            self._acquire(lanes[done])
             self.told[lanes[done]] = -1
         return done
 
@@ -153,6 +167,17 @@ class Mbarrier(Rendezvous):
 
     # ---- helpers
 
+    def _chain(self, block: int) -> Chain:
+        return self.chains.setdefault(block, Chain())
+
+    def _acquire(self, lanes: np.ndarray) -> None:
+        """What the last complete phase brought."""
+        self.m.orders.acquire(lanes, self.complete)
+        for block in np.unique(self.m.block_of[lanes]).tolist():
+            if block in self.known:
+                mine = lanes[self.m.block_of[lanes] == block]
+                self.m.orders.messages.hear(mine, self.chains[block], self.known[block])
+
     def _deliver(self, blocks: np.ndarray) -> None:
         """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes, copies arrive."""
         for block in blocks.tolist():
@@ -160,7 +185,10 @@ class Mbarrier(Rendezvous):
             while flying and self.pending[block] == 0:
                 load = flying.pop(0)
                 self.m.bulk.land(load)
-                self.m.orders.release_of(load.lane, self.coming, load.issued + 1)
+                if int(self.m.block_of[load.lane]) == block:
+                    self.m.orders.release_of(load.lane, self.coming, load.issued + 1)
+                else:
+                    self.m.orders.tell_of(self._chain(block), load.lane, load.issued + 1)
                 self.bytes[block] -= load.size
                 self._complete(np.array([block]))
 
@@ -177,6 +205,8 @@ class Mbarrier(Rendezvous):
             return
         self.complete.times[done] = self.coming.times[done]
         self.complete.news[done] = self.coming.news[done]
+        for block in self.chains.keys() & set(done.tolist()):
+            self.known[block] = self.chains[block].length
         self.phase[done] += 1
         self.pending[done] = self.count[done]
         self.expected[done] = 0
@@ -184,5 +214,5 @@ class Mbarrier(Rendezvous):
         for entry in self.waiting:
             ready[entry.lanes[entry.phases < self.phase[self.m.block_of[entry.lanes]]]] = True
         for entry in self.take(ready):
-            self.m.orders.acquire(entry.lanes, self.complete)
+            self._acquire(entry.lanes)
             entry.resume(self.m, entry.lanes)

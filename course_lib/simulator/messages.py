@@ -12,8 +12,10 @@ two: the block (`.cta`, and `.cluster` in a launch without clusters) and everyth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import numpy as np
 
@@ -82,7 +84,9 @@ class Chain:
         self.near: dict[int, list[Released]] = {}  # of each block, for itself alone
 
     def add(self, released: Released) -> None:
-        self.of_block.setdefault(released.block, []).append((self.length, released.row))
+        rows = self.of_block.setdefault(released.block, [])
+        row = np.maximum(rows[-1][1], released.row) if rows else released.row
+        rows.append((self.length, row))  # with those of the releases before it
         news = released.news
         if self in news.chains:  # it knows the beginning of this chain, as who reads on does anyway
             news = News(news.rows, {c: n for c, n in news.chains.items() if c is not self})
@@ -92,9 +96,9 @@ class Chain:
     def has(self, length: int, block: int, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether its first `length` releases tell of what these threads did at these times."""
         known = self.news[length].has(block, threads, times)
-        for at, row in self.of_block.get(block, ()):
-            if at < length:
-                known |= row[threads] > times
+        rows = self.of_block.get(block, ())
+        if last := bisect_left(rows, length, key=itemgetter(0)):
+            known |= rows[last - 1][1][threads] > times
         return known
 
     def told(self, block: int) -> News:
@@ -209,6 +213,17 @@ class Messages:
         for offset in np.unique(offsets).tolist():
             if chain := chains.get(offset):
                 self._hear(lanes[offsets == offset], chain, acquires)
+
+    def tell(self, chain: Chain, lane: int, row: np.ndarray, alone: bool = False) -> None:
+        """A release of this lane, by way of a barrier of several blocks. `alone`: without the news that it has."""
+        news = NOTHING if alone else self.book[self.known[lane]]
+        chain.add(Released(self.block(lane), row, news))
+
+    def hear(self, lanes: np.ndarray, chain: Chain, length: int) -> None:
+        """These lanes acquire the first releases of a chain, so many."""
+        if length:
+            self.told = True
+            self._learn(lanes, np.full(len(lanes), self._write_down(News({}, {chain: length}))))
 
     def overwrite(self, memory: object, offsets: np.ndarray) -> None:
         """Weak writes: what is read there afterwards is no release's."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .gpus import WARP
-from .messages import Letters, Messages
+from .messages import Chain, Letters, Messages
 
 
 class Trail:
@@ -116,6 +116,20 @@ class Orders:
         self._agents(np.array([lane]), None)  # on its own from now on
         block, thread = divmod(lane, self.threads)
         token.times[block, thread] = max(token.times[block, thread], time)
+
+    def tell(self, chain: Chain, lanes: np.ndarray) -> None:
+        """Add to a chain what these lanes did and saw until now, for threads of any block."""
+        for block in np.unique(lanes // self.threads).tolist():
+            mine = lanes[lanes // self.threads == block]
+            row = self.rows(mine).max(axis=0)
+            for lane in mine[np.unique(self.messages.known[mine], return_index=True)[1]].tolist():
+                self.messages.tell(chain, lane, row)
+
+    def tell_of(self, chain: Chain, lane: int, time: int) -> None:
+        """Add to a chain what this lane did before that time, and nothing that it saw."""
+        row = np.zeros(self.threads, np.int32)
+        row[lane % self.threads] = time
+        self.messages.tell(chain, lane, row, alone=True)
 
     def acquire(self, lanes: np.ndarray, token: Token) -> None:
         """These lanes have seen what the token has of their blocks."""

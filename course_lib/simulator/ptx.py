@@ -123,6 +123,7 @@ class Program:
     static_shared: int
     local_bytes: int
     most_threads: int | None = None  # of a block, by its launch bounds
+    cluster: tuple[int, ...] = (1, 1, 1)  # blocks of a cluster
 
     @property
     def param_bytes(self) -> int:
@@ -139,6 +140,7 @@ _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
 _SPECIAL = re.compile(
     r"%(tid|ntid|ctaid|nctaid)\.[xyz]$|%(laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock64|globaltimer"
     r"|globaltimer_lo|globaltimer_hi|clock_hi|dynamic_smem_size|total_smem_size|lanemask_\w+)$|^WARP_SZ$"
+    r"|%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.[xyz]$|%(cluster_n?ctarank|is_explicit_cluster)$"
 )
 _BITS = {name: max(8 * dtype.itemsize, 8) for name, dtype in DTYPES.items()} | {"pred": 1, "b128": 128}
 
@@ -183,6 +185,7 @@ class _Function:
     params: list[Variable]
     scope: _Scope | None
     most_threads: int | None = None
+    cluster: tuple[int, ...] = (1, 1, 1)
 
 
 @dataclass
@@ -276,7 +279,8 @@ class _Reader:
                 numbers.append(int(token))
         scope = self.scope() if self.next() == "{" else None
         most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
-        return _Function(name, is_kernel, results, params, scope, most)
+        cluster = tuple(bounds.get(".reqnctapercluster", (1, 1, 1)))
+        return _Function(name, is_kernel, results, params, scope, most, cluster)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -484,6 +488,7 @@ class _Linker:
             self.shared_bytes,
             self.local_bytes,
             function.most_threads,
+            function.cluster,
         )
 
     def function(self, function: _Function, names: dict, end: object) -> None:

@@ -60,11 +60,13 @@ class Shadow:
     def __init__(
         self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None, block: int = 0
     ) -> None:
-        """`size` in bytes, of shared memory if there is no `buffer`; then `block` of them are one block's."""
+        """`size` in bytes, of shared memory if there is no `buffer`; then `block` of them are one block's, and only its
+        threads touch them; 0: those of other blocks of a cluster do, too."""
         self.granules = min(-(-size // granule), MOST_GRANULES)
         self.clipped = self.granules * granule < size
         self.granule, self.buffer, self.shared = granule, buffer, (shared := buffer is None)
-        of_block = max(block // granule if shared else self.granules, 1)
+        self.private = shared and block > 0  # to the threads of one block
+        of_block = max(block // granule if self.private else self.granules, 1)
         # Shared memory holds nothing at first; what a buffer holds was written before the launch.
         fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
         self.write_time = fresh
@@ -94,7 +96,7 @@ class Shadow:
         if size < self.granule:  # a copy that reads some bytes of a word
             unit, size = unit * size // self.granule, self.granule
         lanes, unit, count = self._inside(lanes, unit, size // self.granule)
-        low = m.orders.low if self.shared else 0
+        low = m.orders.low if self.private else 0
         if act.writes or act.strong or self.narrow or self._recent(m.orders, lanes, unit, count):
             self._check(m, act, lanes, unit, count, pc, changed)
             m.work(CHECK)
@@ -197,8 +199,8 @@ class Shadow:
         if self.strong_writes.latest:
             return True
         times = self._gather(unit, count)
-        if not self.shared:
-            return bool(times.any())
+        if not self.private:
+            return bool((times > 0).any())
         floor = orders.floor_of(lanes)
         if self.also_wrote.latest >= np.min(floor):
             return True
@@ -225,7 +227,7 @@ class Shadow:
     ) -> None:
         orders = m.orders
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        low = m.orders.low if self.shared else 0
+        low = m.orders.low if self.private else 0
         self._check_last_write(m, act, lanes, granules, count, pc, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
         if self.also_wrote.latest:
@@ -278,7 +280,7 @@ class Shadow:
 
     def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
         """The last writers of these granules, at these times: another thread now writes the same, unordered."""
-        low = orders.low if self.shared else 0
+        low = orders.low if self.private else 0
         for time in np.unique(times):
             at = granules[times == time]
             touch = Touch(

@@ -47,8 +47,26 @@ def bar(d, ins: Instruction) -> Callable:
 
 @control("barrier", gathers=_aligned)
 def barrier(d, ins: Instruction) -> Callable:
-    """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together."""
-    return bar(d, ins)
+    """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together. barrier.cluster:
+    for all threads of a cluster."""
+    return _of_cluster(d, ins) if ins.opcode.has("cluster") else bar(d, ins)
+
+
+def _of_cluster(d, ins: Instruction) -> Callable:
+    """barrier.cluster.arrive{.release,.relaxed} · barrier.cluster.wait."""
+    pc = d.pc
+    arrives, releases = ins.opcode.has("arrive"), not ins.opcode.has("relaxed")
+    resume = _resume(pc + 1)
+
+    def end(m) -> None:
+        lanes, active = m.active(), m.idx
+        if arrives:
+            m.clusters.barrier.arrive(lanes, releases)
+            m.jump(pc + 1, active)
+        else:
+            m.clusters.barrier.wait(pc, lanes, resume)
+
+    return _guarded(d, ins, end)
 
 
 def _groups(m, ident: Callable, count: Callable | None) -> Iterator[tuple[np.ndarray | None, int, int]]:

@@ -33,8 +33,6 @@ def bulk(d, ins: Instruction) -> Callable:
     if any(opcode.has(m) for m in ("im2col", "im2col_no_offs", "scatter4", "gather4")):
         raise UnsupportedInstruction("of the tensor copies only tiled ones are simulated")
     to_shared = "mbarrier::complete_tx::bytes" in opcode.text
-    if to_shared and "multicast" in opcode.text:
-        raise UnsupportedInstruction("copies to several blocks of a cluster cannot be simulated")
     if "tensor" in opcode.modifiers:
         return _load_tensor(d, ins) if to_shared else _store_tensor(d, ins, pc)
     if opcode.text.startswith("cp.reduce") or not (to_shared or opcode.has("bulk_group")):
@@ -48,7 +46,18 @@ def bulk(d, ins: Instruction) -> Callable:
 def _shared_reader(d, operand) -> Callable:
     """Bytes of shared memory, inside of their block, of the active lanes."""
     read = address_reader(d, operand, wide=False)
-    return lambda m: plain_offset(m.spread(read(m)))
+
+    def offsets(m) -> np.ndarray:
+        blocks, offset = m.clusters.place(plain_offset(m.spread(read(m))), m.active())
+        if (blocks != m.block_of[m.active()]).any():
+            raise Fault(
+                "unsupported-instruction",
+                "a bulk copy to another block is simulated with .multicast::cluster only",
+                0,
+            )
+        return offset
+
+    return offsets
 
 
 def _tensor_reader(d, operand) -> Callable:
@@ -82,9 +91,9 @@ def _map_at(m, address: int, at: int, rank: int, pc: int) -> Layout:
 
 
 def _chunks(
-    m, lane: int, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None
+    m, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None
 ) -> np.ndarray:
-    """The chunks of the resident shared memory that `size` bytes from an offset in the lane's block on are."""
+    """The chunks of a block's shared memory that `size` bytes from an offset on are."""
     if offset % aligned:
         text = f"a bulk copy at {m.shared.describe(offset)}; the address must be a multiple of {aligned}"
         raise Fault("misaligned", text, at)
@@ -94,6 +103,11 @@ def _chunks(
     chunks = offset // CHUNK + np.arange(size // CHUNK)
     if layout:
         chunks = layout.swizzled(chunks)
+    return chunks
+
+
+def _own(m, lane: int, chunks: np.ndarray) -> np.ndarray:
+    """The same among those of all resident blocks."""
     return chunks + int(m.block_base[lane]) // CHUNK
 
 
@@ -112,51 +126,62 @@ def _units(m, layout: Layout, coordinates: list[int], at: int) -> tuple[Buffer, 
     return buffer, units, np.flatnonzero(inside)
 
 
-def _send(m, lane: int, load: Load, barrier_offset: int) -> None:
-    """Start a copy; its mbarrier in the lane's block counts its bytes."""
+def _send(m, load: Load, barrier_offset: int, blocks: list[int], at: int) -> None:
+    """Start a copy to the same place in each of these blocks; the mbarrier of each counts its bytes."""
     barrier = m.mbarrier(barrier_offset)
-    barrier.must_be_there(np.array([lane]))
-    barrier.take_off(int(m.block_of[lane]), m.bulk.issue(load))
+    for block in blocks:
+        if m.clusters.gone(block):
+            text = f"copies into the shared memory of block {int(m.blocks[block])}, whose threads have all exited"
+            raise Fault("exited-block", text, at)
+        barrier.must_be_there(np.array([block]))
+        there = replace(load, chunks=load.chunks + block * m.shared.stride // CHUNK)
+        barrier.take_off(block, m.bulk.issue(there))
+
+
+def _receivers(d, ins: Instruction, at: int) -> Callable:
+    """For each active lane the resident blocks to which it copies: its own, or those that a mask names."""
+    if "multicast" not in ins.opcode.text:
+        return lambda m: [[block] for block in m.block_of[m.active()].tolist()]
+    mask = d.source(ins.operands[at], "b16")
+
+    def read(m) -> list[list[int]]:
+        found = []
+        for lane, bits in zip(m.active().tolist(), m.spread(mask(m)).tolist(), strict=True):
+            first = int(m.clusters.first_of[m.block_of[lane]])
+            found.append([first + i for i in range(m.clusters.size) if bits >> i & 1])
+            if bits >> m.clusters.size:
+                raise Fault(
+                    "out-of-bounds",
+                    f"the mask {bits:#x} of a copy names blocks that the cluster of {m.clusters.size} has not",
+                    0,
+                )
+        return found
+
+    return read
 
 
 # --------------------------------------------------------------------------- copies
 
 
 def _load_tensor(d, ins: Instruction) -> Callable:
-    """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes [to], [map, {x, y}], [mbarrier]."""
-    to, tensor, barrier = (
-        _shared_reader(d, ins.operands[0]),
-        _tensor_reader(d, ins.operands[1]),
-        _shared_reader(d, ins.operands[2]),
-    )
+    """cp.async.bulk.tensor.nd.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster} [to],
+    [map, {x, y}], [mbarrier]{, mask}."""
+    to, barrier = _shared_reader(d, ins.operands[0]), _shared_reader(d, ins.operands[2])
+    tensor, receivers = _tensor_reader(d, ins.operands[1]), _receivers(d, ins, 3)
     pc = d.pc
 
     def step(m) -> None:
-        active = m.idx
-        for at, (lane, offset, by, (layout, coordinates)) in enumerate(
-            zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), tensor(m), strict=True)
-        ):
-            chunks = _chunks(m, lane, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+        of_lane = zip(
+            m.active().tolist(), to(m).tolist(), barrier(m).tolist(), tensor(m), receivers(m), strict=True
+        )
+        for at, (lane, offset, by, (layout, coordinates), blocks) in enumerate(of_lane):
+            size, itemsize = layout.box_bytes, layout.itemsize
+            chunks = _chunks(m, offset, size, at, TENSOR_ALIGNED, layout)
             buffer, units, inside = _units(m, layout, coordinates, at)
-            data = np.zeros(layout.box_bytes // layout.itemsize, UNIT[layout.itemsize])
-            data[inside] = buffer.memory.units(layout.itemsize)[units]
-            _send(
-                m,
-                lane,
-                Load(
-                    lane,
-                    pc,
-                    0,
-                    chunks,
-                    data.view(UNIT[CHUNK]),
-                    buffer,
-                    units,
-                    layout.itemsize,
-                    layout.box_bytes,
-                ),
-                by,
-            )
-        m.idx = active
+            data = np.zeros(size // itemsize, UNIT[itemsize])
+            data[inside] = buffer.memory.units(itemsize)[units]
+            load = Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, itemsize, size)
+            _send(m, load, by, blocks, at)
 
     return step
 
@@ -172,10 +197,11 @@ def _load(d, ins: Instruction) -> Callable:
         for at, (lane, offset, by) in enumerate(
             zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), strict=True)
         ):
-            chunks = _chunks(m, lane, offset, _whole(sizes[at], at), at, CHUNK)
+            chunks = _chunks(m, offset, _whole(sizes[at], at), at, CHUNK)
             buffer, units = _run_of(m, sources[at], sizes[at], at)
             data = buffer.memory.units(CHUNK)[units]
-            _send(m, lane, Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at]), by)
+            load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
+            _send(m, load, by, [int(m.block_of[lane])], at)
 
     return step
 
@@ -190,7 +216,7 @@ def _store_tensor(d, ins: Instruction, pc: int) -> Callable:
         for at, (lane, offset, (layout, coordinates)) in enumerate(
             zip(m.active().tolist(), source(m).tolist(), tensor(m), strict=True)
         ):
-            chunks = _chunks(m, lane, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+            chunks = _own(m, lane, _chunks(m, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout))
             buffer, units, inside = _units(m, layout, coordinates, at)
             data = m.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
             m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))
@@ -206,7 +232,7 @@ def _store(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         sizes, places = m.spread(size(m)).tolist(), m.spread(to(m)).tolist()
         for at, (lane, offset) in enumerate(zip(m.active().tolist(), source(m).tolist(), strict=True)):
-            chunks = _chunks(m, lane, offset, _whole(sizes[at], at), at, CHUNK)
+            chunks = _own(m, lane, _chunks(m, offset, _whole(sizes[at], at), at, CHUNK))
             buffer, units = _run_of(m, places[at], sizes[at], at)
             data = m.shared.memory.units(CHUNK)[chunks]
             m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))

@@ -23,8 +23,6 @@ def mbarrier(d, ins: Instruction) -> Callable:
     form = next((name for name in FORMS if opcode.text.startswith(f"mbarrier.{name}")), None)
     if form is None or opcode.has("noComplete"):
         raise UnsupportedInstruction("this form of mbarrier is not simulated")
-    if any(m == "shared::cluster" for m in opcode.modifiers):
-        raise UnsupportedInstruction("an mbarrier of another block of a cluster cannot be simulated")
     step, pc = FORMS[form](d, ins), d.pc
 
     def end(m) -> None:
@@ -57,22 +55,23 @@ def _number(d, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
 
 
 def _places(d, ins: Instruction, at: int, act: Act) -> Callable:
-    """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes."""
+    """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes, and the
+    blocks in whose memory these name it."""
     address = address_reader(d, ins.operands[at], wide=False)
     pc = d.pc
 
-    def places(m) -> Iterator[tuple[Mbarrier, np.ndarray]]:
+    def places(m) -> Iterator[tuple[Mbarrier, np.ndarray, np.ndarray]]:
         active, lanes = m.idx, m.active()
-        offsets = plain_offset(m.spread(address(m)))
-        unit = m.shared.locate(offsets, SIZE, m.block_base[lanes])
+        blocks, offsets = m.clusters.place(plain_offset(m.spread(address(m))), lanes)
+        unit = m.shared.locate(offsets, SIZE, blocks * m.shared.stride)
         for offset in np.unique(offsets).tolist():
             at = np.flatnonzero(offsets == offset)
             m.idx = lanes[at]  # a Fault names one of them
             barrier = m.mbarrier(offset)
             if act is not WRITES:
-                barrier.must_be_there(lanes[at])
+                barrier.must_be_there(blocks[at])
             m.shadow.on_access(m, act, lanes[at], unit[at], SIZE, pc)
-            yield barrier, at
+            yield barrier, at, blocks[at]
         m.idx = active
 
     return places
@@ -82,9 +81,9 @@ def _init(d, ins: Instruction) -> Callable:
     places, count = _places(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1)
 
     def step(m) -> None:
-        lanes, counts = m.active(), count(m)
-        for barrier, at in places(m):
-            barrier.init(lanes[at], counts[at])
+        counts = count(m)
+        for barrier, at, blocks in places(m):
+            barrier.init(blocks, counts[at])
 
     return step
 
@@ -93,20 +92,19 @@ def _inval(d, ins: Instruction) -> Callable:
     places = _places(d, ins, 0, WRITES)
 
     def step(m) -> None:
-        lanes = m.active()
-        for barrier, at in places(m):
-            barrier.inval(lanes[at])
+        for barrier, _, blocks in places(m):
+            barrier.inval(blocks)
 
     return step
 
 
-def _expect(d, ins: Instruction, sign: int = 1) -> Callable:
+def _expect(d, ins: Instruction) -> Callable:
     places, size = _places(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0)
 
     def step(m) -> None:
-        lanes, sizes = m.active(), sign * size(m)
-        for barrier, at in places(m):
-            barrier.expect(lanes[at], sizes[at])
+        sizes = size(m)
+        for barrier, at, blocks in places(m):
+            barrier.expect(blocks, sizes[at])
 
     return step
 
@@ -128,10 +126,10 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
         lanes, numbers = m.active(), number(m)
         counts = np.ones(len(lanes), np.int64) if expects else numbers
         states = np.zeros(len(lanes), np.uint64)
-        for barrier, at in places(m):
+        for barrier, at, blocks in places(m):
             if expects:
-                barrier.expect(lanes[at], numbers[at])
-            states[at] = barrier.arrive(lanes[at], counts[at], leave)
+                barrier.expect(blocks, numbers[at])
+            states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave)
         if put:
             put(m, states)
 
@@ -153,7 +151,7 @@ def _wait(d, ins: Instruction, blocks: bool) -> Callable:
     def step(m) -> np.ndarray:
         lanes, active, asked = m.active(), m.idx, which(m)
         answers, stays = np.zeros(len(lanes), bool), np.zeros(len(lanes), bool)
-        for barrier, at in places(m):
+        for barrier, at, _ in places(m):  # always one's own
             mine = lanes[at]
             phases = barrier.phase_of(mine, asked[at] & 1) if parity else asked[at] >> 32
             answers[at] = done = barrier.ask(mine, phases)

@@ -1,0 +1,97 @@
+"""Clusters: blocks that run at the same time, and may touch each other's shared memory (PTX ISA, "Cluster of Cooperative
+Thread Arrays").
+
+An address of shared memory in another block of the cluster is that block's number in the cluster, plus one, in the
+bits above the offset (`mapa` makes it). Only clusters along x are simulated: their blocks are neighbours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .barriers import Rendezvous, Waiting
+from .messages import Chain
+
+RANK_SHIFT = 24
+MOST_BLOCKS = 16
+"""Of a cluster, on an H100 (CUDA C++ Programming Guide: 8, and 16 where a kernel asks for more)."""
+
+
+class Clusters:
+    """Of one machine: `size` blocks each; 1 where the launch has no clusters."""
+
+    def __init__(self, machine, size: int) -> None:
+        self.m, self.size = machine, size
+        self.first_of = (
+            np.arange(len(machine.blocks)) // size * size
+        )  # of each block's cluster, among the resident
+        self.barrier = ClusterBarrier(machine, size)
+
+    def rank(self, lanes: np.ndarray) -> np.ndarray:
+        """The number of each lane's block in its cluster."""
+        return self.m.block_of[lanes] % self.size
+
+    def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of addresses of shared memory that these lanes give: the block (of the resident ones), and the offset in it."""
+        own = self.m.block_of[lanes]
+        if self.size == 1 or addresses.max() >> RANK_SHIFT == 0:
+            return own, addresses
+        rank = (addresses >> RANK_SHIFT) - 1
+        there = np.where(rank < 0, own, self.first_of[own] + np.minimum(rank, self.size - 1))
+        return there, addresses & (1 << RANK_SHIFT) - 1
+
+    def gone(self, block: int) -> bool:
+        """Whether all threads of a resident block have exited."""
+        threads = self.m.launch.threads
+        return not self.m.alive[block * threads : (block + 1) * threads].any()
+
+
+class ClusterBarrier(Rendezvous):
+    """barrier.cluster: all threads of all blocks of a cluster arrive, and wait later (PTX ISA, "barrier.cluster").
+
+    Arrays have an entry for each resident cluster."""
+
+    def __init__(self, machine, size: int) -> None:
+        super().__init__(machine)
+        self.size = size
+        clusters = -(-len(machine.blocks) // size)
+        self.here = np.zeros(machine.lanes, bool)
+        self.phase = np.zeros(clusters, np.int64)
+        self.of_lane = np.zeros(machine.lanes, np.int64)  # the phase that a lane arrived in last, plus one
+        self.chains = [Chain() for _ in range(clusters)]
+        self.complete = np.zeros(clusters, np.int64)  # length of the chain when the last phase was complete
+
+    def _cluster(self, lanes: np.ndarray) -> np.ndarray:
+        return self.m.block_of[lanes] // self.size
+
+    def arrive(self, lanes: np.ndarray, releases: bool) -> None:
+        clusters = self._cluster(lanes)
+        self.here[lanes] = True
+        self.of_lane[lanes] = self.phase[clusters] + 1
+        for cluster in np.unique(clusters).tolist():
+            if releases:
+                self.m.orders.tell(self.chains[cluster], lanes[clusters == cluster])
+        self._look(np.unique(clusters))
+
+    def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
+        self.waiting.append(Waiting(pc, lanes, resume))
+        self._look(np.unique(self._cluster(lanes)))
+
+    def look_again(self, lanes: np.ndarray) -> None:
+        self._look(np.unique(self._cluster(lanes)))
+
+    def _look(self, clusters: np.ndarray) -> None:
+        m = self.m
+        of = m.block_of // self.size
+        missing = np.bincount(of, weights=m.alive & ~self.here, minlength=len(self.phase))
+        came = np.bincount(of, weights=self.here, minlength=len(self.phase))
+        for cluster in clusters[(missing[clusters] == 0) & (came[clusters] > 0)].tolist():
+            self.here[of == cluster] = False
+            self.phase[cluster] += 1
+            self.complete[cluster] = self.chains[cluster].length
+        ready = self.of_lane <= self.phase[of]
+        for entry in self.take(ready):
+            for cluster in np.unique(self._cluster(entry.lanes)).tolist():
+                mine = entry.lanes[self._cluster(entry.lanes) == cluster]
+                m.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))
+            entry.resume(m, entry.lanes)
