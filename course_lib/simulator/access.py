@@ -110,6 +110,7 @@ def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: n
         if m.clusters.size > 1:
             blocks, addresses = m.clusters.place(addresses, m.active())
             base = blocks * memory.stride
+            m.clusters.touch(m.active(), blocks, access.pc)
         unit = memory.locate(addresses, access.size, base)
         if access.counted:
             m.counters.shared(m, access.pc, addresses, access.size)

@@ -26,6 +26,7 @@ class Clusters:
             np.arange(len(machine.blocks)) // size * size
         )  # of each block's cluster, among the resident
         self.barrier = ClusterBarrier(machine, size)
+        self.uses: dict[tuple[int, int], int] = {}  # (lane, another block): when it last used that block's memory
 
     def rank(self, lanes: np.ndarray) -> np.ndarray:
         """The number of each lane's block in its cluster."""
@@ -40,10 +41,27 @@ class Clusters:
         there = np.where(rank < 0, own, self.first_of[own] + np.minimum(rank, self.size - 1))
         return there, addresses & (1 << RANK_SHIFT) - 1
 
-    def gone(self, block: int) -> bool:
-        """Whether all threads of a resident block have exited."""
-        threads = self.m.launch.threads
-        return not self.m.alive[block * threads : (block + 1) * threads].any()
+    def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int) -> None:
+        """These lanes use the shared memory of these blocks."""
+        away = blocks != self.m.block_of[lanes]
+        now = self.m.orders.trail.step(pc) if away.any() else 0
+        for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
+            self.uses[lane, block] = now
+
+    def finish(self) -> None:
+        """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
+        some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.)"""
+        m = self.m
+        for (lane, block), time in self.uses.items():
+            lanes = np.arange(block * m.launch.threads, (block + 1) * m.launch.threads)
+            other = np.full(len(lanes), lane + m.orders.first_lane)
+            if m.orders.unseen(lanes, other, np.full(len(lanes), time)).all():
+                text = (
+                    f"{m.describe_thread(lane)} uses the shared memory of block {int(m.blocks[block])}, whose threads may "
+                    "all have exited by then. At its end a block waits for the others of its cluster: "
+                    "barrier.cluster.arrive and .wait"
+                )
+                m.log.add("exited-block", m.launch.code.program.instructions[int(m.orders.trail.pcs(time))], text)
 
 
 class ClusterBarrier(Rendezvous):

@@ -146,6 +146,7 @@ class Machine:
                 self._deadlock()
         self.copies.finish()
         self.bulk.finish()
+        self.clusters.finish()
         self.launch.letters.pop(self.shared, None)
 
     def execute(self, pc: int, idx: np.ndarray | None) -> None:

@@ -126,14 +126,12 @@ def _units(m, layout: Layout, coordinates: list[int], at: int) -> tuple[Buffer, 
     return buffer, units, np.flatnonzero(inside)
 
 
-def _send(m, load: Load, barrier_offset: int, blocks: list[int], at: int) -> None:
+def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
     """Start a copy to the same place in each of these blocks; the mbarrier of each counts its bytes."""
     barrier = m.mbarrier(barrier_offset)
     for block in blocks:
-        if m.clusters.gone(block):
-            text = f"copies into the shared memory of block {int(m.blocks[block])}, whose threads have all exited"
-            raise Fault("exited-block", text, at)
         barrier.must_be_there(np.array([block]))
+        m.clusters.touch(np.array([load.lane]), np.array([block]), load.pc)
         there = replace(load, chunks=load.chunks + block * m.shared.stride // CHUNK)
         barrier.take_off(block, m.bulk.issue(there))
 
@@ -181,7 +179,7 @@ def _load_tensor(d, ins: Instruction) -> Callable:
             data = np.zeros(size // itemsize, UNIT[itemsize])
             data[inside] = buffer.memory.units(itemsize)[units]
             load = Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, itemsize, size)
-            _send(m, load, by, blocks, at)
+            _send(m, load, by, blocks)
 
     return step
 
@@ -201,7 +199,7 @@ def _load(d, ins: Instruction) -> Callable:
             buffer, units = _run_of(m, sources[at], sizes[at], at)
             data = buffer.memory.units(CHUNK)[units]
             load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
-            _send(m, load, by, [int(m.block_of[lane])], at)
+            _send(m, load, by, [int(m.block_of[lane])])
 
     return step
 

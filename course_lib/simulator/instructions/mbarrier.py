@@ -64,6 +64,8 @@ def _places(d, ins: Instruction, at: int, act: Act) -> Callable:
         active, lanes = m.idx, m.active()
         blocks, offsets = m.clusters.place(plain_offset(m.spread(address(m))), lanes)
         unit = m.shared.locate(offsets, SIZE, blocks * m.shared.stride)
+        if act is not READS:
+            m.clusters.touch(lanes, blocks, pc)
         for offset in np.unique(offsets).tolist():
             at = np.flatnonzero(offsets == offset)
             m.idx = lanes[at]  # a Fault names one of them
