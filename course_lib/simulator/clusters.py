@@ -26,7 +26,9 @@ class Clusters:
             np.arange(len(machine.blocks)) // size * size
         )  # of each block's cluster, among the resident
         self.barrier = ClusterBarrier(machine, size)
-        self.uses: dict[tuple[int, int], int] = {}  # (lane, another block): when it last used that block's memory
+        self.uses: dict[
+            tuple[int, int], int
+        ] = {}  # (lane, another block): when it last used that block's memory
 
     def rank(self, lanes: np.ndarray) -> np.ndarray:
         """The number of each lane's block in its cluster."""
@@ -61,7 +63,9 @@ class Clusters:
                     "all have exited by then. At its end a block waits for the others of its cluster: "
                     "barrier.cluster.arrive and .wait"
                 )
-                m.log.add("exited-block", m.launch.code.program.instructions[int(m.orders.trail.pcs(time))], text)
+                m.log.add(
+                    "exited-block", m.launch.code.program.instructions[int(m.orders.trail.pcs(time))], text
+                )
 
 
 class ClusterBarrier(Rendezvous):
@@ -108,8 +112,10 @@ class ClusterBarrier(Rendezvous):
             self.phase[cluster] += 1
             self.complete[cluster] = self.chains[cluster].length
         ready = self.of_lane <= self.phase[of]
+        active = m.idx
         for entry in self.take(ready):
             for cluster in np.unique(self._cluster(entry.lanes)).tolist():
                 mine = entry.lanes[self._cluster(entry.lanes) == cluster]
                 m.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))
             entry.resume(m, entry.lanes)
+        m.idx = active

@@ -213,6 +213,8 @@ class Mbarrier(Rendezvous):
         ready = np.zeros(self.m.lanes, bool)
         for entry in self.waiting:
             ready[entry.lanes[entry.phases < self.phase[self.m.block_of[entry.lanes]]]] = True
+        active = self.m.idx  # of the instruction that completes the phase: it may stand amid others
         for entry in self.take(ready):
             self._acquire(entry.lanes)
             entry.resume(self.m, entry.lanes)
+        self.m.idx = active

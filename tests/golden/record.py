@@ -21,6 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from course_lib.backend.tensor_maps import encoded
+from course_lib.simulator import TensorMap
 from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction
 from tests.kernels.case import Case, fingerprint, mismatch, same_text
@@ -28,6 +30,7 @@ from tests.kernels.cases import CASES
 from tests.kernels.golden import Golden, entry, key, load, save
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
+KEPT: list = []  # arrays that only a tensor map names
 TIMEOUT = 60  # seconds for one case, the compilation included
 MOST_BYTES = 2_000_000
 
@@ -45,6 +48,7 @@ def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
 
     args = case.make()
     device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
+    device = [mapped(a, args, device) if isinstance(a, TensorMap) else a for a in device]
     module = cp.RawModule(
         code=case.source, options=case.options, name_expressions=case.name_expressions or None
     )
@@ -63,6 +67,17 @@ def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
         if isinstance(a, np.ndarray)
     }
     return arrays, text
+
+
+def mapped(tensor_map: TensorMap, args: list, device: list) -> np.void:
+    """The map of an array on the GPU: of the argument that it is, or of a copy, which stays there to the end."""
+    import cupy as cp
+
+    there = [given for argument, given in zip(args, device, strict=True) if argument is tensor_map.array]
+    if not there:
+        there = [cp.asarray(tensor_map.array.ravel(order="K"))]
+        KEPT.extend(there)
+    return encoded(tensor_map, there[0].data.ptr)
 
 
 def printed_by(launch) -> str:

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from course_lib.backend.records import options_that_count, source_key
+from course_lib.simulator import TensorMap
 
 CPP17 = ("--std=c++17",)
 
@@ -149,6 +150,9 @@ def fingerprint(case: Case) -> str:
     launch = (case.kernel, tuple(options_that_count(case.options)), case.grid, case.block, case.shared_mem)
     digest = hashlib.sha256(f"{_source_key(case.source)}{launch}".encode())
     for argument in case.make():
+        if isinstance(argument, TensorMap):
+            digest.update(argument.at(0).pack().tobytes())
+            argument = argument.array
         digest.update(f"{argument.dtype}{argument.shape}".encode())
         digest.update(argument.tobytes(order="A"))
     return digest.hexdigest()[:16]

@@ -1,10 +1,12 @@
 """All test kernels: `CASES` are right, `WRONG` have one known mistake each."""
 
-from . import async_copy, atomics, basics, gemm, known_wrong, orders, shared, tensor, warp
+from . import async_copy, atomics, basics, gemm, hopper, known_wrong, orders, shared, tensor, warp
 from .case import Case, WrongCase
 
 CASES: list[Case] = [
-    case for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor) for case in theme.CASES
+    case
+    for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor, hopper)
+    for case in theme.CASES
 ]
 
 WRONG: list[WrongCase] = [*known_wrong.WRONG, *orders.WRONG]

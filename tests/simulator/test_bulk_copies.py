@@ -57,7 +57,7 @@ def box_of(a, x, y):
     return wide[64 + y : 72 + y, 64 + x : 128 + x]
 
 
-@pytest.mark.parametrize(("x", "y"), [(0, 0), (3, 5), (0, 16), (-7, -2), (60, 19), (64, 0), (120, 20)])
+@pytest.mark.parametrize(("x", "y"), [(0, 0), (8, 5), (0, 16), (-16, -2), (56, 19), (64, 0), (120, 20)])
 def test_a_box_lies_where_the_coordinates_say_and_zeros_outside(x, y):
     report, a, _, out = run(COPY, x, y)
     assert report.ok, str(report)
@@ -127,6 +127,7 @@ WRONG = {
         "if (t == 0) wait_read();",
     ),
     "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
+    "a-place-in-a-row-that-no-gpu-takes": ("misaligned", LOAD.replace("x, y", "x + 1, y") + "wait(&bar, 0);"),
     "out-of-shared-memory": (
         "out-of-bounds",
         "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }",

@@ -90,9 +90,7 @@ def _map_at(m, address: int, at: int, rank: int, pc: int) -> Layout:
     return layout
 
 
-def _chunks(
-    m, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None
-) -> np.ndarray:
+def _chunks(m, offset: int, size: int, at: int, aligned: int, layout: Layout | None = None) -> np.ndarray:
     """The chunks of a block's shared memory that `size` bytes from an offset on are."""
     if offset % aligned:
         text = f"a bulk copy at {m.shared.describe(offset)}; the address must be a multiple of {aligned}"
@@ -120,6 +118,9 @@ def _buffer(m, address: int, at: int) -> Buffer:
 
 def _units(m, layout: Layout, coordinates: list[int], at: int) -> tuple[Buffer, np.ndarray, np.ndarray]:
     """A buffer, its units that lie in the box and in the array, and where these lie in the box."""
+    if coordinates[0] * layout.itemsize % CHUNK:  # an H100 ends the launch: illegal instruction
+        text = f"a tensor copy from element {coordinates[0]} of a row on; its place must be a multiple of {CHUNK} bytes"
+        raise Fault("misaligned", text, at)
     offsets, inside = layout.place(coordinates)
     buffer = _buffer(m, layout.address, at)
     units = (offsets[inside] + layout.address - buffer.base) // layout.itemsize

@@ -1,0 +1,55 @@
+"""Tensor maps for a GPU: its driver makes them (CUDA Driver API, "cuTensorMapEncodeTiled")."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from ..simulator import TensorMap
+from ..simulator.tensor_map import BYTES
+
+KINDS = {
+    "uint8": "UINT8",
+    "int8": "UINT8",
+    "uint16": "UINT16",
+    "int16": "UINT16",
+    "uint32": "UINT32",
+    "int32": "INT32",
+    "uint64": "UINT64",
+    "int64": "INT64",
+    "float16": "FLOAT16",
+    "float32": "FLOAT32",
+    "float64": "FLOAT64",
+}
+
+
+def encoded(made: TensorMap, address: int) -> np.void:
+    """The 128 bytes of a map of an array that lies at this address. Raises RuntimeError when the driver refuses."""
+    from cuda.bindings import driver
+
+    layout = made.at(address)
+    kind = KINDS.get(made.array.dtype.name)
+    if kind is None:
+        raise ValueError(f"the array is {made.array.dtype}; a tensor map takes {', '.join(KINDS)}")
+    rank = len(layout.shape)
+    strides = layout.strides[1:] or (layout.itemsize,)  # of one dimension there is none, and the list has one
+    error, result = driver.cuTensorMapEncodeTiled(
+        getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{kind}"),
+        rank,
+        address,
+        [driver.cuuint64_t(size) for size in layout.shape],
+        [driver.cuuint64_t(stride) for stride in strides],
+        [driver.cuuint32_t(size) for size in layout.box],
+        [driver.cuuint32_t(1)] * rank,
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        getattr(
+            driver.CUtensorMapSwizzle,
+            f"CU_TENSOR_MAP_SWIZZLE_{f'{layout.swizzle}B' if layout.swizzle else 'NONE'}",
+        ),
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
+    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), np.dtype((np.void, BYTES)))[0]
