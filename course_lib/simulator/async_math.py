@@ -61,8 +61,11 @@ class AsyncMath:
         if not self.fenced[warps].all() or any(
             self.dirty[r][warps].any() for r in registers & self.dirty.keys()
         ):
-            self._tell("missing-wgmma-fence", pc, warps, "starts a wgmma on registers that other instructions wrote, with "
-                       "no wgmma.fence in between: the tensor cores may read what was there before")  # fmt: skip
+            text = (
+                "starts a wgmma on registers that other instructions wrote, with no wgmma.fence in between: the tensor "
+                "cores may read what was there before"
+            )
+            self._tell("missing-wgmma-fence", pc, warps, text)
         first = int(warps[0])
         reader = (
             first // m.warps_per_block * m.launch.threads
@@ -97,8 +100,11 @@ class AsyncMath:
         for flight in self.flights:
             if flight.registers & registers and (both := np.intersect1d(warps, flight.warps)).size:
                 line = self.m.launch.code.where(flight.pc)
-                self._tell("unwaited-wgmma", pc, both, f"uses a register of the wgmma at {line}, which may still be at "
-                           "work: commit it and wait for its group (wgmma.wait_group)")  # fmt: skip
+                text = (
+                    f"uses a register of the wgmma at {line}, which may still be at work: commit it and wait for its "
+                    "group (wgmma.wait_group)"
+                )
+                self._tell("unwaited-wgmma", pc, both, text)
                 break
         for register in written:
             self.dirty.setdefault(register, np.zeros(self.m.warps, bool))[warps] = True

@@ -1,8 +1,8 @@
 """The copy engine: bulk copies in flight (PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor").
 
-A copy into shared memory arrives when somebody asks its mbarrier for the end of a phase that lacks nothing but bytes: as
-late as the rules allow. A copy out of shared memory has read its source, and has arrived, when its thread waited for
-its group. Until then nobody may touch the place that a copy goes to, nor change the place that it comes from.
+A copy into shared memory arrives when somebody asks its mbarrier for the end of a phase that lacks nothing but bytes:
+as late as the rules allow. A copy out of shared memory has read its source, and has arrived, when its thread waited
+for its group. Until then nobody may touch the place that a copy goes to, nor change the place that it comes from.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ISSUE = 200
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A copy into shared memory: a lane started it at a time; `data` comes to chunks of the resident shared memory, from
-    units of a buffer. `size`: the bytes that its mbarrier counts."""
+    """A copy into shared memory: a lane started it at a time; `data` comes to chunks of the resident shared memory,
+    from units of a buffer. `size`: the bytes that its mbarrier counts."""
 
     lane: int
     pc: int

@@ -1,5 +1,5 @@
-"""Clusters: blocks that run at the same time, and may touch each other's shared memory (PTX ISA, "Cluster of Cooperative
-Thread Arrays").
+"""Clusters: blocks that run at the same time, and may touch each other's shared memory (PTX ISA, "Cluster of
+Cooperative Thread Arrays").
 
 An address of shared memory in another block of the cluster is that block's number in the cluster, plus one, in the
 bits above the offset (`mapa` makes it). Only clusters along x are simulated: their blocks are neighbours.
@@ -35,7 +35,7 @@ class Clusters:
         return self.m.block_of[lanes] % self.size
 
     def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of addresses of shared memory that these lanes give: the block (of the resident ones), and the offset in it."""
+        """Of addresses of shared memory that these lanes give: the block (a resident one), and the offset in it."""
         own = self.m.block_of[lanes]
         if self.size == 1 or addresses.max() >> RANK_SHIFT == 0:
             return own, addresses
@@ -59,8 +59,8 @@ class Clusters:
             other = np.full(len(lanes), lane + m.orders.first_lane)
             if m.orders.unseen(lanes, other, np.full(len(lanes), time)).all():
                 text = (
-                    f"{m.describe_thread(lane)} uses the shared memory of block {int(m.blocks[block])}, whose threads may "
-                    "all have exited by then. At its end a block waits for the others of its cluster: "
+                    f"{m.describe_thread(lane)} uses the shared memory of block {int(m.blocks[block])}, whose threads "
+                    "may all have exited by then. At its end a block waits for the others of its cluster: "
                     "barrier.cluster.arrive and .wait"
                 )
                 m.log.add(

@@ -67,8 +67,8 @@ class Findings:
 
     def _unfenced(self, race: Race) -> str:
         return (
-            f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: after "
-            "the write and before the barrier, the writing thread calls fence.proxy.async"
+            f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: "
+            "after the write and before the barrier, the writing thread calls fence.proxy.async"
         )
 
     def _flight(self, race: Race) -> str:

@@ -305,8 +305,8 @@ def _check_clusters(kernel: Kernel, grid: tuple) -> None:
     cluster = kernel.code.program.cluster
     if cluster[0] > MOST_BLOCKS or cluster[1:] != (1, 1):
         raise LaunchError(
-            f"{kernel.name} has clusters of {cluster} blocks; the simulator knows clusters of 1 to {MOST_BLOCKS} blocks "
-            "along x: __cluster_dims__(n, 1, 1)"
+            f"{kernel.name} has clusters of {cluster} blocks; the simulator knows clusters of 1 to {MOST_BLOCKS} "
+            "blocks along x: __cluster_dims__(n, 1, 1)"
         )
     if grid[0] % cluster[0]:
         raise LaunchError(

@@ -114,7 +114,10 @@ class Mbarrier(Rendezvous):
     def _arrive(self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
         if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
             at = int(wrong[0])
-            text = f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]}"
+            text = (
+                f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]} of "
+                f"{self.count[blocks[at]]}. Nobody waited for the end of this phase before arriving again?"
+            )
             raise Fault("mbarrier", text, at)
         state = self.phase[blocks] << 32 | self.pending[blocks]
         own = self.m.block_of[lanes] == blocks
@@ -159,7 +162,10 @@ class Mbarrier(Rendezvous):
         """What the first block in which somebody waits here lacks, in words."""
         block = int(self.m.block_of[self.waiting[0].lanes[0]])
         place = self.m.shared.describe(self.offset)
-        text = f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} arrivals"
+        text = (
+            f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} "
+            "arrivals"
+        )
         if self.expected[block] or self.bytes[block]:
             came = self.expected[block] - self.bytes[block]
             text += f", and was told to expect {self.expected[block]} bytes, of which {came} came"

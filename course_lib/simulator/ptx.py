@@ -58,8 +58,8 @@ class Variable:
 
 @dataclass(frozen=True)
 class Address:
-    """[base + offset]; base is a register, a variable, or None for an absolute address. `coordinates`: of a tensor copy,
-    where in the array that a map at this address describes."""
+    """[base + offset]; base is a register, a variable, or None for an absolute address. `coordinates`: of a tensor
+    copy, where in the array that a map at this address describes."""
 
     base: Register | Variable | None
     offset: int

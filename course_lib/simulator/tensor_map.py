@@ -104,8 +104,8 @@ class TensorMap:
             raise ValueError(f"a row of the box has {row} bytes; it must be a multiple of 16")
         if swizzle not in SWIZZLES or (swizzle and row > swizzle):
             raise ValueError(
-                f"swizzle is {swizzle}, and a row of the box has {row} bytes; allowed are {SWIZZLES}, and rows of at most "
-                "so many bytes"
+                f"swizzle is {swizzle}, and a row of the box has {row} bytes; allowed are {SWIZZLES}, and rows of at "
+                "most so many bytes"
             )
         self.array, self.swizzle = array, swizzle
         self._lists = [tuple(each[i] for i in order) for each in (array.shape, box, array.strides)]

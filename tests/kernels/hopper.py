@@ -20,7 +20,10 @@ COMMON = r"""
 typedef unsigned long long u64;
 struct alignas(64) Map { u64 words[16]; };
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void init(u64* b, int n) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
+__device__ void init(u64* b, int n)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
+}
 __device__ void expect(u64* b, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(bytes) : "memory");
@@ -60,7 +63,7 @@ def bits_of(values: np.ndarray, kind: str) -> np.ndarray:
 
 
 def placed(values: np.ndarray, kind: str, swizzle: int, trans: bool) -> tuple[np.ndarray, int]:
-    """A matrix (rows, k) as bytes of shared memory from a multiple of 1024 on, and its descriptor without an address."""
+    """A matrix (rows, k) as bytes of shared memory from a multiple of 1024 on; its descriptor, without an address."""
     size = BITS[kind]
     rows = len(values)
     if not trans:
@@ -96,8 +99,9 @@ def wgmma_text(
     for (int i = 0; i < {sums}; ++i) asm volatile("" : "+{letter}"(d[i]) :: "memory");     // written before the fence
     {'for (int i = 0; i < 4; ++i) asm volatile("" : "+r"(ra[i]) :: "memory");' if from_registers else ""}
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    asm volatile("wgmma.mma_async.sync.aligned.m64n{n}k{K_OF[kind_a]}.{to}.{kind_a}.{kind_b} {{{d}}}, {a}, {b}, {add}, "
-                 "{signs[0]}, {signs[1]}{more};" : {", ".join(f'"+{letter}"(d[{i}])' for i in range(sums))} : {ins}, "l"(db));
+    asm volatile("wgmma.mma_async.sync.aligned.m64n{n}k{K_OF[kind_a]}.{to}.{kind_a}.{kind_b} {{{d}}}, {a}, {b}, "
+                 "{add}, {signs[0]}, {signs[1]}{more};"
+                 : {", ".join(f'"+{letter}"(d[{i}])' for i in range(sums))} : {ins}, "l"(db));
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     for (int i = 0; i < {sums}; ++i) (({c_type}*)out)[threadIdx.x * {sums} + i] = d[i];
@@ -187,7 +191,7 @@ def wgmma_case(group: str) -> Case:
     names = GROUPS[group]
     images, where, registers, at = [], [], [], 0
     for name in names:
-        n, _, kind_a, kind_b, swizzle_a, swizzle_b, trans, from_registers, *_ = FORMS[name]
+        _, _, kind_a, kind_b, swizzle_a, swizzle_b, trans, from_registers, *_ = FORMS[name]
         A, B = operands(name)
         image_a, da = (
             placed(A, kind_a, swizzle_a, bool(trans[0])) if not from_registers else (np.zeros(0, np.uint8), 0)
@@ -298,7 +302,8 @@ extern "C" __global__ void load_boxes(const __grid_constant__ Map map, unsigned*
         if (threadIdx.x == 0) {{
             expect(&bar, {size});
             asm volatile("cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-                         "[%1, {{{coordinates}}}], [%2];" :: "r"(at(tile)), "l"(&map), "r"(at(&bar)), {values} : "memory");
+                         "[%1, {{{coordinates}}}], [%2];"
+                         :: "r"(at(tile)), "l"(&map), "r"(at(&bar)), {values} : "memory");
         }}
         wait(&bar, turn % 2);
         for (int i = threadIdx.x; i < {size // 4}; i += 32) out[i] = tile[i];
@@ -358,7 +363,8 @@ extern "C" __global__ void store_boxes(const __grid_constant__ Map map, float* C
     fence_async();
     __syncthreads();
     if (threadIdx.x == 0) {{
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" :: "l"(out), "r"(at(line)) : "memory");
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;"
+                     :: "l"(out), "r"(at(line)) : "memory");
         asm volatile("cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;" ::: "memory");
     }}
 }}
@@ -456,7 +462,11 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) neighbours(const __grid_con
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
     asm("mov.u32 %0, %%clusterid.x;" : "=r"(id));
     mine[t] = 1000 * blockIdx.x + t;
-    if (t == 0) {{ init(&bar, 1); init(&came, 32 * 4); asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }}
+    if (t == 0) {{
+        init(&bar, 1);
+        init(&came, 32 * 4);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }}
     cluster_sync();
     unsigned next = (rank + 1) % size;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(&mine[t])), "r"(next));

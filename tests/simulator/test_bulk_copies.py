@@ -13,8 +13,8 @@ COPIES = (
 struct alignas(64) Map { u64 words[16]; };
 __device__ void load(void* to, const Map* map, u64* b, int x, int y)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
-                 :: "r"(at(to)), "l"(map), "r"(at(b)), "r"(x), "r"(y) : "memory");
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" :: "r"(at(to)), "l"(map), "r"(at(b)), "r"(x), "r"(y) : "memory");
 }
 __device__ void store(const Map* map, const void* from, int x, int y)
 {
@@ -28,7 +28,8 @@ __device__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "mem
 )
 ROWS, COLUMNS = 20, 64
 KERNEL = """
-extern "C" __global__ void k(const __grid_constant__ Map a, const __grid_constant__ Map c, unsigned short* out, int x, int y)
+extern "C" __global__ void
+k(const __grid_constant__ Map a, const __grid_constant__ Map c, unsigned short* out, int x, int y)
 {
     __shared__ alignas(1024) unsigned short tile[8 * 64];
     __shared__ u64 bar;

@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
-from tests.simulator.small_kernels import found, run, run_on_numbers
+from tests.simulator.small_kernels import found, run_on_numbers
 
 OPS = r"""
 using u64 = unsigned long long;
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
-__device__ void init(u64* b, int n) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
+__device__ void init(u64* b, int n)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
+}
 __device__ void arrive(u64* b) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory"); }
 __device__ u64 arrive_state(u64* b)
 {
@@ -16,8 +19,14 @@ __device__ u64 arrive_state(u64* b)
     asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(at(b)) : "memory");
     return state;
 }
-__device__ void arrive_many(u64* b, int n) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(n) : "memory"); }
-__device__ void leave(u64* b) { asm volatile("mbarrier.arrive_drop.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory"); }
+__device__ void arrive_many(u64* b, int n)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
+}
+__device__ void leave(u64* b)
+{
+    asm volatile("mbarrier.arrive_drop.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory");
+}
 __device__ void expect(u64* b, int bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(bytes) : "memory");
@@ -73,8 +82,8 @@ RIGHT = {
         lambda t: 63 - t,
     ),
     "one-arrives-for-many": (
-        ready(64)
-        + "tile[t] = t; __syncwarp(); if (t % 32 == 0) arrive_many(&bar[0], 32);\nwait(&bar[0], 0); out[t] = tile[63 - t];",
+        ready(64) + "tile[t] = t; __syncwarp(); if (t % 32 == 0) arrive_many(&bar[0], 32);\n"
+        "wait(&bar[0], 0); out[t] = tile[63 - t];",
         lambda t: 63 - t,
     ),
     "some-leave": (

@@ -13,18 +13,21 @@ HOPPER = ("-arch=sm_90a",)
 TILE = "__shared__ alignas(128) int tile[64];\n"
 
 NOT_THERE = {
-    "cluster": ("thread block clusters", "asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\"); // HERE"),
+    "griddepcontrol": ("griddepcontrol", 'asm volatile("griddepcontrol.wait;" ::: "memory"); // HERE'),
+    "cluster launch control": ("cluster launch control", TILE + 'asm volatile("clusterlaunchcontrol.try_cancel.async'
+                               '.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%0];" :: "r"(SHARED(tile)));'
+                               " // HERE"),
     # what cg::this_grid().sync() reads
     "grid.sync": (r"grid.sync\(\)", 'asm volatile("mov.u32 %0, %%envreg2;" : "=r"(t)); // HERE'),
     "texture": ("textures", "out[t] = tex1Dfetch<int>(in[t], t); // HERE"),
     "surface": ("textures and surfaces", "surf2Dwrite(t, (cudaSurfaceObject_t)in[t], t * 4, 0); // HERE"),
-    "tensor copy": ("TMA", TILE + 'asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx'
-                    '::bytes [%0], [%1, {%2, %2}], [%0];" :: "r"(SHARED(tile)), "l"(in), "r"(t) : "memory"); // HERE'),
-    "bulk copy": ("TMA", TILE + 'asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes'
-                  ' [%0], [%1], 128, [%0];" :: "r"(SHARED(tile)), "l"(in) : "memory"); // HERE'),
-    "mbarrier": ("mbarrier.*cuda::barrier",
-                 TILE + 'asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(SHARED(tile)) : "memory"); // HERE'),
-    "wgmma": ("tensor cores of Hopper", 'asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // HERE'),
+    "tensor copy im2col": ("only tiled ones", TILE + 'asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global'
+                           '.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%2, %2, %2}], [%0], {%3};" ::'
+                           ' "r"(SHARED(tile)), "l"(in), "r"(t), "h"((short)0) : "memory"); // HERE'),
+    "pipeline": ("cuda::pipeline", TILE + 'asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"'
+                 ' :: "r"(SHARED(tile)) : "memory"); // HERE'),
+    "sparse wgmma": ("dense", 'asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0, %0, %0, %0},'
+                     ' %1, %1, %2, 0, 1, 1, 1, 0, 0;" : "+f"(*(float*)&t) : "l"(0ull), "r"(t)); // HERE'),
     "wmma": ("the wmma instructions", "#include <mma.h>\nusing namespace nvcuda::wmma;\n" + TILE +
              "fragment<matrix_a, 16, 16, 16, half, row_major> a;\n"
              "load_matrix_sync(a, (half*)tile, 16); // HERE\nout[t] = a.x[0];"),

@@ -47,8 +47,8 @@ def bar(d, ins: Instruction) -> Callable:
 
 @control("barrier", gathers=_aligned)
 def barrier(d, ins: Instruction) -> Callable:
-    """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together. barrier.cluster:
-    for all threads of a cluster."""
+    """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together.
+    barrier.cluster: for all threads of a cluster."""
     return _of_cluster(d, ins) if ins.opcode.has("cluster") else bar(d, ins)
 
 

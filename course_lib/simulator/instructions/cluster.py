@@ -1,4 +1,4 @@
-"""Clusters: mapa, getctarank (PTX ISA, "Data Movement and Conversion Instructions"); barrier.cluster is in barrier.py."""
+"""Clusters: mapa, getctarank (PTX ISA, "Data Movement and Conversion Instructions"). barrier.py has barrier.cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mbarrier: barriers in shared memory (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier")."""
+"""mbarrier: barriers in shared memory (PTX ISA, "Parallel Synchronization and Communication Instructions")."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _number(d, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
 
 
 def _places(d, ins: Instruction, at: int, act: Act) -> Callable:
-    """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes, and the
-    blocks in whose memory these name it."""
+    """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes, and
+    the blocks in whose memory these name it."""
     address = address_reader(d, ins.operands[at], wide=False)
     pc = d.pc
 
@@ -139,8 +139,8 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
 
 
 def _wait(d, ins: Instruction, blocks: bool) -> Callable:
-    """{test,try}_wait{.parity} done, [address], state or parity{, time}. try_wait says once that a phase is not complete,
-    so that a wait without a loop is found, and then waits."""
+    """{test,try}_wait{.parity} done, [address], state or parity{, time}. try_wait says once that a phase is not
+    complete, so that a wait without a loop is found, and then waits."""
     places, put, pc = _places(d, ins, 1, READS), d.target(ins.operands[0]), d.pc
     parity = ins.opcode.has("parity")
     which = _number(d, ins, 2, "u32" if parity else "b64", 0)
