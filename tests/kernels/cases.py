@@ -1,6 +1,18 @@
 """All test kernels: `CASES` are right, `WRONG` have one known mistake each."""
 
-from . import async_copy, atomics, basics, gemm, hopper, known_wrong, orders, shared, tensor, warp
+from . import (
+    async_copy,
+    atomics,
+    basics,
+    gemm,
+    hopper,
+    hopper_wrong,
+    known_wrong,
+    orders,
+    shared,
+    tensor,
+    warp,
+)
 from .case import Case, WrongCase
 
 CASES: list[Case] = [
@@ -9,7 +21,7 @@ CASES: list[Case] = [
     for case in theme.CASES
 ]
 
-WRONG: list[WrongCase] = [*known_wrong.WRONG, *orders.WRONG]
+WRONG: list[WrongCase] = [*known_wrong.WRONG, *orders.WRONG, *hopper_wrong.WRONG]
 
 __all__ = ["CASES", "WRONG", "Case", "WrongCase", "by_name"]
 
