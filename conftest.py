@@ -25,7 +25,8 @@ PICTURES = (
 
 JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
-SHARED = ("test_clock.py", ".ipynb")
+BROWSER = ("browser/test_book.py", "browser/test_lab.py", "browser/test_explore_page.py")
+SHARED = ("test_clock.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""
 QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")
 """Their tests take milliseconds, about as long as handing out one: all cases of a function go out together."""

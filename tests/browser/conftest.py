@@ -1,9 +1,10 @@
 """A real browser for the tests in this folder: the system's Chromium, driven by Playwright.
 
-`browser` is one Chromium for all tests of a process. `open_page(address, width=1280, dark=False)` opens an address and
-gives a Playwright page that remembers what a reader would not see: `page.said`, errors in the console and in scripts,
-and `page.outside`, what it asked of other machines. Such a request is refused. `keep(page, name)` leaves a picture in
-build/screenshots. Without Chromium or Playwright these tests are skipped, or fail under COURSE_NOTHING_MISSING=1.
+`browser` is one Chromium for all tests of a file: while Playwright runs, its process has an event loop, which tests of
+other files would run into. `open_page(address, width=1280, dark=False)` opens an address and gives a Playwright page
+that remembers what a reader would not see: `page.said`, errors in the console and in scripts, and `page.outside`, what
+it asked of other machines. Such a request is refused. `keep(page, name)` leaves a picture in build/screenshots.
+Without Chromium or Playwright these tests are skipped, or fail under COURSE_NOTHING_MISSING=1.
 """
 
 import os
@@ -25,7 +26,7 @@ def missing(what: str):
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     try:
         from playwright.sync_api import sync_playwright

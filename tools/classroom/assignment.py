@@ -167,7 +167,7 @@ def needed(lesson: NotebookNode, found: list[Exercise]) -> str:
             inside = [
                 statement for one in cells[: cells.index(cell)] for statement in ast.parse(one.source).body
             ]
-            _gather(lesson, _uses(ast.parse(cell.source).body) - _binds(inside), first, wanted)
+            _gather(lesson, _uses(ast.parse(cell.source).body) - _binds(inside), (first, 0), wanted)
     texts, bound = [], {}
     for (number, place), names in sorted(wanted.items()):
         statement = ast.parse(lesson.cells[number].source).body[place]
@@ -179,13 +179,14 @@ def needed(lesson: NotebookNode, found: list[Exercise]) -> str:
 
 
 def _gather(
-    lesson: NotebookNode, names: set[str], above: int, wanted: dict[tuple[int, int], set[str]]
+    lesson: NotebookNode, names: set[str], above: tuple[int, int], wanted: dict[tuple[int, int], set[str]]
 ) -> None:
-    """Note the last statement above a cell that binds each name, and what that one uses."""
+    """Note the last statement above a place (cell, statement) that binds each name, and what that one uses."""
     for name in sorted(names):
-        for number in reversed(range(above)):
+        for number in reversed(range(above[0] + 1)):
             cell = lesson.cells[number]
             body = ast.parse(cell.source).body if cell.cell_type == "code" else []
+            body = body[: above[1]] if number == above[0] else body
             places = [place for place, statement in enumerate(body) if name in _binds([statement])]
             if places and "exercise" in tags(cell):
                 break  # the learner's own answer, above
@@ -193,7 +194,7 @@ def _gather(
                 key = (number, places[-1])
                 if name not in wanted.setdefault(key, set()):
                     wanted[key].add(name)
-                    _gather(lesson, _uses([body[places[-1]]]), number, wanted)
+                    _gather(lesson, _uses([body[places[-1]]]), key, wanted)
                 break
         else:
             raise ValueError(f"an exercise uses {name!r}, and nothing above it binds that name")
