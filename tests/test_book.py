@@ -230,3 +230,15 @@ def test_a_book_that_fails_leaves_the_one_that_is_there(tmp_path, monkeypatch):
     with pytest.raises(build.BookError):
         build.write_book([], "simulator", out)
     assert (out / "index.html").read_text() == "of yesterday"
+
+
+def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_shown():
+    made = lesson.chapter(course.read(lessons.NOTEBOOKS / "exercises" / "02_producer_consumer.ipynb"), "x")
+    found = [
+        token.markup
+        for cell in made.cells
+        if cell.cell_type == "markdown"
+        for token in lesson.headings(cell.source)
+    ]
+    assert found == ["#", "##", "##", "##", "##"]
+    assert not any("google.colab" in cell.source for cell in made.cells)

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import nbformat
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from tools.copies import COLAB_CELL
 
 
 def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
     """A copy whose first heading is the only one of its level; a notebook without any is called by its name."""
     made = nbformat.from_dict(notebook)
     made.metadata.setdefault("language_info", {"name": "python", "pygments_lexer": "ipython3"})
-    above = 0
+    made.cells = [cell for cell in made.cells if cell.get("id") != COLAB_CELL]
+    texts = [cell.source for cell in made.cells if cell.cell_type == "markdown"]
+    titles = sum(token.markup == "#" for text in texts for token in headings(text))
+    above, down = 0, int(titles > 1)  # sittings have the level of the title
     for cell in made.cells:
         if cell.cell_type == "markdown":
-            cell.source, above = below_title(cell.source, above)
+            cell.source, above = below_title(cell.source, above, down)
             if "solution" in cell.metadata.get("tags", ()):
                 cell.source = cell.source.replace("<details>", '<details class="solution">')
     if not above:
@@ -21,16 +27,20 @@ def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode
     return made
 
 
-def below_title(text: str, above: int) -> tuple[str, int]:
-    """The text with its headings below the chapter's title, and the level of the last one.
+def headings(text: str) -> list[Token]:
+    """The headings of a text; `markup` of each is its number signs, `map[0]` its line."""
+    return [token for token in MarkdownIt().parse(text) if token.type == "heading_open"]
+
+
+def below_title(text: str, above: int, down: int = 1) -> tuple[str, int]:
+    """The text with its headings `down` levels deeper, below the chapter's title, and the level of the last one.
 
     `above` is the level of the last heading before, 0 where the title is still to come. None is more than one deeper
     than that before it.
     """
     lines = text.split("\n")
-    for token in MarkdownIt().parse(text):
-        if token.type == "heading_open":
-            above = min(len(token.markup) + 1, above + 1)
-            line = token.map[0]
-            lines[line] = f"{'#' * above} {lines[line].lstrip('# ')}"
+    for token in headings(text):
+        above = min(len(token.markup) + down, above + 1)
+        line = token.map[0]
+        lines[line] = f"{'#' * above} {lines[line].lstrip('# ')}"
     return "\n".join(lines), above
