@@ -35,7 +35,7 @@ def nbgrader():
     if not importlib.util.find_spec("nbgrader"):
         missing("nbgrader is not installed: make test WITH=classroom")
     if reason := sandbox.why_not():
-        missing(reason)
+        pytest.skip(reason)  # a system's to allow: it cannot be installed
 
     def run(course: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
         environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
