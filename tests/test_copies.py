@@ -83,7 +83,9 @@ def run(cells: list[dict]) -> None:
 def test_copies_are_made_from_the_lessons_and_the_exercises(course):
     write(course.root / "notebooks" / "exercises" / NAME, cell("more = 1"))
     write(course.root / "notebooks" / "scratch.ipynb", cell("x"))
-    assert course.update() == ["my_lessons: 2 lessons made. Work on these; nothing you write there is lost."]
+    assert course.update() == [
+        "my_lessons: 2 notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
+    ]
     assert sources(course.mine / NAME) == ["# A lesson", "k = 1"]
     assert sources(course.mine / "exercises" / NAME) == ["more = 1"]
     assert sorted(course.files()) == [NAME]

@@ -62,9 +62,9 @@ def update(root: Path) -> list[str]:
             said += [f"{FOLDER}/{name}: {news}"] * (news not in ("", "made"))
         known["version"] = version
         _write(folder / GIVEN, json.dumps(known, indent=1))
-    return said + [f"{FOLDER}: {made} lessons made. Work on these; nothing you write there is lost."] * (
-        made > 0
-    )
+    return said + [
+        f"{FOLDER}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
+    ] * (made > 0)
 
 
 def originals(root: Path) -> list[Path]:

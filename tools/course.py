@@ -229,7 +229,7 @@ def run_course(notebooks: Path, machine: str) -> list[Outcome]:
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
     at_once = 1 if machine == "cupy" else min(MOST_AT_ONCE, os.cpu_count() or 1)  # no times are disturbed
-    print(f"running {len(found)} lessons, {at_once} at a time", flush=True)
+    print(f"running {len(found)} notebooks, lessons and exercises, {at_once} at a time", flush=True)
     return asyncio.run(run_all(found, at_once))
 
 
