@@ -51,7 +51,7 @@ def picture() -> str:
         *_band(1, 0),
         *_band(3, 4 * ROW),
         f'<g class="curtain"><rect class="shade" x="{LEFT}" y="0" width="{width - LEFT}" height="{height}"/>'
-        f'<path class="now" d="M{LEFT} 0V{height}"/></g>',
+        f'<path class="now" d="M{LEFT} {ROW}V{3 * ROW}M{LEFT} {5 * ROW}V{9 * ROW}"/></g>',  # not through the titles
         _text(0, 14, "one slot: copy and math in turn", "title"),
         _text(0, 4 * ROW + 14, "three slots: copies run ahead of the math", "title"),
         "</svg>",
