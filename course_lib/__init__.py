@@ -3,7 +3,7 @@
 from . import device
 from .bench import benchmark, progress
 from .checklist import checklist
-from .device import OPTIONS, show_env
+from .device import HOPPER, OPTIONS, only_on, show_env
 from .exercises import check_exercise, score
 from .gemm import Gemm
 from .lessons import edited, kernel_source, lesson_kernel, show_diff
@@ -16,13 +16,13 @@ from .simulator import HazardError
 from .spans import spans
 from .timed import timed
 from .timeline import timeline
+from .tma import tensor_map
 from .tune import tune, tuned
 
 __all__ = [
-    "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "checklist", "cp", "edited", "kernel_source",
-    "lesson_kernel", "matmul", "profile", "progress", "sass", "score", "show_diff", "show_env",
-    "show_progress", "simulate", "spans",
-    "timed", "timeline", "tune", "tuned",
+    "Gemm", "HOPPER", "HazardError", "OPTIONS", "benchmark", "check_exercise", "checklist", "cp", "edited",
+    "kernel_source", "lesson_kernel", "matmul", "only_on", "profile", "progress", "sass", "score", "show_diff",
+    "show_env", "show_progress", "simulate", "spans", "tensor_map", "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sys
 from functools import cache
 from importlib import metadata
@@ -18,6 +19,14 @@ _HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.
 OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x{_HEADERS.hexdigest()[:8]}")
 """Compile options of every lesson: C++17 and the folder of the course's own headers. Nothing uses the last one;
 it makes CuPy, which keeps compiled kernels on disk, compile them again when a header was edited."""
+HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")
+"""Compile options of lesson 07: wgmma and setmaxnreg are in no other architecture, not even in a later one."""
+_OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma)")
+
+
+def options_for(source: str) -> tuple[str, ...]:
+    """HOPPER for a kernel that includes the headers of lesson 07, OPTIONS for any other."""
+    return HOPPER if _OF_HOPPER.search(source) else OPTIONS
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -44,6 +53,19 @@ def backend() -> str:
             "CUDA 12 driver. Without one: unset COURSE_BACKEND, and the simulator is used."
         )
     return wanted or ("simulator" if reason else "cupy")
+
+
+def only_on(capability: str) -> None:
+    """From here on everything runs in the simulator, unless the GPU has just this compute capability, say "9.0".
+
+    Where that changes something it is printed. Call it before `cp` is imported.
+    """
+    gpu = _machine()[1]
+    if backend() == "cupy" and not gpu.endswith(f" {capability}"):
+        os.environ["COURSE_BACKEND"] = "simulator"
+        backend.cache_clear()
+        _machine.cache_clear()
+        print(f"{gpu}. What follows needs {capability}: it runs in the simulator.")
 
 
 @cache

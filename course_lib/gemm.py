@@ -10,6 +10,7 @@ import numpy as np
 from . import device, verdict
 from .simulate import simulate
 from .simulator import Report
+from .tma import box_of, mapped, tensor_map
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
 # on normal data: several times the worst of a right kernel, far below that of a less exact type.
@@ -48,15 +49,16 @@ class Gemm:
         """A and B of what is launched, where this machine's kernels read them."""
         return self.here(self._pair(np.zeros)) if self.zeros else self.random(seed=0)
 
-    def grid(self, tile: Tile) -> tuple[int, int]:
-        """Blocks along M (blockIdx.x) and N (blockIdx.y). The tile must divide the shape."""
+    def grid(self, tile: Tile, blocks: int | None = None) -> tuple[int, ...]:
+        """Blocks along M (blockIdx.x) and N (blockIdx.y), or `blocks` that share the tiles out. The tile must divide
+        the shape."""
         for name, size, step in zip("MNK", (self.M, self.N, self.K), tile, strict=True):
             if size % step:
                 raise ValueError(
                     f"{name}={size} does not fit tile {tile}: the kernel takes {name} = {step}, {2 * step}, "
                     f"{3 * step}, ... Change the shape of the Gemm, or the tile of the kernel."
                 )
-        return self.M // tile[0], self.N // tile[1]
+        return (blocks,) if blocks else (self.M // tile[0], self.N // tile[1])
 
     def arguments(self, A: object, B: object) -> tuple:
         """A kernel's arguments (A, B, C, M, N, K). C is new and full of NaN: what is never written shows."""
@@ -64,53 +66,89 @@ class Gemm:
         C = like.full((self.M, self.N), np.nan, self.dtype, order=self.order)
         return A, B, C, np.int32(self.M), np.int32(self.N), np.int32(self.K)
 
+    def passed(self, kernel, args: tuple) -> tuple:
+        """`arguments` as this kernel takes them: a matrix whose parameter is a `TensorMap` as a map of boxes of 64 rows
+        of 128 bytes, swizzled."""
+        maps = mapped(kernel)
+        matrices = zip("ABC", args[:3], strict=True)
+        boxed = [tensor_map(X, box_of(self.dtype)) if name in maps else X for name, X in matrices]
+        return (*boxed, *args[3:])
+
     def launch(
-        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0
+        self,
+        kernel,
+        tile: Tile = (64, 64, 16),
+        threads: Threads = 256,
+        shared_mem: int = 0,
+        blocks: int | None = None,
     ) -> object:
-        """Run the kernel on `inputs` and return C. `shared_mem` is dynamic shared memory, in bytes."""
+        """Run the kernel on `inputs` and return C. `shared_mem` is dynamic shared memory, in bytes. A persistent kernel
+        says how many `blocks` share the tiles out."""
         if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
             raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")
-        C, run = self.prepare(kernel, self.inputs, tile, threads, shared_mem)
+        C, run = self.prepare(kernel, self.inputs, tile, threads, shared_mem, blocks)
         run()
         return C
 
     def prepare(
-        self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
+        self,
+        kernel,
+        inputs: tuple,
+        tile: Tile,
+        threads: Threads,
+        shared_mem: int,
+        blocks: int | None = None,
+        extra: tuple = (),
     ) -> tuple[object, Callable[[], None]]:
         """C, and a function that launches the kernel on `inputs` and does nothing else. `extra` follow K."""
-        grid, block, args = self.grid(tile), block_of(threads), (*self.arguments(*inputs), *extra)
-        if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
-            kernel.max_dynamic_shared_size_bytes = shared_mem
-        return args[2], lambda: kernel(grid, block, args, shared_mem=shared_mem)
+        args = (*self.arguments(*inputs), *extra)
+        return args[2], self._launcher(kernel, self.grid(tile, blocks), threads, args, shared_mem)
 
     def prepare_block(
-        self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, *extra: object
+        self, kernel, inputs: tuple, tile: Tile, threads: Threads, shared_mem: int, extra: tuple = ()
     ) -> tuple[object, Callable[[], None]]:
         """As `prepare`, for one block alone: the one in the middle of the grid, at the pointers of its tile."""
         m, n = (count // 2 * size for count, size in zip(self.grid(tile), tile[:2], strict=True))
         A, B, C, *sizes = self.arguments(*inputs)
         args = (A[m:], B[n:], C[m:, n:], *sizes, *extra)
+        return C, self._launcher(kernel, (1, 1), threads, args, shared_mem)
+
+    def _launcher(
+        self, kernel, grid: tuple, threads: Threads, args: tuple, shared_mem: int
+    ) -> Callable[[], None]:
         if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared_mem
-        return C, lambda: kernel((1, 1), block_of(threads), args, shared_mem=shared_mem)
+        block, passed = block_of(threads), self.passed(kernel, args)
+        return lambda: kernel(grid, block, passed, shared_mem=shared_mem)
 
     def one_block(
-        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, k_tiles: int = 5
+        self,
+        kernel,
+        tile: Tile = (64, 64, 16),
+        threads: Threads = 256,
+        shared_mem: int = 0,
+        blocks: int | None = None,
+        k_tiles: int = 5,
     ) -> Report:
-        """Simulate one block of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report."""
-        return verdict.one_block(
-            Gemm(*tile[:2], k_tiles * tile[2], self.dtype), kernel, (tile, threads, shared_mem)
-        )
+        """Simulate one tile of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report."""
+        one = Gemm(*tile[:2], k_tiles * tile[2], self.dtype)
+        return verdict.one_block(one, kernel, verdict.Launch(tile, threads, shared_mem, blocks))
 
     def check(
-        self, kernel, tile: Tile = (64, 64, 16), threads: Threads = 256, shared_mem: int = 0, seed: int = 0
+        self,
+        kernel,
+        tile: Tile = (64, 64, 16),
+        threads: Threads = 256,
+        shared_mem: int = 0,
+        blocks: int | None = None,
+        seed: int = 0,
     ) -> verdict.Verdict:
         """Return a verdict, or raise CheckFailed with the hazard, or with where and how C is wrong.
 
         First small shapes in the simulator, on every machine: integers, so that C must be exact, and no
         hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
         """
-        return verdict.check(self, kernel, (tile, threads, shared_mem), seed)
+        return verdict.check(self, kernel, verdict.Launch(tile, threads, shared_mem, blocks), seed)
 
     def simulated(
         self,
@@ -118,12 +156,15 @@ class Gemm:
         tile: Tile,
         threads: Threads,
         shared_mem: int,
+        blocks: int | None,
         inputs: tuple,
         max_steps: int | None = None,
     ) -> tuple[tuple, Report]:
         """The arguments after a launch in the simulator, C among them, and its report."""
-        args = self.arguments(*inputs)
-        return args, simulate(kernel, self.grid(tile), block_of(threads), args, shared_mem, max_steps)
+        args, grid = self.arguments(*inputs), self.grid(tile, blocks)
+        return args, simulate(
+            kernel, grid, block_of(threads), self.passed(kernel, args), shared_mem, max_steps
+        )
 
     def integers(self, seed: int) -> tuple:
         """A and B of whole numbers, on the host."""

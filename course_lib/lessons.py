@@ -59,7 +59,7 @@ def lesson_kernel(notebook: str, kernel_name: str) -> tuple[object, dict[str, ob
     """A kernel that a lesson shows, and its launch: `kernel, launch = lesson_kernel("01_mainloop", "tiled")`."""
     launch = kernel_launch(notebook, kernel_name)
     source = kernel_source(notebook, kernel_name)
-    return device.cp.RawKernel(source, kernel_name, options=device.OPTIONS), launch
+    return device.cp.RawKernel(source, kernel_name, options=device.options_for(source)), launch
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:

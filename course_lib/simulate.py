@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import simulator
+from .backend.tensor_maps import made_from
 
 
 def simulate(
@@ -18,7 +19,7 @@ def simulate(
     stops the kernel, it is the last entry of `report.hazards`.
     """
     copies: dict[int, tuple[object, np.ndarray]] = {}
-    values = [_to_host(arg, copies) if hasattr(arg, "__cuda_array_interface__") else arg for arg in args]
+    values = [_on_host(arg, copies) for arg in args]
     report = simulator.launch(compiled(kernel), grid, block, values, shared_mem, max_steps)
     for array, copy in copies.values():
         array.set(copy)
@@ -37,6 +38,13 @@ def compiled(kernel) -> simulator.Kernel:
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
         expressions = kernel.__getstate__()["name_expressions"]
     return simulator.compile(kernel.code, kernel.name, kernel.options, expressions or ())
+
+
+def _on_host(arg: object, copies: dict[int, tuple[object, np.ndarray]]) -> object:
+    """An argument as the simulator takes it."""
+    if made := made_from(arg):
+        return simulator.TensorMap(_to_host(made.array, copies), made.box, made.swizzle)
+    return _to_host(arg, copies) if hasattr(arg, "__cuda_array_interface__") else arg
 
 
 def _to_host(array: object, copies: dict[int, tuple[object, np.ndarray]]) -> np.ndarray:

@@ -82,6 +82,7 @@ def timeline(
     tile: tuple[int, int, int] = (64, 64, 16),
     threads: int | tuple = 256,
     shared_mem: int = 0,
+    blocks: int | None = None,
     model: bool = False,
 ) -> Timeline:
     """The timeline of a kernel with TRACE macros: measured now on a GPU, the recorded one elsewhere.
@@ -99,7 +100,7 @@ def timeline(
             "the last parameter (no comma), and put TRACE_BEGIN(math, k_tile); before and "
             "TRACE_END(math, k_tile); after each phase."
         )
-    launch = {"tile": tile, "threads": threads, "shared_mem": shared_mem}
+    launch = {"tile": tile, "threads": threads, "shared_mem": shared_mem, "blocks": blocks}
     if model:
         return timeline_of(trace.modelled(kernel, gemm, **launch), phases, "model")
     key, about = records.kernel_key(kernel, gemm, **launch), records.about(kernel, gemm, **launch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import wait
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,12 +19,29 @@ from .simulator.report import MessageOnly
 if TYPE_CHECKING:
     from .gemm import Gemm, Threads, Tile
 
-    Launch = tuple[Tile, Threads, int]  # tile, threads of a block, bytes of dynamic shared memory
 
 SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
 """(k-tiles, blocks along M, along N) of the simulated checks."""
 ONE_BLOCK = (4, 6, 7, 8)
 """k-tiles of more checks, with one block each: a pipeline may fail for one number only."""
+
+
+FEW_BLOCKS = 4
+"""Of a persistent kernel in a small check: each takes several tiles."""
+
+
+class Launch(NamedTuple):
+    """How a kernel is launched: the tile of a block (of a cluster, if it has them), the threads of a block, bytes of
+    dynamic shared memory; of a persistent kernel the number of blocks, None for one block a tile."""
+
+    tile: Tile
+    threads: Threads
+    shared_mem: int
+    blocks: int | None = None
+
+    def small(self) -> Launch:
+        """For a small problem."""
+        return self._replace(blocks=self.blocks and min(self.blocks, FEW_BLOCKS))
 
 
 class CheckFailed(MessageOnly, AssertionError):
@@ -44,7 +61,7 @@ class Verdict(str):
 
 def check(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None = None) -> Verdict:
     """See `Gemm.check`; `max_steps` is that of each simulated launch."""
-    tile, threads, shared_mem = launch
+    tile, threads, shared_mem, _ = launch
     gemm.grid(tile)
     first, *others = [_small(gemm, tile, *counts) for counts in SMALL]
     others += [type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype) for k_tiles in ONE_BLOCK]
@@ -68,7 +85,7 @@ def check(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None =
 
 def one_block(gemm: Gemm, kernel, launch: Launch) -> Report:
     """See `Gemm.one_block`; the whole of `gemm` is one block."""
-    args, report = gemm.simulated(kernel, *launch, gemm.integers(seed=0))
+    args, report = gemm.simulated(kernel, *launch.small(), gemm.integers(seed=0))
     right = not where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
     why = "" if right or not report.ok else _meetings(gemm, kernel, launch)
     print(f"numbers right: {right}\nhazards: {report.brief()}{why}")
@@ -77,7 +94,7 @@ def one_block(gemm: Gemm, kernel, launch: Launch) -> Report:
 
 def _check_simulated(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
     """The report comes first: a race may leave the numbers right, on this machine, today."""
-    (A, B, C, *_), report = gemm.simulated(kernel, *launch, gemm.integers(seed), max_steps)
+    (A, B, C, *_), report = gemm.simulated(kernel, *launch.small(), gemm.integers(seed), max_steps)
     if wrong := where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0):
         wrong += guess(C, A, B, launch[0], gemm.order)
     if not report.ok:
@@ -103,7 +120,7 @@ def _meetings(gemm: Gemm, kernel, launch: Launch) -> str:
     one = type(gemm)(*launch[0], gemm.dtype)
 
     def run(*inputs: np.ndarray) -> np.ndarray:
-        return one.simulated(kernel, *launch, inputs)[0][2].astype(float)
+        return one.simulated(kernel, *launch.small(), inputs)[0][2].astype(float)
 
     return who_meets_whom(run, *launch[0]) if gemm.dtype == "float16" else ""
 

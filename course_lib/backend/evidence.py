@@ -14,7 +14,7 @@ from ..sass import Sass, sass
 from ..simulator import HazardError, Report
 from ..simulator.counters import SECTOR, Counts
 from ..simulator.gpus import H100, Gpu
-from ..verdict import CheckFailed
+from ..verdict import CheckFailed, Launch
 from . import model as clock
 from .disassembly import NvdisasmMissing
 from .mistakes import product, where_wrong
@@ -40,15 +40,17 @@ class Busy:
 class Evidence:
     """Of one kernel at one launch on one problem. Raises HazardError and CheckFailed for a kernel that is wrong."""
 
-    def __init__(self, gemm, kernel, tile: tuple, threads: int | tuple, shared_mem: int) -> None:
+    def __init__(
+        self, gemm, kernel, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+    ) -> None:
         self.gemm, self.kernel, self.tile = gemm, kernel, tile
-        self.launch = {"tile": tile, "threads": threads, "shared_mem": shared_mem}
+        self.launch = Launch(tile, threads, shared_mem, blocks)
         self.itemsize = np.dtype(gemm.dtype).itemsize
         self.short, self.long = (self._one_block(k_tiles) for k_tiles in K_TILES)
 
     def _one_block(self, k_tiles: int) -> Report:
         one = type(self.gemm)(*self.tile[:2], k_tiles * self.tile[2], self.gemm.dtype)
-        args, report = one.simulated(self.kernel, *self.launch.values(), one.integers(seed=0))
+        args, report = one.simulated(self.kernel, *self.launch.small(), one.integers(seed=0))
         if not report.ok:
             raise HazardError(report)
         if wrong := where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0):
@@ -120,7 +122,7 @@ class Evidence:
 
     @property
     def threads(self) -> int:
-        threads = self.launch["threads"]
+        threads = self.launch.threads
         return math.prod(threads) if isinstance(threads, tuple) else threads
 
     @cached_property
@@ -160,7 +162,7 @@ class Evidence:
     @cached_property
     def busy(self) -> Busy:
         """From the profiler's record, else from a speed (measured now on a GPU, elsewhere recorded), else the model."""
-        mine = {self.kernel.name: (self.kernel, self.launch)}
+        mine = {self.kernel.name: (self.kernel, self.launch._asdict())}
         counted = profile(self.gemm, mine, BUSY[self.units])
         if (percent := counted[self.kernel.name, BUSY[self.units]]) is not None:
             return Busy(percent, counted.origin, True)
@@ -168,7 +170,7 @@ class Evidence:
         most = FLOP_PER_CLOCK[self.units]
         if row.flop_per_clock:
             return Busy(100 * row.flop_per_clock / most, f"the speed, {row.origin}", True)
-        modelled = clock.modelled(self.kernel, self.gemm, **self.launch)
+        modelled = clock.modelled(self.kernel, self.gemm, **self.launch._asdict())
         cycles = modelled.ms * 1e3 * self.gpu.rates.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)

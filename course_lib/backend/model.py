@@ -10,13 +10,14 @@ BAND = 0.76, 1.35
 ORIGIN = f"not a measurement; times of the lessons' kernels are {BAND[0]} to {BAND[1]} of the measured ones"
 
 
-def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> Estimate:
+def modelled(
+    kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+) -> Estimate:
     """The model of this launch. Only one block of it is simulated, with a few k-tiles."""
 
     def block_of(k_tiles: int) -> tuple:
         problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
-        args = problem.arguments(*problem.inputs)  # CuPy's come to the host
-        return tuple(arg.get(order="A") if hasattr(arg, "get") else arg for arg in args)
+        return problem.passed(kernel, problem.arguments(*problem.integers(seed=0)))
 
     block = threads if isinstance(threads, tuple) else (threads,)
     return estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)

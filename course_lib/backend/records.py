@@ -77,21 +77,31 @@ def problem(gemm) -> dict:
     return {"shape": [gemm.M, gemm.N, gemm.K], "dtype": gemm.dtype, "layout": gemm.layout, **data}
 
 
-def kernel_key(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> str:
+def kernel_key(
+    kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+) -> str:
     """Key of one measurement: the kernel's text, its options without paths, the problem and the launch."""
     text = source_key(kernel.name, kernel.code)
-    return _digest(text, options_that_count(kernel.options), problem(gemm), list(tile), threads, shared_mem)
+    launch = (list(tile), threads, shared_mem, *([blocks] if blocks else []))
+    return _digest(text, options_that_count(kernel.options), problem(gemm), *launch)
 
 
-def text_key(options: str, kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> str:
+def text_key(options: str, kernel, gemm, **launch: object) -> str:
     """Key of what a tool with these options prints of a kernel."""
-    return _digest(kernel_key(kernel, gemm, tile, threads, shared_mem), options.split())
+    return _digest(kernel_key(kernel, gemm, **launch), options.split())
 
 
-def about(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
+def about(
+    kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+) -> dict:
     """What an entry says about its kernel; "source" lets a test find out that a kernel was edited since."""
     text = source_key(kernel.name, kernel.code)
-    launch = {"tile": list(tile), "threads": threads, "shared_mem": shared_mem}
+    launch = {
+        "tile": list(tile),
+        "threads": threads,
+        "shared_mem": shared_mem,
+        **({"blocks": blocks} if blocks else {}),
+    }
     return {"kernel": kernel.name, "source": text, **problem(gemm), **launch}
 
 

@@ -52,4 +52,13 @@ def encoded(made: TensorMap, address: int) -> np.void:
     )
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
-    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), np.dtype((np.void, BYTES)))[0]
+    kind = np.dtype(
+        (np.void, BYTES), metadata={"made": made}
+    )  # for the simulator, which cannot read what follows
+    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), kind)[0]
+
+
+def made_from(argument: object) -> TensorMap | None:
+    """What `encoded` was given, if this is its result."""
+    metadata = argument.dtype.metadata if isinstance(argument, np.void) else None
+    return (metadata or {}).get("made")

@@ -28,7 +28,9 @@ extern "C" __global__ void empty_phases(int k_tiles TRACE_ARG)
 }"""
 
 
-def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
+def measure(
+    kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+) -> dict:
     """The entry of a timeline: the tenth try counts, with a warm L2 cache and risen clocks."""
     cp = device.cp
     buffer = cp.zeros((WARPS, len(PHASES), K_TILES, 2), dtype=np.int64)
@@ -37,9 +39,12 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
     clocks = cp.asnumpy(buffer)[0, PHASES.index("math")]
     read_cost = int(np.median(clocks[:, 1] - clocks[:, 0]))
 
-    _, run = gemm.prepare(kernel, gemm.inputs, tile, threads, shared_mem)
+    _, run = gemm.prepare(kernel, gemm.inputs, tile, threads, shared_mem, blocks)
     traced = cp.RawKernel(kernel.code, kernel.name, options=(*kernel.options, "-DCOURSE_TRACE"))
-    _, run_traced = gemm.prepare_block(traced, gemm.inputs, tile, threads, shared_mem, buffer)
+    if blocks:  # they fill the GPU, and only together they do the work
+        _, run_traced = gemm.prepare(traced, gemm.inputs, tile, threads, shared_mem, blocks, (buffer,))
+    else:
+        _, run_traced = gemm.prepare_block(traced, gemm.inputs, tile, threads, shared_mem, (buffer,))
     crowd = cp.cuda.Stream(non_blocking=True)
     single = cp.cuda.Stream(non_blocking=True, priority=-1)
     for _ in range(10):
@@ -55,9 +60,11 @@ def measure(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) ->
     return {"gpu": gpu.name(), "read_cost": read_cost, "date": gpu.today(), "events": events}
 
 
-def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -> dict:
+def modelled(
+    kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
+) -> dict:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
-    estimate = model.modelled(kernel, gemm, tile, threads, shared_mem)
+    estimate = model.modelled(kernel, gemm, tile, threads, shared_mem, blocks)
     warps = sorted({segment.warp for segment in estimate.segments})
     phases = [_phases([segment for segment in estimate.segments if segment.warp == warp]) for warp in warps]
     first = min(begin for mine in phases for _, _, begin, _ in mine)
@@ -71,7 +78,7 @@ def modelled(kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int) -
             [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin - first, end - first]
             for warp, phase, begin, end in mine
         ]
-    about = records.about(kernel, gemm, tile=tile, threads=threads, shared_mem=shared_mem)
+    about = records.about(kernel, gemm, tile, threads, shared_mem, blocks)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
     spans = {_resource(kernel, name): [[round(b - first), round(e - first)] for b, e in found]
              for name, found in estimate.spans.items()}  # fmt: skip

@@ -94,7 +94,7 @@ def resources(
     name_expressions: Sequence[str] = (),
 ) -> Resources:
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
-    full = (*_full_options(options, arch), *OF_PTXAS)
+    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
     return parse_resources(_compile("log", source, tuple(name_expressions), full).text, entry)
 
 
@@ -106,7 +106,7 @@ def machine_code(
     disassemble: Callable[[bytes], str],
 ) -> Compiled:
     """What `disassemble` makes of a cubin for a real architecture, with the source line of each instruction."""
-    full = (*_full_options(options, arch), *OF_PTXAS)
+    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
     return _compile("code", source, tuple(name_expressions), full, disassemble)
 
 
@@ -124,6 +124,12 @@ def asked_arch(options: Sequence[str]) -> str:
         if _is_arch(option):
             return option.split("=", 1)[1]
     return DEFAULT_ARCH
+
+
+def _specific(arch: str, options: Sequence[str]) -> str:
+    """sm_90a for sm_90, if that is what the options ask for: wgmma is in no plain architecture."""
+    asked = asked_arch(options).replace("compute_", "sm_")
+    return asked if asked == arch + "a" else arch
 
 
 def parse_resources(log: str, entry: str) -> Resources:

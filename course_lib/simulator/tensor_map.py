@@ -107,7 +107,7 @@ class TensorMap:
                 f"swizzle is {swizzle}, and a row of the box has {row} bytes; allowed are {SWIZZLES}, and rows of at "
                 "most so many bytes"
             )
-        self.array, self.swizzle = array, swizzle
+        self.array, self.box, self.swizzle = array, box, swizzle
         self._lists = [tuple(each[i] for i in order) for each in (array.shape, box, array.strides)]
 
     def at(self, address: int) -> Layout:
