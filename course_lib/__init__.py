@@ -20,7 +20,7 @@ from .tma import tensor_map
 from .tune import tune, tuned
 
 __all__ = [
-    "Gemm", "HOPPER", "HazardError", "OPTIONS", "benchmark", "check_exercise", "checklist", "cp", "edited",
+    "HOPPER", "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "checklist", "cp", "edited",
     "kernel_source", "lesson_kernel", "matmul", "only_on", "profile", "progress", "sass", "score", "show_diff",
     "show_env", "show_progress", "simulate", "spans", "tensor_map", "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip
