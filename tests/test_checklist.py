@@ -123,7 +123,7 @@ def test_items_by_what_was_found():
     assert missed(resources(found)) == ["occupancy"]
     found.needs = replace(needs, dynamic_shared=230 << 10)
     assert missed(resources(found)) == ["shared memory"]
-    found.needs, found.launch = needs, found.launch | {"threads": (32, 32)}
+    found.needs, found.launch = needs, found.launch._replace(threads=(32, 32))
     assert missed(resources(found)) == []
     found.needs = replace(needs, registers=65)  # of 1024 threads
     assert missed(resources(found)) == ["registers"]

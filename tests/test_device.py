@@ -59,7 +59,9 @@ def test_importing_the_course_loads_neither_cupy_nor_matplotlib():
 def test_the_public_names():
     import course_lib
 
-    names = "cp OPTIONS show_env simulate sass Gemm benchmark profile progress timeline"
+    names = (
+        "cp OPTIONS HOPPER only_on tensor_map show_env simulate sass Gemm benchmark profile progress timeline"
+    )
     names += (
         " kernel_source lesson_kernel edited show_diff matmul timed checklist spans tune tuned show_progress"
     )
