@@ -35,3 +35,12 @@ __device__ __forceinline__ void load_box_to(unsigned short blocks, void* to_shar
                  " [%0], [%1, {%2, %3}], [%4], %5;"
                  :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(counts), "h"(blocks) : "memory");
 }
+
+// As load_rows for the rows of a whole cluster: each of its BLOCKS blocks loads its share of them for all.
+template <int BLOCKS>
+__device__ __forceinline__ void load_rows_shared(int rows, void* to_shared, const TensorMap& map, int x, int y,
+                                                 Mbarrier* barrier)
+{
+    for (int row = cluster_rank() * 64; row < rows; row += BLOCKS * 64)
+        load_box_to((1 << BLOCKS) - 1, (char*)to_shared + row * 128, map, x, y + row, barrier);
+}

@@ -11,8 +11,16 @@ struct alignas(64) TensorMap { unsigned char bytes[128]; };
 __device__ __forceinline__ void load_box(void* to_shared, const TensorMap& map, int x, int y, Mbarrier* barrier)
 {
     unsigned to = __cvta_generic_to_shared(to_shared), counts = __cvta_generic_to_shared(barrier);
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3}], [%4];"
                  :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(counts) : "memory");
+}
+
+// The same for `rows` rows, a multiple of 64, in boxes of 64 rows of 64 halves, one behind the other.
+__device__ __forceinline__ void load_rows(int rows, void* to_shared, const TensorMap& map, int x, int y,
+                                          Mbarrier* barrier)
+{
+    for (int row = 0; row < rows; row += 64) load_box((char*)to_shared + row * 128, map, x, y + row, barrier);
 }
 
 // What this thread wrote to shared memory, the copy engine and the tensor cores see from here on.

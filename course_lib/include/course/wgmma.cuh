@@ -41,6 +41,16 @@ __device__ __forceinline__ void wgmma_m64n256k16(float (&d)[128], unsigned long 
 #undef SUMS
 #undef SUMS16
 
+// The same for one k-tile of 64, as a group of its own: 64 rows of A from `a` on and 256 of B from `b` on, both with
+// rows of 64 halves swizzled by 128 bytes. It goes on at once.
+__device__ __forceinline__ void start_k_tile(float (&d)[128], const void* a, const void* b, bool add)
+{
+    unsigned long long rows_of_a = matrix_descriptor(a), rows_of_b = matrix_descriptor(b);
+    wgmma_fence();
+    for (int k = 0; k < 4; ++k) wgmma_m64n256k16(d, rows_of_a + 2 * k, rows_of_b + 2 * k, add || k > 0);
+    wgmma_commit();
+}
+
 // This warpgroup gives registers back, or takes them: its threads have COUNT each (a multiple of 8) from here on.
 template <int COUNT>
 __device__ __forceinline__ void fewer_registers() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(COUNT)); }
