@@ -136,6 +136,20 @@ def test_an_older_gpu_is_used_when_asked_for(machine):
     assert device.backend() == "cupy"
 
 
+def test_a_lesson_for_one_capability_runs_in_the_simulator_on_any_other(machine, monkeypatch, capsys):
+    machine(fake_cupy(8, 0))
+    device.only_on("9.0")
+    assert device.backend() == "simulator" and device.cp.__name__.endswith("standin")
+    assert capsys.readouterr().out == (
+        "Fake GPU, compute capability 8.0. What follows needs 9.0: it runs in the simulator.\n"
+    )
+    machine(fake_cupy(9, 0))
+    device.only_on("9.0")
+    machine(cupy=None)
+    device.only_on("9.0")
+    assert capsys.readouterr().out == ""
+
+
 def test_the_simulator_can_be_asked_for_on_a_gpu(machine, capsys):
     machine(fake_cupy(9, 0), wanted="simulator")
     assert device.backend() == "simulator"
