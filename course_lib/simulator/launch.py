@@ -176,7 +176,7 @@ def _start(
     clock: Clock | None,
 ) -> Launch:
     """A launch before its first instruction."""
-    code, static = kernel.code, kernel.code.program.static_shared
+    code, program = kernel.code, kernel.code.program
     owners = [*bound.buffer_of, *kernel.variables]  # in the order of code.roots
     return Launch(
         code=code,
@@ -184,7 +184,8 @@ def _start(
         block=block,
         params=bound.params,
         memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
-        shared_bytes=-(-static // 16) * 16 + shared_mem if shared_mem else static,
+        shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
+        dynamic_shared=shared_mem,
         log=HazardLog(),
         counters=Counters(code.program.instructions),
         budget=Budget(max_steps),

@@ -53,6 +53,7 @@ class Launch:
     params: np.ndarray
     memory: GlobalMemory
     shared_bytes: int
+    dynamic_shared: int
     log: HazardLog
     counters: Counters
     budget: Budget
@@ -481,7 +482,7 @@ def _special(m: Machine, name: str) -> np.ndarray:
         "smid": m.block_of.astype(np.uint32),
         "nsmid": np.array([len(m.blocks)], np.uint32),
         "gridid": np.array([1], np.uint64),
-        "dynamic_smem_size": np.array([launch.shared_bytes - launch.code.program.static_shared], np.uint32),
+        "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
         "total_smem_size": np.array([launch.shared_bytes], np.uint32),
     }
     if name == "WARP_SZ":

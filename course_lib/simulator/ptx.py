@@ -121,6 +121,7 @@ class Program:
     globals: tuple[Variable, ...]
     shared: tuple[Variable, ...]
     static_shared: int
+    dynamic_at: int  # where dynamic shared memory begins
     local_bytes: int
     most_threads: int | None = None  # of a block, by its launch bounds
     cluster: tuple[int, ...] = (1, 1, 1)  # blocks of a cluster
@@ -475,8 +476,10 @@ class _Linker:
         names |= {p.name: p for p in function.params}
         self.function(function, names, end=None)
         self.emit("ret", ())
-        static = -(-self.shared_bytes // 16) * 16
-        instructions = tuple(self.resolve(item, static) for item in self.pending)
+        # An H100 begins dynamic shared memory at a multiple of the alignment that `extern __shared__` declares.
+        align = max([16, *(v.align for v in self.placed.values() if v.offset < 0)])
+        dynamic_at = -(-self.shared_bytes // align) * align
+        instructions = tuple(self.resolve(item, dynamic_at) for item in self.pending)
         constants = tuple(v for v in self.module.variables.values() if v.space in ("global", "const"))
         return Program(
             name,
@@ -484,8 +487,9 @@ class _Linker:
             tuple(self.register_bits),
             tuple(function.params),
             constants,
-            tuple(replace(v, offset=static) if v.offset < 0 else v for v in self.placed.values()),
+            tuple(replace(v, offset=dynamic_at) if v.offset < 0 else v for v in self.placed.values()),
             self.shared_bytes,
+            dynamic_at,
             self.local_bytes,
             function.most_threads,
             function.cluster,
