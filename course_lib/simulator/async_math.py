@@ -139,7 +139,7 @@ class AsyncMath:
         self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
         m.shadow.on_access(m, Act(True, False), lanes, flight.chunks, CHUNK, flight.pc)
-        m.orders.release_of(flight.reader, self.done, m.orders.trail.now)
+        m.orders.release_of(np.array([flight.reader]), self.done, m.orders.trail.now)
 
     def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str) -> None:
         m = self.m

@@ -7,11 +7,12 @@ for its group. Until then nobody may touch the place that a copy goes to, nor ch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from .memory import Buffer
+from .memory import UNIT, Buffer, SharedMemory
 from .shadow import Act
 
 CHUNK = 16
@@ -23,17 +24,20 @@ ISSUE = 200
 @dataclass(frozen=True, eq=False)
 class Load:
     """A copy into shared memory: a lane started it at a time; `data` comes to chunks of the resident shared memory,
-    from units of a buffer. `size`: the bytes that its mbarrier counts."""
+    from units of a buffer, or of shared memory. `size`: the bytes that its mbarrier counts. `change` makes the new
+    values, of `width` bytes, of the old ones and of those that come; None: they replace the old ones."""
 
     lane: int
     pc: int
     issued: int
     chunks: np.ndarray
     data: np.ndarray
-    buffer: Buffer | None
+    buffer: Buffer | SharedMemory
     units: np.ndarray
     unit_size: int
     size: int
+    width: int = 4
+    change: Callable | None = None
 
 
 @dataclass(eq=False)
@@ -48,7 +52,7 @@ class Store:
     buffer: Buffer
     units: np.ndarray
     data: np.ndarray
-    change: object
+    change: Callable | None
     read: bool = False  # its source was waited for
 
 
@@ -67,17 +71,29 @@ class BulkCopies:
         m = self.m
         m.work(ISSUE)
         lanes = np.full(len(load.chunks), load.lane)
-        m.shadow.on_issue(m, lanes, load.chunks, CHUNK, load.pc)
+        if load.buffer is m.shared:
+            m.shadow.on_async_read(m, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc)
+        if not load.change:
+            m.shadow.on_issue(m, lanes, load.chunks, CHUNK, load.pc)
         return Load(**{**vars(load), "issued": m.orders.trail.now - 1})
 
     def land(self, load: Load) -> None:
         """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
         that started it did later."""
         m = self.m
-        lanes = np.full(len(load.chunks), load.lane)
-        m.shared.memory.units(CHUNK)[load.chunks] = load.data
-        m.shadow.on_land(m, lanes, load.chunks, CHUNK, load.issued, load.issued)
-        if load.buffer is not None and (shadow := m.shadow_of(load.buffer)):
+        lanes, memory = np.full(len(load.chunks), load.lane), m.shared.memory.units(CHUNK)
+        if load.change:
+            m.shadow.on_update(m, lanes, load.chunks, CHUNK, load.pc, load.issued)
+            view = UNIT[load.width]
+            new = load.change(memory[load.chunks].view(view), load.data.view(view))
+            memory[load.chunks] = new.view(UNIT[CHUNK])
+        else:
+            memory[load.chunks] = load.data
+            m.shadow.on_land(m, lanes, load.chunks, CHUNK, load.issued, load.issued)
+        if load.buffer is m.shared:
+            lanes = np.full(len(load.units), load.lane)
+            m.shadow.on_changed(m, lanes, load.units, CHUNK, load.pc, load.issued + 1)
+        elif shadow := m.shadow_of(load.buffer):
             lanes = np.full(len(load.units), load.lane)
             shadow.on_access(m, Act(True, False), lanes, load.units, load.unit_size, load.pc)
             shadow.on_changed(m, lanes, load.units, load.unit_size, load.pc, load.issued)
@@ -120,11 +136,12 @@ class BulkCopies:
         self.stores = []
 
     def _has_read(self, store: Store) -> None:
-        """It may have read its source at any time up to now."""
+        """It may have read its source at any time up to now: who writes there must know of this wait."""
         if not store.read:
             store.read = True
             lanes = np.full(len(store.chunks), store.lane)
             self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1)
+            self.m.shadow.on_access(self.m, Act(True, False), lanes, store.chunks, CHUNK, store.pc)
 
     def _arrive(self, store: Store) -> None:
         m, size = self.m, store.data.dtype.itemsize

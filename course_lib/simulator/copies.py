@@ -101,17 +101,34 @@ class CopyQueue:
                 left.append(copy)
         self.queue = left
 
+    def land(self, lanes: np.ndarray, time: int) -> None:
+        """The copies that these lanes issued before that time arrive. Who acquires the phase of the mbarrier that waits
+        for them is ordered behind them."""
+        left = []
+        for copy in self.queue:
+            lands = np.isin(copy.lanes, lanes) if copy.issued <= time else np.zeros(len(copy.lanes), bool)
+            if lands.any():
+                landed = copy.take(lands)
+                self._arrive(landed, landed.issued - 1)
+            if not lands.all():
+                left.append(copy.take(~lands))
+        self.queue = left
+
     def finish(self) -> None:
         """The kernel ends; the copies that nobody waited for have read their sources."""
         for copy in self.queue:
             self._check_source(copy)
 
     def _land(self, copy: _Copy, wait_pc: int) -> None:
+        time = self.machine.orders.trail.step(copy.pc)
+        self.machine.findings.landings[time] = Landing(wait_pc, copy.issued)
+        self._arrive(copy, time)
+
+    def _arrive(self, copy: _Copy, time: int) -> None:
+        """It reaches shared memory, as if written at that time."""
         m = self.machine
         m.work(len(copy.lanes) / LAND)
         m.shared.memory.units(copy.size)[copy.unit] = copy.data
-        time = m.orders.trail.step(copy.pc)
-        m.findings.landings[time] = Landing(wait_pc, copy.issued)
         m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)
         self._check_source(copy)
 

@@ -36,6 +36,14 @@ class Question(Waiting):
         return gone
 
 
+@dataclass(frozen=True, eq=False)
+class Late:
+    """Lanes of one block that arrive when their copies (cp.async) from before a time have arrived."""
+
+    lanes: np.ndarray
+    time: int
+
+
 class Mbarrier(Rendezvous):
     """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
 
@@ -55,6 +63,7 @@ class Mbarrier(Rendezvous):
         self.chains: dict[int, Chain] = {}  # by block, what threads of other blocks of the cluster brought
         self.known: dict[int, int] = {}  # of that, how many releases came before the last phase was complete
         self.flying: dict[int, list[Load]] = {}  # by block, the copies whose bytes it will count
+        self.late: dict[int, list[Late]] = {}  # by block, arrivals that wait for copies of their threads
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
 
     # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
@@ -151,6 +160,15 @@ class Mbarrier(Rendezvous):
         self.flying.setdefault(block, []).append(load)
         self._look(np.array([block]))
 
+    def arrive_with_copies(self, lanes: np.ndarray, blocks: np.ndarray, counts_more: bool) -> None:
+        """These lanes arrive when their copies so far have. `counts_more`: the phase needs their arrivals as well."""
+        if counts_more:
+            np.add.at(self.pending, blocks, 1)
+        for block in np.unique(blocks).tolist():
+            late = Late(lanes[blocks == block], self.m.orders.trail.now)
+            self.late.setdefault(block, []).append(late)
+        self._look(np.unique(blocks))
+
     def wait(self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable) -> None:
         """These lanes wait for the end of these phases."""
         self.waiting.append(Question(pc, lanes, resume, None, phases))
@@ -185,18 +203,33 @@ class Mbarrier(Rendezvous):
                 self.m.orders.messages.hear(mine, self.chains[block], self.known[block])
 
     def _deliver(self, blocks: np.ndarray) -> None:
-        """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes, copies arrive."""
+        """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes and what waits for them,
+        copies arrive."""
         for block in blocks.tolist():
+            if self.late.get(block):
+                self._deliver_late(block)
             flying = self.flying.get(block)
             while flying and self.pending[block] == 0:
                 load = flying.pop(0)
                 self.m.bulk.land(load)
                 if int(self.m.block_of[load.lane]) == block:
-                    self.m.orders.release_of(load.lane, self.coming, load.issued + 1)
+                    self.m.orders.release_of(np.array([load.lane]), self.coming, load.issued + 1)
                 else:
                     self.m.orders.tell_of(self._chain(block), load.lane, load.issued + 1)
                 self.bytes[block] -= load.size
                 self._complete(np.array([block]))
+
+    def _deliver_late(self, block: int) -> None:
+        late = self.late[block]
+        while late and self.pending[block] <= sum(len(each.lanes) for each in late):
+            first, many = late.pop(0), int(self.pending[block])
+            if len(first.lanes) > many:  # the others belong to the next phase
+                late.insert(0, Late(first.lanes[many:], first.time))
+            lanes = first.lanes[:many]
+            self.m.copies.land(lanes, first.time)
+            self.m.orders.release_of(lanes, self.coming, first.time)
+            self.pending[block] -= len(lanes)
+            self._complete(np.array([block]))
 
     def _look(self, blocks: np.ndarray) -> None:
         """These blocks lack less than before."""

@@ -111,11 +111,11 @@ class Orders:
         token.times[blocks] = np.maximum(token.times[blocks], brought)
         self.messages.release(lanes, token.news)
 
-    def release_of(self, lane: int, token: Token, time: int) -> None:
-        """Add to the token what this lane did before that time, and nothing that it saw."""
-        self._agents(np.array([lane]), None)  # on its own from now on
-        block, thread = divmod(lane, self.threads)
-        token.times[block, thread] = max(token.times[block, thread], time)
+    def release_of(self, lanes: np.ndarray, token: Token, time: int) -> None:
+        """Add to the token what these lanes did before that time, and nothing that they saw."""
+        self._agents(lanes, None)  # on their own from now on
+        blocks, threads = np.divmod(lanes, self.threads)
+        token.times[blocks, threads] = np.maximum(token.times[blocks, threads], time)
 
     def tell(self, chain: Chain, lanes: np.ndarray) -> None:
         """Add to a chain what these lanes did and saw until now, for threads of any block."""

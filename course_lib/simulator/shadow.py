@@ -146,6 +146,13 @@ class Shadow:
         mine = self.write_time[granules] == started + IN_FLIGHT
         self._write(m.orders, lanes[mine], granules[mine], 1, time)
 
+    def on_update(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, time: int) -> None:
+        """A copy that these lanes started at an earlier time arrives, and changes what is there as an atomic does."""
+        count = size // self.granule
+        self._check(m, Act(True, True, True), lanes, unit, count, pc, None)
+        m.math.on_write(unit, size, pc, lanes)
+        self.strong_writes.note(Touch(lanes, m.orders.first_lane, unit, count, time), 0)
+
     def on_async_read(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
         wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read."""
@@ -176,7 +183,8 @@ class Shadow:
         behind a barrier that the lanes have passed too."""
         lanes, unit, count = self._inside(lanes, unit, size // self.granule)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        late = self.write_time[granules] >= since
+        times = self.write_time[granules]
+        late = (times >= since) & (times != NEVER)
         self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, late)
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)

@@ -17,8 +17,8 @@ SWIZZLES = (0, 32, 64, 128)
 MOST_DIMENSIONS, MOST_BOX = 5, 256
 _FORM = np.dtype(
     {
-        "names": ["magic", "address", "rank", "itemsize", "swizzle", "shape", "box", "strides"],
-        "formats": ["S8", "u8", "u2", "u2", "u4", "5u4", "5u4", "5u8"],
+        "names": ["magic", "address", "rank", "itemsize", "swizzle", "shape", "box", "strides", "kind"],
+        "formats": ["S8", "u8", "u2", "u2", "u4", "5u4", "5u4", "5u8", "S2"],
         "itemsize": BYTES,
     }
 )
@@ -28,7 +28,8 @@ _MAGIC = b"tensormp"
 @dataclass(frozen=True)
 class Layout:
     """An array as the copy engine sees it: its address, `shape` in elements and `strides` in bytes, the contiguous
-    dimension first; the `box` that one copy takes, and the swizzle in shared memory (bytes of a row; 0: none)."""
+    dimension first; the `box` that one copy takes, and the swizzle in shared memory (bytes of a row; 0: none).
+    `kind`: of its elements, as NumPy calls it, for example "f2"."""
 
     address: int
     itemsize: int
@@ -36,6 +37,7 @@ class Layout:
     shape: tuple[int, ...]
     box: tuple[int, ...]
     strides: tuple[int, ...]
+    kind: str
 
     @property
     def box_bytes(self) -> int:
@@ -62,6 +64,7 @@ class Layout:
         packed[0]["magic"] = _MAGIC
         for name in ("address", "itemsize", "swizzle"):
             packed[0][name] = getattr(self, name)
+        packed[0]["kind"] = self.kind.encode()
         packed[0]["rank"] = rank = len(self.shape)
         for name in ("shape", "box", "strides"):
             packed[0][name][:rank] = getattr(self, name)
@@ -75,13 +78,25 @@ class Layout:
             return None
         rank = int(packed["rank"])
         lists = [tuple(packed[name][:rank].tolist()) for name in ("shape", "box", "strides")]
-        return cls(*(int(packed[name]) for name in ("address", "itemsize", "swizzle")), *lists)
+        return cls(
+            *(int(packed[name]) for name in ("address", "itemsize", "swizzle")),
+            *lists,
+            packed["kind"].decode(),
+        )
+
+
+def _order(array: np.ndarray) -> list[int]:
+    """The dimensions of an array, the contiguous one first, if that is the last or the first one."""
+    forward = list(range(array.ndim))
+    return forward if array.strides[-1] != array.itemsize == array.strides[0] else forward[::-1]
 
 
 class TensorMap:
     """An argument for a parameter of type `CUtensorMap`: an array, and the box that one copy takes of it.
 
-    `box` has a number for each dimension of the array, in the array's order. Raises ValueError for what a GPU refuses.
+    `box` has a number for each dimension of the array, in the array's order. A copy's coordinates begin with the
+    contiguous one, which is the last dimension or the first, and go on from there. Raises ValueError for what
+    a GPU refuses.
     """
 
     def __init__(self, array: np.ndarray, box: Sequence[int], swizzle: int = 0) -> None:
@@ -91,7 +106,7 @@ class TensorMap:
                 f"the array has {array.ndim} dimensions and the box {len(box)} numbers; a tensor map has 1 to "
                 f"{MOST_DIMENSIONS} dimensions, and a number of the box for each"
             )
-        order = sorted(range(array.ndim), key=lambda i: (array.strides[i], -i))
+        order = _order(array)
         inner = order[0]
         if array.strides[inner] != array.itemsize:
             raise ValueError(f"one dimension must be contiguous; the strides are {array.strides} bytes")
@@ -112,4 +127,4 @@ class TensorMap:
 
     def at(self, address: int) -> Layout:
         """The map of the array when it lies at this address."""
-        return Layout(address, self.array.itemsize, self.swizzle, *self._lists)
+        return Layout(address, self.array.itemsize, self.swizzle, *self._lists, self.array.dtype.str[1:])

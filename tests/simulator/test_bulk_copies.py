@@ -92,6 +92,44 @@ def test_a_store_writes_the_box_and_nothing_outside():
     assert np.array_equal(c, expected)
 
 
+def test_what_lies_outside_of_the_array_is_not_read():
+    body = (
+        "for (int i = t; i < 512; i += 64) if (i % 64 < 32) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 32)
+    assert report.ok, str(report)
+    assert np.array_equal(c[:8, 32:], np.arange(512).reshape(8, 64)[:, :32])
+
+
+def test_a_box_may_take_columns_by_64_before_rows():
+    array = np.arange(16 * 128, dtype=np.uint16).reshape(16, 128)
+    by_64 = np.lib.stride_tricks.as_strided(array, (2, 16, 64), (128, 256, 2))
+    layout = TensorMap(by_64, (2, 8, 64)).at(0)
+    assert layout.shape == (64, 16, 2)
+    offset, inside = layout.place((0, 4, 0))
+    assert inside.all()
+    expected = np.concatenate([array[4:12, :64], array[4:12, 64:]])
+    assert np.array_equal(array.ravel()[offset // 2], expected.ravel())
+
+
+def test_dynamic_shared_memory_begins_where_its_alignment_says():
+    body = """
+extern "C" __global__ void k(unsigned* out)
+{
+    extern __shared__ __align__(1024) unsigned char bytes[];
+    __shared__ u64 bar;
+    init(&bar, 1);
+    bytes[threadIdx.x] = 1;
+    out[0] = at(bytes) % 1024;
+}
+"""
+    out = np.ones(1, np.uint32)
+    report = simulator.launch(simulator.compile(COPIES + body, "k", HOPPER), 1, 1, (out,), shared_mem=64)
+    assert report.ok, str(report)
+    assert out[0] == 0
+
+
 WRONG = {
     "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
     "nothing-expected": (
@@ -126,6 +164,15 @@ WRONG = {
         "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
         "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads(); tile[t] = 7; __syncthreads();\n"
         "if (t == 0) wait_read();",
+    ),
+    "the-wait-for-a-store-is-not-told-to-others": (
+        "write-after-read",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads();\nif (t == 0) wait_read();\ntile[t] = 7;",
+    ),
+    "a-store-of-what-nobody-wrote": (
+        "uninitialised-read",
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
     ),
     "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
     "a-place-in-a-row-that-no-gpu-takes": ("misaligned", LOAD.replace("x, y", "x + 1, y") + "wait(&bar, 0);"),

@@ -21,12 +21,12 @@ NOT_THERE = {
     "grid.sync": (r"grid.sync\(\)", 'asm volatile("mov.u32 %0, %%envreg2;" : "=r"(t)); // HERE'),
     "texture": ("textures", "out[t] = tex1Dfetch<int>(in[t], t); // HERE"),
     "surface": ("textures and surfaces", "surf2Dwrite(t, (cudaSurfaceObject_t)in[t], t * 4, 0); // HERE"),
-    "tensor copy im2col": ("only tiled ones", TILE + 'asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global'
+    "tensor copy im2col": ("im2col", TILE + 'asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global'
                            '.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%2, %2, %2}], [%0], {%3};" ::'
                            ' "r"(SHARED(tile)), "l"(in), "r"(t), "h"((short)0) : "memory"); // HERE'),
-    "pipeline": ("cuda::pipeline", TILE + 'asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];"'
-                 ' :: "r"(SHARED(tile)) : "memory"); // HERE'),
-    "sparse wgmma": ("dense", 'asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0, %0, %0, %0},'
+    "tensor map replaced": ("tensor maps made or changed", TILE + 'asm volatile("tensormap.replace.tile.box_dim.shared'
+                            '::cta.b1024.b32 [%0], 0, %1;" :: "r"(SHARED(tile)), "r"(t) : "memory"); // HERE'),
+    "sparse wgmma": ("sparse", 'asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0, %0, %0, %0},'
                      ' %1, %1, %2, 0, 1, 1, 1, 0, 0;" : "+f"(*(float*)&t) : "l"(0ull), "r"(t)); // HERE'),
     "wmma": ("the wmma instructions", "#include <mma.h>\nusing namespace nvcuda::wmma;\n" + TILE +
              "fragment<matrix_a, 16, 16, 16, half, row_major> a;\n"

@@ -37,7 +37,7 @@ OPERATIONS: dict[str, Callable] = {
 HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 
 
-def _operation(opcode: Opcode, space: str) -> Callable:
+def operation_of(opcode: Opcode, space: str) -> Callable:
     """A function (old, *operands) -> Values."""
     kind = opcode.types[-1]
     dtype = DTYPES[kind]
@@ -70,7 +70,7 @@ def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple)
     kind = ins.opcode.types[-1]
     space = space_of(ins.opcode)
     operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
-    operation = _operation(ins.opcode, space)
+    operation = operation_of(ins.opcode, space)
     access = access_of(d.pc, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(d, place, space != "shared")
     reads = [d.source(operand, kind) for operand in operands]

@@ -12,16 +12,22 @@ from ..bulk import CHUNK, Load, Store
 from ..memory import UNIT, Buffer, Fault
 from ..ptx import Instruction
 from ..tensor_map import BYTES, Layout
+from .atomics import operation_of
 from .memory import address_reader, constant, plain_offset
-from .registry import UnsupportedInstruction
+from .registry import DTYPES, Opcode, UnsupportedInstruction
 
 TENSOR_ALIGNED = 128
 """Bytes: where a box in shared memory must begin."""
+REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+TYPES = {"f2": "f16", "f4": "f32", "f8": "f64", "i4": "s32", "u4": "u32", "i8": "s64", "u8": "u64"}
+"""Types of PTX by those of arrays, for reductions through tensor maps."""
+INTO_SHARED = ("s32", "u32", "u64", "b32")
+"""Types of reductions into shared memory (PTX ISA, "cp.reduce.async.bulk")."""
 
 
 def bulk(d, ins: Instruction) -> Callable:
     """The step of an instruction of this family."""
-    opcode, pc = ins.opcode, d.pc
+    opcode = ins.opcode
     if opcode.has("commit_group"):
         return lambda m: m.bulk.commit(m.active())
     if opcode.has("wait_group"):
@@ -31,12 +37,16 @@ def bulk(d, ins: Instruction) -> Callable:
     if opcode.has("prefetch"):
         return lambda m: None
     if any(opcode.has(m) for m in ("im2col", "im2col_no_offs", "scatter4", "gather4")):
-        raise UnsupportedInstruction("of the tensor copies only tiled ones are simulated")
+        raise UnsupportedInstruction(
+            "tensor copies with .im2col, .gather4 or .scatter4 are not simulated: only tiled ones are"
+        )
     to_shared = "mbarrier::complete_tx::bytes" in opcode.text
     if "tensor" in opcode.modifiers:
-        return _load_tensor(d, ins) if to_shared else _store_tensor(d, ins, pc)
-    if opcode.text.startswith("cp.reduce") or not (to_shared or opcode.has("bulk_group")):
+        return _load_tensor(d, ins) if to_shared else _store_tensor(d, ins)
+    if not (to_shared or opcode.has("bulk_group")):
         raise UnsupportedInstruction("this form of a bulk copy is not simulated")
+    if "shared::cluster.shared::cta" in opcode.text:
+        return _send_shared(d, ins)
     return _load(d, ins) if to_shared else _store(d, ins)
 
 
@@ -45,19 +55,25 @@ def bulk(d, ins: Instruction) -> Callable:
 
 def _shared_reader(d, operand) -> Callable:
     """Bytes of shared memory, inside of their block, of the active lanes."""
-    read = address_reader(d, operand, wide=False)
+    read = _cluster_reader(d, operand)
 
     def offsets(m) -> np.ndarray:
-        blocks, offset = m.clusters.place(plain_offset(m.spread(read(m))), m.active())
+        blocks, offset = read(m)
         if (blocks != m.block_of[m.active()]).any():
             raise Fault(
                 "unsupported-instruction",
-                "a bulk copy to another block is simulated with .multicast::cluster only",
+                "a bulk copy from global memory to another block is simulated with .multicast::cluster only",
                 0,
             )
         return offset
 
     return offsets
+
+
+def _cluster_reader(d, operand) -> Callable:
+    """For the active lanes the resident blocks, and the bytes of their shared memory, that they name."""
+    read = address_reader(d, operand, wide=False)
+    return lambda m: m.clusters.place(plain_offset(m.spread(read(m))), m.active())
 
 
 def _tensor_reader(d, operand) -> Callable:
@@ -125,6 +141,26 @@ def _units(m, layout: Layout, coordinates: list[int], at: int) -> tuple[Buffer, 
     buffer = _buffer(m, layout.address, at)
     units = (offsets[inside] + layout.address - buffer.base) // layout.itemsize
     return buffer, units, np.flatnonzero(inside)
+
+
+def _reduction(opcode: Opcode, kind: str) -> Callable | None:
+    """What becomes of the old values and those of the copy, by the redOp of an opcode; None: it has none."""
+    if not opcode.text.startswith("cp.reduce"):
+        return None
+    name = next((m for m in opcode.modifiers if m in REDUCTIONS), "of this kind")
+    if not _allowed(name, kind):
+        raise UnsupportedInstruction(f"a bulk reduction {name} of {kind} is not among those of the PTX ISA")
+    change = operation_of(Opcode(f"red.global.{name}.{kind}"), "global")
+    return lambda old, new: change(old, new.view(DTYPES[kind]))[0].view(old.dtype)
+
+
+def _allowed(name: str, kind: str) -> bool:
+    """PTX ISA, "cp.reduce.async.bulk": which types an operation takes."""
+    if name in ("and", "or", "xor"):
+        return kind[0] in "bus" and kind[1:] in ("32", "64")
+    if name in ("inc", "dec"):
+        return kind == "u32"
+    return kind in ("u32", "s32", "u64", "s64", "f16", "bf16") or (name == "add" and kind in ("f32", "f64"))
 
 
 def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
@@ -205,11 +241,39 @@ def _load(d, ins: Instruction) -> Callable:
     return step
 
 
-def _store_tensor(d, ins: Instruction, pc: int) -> Callable:
-    """cp.async.bulk.tensor.nd.global.shared::cta.bulk_group [map, {x, y}], [from]; cp.reduce adds, and so on."""
+def _send_shared(d, ins: Instruction) -> Callable:
+    """cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.redOp.type} [to], [from], size,
+    [mbarrier]: to a block of the cluster, in which the mbarrier lies as well."""
+    to, barrier = _cluster_reader(d, ins.operands[0]), _cluster_reader(d, ins.operands[3])
+    source, size, pc = _shared_reader(d, ins.operands[1]), d.source(ins.operands[2], "u32"), d.pc
+    kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
+    if kind not in INTO_SHARED:
+        raise UnsupportedInstruction(
+            f"a bulk reduction into shared memory takes {', '.join(INTO_SHARED)}, not {kind}"
+        )
+    change, width = _reduction(ins.opcode, kind), DTYPES[kind].itemsize
+
+    def step(m) -> None:
+        sizes, (blocks, offsets), (others, counters) = m.spread(size(m)).tolist(), to(m), barrier(m)
+        for at, (lane, start) in enumerate(zip(m.active().tolist(), source(m).tolist(), strict=True)):
+            if blocks[at] != others[at]:
+                text = (
+                    "a bulk copy to one block, and its mbarrier in another; it must lie where the copy goes"
+                )
+                raise Fault("mbarrier", text, at)
+            read = _own(m, lane, _chunks(m, start, _whole(sizes[at], at), at, CHUNK))
+            chunks = _chunks(m, int(offsets[at]), sizes[at], at, CHUNK)
+            data = m.shared.memory.units(CHUNK)[read]
+            load = Load(lane, pc, 0, chunks, data, m.shared, read, CHUNK, sizes[at], width, change)
+            _send(m, load, int(counters[at]), [int(blocks[at])])
+
+    return step
+
+
+def _store_tensor(d, ins: Instruction) -> Callable:
+    """cp{.reduce}.async.bulk.tensor.nd.global.shared::cta{.redOp}.bulk_group [map, {x, y}], [from]."""
     tensor, source = _tensor_reader(d, ins.operands[0]), _shared_reader(d, ins.operands[1])
-    if ins.opcode.text.startswith("cp.reduce"):
-        raise UnsupportedInstruction("cp.reduce.async.bulk is not simulated")
+    pc, opcode = d.pc, ins.opcode
 
     def step(m) -> None:
         for at, (lane, offset, (layout, coordinates)) in enumerate(
@@ -218,15 +282,19 @@ def _store_tensor(d, ins: Instruction, pc: int) -> Callable:
             chunks = _own(m, lane, _chunks(m, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout))
             buffer, units, inside = _units(m, layout, coordinates, at)
             data = m.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
-            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))
+            chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
+            change = _reduction(opcode, TYPES.get(layout.kind, layout.kind))
+            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 
 
 def _store(d, ins: Instruction) -> Callable:
-    """cp.async.bulk.global.shared::cta.bulk_group [to], [from], size."""
+    """cp{.reduce}.async.bulk.global.shared::cta.bulk_group{.redOp.type} [to], [from], size."""
     to, source = address_reader(d, ins.operands[0], wide=True), _shared_reader(d, ins.operands[1])
     size, pc = d.source(ins.operands[2], "u32"), d.pc
+    kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
+    change, itemsize = _reduction(ins.opcode, kind), DTYPES[kind].itemsize
 
     def step(m) -> None:
         sizes, places = m.spread(size(m)).tolist(), m.spread(to(m)).tolist()
@@ -234,7 +302,10 @@ def _store(d, ins: Instruction) -> Callable:
             chunks = _own(m, lane, _chunks(m, offset, _whole(sizes[at], at), at, CHUNK))
             buffer, units = _run_of(m, places[at], sizes[at], at)
             data = m.shared.memory.units(CHUNK)[chunks]
-            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, None))
+            if change:
+                units = (units[:, None] * (CHUNK // itemsize) + np.arange(CHUNK // itemsize)).ravel()
+                data = data.view(UNIT[itemsize])
+            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 

@@ -12,6 +12,7 @@ from ..memory import UNIT
 from ..ptx import Immediate, Instruction, Register
 from ..shadow import Act
 from .bulk import bulk
+from .mbarrier import UPDATES, places_of
 from .memory import address_reader, constant, plain_offset
 from .registry import UnsupportedInstruction, machine
 
@@ -19,11 +20,13 @@ from .registry import UnsupportedInstruction, machine
 @machine("cp")
 def cp(d, ins: Instruction) -> Callable:
     """cp.async.{ca,cg} [dst], [src], size{, src-size}{, ignore-src}{, cache-policy} · commit_group · wait_group n ·
-    wait_all."""
+    wait_all · mbarrier.arrive{.noinc} [mbarrier]."""
     opcode, pc = ins.opcode, d.pc
     if opcode.has("bulk"):
         return bulk(d, ins)
-    if not opcode.has("async") or opcode.has("mbarrier"):
+    if opcode.text.startswith("cp.async.mbarrier.arrive"):
+        return _arrive(d, ins)
+    if not opcode.has("async"):
         raise UnsupportedInstruction("of the cp family only cp.async, its groups and waits are simulated")
     if opcode.has("commit_group"):
         return lambda m: m.copies.commit(pc)
@@ -59,6 +62,19 @@ def _copy(d, ins: Instruction) -> Callable:
         data = read(m, access, addresses) if sizes is None else _zero_filled(m, access, addresses, sizes)
         m.counters.copied(m, pc, offsets, addresses, size, bypass, None if sizes is None else sizes > 0)
         m.copies.issue(unit, addresses, data, size, pc, sizes)
+
+    return step
+
+
+def _arrive(d, ins: Instruction) -> Callable:
+    """cp.async.mbarrier.arrive{.noinc}.shared.b64 [mbarrier]: when all copies of the thread so far have arrived, it
+    arrives, too. Without .noinc the phase counts one arrival more for it."""
+    places, counts = places_of(d, ins, 0, UPDATES), ins.opcode.has("noinc")
+
+    def step(m) -> None:
+        lanes = m.active()
+        for barrier, at, blocks in places(m):
+            barrier.arrive_with_copies(lanes[at], blocks, not counts)
 
     return step
 

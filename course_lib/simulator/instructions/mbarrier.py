@@ -13,7 +13,8 @@ from .memory import address_reader, plain_offset
 from .registry import UnsupportedInstruction, control
 
 WRITES, UPDATES, READS = Act(False, True), Act(True, True, True), Act(True, False, True)
-"""As races go: mbarrier.init and inval write as plain stores do, the others as atomics and strong reads."""
+"""As races go: mbarrier.init writes as plain stores do, the others as atomics and strong reads. (inval, too: when
+cuda::pipeline ends, one lane invalidates for its whole warp.)"""
 
 
 @control("mbarrier")
@@ -54,7 +55,7 @@ def _number(d, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
     return lambda m: m.spread(read(m)).astype(np.int64)
 
 
-def _places(d, ins: Instruction, at: int, act: Act) -> Callable:
+def places_of(d, ins: Instruction, at: int, act: Act) -> Callable:
     """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes, and
     the blocks in whose memory these name it."""
     address = address_reader(d, ins.operands[at], wide=False)
@@ -80,7 +81,7 @@ def _places(d, ins: Instruction, at: int, act: Act) -> Callable:
 
 
 def _init(d, ins: Instruction) -> Callable:
-    places, count = _places(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1)
+    places, count = places_of(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1)
 
     def step(m) -> None:
         counts = count(m)
@@ -91,7 +92,7 @@ def _init(d, ins: Instruction) -> Callable:
 
 
 def _inval(d, ins: Instruction) -> Callable:
-    places = _places(d, ins, 0, WRITES)
+    places = places_of(d, ins, 0, UPDATES)
 
     def step(m) -> None:
         for barrier, _, blocks in places(m):
@@ -101,7 +102,7 @@ def _inval(d, ins: Instruction) -> Callable:
 
 
 def _expect(d, ins: Instruction) -> Callable:
-    places, size = _places(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0)
+    places, size = places_of(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0)
 
     def step(m) -> None:
         sizes = size(m)
@@ -119,7 +120,7 @@ def _complete(d, ins: Instruction) -> Callable:
 
 def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
     """arrive{.expect_tx} state, [address]{, count or bytes}; `_` for a state that nobody wants."""
-    places = _places(d, ins, 1, UPDATES)
+    places = places_of(d, ins, 1, UPDATES)
     expects = ins.opcode.has("expect_tx")
     number = _number(d, ins, 2, "u32", 0 if expects else 1)
     put = d.target(ins.operands[0]) if ins.operands[0] is not None else None
@@ -141,7 +142,7 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
 def _wait(d, ins: Instruction, blocks: bool) -> Callable:
     """{test,try}_wait{.parity} done, [address], state or parity{, time}. try_wait says once that a phase is not
     complete, so that a wait without a loop is found, and then waits."""
-    places, put, pc = _places(d, ins, 1, READS), d.target(ins.operands[0]), d.pc
+    places, put, pc = places_of(d, ins, 1, READS), d.target(ins.operands[0]), d.pc
     parity = ins.opcode.has("parity")
     which = _number(d, ins, 2, "u32" if parity else "b64", 0)
 

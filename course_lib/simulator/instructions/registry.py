@@ -37,7 +37,6 @@ DTYPES: dict[str, np.dtype] = {
 NOT_SIMULATED = {
     "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
-    "a cp.async that arrives at an mbarrier, on which cuda::pipeline stands,": ("cp.async.mbarrier",),
     "cluster launch control": ("clusterlaunchcontrol",),
     "griddepcontrol, by which kernels overlap,": ("griddepcontrol",),
     "grid.sync() of cooperative groups": ("%envreg",),
