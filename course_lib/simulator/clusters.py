@@ -2,7 +2,8 @@
 Cooperative Thread Arrays").
 
 An address of shared memory in another block of the cluster is that block's number in the cluster, plus one, in the
-bits above the offset (`mapa` makes it). Only clusters along x are simulated: their blocks are neighbours.
+bits above the offset (`mapa` makes it). The machine takes the blocks of a grid cluster by cluster, so that those of one
+are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank").
 """
 
 from __future__ import annotations
@@ -15,6 +16,13 @@ from .messages import Chain
 RANK_SHIFT = 24
 MOST_BLOCKS = 16
 """Of a cluster, on an H100 (CUDA C++ Programming Guide: 8, and 16 where a kernel asks for more)."""
+
+
+def cluster_by_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a grid's blocks (x is the fastest), those of each cluster together."""
+    (gx, gy, gz), (cx, cy, cz) = grid, cluster
+    number = np.arange(gx * gy * gz).reshape(gz // cz, cz, gy // cy, cy, gx // cx, cx)
+    return number.transpose(0, 2, 4, 1, 3, 5).ravel()
 
 
 class Clusters:

@@ -146,7 +146,7 @@ def launch(
     start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
     blocks = grid[0] * grid[1] * grid[2]
     batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
-    cluster = kernel.code.program.cluster[0]
+    cluster = math.prod(kernel.code.program.cluster)
     batch = max(batch // cluster, 1) * cluster
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
@@ -224,7 +224,7 @@ def _run(state: Launch, blocks: int, batch: int) -> list:
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
-                machine = Machine(state, np.arange(first, min(first + batch, blocks)))
+                machine = Machine(state, first, min(batch, blocks - first))
                 if machine.recorder.on:
                     events = machine.recorder.events
                 machine.run()
@@ -304,16 +304,16 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
 
 def _check_clusters(kernel: Kernel, grid: tuple) -> None:
     cluster = kernel.code.program.cluster
-    if cluster[0] > MOST_BLOCKS or cluster[1:] != (1, 1):
+    if math.prod(cluster) > MOST_BLOCKS:
         raise LaunchError(
-            f"{kernel.name} has clusters of {cluster} blocks; the simulator knows clusters of 1 to {MOST_BLOCKS} "
-            "blocks along x: __cluster_dims__(n, 1, 1)"
+            f"{kernel.name} has clusters of {cluster} blocks; a cluster has at most {MOST_BLOCKS} blocks on an H100"
         )
-    if grid[0] % cluster[0]:
-        raise LaunchError(
-            f"the grid has {grid[0]} blocks along x, and {kernel.name} has clusters of {cluster[0]}: a GPU refuses the "
-            f"launch. Make it a multiple of {cluster[0]}"
-        )
+    for axis, of_grid, of_cluster in zip("xyz", grid, cluster, strict=True):
+        if of_grid % of_cluster:
+            raise LaunchError(
+                f"the grid has {of_grid} blocks along {axis}, and {kernel.name} has clusters of {of_cluster}: a GPU "
+                f"refuses the launch. Make it a multiple of {of_cluster}"
+            )
 
 
 def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:

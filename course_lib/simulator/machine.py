@@ -11,8 +11,10 @@ warps loop in different places. Lanes that wait for others (barriers.py) are in 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from .async_math import AsyncMath
 from .barriers import ALL, Barrier, Gathering, WarpBarrier
 from .bulk import BulkCopies
-from .clusters import Clusters
+from .clusters import Clusters, cluster_by_cluster
 from .copies import CopyQueue
 from .counters import Counters
 from .decode import Code
@@ -74,12 +76,23 @@ class Launch:
     def threads(self) -> int:
         return self.block[0] * self.block[1] * self.block[2]
 
+    @property
+    def cluster_size(self) -> int:
+        """Blocks of a cluster."""
+        return math.prod(self.code.program.cluster)
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """The blocks of the grid in the order in which they run."""
+        return cluster_by_cluster(self.grid, self.code.program.cluster)
+
 
 class Machine:
-    """Runs one batch of blocks to the end."""
+    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the order of `Launch.blocks`."""
 
-    def __init__(self, launch: Launch, blocks: np.ndarray) -> None:
+    def __init__(self, launch: Launch, first: int, count: int) -> None:
         threads, code = launch.threads, launch.code
+        blocks = launch.blocks[first : first + count]
         self.launch = launch
         self.log = launch.log
         self.blocks = blocks
@@ -100,18 +113,17 @@ class Machine:
         self.shared = SharedMemory(len(blocks), launch.shared_bytes, names)
         self.local = LocalMemory(self.lanes, code.program.local_bytes)
         self.block_base = self.block_of * self.shared.stride
-        first = int(blocks[0])
         self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
         self.findings = Findings(self)
         shared_bytes = len(self.shared.memory.data)
-        apart = code.program.cluster[0] == 1  # blocks do not touch each other's
+        apart = launch.cluster_size == 1  # blocks do not touch each other's
         self.shadow = Shadow(
             shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride if apart else 0
         )
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
         self.math = AsyncMath(self)
-        self.clusters = Clusters(self, code.program.cluster[0])
+        self.clusters = Clusters(self, launch.cluster_size)
         self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
         self.recorder = Recorder(self, launch.watched - first)
@@ -263,7 +275,7 @@ class Machine:
         self.recorder.event(pc, "clock")
         lanes = self.active()
         if self.launch.reader is None:
-            self.launch.reader = int(self.blocks[self.block_of[lanes[0]]])
+            self.launch.reader = self.orders.first_lane // self.launch.threads + int(self.block_of[lanes[0]])
         if self.launch.clock is None:
             self.reads += 1
             return np.array([self.launch.steps + self.reads], np.uint64)
@@ -281,7 +293,7 @@ class Machine:
     def describe_lane(self, lane: int) -> str:
         """A lane of the grid."""
         block, thread = divmod(lane, self.launch.threads)
-        place = np.unravel_index(block, self.launch.grid[::-1])[::-1]
+        place = np.unravel_index(int(self.launch.blocks[block]), self.launch.grid[::-1])[::-1]
         return f"{self._thread(thread)} of block {_triple(place, self.launch.grid)}"
 
     def describe_other(self, lane: int) -> str:
@@ -494,18 +506,22 @@ def _special(m: Machine, name: str) -> np.ndarray:
 
 
 def _of_cluster(m: Machine, kind: str, axis: int) -> np.ndarray:
-    """Special registers of clusters, which are along x."""
-    size = m.clusters.size
-    if kind in ("cluster_ctarank", "cluster_ctaid"):
-        return (m.block_of % size).astype(np.uint32) if axis in (-1, 0) else np.zeros(1, np.uint32)
-    if kind in ("cluster_nctarank", "cluster_nctaid"):
-        return np.array([size if axis in (-1, 0) else 1], np.uint32)
+    """Special registers of clusters."""
+    cluster, size = m.launch.code.program.cluster, m.clusters.size
+    if kind in ("cluster_ctarank", "cluster_nctarank"):
+        return (
+            (m.block_of % size).astype(np.uint32)
+            if kind == "cluster_ctarank"
+            else np.array([size], np.uint32)
+        )
     if kind == "is_explicit_cluster":
         return np.array([size > 1], bool)
-    grid = np.array(m.launch.grid) // (size, 1, 1)
+    if kind == "cluster_nctaid":
+        return np.array([cluster[axis]], np.uint32)
     if kind == "nclusterid":
-        return np.array([grid[axis]], np.uint32)
-    return _index(m.blocks[m.block_of] // size, tuple(int(n) for n in grid), axis)
+        return np.array([m.launch.grid[axis] // cluster[axis]], np.uint32)
+    block = _index(m.blocks[m.block_of], m.launch.grid, axis)
+    return block % np.uint32(cluster[axis]) if kind == "cluster_ctaid" else block // np.uint32(cluster[axis])
 
 
 def _index(linear: np.ndarray, shape: tuple[int, int, int], axis: int) -> np.ndarray:

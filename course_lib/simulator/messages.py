@@ -7,7 +7,8 @@ operations (atomics) made of it. A weak write, and a strong one that is no atomi
 
 Two things are more lenient here than in the ISA. A fence also counts for a write that another thread makes behind a
 barrier: `__threadfence(); __syncthreads(); if (threadIdx.x == 0) atomicAdd(...)` is how people write it. And scopes are
-two: the block (`.cta`, and `.cluster` in a launch without clusters) and everything wider.
+two: the block (`.cta`, and `.cluster` in a launch without clusters) and everything wider: in a launch with clusters
+`.cluster` counts as `.gpu`.
 """
 
 from __future__ import annotations

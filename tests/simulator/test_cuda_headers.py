@@ -1,4 +1,4 @@
-"""Barriers and pipelines of libcu++, and its functions for PTX: the headers compile, and what they do is right and clean.
+"""Barriers and pipelines of libcu++, and its functions for PTX: they compile, and what they do is right and clean.
 
 One source for all kernels: its headers take seconds to compile.
 """

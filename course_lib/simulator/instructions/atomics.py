@@ -71,7 +71,7 @@ def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple)
     space = space_of(ins.opcode)
     operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
     operation = operation_of(ins.opcode, space)
-    access = access_of(d.pc, ins.opcode, space, DTYPES[kind].itemsize, True, True)
+    access = access_of(d, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(d, place, space != "shared")
     reads = [d.source(operand, kind) for operand in operands]
 

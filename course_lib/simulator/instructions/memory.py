@@ -3,6 +3,7 @@ Instructions" and "Parallel Synchronization and Communication Instructions")."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -14,8 +15,10 @@ from ..ptx import Address, Immediate, Instruction, Register, Variable, Vector
 from ..shadow import Act
 from .registry import DTYPES, Opcode, UnsupportedInstruction, machine
 
-NARROW = ("cta", "cluster")
-"""Scopes of a block alone, in a launch without clusters."""
+
+def is_narrow(d, opcode: Opcode) -> bool:
+    """Whether the scope is the block alone: .cta, and .cluster where there are no clusters."""
+    return opcode.has("cta") or (opcode.has("cluster") and math.prod(d.code.program.cluster) == 1)
 
 
 def space_of(opcode: Opcode) -> str:
@@ -28,15 +31,15 @@ def vector_length(opcode: Opcode) -> int:
     return next((int(m[1]) for m in opcode.modifiers if m in ("v2", "v4", "v8")), 1)
 
 
-def access_of(pc: int, opcode: Opcode, space: str, size: int, reads: bool, writes: bool) -> Access:
+def access_of(d, opcode: Opcode, space: str, size: int, reads: bool, writes: bool) -> Access:
     """What an instruction does with memory: strong if it is atomic, volatile, relaxed, acquire or release (PTX ISA,
     "Memory Consistency Model": volatile has the scope of the system)."""
     ordered = [m for m in ("relaxed", "acquire", "release", "acq_rel", "volatile") if opcode.has(m)]
     strong = bool(ordered) or (reads and writes)
-    act = Act(reads, writes, strong, not any(opcode.has(scope) for scope in NARROW))
+    act = Act(reads, writes, strong, not is_narrow(d, opcode))
     acquires = any(opcode.has(m) for m in ("acquire", "acq_rel"))
     releases = any(opcode.has(m) for m in ("release", "acq_rel"))
-    return Access(pc, space, size, act, acquires, releases)
+    return Access(d.pc, space, size, act, acquires, releases)
 
 
 def address_reader(d, operand: Address, wide: bool) -> Callable:
@@ -85,7 +88,7 @@ def ld(d, ins: Instruction) -> Callable:
     if space == "param":
         load = _parameter(d, place, size)
     else:
-        access = access_of(d.pc, ins.opcode, space, size, True, False)
+        access = access_of(d, ins.opcode, space, size, True, False)
         address = address_reader(d, place, space in ("global", "const", "generic"))
 
         def load(m) -> np.ndarray:
@@ -139,7 +142,7 @@ def st(d, ins: Instruction) -> Callable:
         raise UnsupportedInstruction("a store to constant memory, which a kernel may only read")
     kind = ins.opcode.types[-1]
     size = count * DTYPES[kind].itemsize
-    access = access_of(d.pc, ins.opcode, space, size, False, True)
+    access = access_of(d, ins.opcode, space, size, False, True)
     address = address_reader(d, ins.operands[0], space in ("global", "generic"))
     items = ins.operands[1].items if count > 1 else (ins.operands[1],)
     gets = [d.source(item, f"u{8 * DTYPES[kind].itemsize}") for item in items]
@@ -184,7 +187,7 @@ def fence(d, ins: Instruction) -> Callable:
     opcode = ins.opcode
     if opcode.has("proxy"):
         return _proxy_fence(opcode)
-    scope = NEAR if any(opcode.has(m) for m in NARROW) else FAR
+    scope = NEAR if is_narrow(d, opcode) else FAR
 
     def step(m) -> None:
         lanes, orders = m.active(), m.orders

@@ -47,8 +47,8 @@ def _mma(d, ins: Instruction) -> Callable:
     shape = re.search(r"\.m64n(\d+)k(\d+)\.(f16|f32)\.(\w+)\.(\w+)", ins.opcode.text)
     if not shape or shape[4] not in KINDS or shape[5] not in KINDS or ".sp." in ins.opcode.text:
         raise UnsupportedInstruction(
-            "wgmma is simulated for dense f16, bf16, tf32, e4m3 and e5m2 inputs with f32 or f16 sums, not for sparse ones "
-            "(wgmma.mma_async.sp) or integers"
+            "wgmma is simulated for dense f16, bf16, tf32, e4m3 and e5m2 inputs with f32 or f16 sums, not for "
+            "sparse ones (wgmma.mma_async.sp) or integers"
         )
     n, to, kind_a, kind_b = int(shape[1]), shape[3], shape[4], shape[5]
     if n % 8 or not 8 <= n <= 256:
