@@ -512,6 +512,248 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) neighbours(const __grid_con
     return Case("cluster.neighbours", source, "neighbours", make, (8,), (32,), reference, options=OPTIONS)
 
 
+# --------------------------------------------------------------------------- reductions, copies between blocks
+
+ADDED = {
+    "add": lambda a, b: a + b,
+    "min": np.minimum,
+    "max": np.maximum,
+    "inc": lambda a, b: np.where(a >= b, 0, a + 1).astype(a.dtype),
+    "dec": lambda a, b: np.where((a == 0) | (a > b), b, a - 1).astype(a.dtype),
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+TYPES = {
+    "f16": "f2",
+    "f32": "f4",
+    "f64": "f8",
+    "u32": "u4",
+    "s32": "i4",
+    "u64": "u8",
+    "s64": "i8",
+    "b32": "u4",
+    "b64": "u8",
+}
+WHOLE = [
+    *(("add", kind) for kind in ("u32", "s32", "u64", "f16", "f32", "f64")),
+    *((name, kind) for name in ("min", "max") for kind in ("u32", "s32", "u64", "s64", "f16")),
+    ("inc", "u32"), ("dec", "u32"),
+    *((name, kind) for name in ("and", "or", "xor") for kind in ("b32", "b64")),
+]  # fmt: skip
+SHARED = [
+    *(("add", kind) for kind in ("u32", "s32", "u64")),
+    *((name, kind) for name in ("min", "max") for kind in ("u32", "s32")),
+    ("inc", "u32"), ("dec", "u32"), ("and", "b32"), ("or", "b32"), ("xor", "b32"),
+]  # fmt: skip
+
+
+def pair(kind: str) -> list[np.ndarray]:
+    """Two arrays of 64 bytes of a type: what is there, and what comes."""
+    dtype = np.dtype(TYPES[kind])
+    low = 0 if kind[0] in "ub" else -9
+    return [random(seed).randint(low, 10, 64 // dtype.itemsize).astype(dtype) for seed in (3, 4)]
+
+
+def rounds(name: str, kind: str) -> str:
+    """What the name of a sum of halves says of subnormals."""
+    return ".noftz" if (name, kind) == ("add", "f16") else ""
+
+
+def as_words(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([array.view(np.uint32) for array in arrays])
+
+
+def reductions_case() -> Case:
+    """Every reduction into global memory that the PTX ISA has but those of bfloat16, on 64 bytes each."""
+    steps = "".join(
+        f"""
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.{name}{rounds(name, kind)}"
+                     ".{kind} [%0], [%1], 64;" :: "l"(out + {16 * i}), "r"(at(tile + {16 * i})) : "memory");"""
+        for i, (name, kind) in enumerate(WHOLE)
+    )
+    source = f"""{COMMON}
+extern "C" __global__ void reduce_all(unsigned* out, const unsigned* in)
+{{
+    __shared__ alignas(128) unsigned tile[{16 * len(WHOLE)}];
+    for (int i = threadIdx.x; i < {16 * len(WHOLE)}; i += 32) tile[i] = in[i];
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {{{steps}
+        asm volatile("cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;" ::: "memory");
+    }}
+}}
+"""
+    there, coming = (as_words([pair(kind)[i] for _, kind in WHOLE]) for i in (0, 1))
+    after = as_words([ADDED[name](*pair(kind)) for name, kind in WHOLE])
+    return Case(
+        "bulk.reductions", source, "reduce_all", lambda: [there.copy(), coming.copy()], (1,), (32,),
+        lambda args: {0: after}, options=OPTIONS,
+    )  # fmt: skip
+
+
+def neighbour_reductions_case() -> Case:
+    """Every reduction into the shared memory of the other block of a cluster along y, and a plain copy there."""
+    count = len(SHARED) + 1
+    steps = "".join(
+        f"""
+        asm volatile("cp{".reduce" if name else ""}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+                     "{name}{kind} [%0], [%1], 64, [%2];"
+                     :: "r"(there + {64 * i}), "r"(at(mine + {16 * i})), "r"(bar_there) : "memory");"""
+        for i, (name, kind) in enumerate([*((f".{name}", f".{kind}") for name, kind in SHARED), ("", "")])
+    )
+    source = f"""{COMMON}
+extern "C" __global__ void __cluster_dims__(1, 2, 1)
+reduce_there(unsigned* out, const unsigned* old, const unsigned* in)
+{{
+    __shared__ alignas(128) unsigned tile[{16 * count}], mine[{16 * count}];
+    __shared__ u64 bar;
+    unsigned there, bar_there, other = 1 - blockIdx.y, block = blockIdx.x + gridDim.x * blockIdx.y;
+    for (int i = threadIdx.x; i < {16 * count}; i += 32) tile[i] = old[i], mine[i] = in[i];
+    if (threadIdx.x == 0) {{
+        init(&bar, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        expect(&bar, {64 * count});
+    }}
+    fence_async();
+    cluster_sync();
+    if (threadIdx.x == 0) {{
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(tile)), "r"(other));
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bar_there) : "r"(at(&bar)), "r"(other));{steps}
+    }}
+    wait(&bar, 0);
+    for (int i = threadIdx.x; i < {16 * count}; i += 32) out[block * {16 * count} + i] = tile[i];
+    cluster_sync();
+}}
+"""
+    last = np.arange(16, dtype=np.uint32)
+    there = as_words([*(pair(kind)[0] for _, kind in SHARED), last])
+    coming = as_words([*(pair(kind)[1] for _, kind in SHARED), last + 7])
+    after = as_words([*(ADDED[name](*pair(kind)) for name, kind in SHARED), last + 7])
+    return Case(
+        "cluster.reductions", source, "reduce_there",
+        lambda: [poison(4 * 16 * count, np.uint32), there.copy(), coming.copy()], (2, 2), (32,),
+        lambda args: {0: np.tile(after, 4)}, options=OPTIONS,
+    )  # fmt: skip
+
+
+def tensor_reduction_case(name: str, dtype: str) -> Case:
+    """Boxes of 4 rows of 64 bytes, one of them beyond the edges of the array."""
+    item = np.dtype(dtype).itemsize
+    wide = 64 // item
+    source = f"""{COMMON}
+extern "C" __global__ void reduce_boxes(const __grid_constant__ Map map, unsigned* C, const unsigned* in)
+{{
+    __shared__ alignas(128) unsigned tile[64];
+    for (int i = threadIdx.x; i < 64; i += 32) tile[i] = in[i];
+    fence_async();
+    __syncthreads();
+    if (threadIdx.x == 0) {{
+        for (int turn = 0; turn < 2; ++turn)
+            asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.{name}.tile.bulk_group "
+                         "[%0, {{%2, %3}}], [%1];"
+                         :: "l"(&map), "r"(at(tile)), "r"(turn * {wide}), "r"(turn * 5) : "memory");
+        asm volatile("cp.async.bulk.commit_group;\\ncp.async.bulk.wait_group 0;" ::: "memory");
+    }}
+}}
+"""
+    numbers = random(len(name) + item)
+    low = 0 if dtype[0] == "u" else -9
+    before = numbers.randint(low, 10, (7, 3 * wide // 2)).astype(dtype)
+    coming = numbers.randint(low, 10, (4, wide)).astype(dtype)
+
+    def make() -> list:
+        C = before.copy()
+        return [TensorMap(C, (4, wide)), C, coming.view(np.uint32).ravel().copy()]
+
+    def reference(args: list) -> dict:
+        C = before.copy()
+        C[:4, :wide] = ADDED[name](C[:4, :wide], coming)
+        C[5:, wide:] = ADDED[name](C[5:, wide:], coming[:2, : wide // 2])
+        return {1: C}
+
+    return Case(f"tma.{name}-{dtype}", source, "reduce_boxes", make, (1,), (32,), reference, options=OPTIONS)
+
+
+def copies_at_mbarrier_case() -> Case:
+    """cp.async.mbarrier.arrive: with it counted by the phase (noinc), and without."""
+    source = f"""{COMMON}
+extern "C" __global__ void late_arrivals(unsigned* out, const unsigned* in)
+{{
+    __shared__ alignas(16) unsigned tile[2][256];
+    __shared__ u64 bar[2];
+    int t = threadIdx.x;
+    if (t == 0) {{ init(&bar[0], 64); init(&bar[1], 64); }}
+    __syncthreads();
+    for (int turn = 0; turn < 4; ++turn) {{
+        for (int i = 0; i < 2; ++i)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                         :: "r"(at(&tile[i][4 * t])), "l"(in + turn * 512 + i * 256 + 4 * t) : "memory");
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(at(&bar[0])) : "memory");
+        asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" :: "r"(at(&bar[1])) : "memory");
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(&bar[1])) : "memory");
+        wait(&bar[turn % 2], turn % 2);
+        wait(&bar[1 - turn % 2], turn % 2);
+        for (int i = t; i < 512; i += 64) out[turn * 512 + i] = tile[i / 256][i % 256 ^ 85];
+        __syncthreads();
+    }}
+}}
+"""
+    given = np.arange(2048, dtype=np.uint32) * 3 + 1
+    expected = given.reshape(-1, 256)[:, np.arange(256) ^ 85].ravel()
+    return Case(
+        "mbarrier.copies", source, "late_arrivals", lambda: [poison(2048, np.uint32), given.copy()], (1,), (64,),
+        lambda args: {0: expected}, options=OPTIONS,
+    )  # fmt: skip
+
+
+def box_of_clusters_case() -> Case:
+    """Clusters in three dimensions: their numbers, and a message to the next block by release and acquire."""
+    grid, cluster = np.array((4, 2, 4)), np.array((2, 2, 2))
+    source = f"""{COMMON}
+extern "C" __global__ void __cluster_dims__(2, 2, 2) box_of_clusters(unsigned* out)
+{{
+    __shared__ unsigned given, flag;
+    unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), given_there, flag_there, seen = 0;
+    given = flag = 0;
+    cluster_sync();
+    out += block * 10;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(out[0]));
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(out[1]));
+    asm("mov.u32 %0, %%cluster_ctaid.x;" : "=r"(out[2]));
+    asm("mov.u32 %0, %%cluster_ctaid.y;" : "=r"(out[3]));
+    asm("mov.u32 %0, %%cluster_ctaid.z;" : "=r"(out[4]));
+    asm("mov.u32 %0, %%clusterid.x;" : "=r"(out[5]));
+    asm("mov.u32 %0, %%clusterid.y;" : "=r"(out[6]));
+    asm("mov.u32 %0, %%clusterid.z;" : "=r"(out[7]));
+    asm("mov.u32 %0, %%nclusterid.z;" : "=r"(out[8]));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(given_there) : "r"(at(&given)), "r"((out[0] + 1) % out[1]));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(flag_there) : "r"(at(&flag)), "r"((out[0] + 1) % out[1]));
+    asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(given_there), "r"(block) : "memory");
+    asm volatile("st.release.cluster.shared::cluster.u32 [%0], 1;" :: "r"(flag_there) : "memory");
+    while (!seen) asm volatile("ld.acquire.cluster.shared::cta.u32 %0, [%1];" : "=r"(seen) : "r"(at(&flag)) : "memory");
+    out[9] = given;
+    cluster_sync();
+}}
+"""
+
+    def reference(args: list) -> dict:
+        x, y, z = (part.ravel() for part in np.meshgrid(*map(np.arange, grid), indexing="ij"))
+        place = np.stack([x, y, z], axis=1)
+        place = place[np.lexsort(place.T)]  # x is the fastest
+        inside, whole = place % cluster, place // cluster
+        rank = inside @ (1, 2, 4)
+        of = {(*w, r): number for number, (w, r) in enumerate(zip(whole.tolist(), rank.tolist()))}
+        before = [of[(*w, (r - 1) % 8)] for w, r in zip(whole.tolist(), rank.tolist())]
+        columns = [rank, 0 * rank + 8, *inside.T, *whole.T, 0 * rank + 2, before]
+        return {0: np.stack(columns, axis=1).astype(np.uint32).ravel()}
+
+    return Case(
+        "cluster.three_dimensions", source, "box_of_clusters", lambda: [poison(320, np.uint32)], (4, 2, 4), (1,),
+        reference, options=OPTIONS,
+    )  # fmt: skip
+
+
 CASES = [
     *(wgmma_case(group) for group in GROUPS),
     stmatrix_case(),
@@ -522,4 +764,11 @@ CASES = [
     store_case(),
     mbarrier_case(),
     cluster_case(),
+    reductions_case(),
+    neighbour_reductions_case(),
+    *(tensor_reduction_case("add", dtype) for dtype in ("float16", "float32", "int32")),
+    *(tensor_reduction_case(name, "int32") for name in ("min", "max", "and", "or", "xor")),
+    *(tensor_reduction_case(name, "uint32") for name in ("inc", "dec")),
+    copies_at_mbarrier_case(),
+    box_of_clusters_case(),
 ]

@@ -18,11 +18,17 @@ from .registry import DTYPES, Opcode, UnsupportedInstruction
 
 TENSOR_ALIGNED = 128
 """Bytes: where a box in shared memory must begin."""
-REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = {"f2": "f16", "f4": "f32", "f8": "f64", "i4": "s32", "u4": "u32", "i8": "s64", "u8": "u64"}
 """Types of PTX by those of arrays, for reductions through tensor maps."""
-INTO_SHARED = ("s32", "u32", "u64", "b32")
-"""Types of reductions into shared memory (PTX ISA, "cp.reduce.async.bulk")."""
+REDUCED = {
+    "add": ("u32", "s32", "u64", "f16", "bf16", "f32", "f64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32", "u64", "s64", "f16", "bf16")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),
+}
+"""Types that each reduction takes in global memory (PTX ISA, "cp.reduce.async.bulk")."""
+INTO_SHARED = ("u32", "s32", "b32")
+"""And into shared memory; of u64 only sums."""
 
 
 def bulk(d, ins: Instruction) -> Callable:
@@ -147,20 +153,17 @@ def _reduction(opcode: Opcode, kind: str) -> Callable | None:
     """What becomes of the old values and those of the copy, by the redOp of an opcode; None: it has none."""
     if not opcode.text.startswith("cp.reduce"):
         return None
-    name = next((m for m in opcode.modifiers if m in REDUCTIONS), "of this kind")
-    if not _allowed(name, kind):
-        raise UnsupportedInstruction(f"a bulk reduction {name} of {kind} is not among those of the PTX ISA")
+    name = next((m for m in opcode.modifiers if m in REDUCED), "reduction")
+    if kind not in REDUCED.get(name, ()):
+        raise UnsupportedInstruction(f"a bulk {name} takes {', '.join(REDUCED.get(name, ()))}, not {kind}")
     change = operation_of(Opcode(f"red.global.{name}.{kind}"), "global")
     return lambda old, new: change(old, new.view(DTYPES[kind]))[0].view(old.dtype)
 
 
-def _allowed(name: str, kind: str) -> bool:
-    """PTX ISA, "cp.reduce.async.bulk": which types an operation takes."""
-    if name in ("and", "or", "xor"):
-        return kind[0] in "bus" and kind[1:] in ("32", "64")
-    if name in ("inc", "dec"):
-        return kind == "u32"
-    return kind in ("u32", "s32", "u64", "s64", "f16", "bf16") or (name == "add" and kind in ("f32", "f64"))
+def _type_of(opcode: Opcode, layout: Layout) -> str:
+    """The type of a reduction through a tensor map: that of its elements, as bits where it is a logical one."""
+    kind = TYPES.get(layout.kind, layout.kind)
+    return f"b{kind[1:]}" if any(opcode.has(name) for name in ("and", "or", "xor")) else kind
 
 
 def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
@@ -247,7 +250,7 @@ def _send_shared(d, ins: Instruction) -> Callable:
     to, barrier = _cluster_reader(d, ins.operands[0]), _cluster_reader(d, ins.operands[3])
     source, size, pc = _shared_reader(d, ins.operands[1]), d.source(ins.operands[2], "u32"), d.pc
     kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
-    if kind not in INTO_SHARED:
+    if kind not in INTO_SHARED and not (kind == "u64" and ins.opcode.has("add")):
         raise UnsupportedInstruction(
             f"a bulk reduction into shared memory takes {', '.join(INTO_SHARED)}, not {kind}"
         )
@@ -283,7 +286,7 @@ def _store_tensor(d, ins: Instruction) -> Callable:
             buffer, units, inside = _units(m, layout, coordinates, at)
             data = m.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
             chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
-            change = _reduction(opcode, TYPES.get(layout.kind, layout.kind))
+            change = _reduction(opcode, _type_of(opcode, layout))
             m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
