@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .gpus import WARP
-from .shadow import Act
 
 WARPGROUP = 4  # warps
 CHUNK = 16
@@ -71,7 +70,7 @@ class AsyncMath:
             first // m.warps_per_block * m.launch.threads
             + first % m.warps_per_block // WARPGROUP * WARPGROUP * WARP
         )
-        m.shadow.on_async_read(m, np.full(len(chunks), reader), chunks, CHUNK, pc)
+        m.shadow.on_async_read(m, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
         if self.reading is None:
             self.reading = np.zeros(len(m.shared.memory.data) // CHUNK, np.int32)
         self.reading[chunks] += 1
@@ -138,7 +137,7 @@ class AsyncMath:
         m = self.m
         self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
-        m.shadow.on_access(m, Act(True, False), lanes, flight.chunks, CHUNK, flight.pc)
+        m.shadow.on_read_over(m, lanes, flight.chunks, CHUNK, flight.pc)  # `on_write` looked out meanwhile
         m.orders.release_of(np.array([flight.reader]), self.done, m.orders.trail.now)
 
     def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str) -> None:

@@ -241,10 +241,12 @@ class Messages:
             return of
         left = of.copy()
         at = np.flatnonzero(of & (self.known[lanes] > 0))
-        blocks = others[at] // self.threads
-        for known, block in np.unique(np.stack([self.known[lanes[at]], blocks]), axis=1).T.tolist():
-            these = at[(self.known[lanes[at]] == known) & (blocks == block)]
-            left[these] = ~self.book[known].has(block, others[these] % self.threads, times[these])
+        kinds = self.known[lanes[at]].astype(np.int64) << 32 | others[at] // self.threads
+        for kind in np.unique(kinds).tolist() if len(kinds) else ():
+            these = at[kinds == kind]
+            left[these] = ~self.book[kind >> 32].has(
+                kind & 0xFFFFFFFF, others[these] % self.threads, times[these]
+            )
         return left
 
     # ---- meetings

@@ -131,7 +131,12 @@ class Shadow:
         count = size // self.granule
         self._check(m, Act(False, True), lanes, unit, count, pc, None)
         m.math.on_write(unit, size, pc, lanes)
-        self.on_flight(m, lanes, unit, size, m.orders.trail.step(pc))
+        time = m.orders.trail.step(pc)
+        self.on_flight(m, lanes, unit, size, time)
+        if (
+            not self.private
+        ):  # who is ordered behind the copy is ordered behind what the copy was checked against
+            self.reads.forget(granules_of(unit, count), time)
 
     def on_flight(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
         """Copies that these lanes started at that time are on their way to these units."""
@@ -153,11 +158,17 @@ class Shadow:
         m.math.on_write(unit, size, pc, lanes)
         self.strong_writes.note(Touch(lanes, m.orders.first_lane, unit, count, time), 0)
 
-    def on_async_read(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_async_read(
+        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
+    ) -> None:
         """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
-        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read."""
-        self.on_access(m, Act(True, False), lanes, unit, size, pc)
+        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a read
+        of now; otherwise `on_read_over` follows."""
         count = size // self.granule
+        if noted:
+            self.on_access(m, Act(True, False), lanes, unit, size, pc)
+        else:
+            self._check(m, Act(True, False), lanes, unit, count, pc, None)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         times, writers = self.write_time[granules], self.writer[granules] - m.orders.first_lane
         unfenced = (
@@ -177,6 +188,12 @@ class Shadow:
         self._tell(
             m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
         )
+
+    def on_read_over(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """Reads that began earlier, and were checked then, are over now."""
+        time = m.orders.trail.step(pc)
+        low = m.orders.low if self.private else 0
+        self.reads.note(Touch(lanes, m.orders.first_lane, unit, size // self.granule, time), low)
 
     def on_changed(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, since: int) -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even

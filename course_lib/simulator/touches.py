@@ -71,6 +71,12 @@ class Touches:
         if self.waiting > MOST_NOTED:
             self.enter(low)
 
+    def forget(self, granules: np.ndarray, time: int) -> None:
+        """Touches of these granules before that time do not matter any more."""
+        self.time[granules] = 0
+        self.several[granules] = False
+        self.further.forget(granules, time, len(self.time))
+
     def enter(self, low: int, near: np.ndarray | None = None, seen: int = 0) -> None:
         """Enter what was noted, at least what may lie at these granules and was not before the time `seen`."""
         later = []
@@ -171,6 +177,12 @@ class _Further:
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.runs: list[np.ndarray] = []  # each (3, n): granules, lanes, times
+        self.since: np.ndarray | None = None  # by granule, the time before which nothing matters
+
+    def forget(self, granules: np.ndarray, time: int, of: int) -> None:
+        if self.since is None:
+            self.since = np.zeros(of, np.int32)
+        self.since[granules] = time
 
     def add(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
         self.runs.append(self._sorted(np.stack([granules, lanes, times]).astype(np.int64), low))
@@ -195,7 +207,7 @@ class _Further:
     def _sorted(self, run: np.ndarray, low: int) -> np.ndarray:
         """By granule; of each lane only the last touch, and none from before `low`."""
         self.budget.spend(run.shape[1] * SORT)
-        run = run[:, run[2] >= low]
+        run = run[:, run[2] >= (low if self.since is None else np.maximum(low, self.since[run[0]]))]
         if not run.shape[1]:
             return run
         keys = run[0] << 32 | run[1]
