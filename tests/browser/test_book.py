@@ -1,6 +1,6 @@
 """The book in a browser, from plain files: what a reader sees on a phone, a tablet and a wide screen, light and dark.
 
-It is made from the committed outputs of a few lessons; COURSE_ALL_LESSONS=1 takes all of them.
+It is made from the committed outputs of a few lessons; COURSE_ALL_LESSONS=1 takes all of them, and all exercises.
 """
 
 import os
@@ -15,12 +15,26 @@ from tools.book.glossary import PAGE
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
-NAMES = [
-    path.stem
-    for path in lessons.notebooks(lessons.NOTEBOOKS)
-    if os.environ.get("COURSE_ALL_LESSONS") or path.name.startswith(SAMPLE)
+EVERY = lessons.notebooks(lessons.NOTEBOOKS) + lessons.exercise_notebooks(lessons.NOTEBOOKS)
+WHOLE = bool(os.environ.get("COURSE_ALL_LESSONS"))
+PATHS = (
+    EVERY
+    if WHOLE
+    else [path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.name.startswith(SAMPLE)]
+)
+NAMES = [course.name_of(path) for path in PATHS]
+LINKED = [
+    f"course_lib/{page}"
+    for page in ("include/course/register_tile.cuh", "backend/plans.py", "simulator/README")
 ]
-PAGES = ["index", PAGE, "assets/card.svg", *(f"notebooks/{name}" for name in NAMES)]
+PAGES = [
+    "index",
+    PAGE,
+    "docs/tuning",
+    "assets/card.svg",
+    *(LINKED if WHOLE else ()),
+    *(f"notebooks/{name}" for name in NAMES),
+]
 SCREENS = [(width, dark) for width in (390, 800, 1280) for dark in (False, True)]
 CUT = """() => [...document.querySelectorAll("article pre, article table, article img, article svg")].filter(box => {
     if (!box.checkVisibility()) return false;
@@ -36,11 +50,9 @@ CUT = """() => [...document.querySelectorAll("article pre, article table, articl
 @pytest.fixture(scope="module")
 def book(tmp_path_factory, browser):
     out = tmp_path_factory.mktemp("book") / "course"
-    paths = [path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.stem in NAMES]
-    remarks = write_book(
-        [course.outcome(path.stem, course.read(path), 0.0, []) for path in paths], "recorded", out
-    )
-    of_all = [remark for remark in remarks if "xref_missing" not in remark]
+    made = [course.outcome(course.name_of(path), course.read(path), 0.0, []) for path in PATHS]
+    remarks = write_book(made, "recorded", out)
+    of_all = [remark for remark in remarks if WHOLE or "xref_missing" not in remark]
     assert of_all == [], "a sample lacks the lessons beside it, and nothing else"
     return out
 
@@ -53,7 +65,9 @@ def address(book: Path, page: str) -> str:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width, dark):
     page = open_page(address(book, name), width, dark)
-    keep(page, f"book-{name.rpartition('/')[2]}-{width}-{'dark' if dark else 'light'}")
+    keep(
+        page, f"book-{name.replace('notebooks/', '').replace('/', '-')}-{width}-{'dark' if dark else 'light'}"
+    )
     assert page.said == [] and page.outside == []
     assert page.evaluate(CUT) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
