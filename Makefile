@@ -16,6 +16,7 @@ BELOW := $(if $(PYTHON),99,15)
 help:
 	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
 	@echo "make lab      open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date"
+	@echo "make install  make .venv, or bring it up to date; every other target does that first"
 	@echo "make test     style, library and notebooks"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"

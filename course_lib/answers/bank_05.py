@@ -160,7 +160,7 @@ def _ping_pong(answer: object) -> None:
 
 
 def _loaded_ahead(kernel) -> bool:
-    """Whether two more `ldmatrix` than `mma` have been made as soon as there was one: the launch is cut off there."""
+    """Whether all four `ldmatrix` of two k-steps have been made at the first `mma`: the launch is cut off there."""
     gemm = Gemm(16, 16, 128, "float16")
 
     def counted(steps: int):
@@ -171,7 +171,7 @@ def _loaded_ahead(kernel) -> bool:
     while few < many:
         steps = (few + many) // 2
         few, many = (few, steps) if counted(steps).mma else (steps + 1, many)
-    return counted(few).ldmatrix >= counted(few).mma + 2
+    return counted(few).ldmatrix >= 4
 
 
 _TURNS = "follow turn t: k-tiles up to t + 2 are issued when it waits."

@@ -126,6 +126,11 @@ WRONG_ANSWERS = {
          "still get a number that changes"),
         ("one set only", [(_LOOP, "    for (int step = 0; step < steps; ++step) {\n        if (step) load(0, step);\n"
                                   "        multiply(0);\n    }\n")], "into the other set first"),
+        ("one set, and a fragment loaded twice", [
+            (_LOOP, "    for (int step = 0; step < steps; ++step) {\n        if (step) load(0, step);\n"
+                    "        multiply(0);\n    }\n"),
+            ("    load(0, 0);\n", "    load(0, 0);\n    ldmatrix_x4(a[0], &As[lane % 16][lane / 16 * 8]);\n")],
+         "into the other set first"),
         ("odd numbers forgotten", [("if (step + 1 == steps) break;", "")],
          "when their number is odd"),
         ("a step too far", [

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-COPY, MATH, TILES = 3, 2, 6
+COPY, MATH, TILES = 3, 2, 5
 """Units of time for the copy of a k-tile and for its math; k-tiles."""
-UNIT, LEFT, ROW = 18, 92, 22  # pixels: a unit of time, the labels, a row
+UNIT, LEFT, ROW = 18, 116, 22  # pixels: a unit of time, the labels, a row
 
 
 class Span(NamedTuple):
@@ -67,7 +67,7 @@ def _band(slots: int, top: int) -> list[str]:
     rows = []
     for slot in range(slots):
         y = top + ROW * (slot + 1)
-        rows.append(_text(0, y + 15, f"copy to slot {slot}", "row"))
+        rows.append(_text(0, y + 15, f"copy, slot {slot}", "row"))
         rows += [_box(span, y, "copy") for span in copies if span.tile % slots == slot]
     y = top + ROW * (slots + 1)
     rows.append(_text(0, y + 15, "math", "row"))
