@@ -32,4 +32,5 @@ html_theme_options = {
     "home_page_in_toc": True,
     "show_toc_level": 2,
     "search_bar_text": "Search the book",
+    "footer_content_items": "",  # else it names an author who is not set
 }
