@@ -143,8 +143,11 @@ class Mbarrier(Rendezvous):
     def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
         """Whether these phases are complete, for each lane; those for which they are have acquired it."""
         self.m.work(ROUND + 5 * len(lanes) / LANES)
-        self._deliver(np.unique(self.m.block_of[lanes]))
-        done = phases < self.phase[self.m.block_of[lanes]]
+        blocks = self.m.block_of[lanes]
+        self._deliver(
+            np.unique(blocks[phases >= self.phase[blocks]])
+        )  # nothing arrives for a phase that has ended
+        done = phases < self.phase[blocks]
         if done.any():
             self._acquire(lanes[done])
             self.told[lanes[done]] = -1

@@ -144,6 +144,14 @@ WRONG = {
         "deadlock",
         "if (t == 0) { expect(&bar, 1008); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
     ),
+    "the-parity-of-the-phase-before-the-first": ("unwaited-copy", LOAD + "wait(&bar, 1); out[t] = tile[t];"),
+    "the-parity-of-the-phase-before": (
+        "unwaited-copy",
+        LOAD
+        + "wait(&bar, 0); out[t] = tile[t];\n__syncthreads();\n"
+        + LOAD
+        + "wait(&bar, 0); out[t] += tile[t];",
+    ),
     "the-next-copy-before-all-have-read": (
         "write-after-read",
         LOAD + "wait(&bar, 0); out[t] = tile[t];\n" + LOAD + "wait(&bar, 1); out[t] += tile[t];",
