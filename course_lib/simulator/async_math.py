@@ -13,6 +13,7 @@ import numpy as np
 from .gpus import WARP
 
 WARPGROUP = 4  # warps
+THREADS = WARPGROUP * WARP
 CHUNK = 16
 ISSUE = 60
 """Steps of work (work.py) of one warp's share."""
@@ -38,7 +39,8 @@ class AsyncMath:
         self.m = machine
         self.committed = np.zeros(machine.warps, np.int64)
         self.flights: list[Flight] = []
-        self.done = machine.orders.token()  # reads that are over
+        self.done = [machine.orders.token() for _ in range(0, machine.launch.threads, THREADS)]
+        # by warpgroup of a block, reads that are over: whoever waits knows of those of its own warpgroup only
         self.reading: np.ndarray | None = None  # by chunk of shared memory, how many are reading it
         self.fenced = np.zeros(machine.warps, bool)  # made a wgmma.fence at all
         self.dirty: dict[
@@ -91,7 +93,10 @@ class AsyncMath:
             if len(flight.warps):
                 left.append(flight)
         self.flights = left
-        m.orders.acquire(m.active(), self.done)
+        lanes = m.active()
+        warpgroups = self._warpgroup(lanes)
+        for warpgroup in np.unique(warpgroups).tolist():
+            m.orders.acquire(lanes[warpgroups == warpgroup], self.done[warpgroup])
 
     def touch(self, pc: int, registers: frozenset[int], written: frozenset[int]) -> None:
         """The active lanes use these registers in another instruction, and write some of them."""
@@ -129,6 +134,10 @@ class AsyncMath:
     def _warps(self) -> np.ndarray:
         return np.unique(self.m.warp_of[self.m.active()])
 
+    def _warpgroup(self, lanes):
+        """Of its block."""
+        return lanes % self.m.launch.threads // THREADS
+
     def _has_read(self, flight: Flight) -> None:
         """One of its warps has waited: all of it has read. (The warps of a warpgroup share what it reads.)"""
         if flight.read:
@@ -138,7 +147,8 @@ class AsyncMath:
         self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
         m.shadow.on_read_over(m, lanes, flight.chunks, CHUNK, flight.pc)  # `on_write` looked out meanwhile
-        m.orders.release_of(np.array([flight.reader]), self.done, m.orders.trail.now)
+        done = self.done[self._warpgroup(flight.reader)]
+        m.orders.release_of(np.array([flight.reader]), done, m.orders.trail.now)
 
     def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str) -> None:
         m = self.m
