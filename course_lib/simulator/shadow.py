@@ -162,8 +162,8 @@ class Shadow:
         self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
     ) -> None:
         """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
-        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a read
-        of now; otherwise `on_read_over` follows."""
+        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a
+        read of now; otherwise `on_read_over` follows."""
         count = size // self.granule
         if noted:
             self.on_access(m, Act(True, False), lanes, unit, size, pc)
