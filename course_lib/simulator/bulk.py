@@ -130,7 +130,14 @@ class BulkCopies:
 
     def finish(self) -> None:
         """The kernel ends: what is in flight arrives."""
+        m = self.m
         for store in self.stores:
+            if not store.read:
+                text = (
+                    f"{m.describe_thread(store.lane)} exits, and its block with it, while this copy may still read the "
+                    "block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the end"
+                )
+                m.log.add("exited-block", m.launch.code.program.instructions[store.pc], text)
             self._has_read(store)
             self._arrive(store)
         self.stores = []

@@ -47,7 +47,7 @@ KINDS = (
     ),
     Kind("uninitialised-read", False, "reads shared or local memory that nobody wrote"),
     Kind("barrier-divergence", False, "not all threads come to the same barrier"),
-    Kind("exited-block", False, "uses the shared memory of a block of the cluster that may have exited"),
+    Kind("exited-block", False, "uses the shared memory of a block that may have exited"),
     Kind("warp-mask", False, "a lane that is not in its own mask, or a value from a lane that is not there"),
     Kind("out-of-bounds", True, "an address outside of the array"),
     Kind("misaligned", True, "an address that is no multiple of the access's size"),
