@@ -183,7 +183,6 @@ WRONG = {
         "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
         "if (t == 0) { store(&c, tile, x, y); commit(); }",
     ),
-    "the-parity-of-the-phase-before": ("unwaited-copy", LOAD + "wait(&bar, 1); out[t] = tile[t];"),
     "a-store-of-what-nobody-wrote": (
         "uninitialised-read",
         "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
