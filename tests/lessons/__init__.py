@@ -20,13 +20,14 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from course_lib import OPTIONS, lessons
+from course_lib import lessons
 from course_lib.backend import standin
+from course_lib.device import options_for
 
 
 def kernel(source: str, name: str):
     """A kernel as a notebook makes it on a machine without a GPU."""
-    return standin.RawKernel(source, name, options=OPTIONS)
+    return standin.RawKernel(source, name, options=options_for(source))
 
 
 def replaced(source: str, old: str, new: str) -> str:

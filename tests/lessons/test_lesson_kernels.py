@@ -11,9 +11,10 @@ import re
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, Gemm, check_exercise, lessons, simulate, simulator
+from course_lib import HOPPER, OPTIONS, Gemm, check_exercise, lessons, simulate, simulator
 from course_lib.backend import standin
 from course_lib.backend.records import canonical, course_headers
+from course_lib.device import options_for
 from course_lib.verdict import CheckFailed
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.sample import sample
@@ -41,11 +42,13 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     tile_m, tile_n, tile_k = launch["tile"]
     small = Gemm(tile_m, tile_n, 3 * tile_k, gemm.dtype)
     source, args = lessons.kernel_source(notebook, name), small.arguments(*small.inputs)
+    passed = small.passed(kernel(source, name), args)
     # With the trace on it is the same product: one more argument, and clock reads in between.
     trace = [np.zeros((32, 5, 16, 2), np.int64)] if "TRACE_ARG" in source else []
-    compiled = simulator.compile(source, name, (*OPTIONS, *["-DCOURSE_TRACE"] * len(trace)))
+    options = *options_for(source), *["-DCOURSE_TRACE"] * len(trace)
+    compiled = simulator.compile(source, name, options)
     report = simulator.launch(
-        compiled, (1, 1), (launch["threads"],), [*args, *trace], launch.get("shared_mem", 0), seed=1
+        compiled, (1, 1), (launch["threads"],), [*passed, *trace], launch.get("shared_mem", 0), seed=1
     )
     assert report.ok, str(report)
     assert not trace or trace[0].any()
@@ -55,7 +58,8 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
 
 @every_kernel
 def test_nothing_spills(notebook, name):
-    needs = simulator.resources(simulator.compile(lessons.kernel_source(notebook, name), name, OPTIONS))
+    source = lessons.kernel_source(notebook, name)
+    needs = simulator.resources(simulator.compile(source, name, options_for(source)))
     assert needs.spill_stores == needs.spill_loads == 0
 
 
@@ -171,7 +175,12 @@ def test_first_kernels(name):
 def read_exercises():
     """Exercise -> (answer as the unfilled cell gives it, text of the solution cell)."""
     found, answers = {}, []
-    given = {"cp": standin, "OPTIONS": OPTIONS, "check_exercise": lambda *answer: answers.append(answer)}
+    given = {
+        "cp": standin,
+        "OPTIONS": OPTIONS,
+        "HOPPER": HOPPER,
+        "check_exercise": lambda *answer: answers.append(answer),
+    }
     given |= {"kernel_source": lessons.kernel_source, "edited": lessons.edited}
     folder = lessons.NOTEBOOKS
     for path in lessons.notebooks(folder) + lessons.exercise_notebooks(folder):
@@ -299,5 +308,5 @@ def test_a_source_that_does_not_compile_is_not_yet():
 
 
 def test_unknown_exercise():
-    with pytest.raises(ValueError, match=r"no exercise '07\.1'; exercises: 00\.1"):
-        check_exercise("07.1", None)
+    with pytest.raises(ValueError, match=r"no exercise '09\.1'; exercises: 00\.1"):
+        check_exercise("09.1", None)

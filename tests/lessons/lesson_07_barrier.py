@@ -1,0 +1,101 @@
+"""Lesson 07, sittings 1 and 2: mbarrier, boxes, wgmma."""
+
+NOTEBOOK = "07_hopper"
+OTHERS: dict = {}
+DTYPE = "float16"
+
+FENCE = "        wgmma_fence();\n"
+COMMIT = "        wgmma_commit();\n"
+WAIT = "        wgmma_wait<0>();\n"
+WRONG = {
+    "one_slot": [
+        ("parity 0 in every turn", "wait(&s.full, k_tile % 2)", "wait(&s.full, 0)", "unwaited-copy"),
+        ("bytes of A only", "expect(&s.full, (TM + TN)", "expect(&s.full, (TM)", "unwaited-copy|deadlock"),
+        ("two arrivals", "init(&s.full, 1)", "init(&s.full, 2)", "deadlock"),
+        (
+            "no barrier behind the math",
+            "__syncthreads();                       TRACE",
+            "TRACE",
+            "write-after-read",
+        ),
+        ("no wait for the math", WAIT, "", "write-after-read|unwaited-wgmma"),
+        ("no commit", COMMIT, "", "write-after-read|unwaited-wgmma"),
+        ("no fence", FENCE, "", "missing-wgmma-fence"),
+        ("the same k-step of B", "b + 2 * k", "b", "wrong"),
+        ("the same rows for both warpgroups", "s.A + mine * TK", "s.A", "wrong"),
+    ],
+}
+
+GAPS: list = []
+SOLVED: dict = {}
+
+EXPECT = "mbarrier_expect(&full, sizeof xs + sizeof ys);"
+ONE = "        if (threadIdx.x == 0) {\n            mbarrier_expect"
+ONE_THREAD = """\
+        if (threadIdx.x == 0) {
+            mbarrier_expect(&full, sizeof xs + sizeof ys);
+            load_bytes(xs, x + p * PIECE, sizeof xs, &full);
+            load_bytes(ys, y + p * PIECE, sizeof ys, &full);
+        }
+"""
+TWO_THREADS = """\
+        if (threadIdx.x < 2) {
+            mbarrier_expect(&full, sizeof xs);
+            if (threadIdx.x) load_bytes(xs, x + p * PIECE, sizeof xs, &full);
+            else load_bytes(ys, y + p * PIECE, sizeof ys, &full);
+        }
+"""
+LOOP = "    for (int p = 0;"
+READY = "        mbarrier_wait(&full, p % 2);\n"
+ONE_WAITS = f"        if (threadIdx.x == 0) {READY.strip()}\n"
+ALL_ARRIVE = f"        else mbarrier_arrive(&full);\n{READY}"
+PARITY = [(LOOP, f"    int parity = 0;\n{LOOP}"), ("p % 2);", "parity);\n        parity ^= 1;")]
+
+STEP = "a + 2 * k, b + 2 * k"
+MATH = "wgmma_m64n256k16(d, a + 2 * k, b + 2 * k, k_tile > 0 || k > 0);\n"
+MOVING = "{ wgmma_m64n256k16(d, a, b, k_tile > 0 || k > 0); a += 2; b += 2; }\n"
+ALL_STEPS = f"        for (int k = 0; k < TK / 16; ++k) {MATH}{COMMIT}"
+HELPER = "        start_k_tile(d, s.A, s.B, k_tile > 0);\n"
+RIGHT_ANSWERS = {
+    "07.1": [
+        ("two threads copy", [("init(&full, 1)", "init(&full, 2)"), (ONE_THREAD, TWO_THREADS)]),
+        ("all arrive", [("init(&full, 1)", "init(&full, 128)"), (READY, ALL_ARRIVE)]),
+        ("the last thread copies", [("threadIdx.x == 0", "threadIdx.x == 127")]),
+        ("a parity that turns", PARITY),
+    ],
+    "07.4": [
+        ("descriptors that move", [(MATH, MOVING)]),
+        ("a group for each", [(MATH + COMMIT, f"{{ {MATH.strip()} {COMMIT.strip()} }}\n")]),
+        ("the header's function", [(ALL_STEPS, HELPER)]),
+    ],
+}
+WRONG_ANSWERS = {
+    "07.1": [
+        ("parity 0", [("p % 2);\n", "0);\n")], "Which parity has the phase"),
+        ("the other parity", [("p % 2);\n", "1 - p % 2);\n")], "Which parity has the phase"),
+        ("bytes of one array", [("sizeof xs + sizeof ys", "sizeof xs")], "all bytes of both copies"),
+        ("floats for bytes", [("sizeof xs + sizeof ys", "2 * PIECE")], "compare the bytes"),
+        ("half a piece", [("sizeof ys, &full);", "sizeof ys / 2, &full);")], "compare the bytes"),
+        ("nothing expected", [(f"            {EXPECT}\n", "")], "arrivals that never come"),
+        ("no bytes expected", [(EXPECT, "mbarrier_arrive(&full);")], "all bytes of both copies"),
+        ("an arrival of each thread", [("init(&full, 1)", "init(&full, 128)")], "arrivals that never come"),
+        ("no wait", [(READY, "")], "a wait in every turn"),
+        ("one thread waits", [(READY, ONE_WAITS)], "all threads must wait"),
+        ("known to nobody", [("    }\n    __syncthreads();\n", "    }\n")], "before all threads know of it"),
+        ("all threads copy", [(ONE, ONE.replace("if (threadIdx.x == 0) ", ""))], "more threads arrive"),
+        ("the first piece always", [("x + p * PIECE", "x")], "which piece of x and of y"),
+        ("an offset in bytes", [("y + p * PIECE", "y + p * sizeof ys")], "where does piece p begin"),
+        ("no barrier made", [("        mbarrier_init(&full, 1);\n", "")], "nobody has made the barrier"),
+        ("copied once", [(ONE, ONE.replace("== 0", "== 0 && p == 0"))], "arrivals that never come"),
+    ],
+    "07.4": [
+        ("only the order mended", [(STEP, "a + k, b + k")], "in the unit of a descriptor"),
+        ("only the step mended", [(COMMIT + WAIT, WAIT + COMMIT)], "which ones are closed"),
+        ("no commit", [(COMMIT, "")], "which ones are closed"),
+        ("one group may be left", [("wgmma_wait<0>", "wgmma_wait<1>")], "which ones are closed"),
+        ("the step of A only", [("b + 2 * k", "b + k")], "in the unit of a descriptor"),
+        ("a step in bytes", [(STEP, "a + 32 * k, b + 32 * k")], "How many are 16 halves"),
+        ("a step in halves", [(STEP, "a + 16 * k, b + 16 * k")], "How many are 16 halves"),
+        ("the fence behind the math", [(FENCE, ""), (COMMIT, FENCE + COMMIT)], "before the first wgmma"),
+    ],
+}
