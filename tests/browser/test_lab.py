@@ -66,7 +66,7 @@ class Lab:
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-                return f"http://127.0.0.1:{self.port}/lab/tree/my_lessons/{name}?token=x"
+                return f"http://127.0.0.1:{self.port}/lab/tree/my_lessons/{name}?reset&token=x"
             except OSError:
                 assert self.process.poll() is None and time.monotonic() < until, self.said()
                 time.sleep(0.2)
@@ -109,12 +109,19 @@ def opened(lab, open_page):
 
 
 def at_rest(page, seconds: float = 60) -> None:
-    """Wait until the kernel is there and no cell waits for it."""
+    """Wait until the kernel is there and no cell waits for it, for 2 s: between two cells it is idle for a moment, and
+    a cell that waits may be one that is not drawn."""
     page.wait_for_function(
-        "![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))"
-        " && document.querySelector('#jp-main-statusbar').textContent.includes('| Idle')",
+        """() => {
+            const rest = ![...document.querySelectorAll('.jp-InputPrompt')].some(e => e.textContent.includes('*'))
+                && document.querySelector('#jp-main-statusbar').textContent.includes('| Idle');
+            window.restSince = rest ? window.restSince ?? Date.now() : null;
+            return rest && Date.now() - window.restSince > 2000;
+        }""",
         timeout=1000 * seconds,
+        polling=100,
     )
+    page.evaluate("window.restSince = null")
 
 
 def menu(page, name: str, entry: str) -> None:
@@ -179,9 +186,8 @@ def test_a_lesson_runs_in_lab(lab, opened, keep, name):
         "all => all.map(i => [i.alt, i.naturalWidth])"
     )
     assert drawn and all(alt and width for alt, width in drawn)
-    page.evaluate("document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0")
-    page.wait_for_timeout(300)
-    assert f"lesson {name[:2]}" in page.locator(CELL).first.locator(".jp-OutputArea").inner_text()
+    progress = cell_with(page, "show_progress(").locator(".jp-OutputArea")
+    progress.get_by_text(f"lesson {name[:2]}").wait_for(timeout=10_000)
     keep(page, f"lab-{name[:2]}")
     assert page.outside == [] and lab.git("status", "--short") == ""
 
