@@ -21,5 +21,8 @@ ARG JUPYTERHUB=5
 RUN .venv/bin/python -m pip install --no-cache-dir "jupyterhub==${JUPYTERHUB}.*"
 ENV PATH="/srv/hiding-latency/.venv/bin:${PATH}"
 
+# A volume that is empty takes its owner from the folder that it covers.
+RUN mkdir -p my_lessons
+
 EXPOSE 8888
 CMD ["make", "lab", "LAB=--ip=0.0.0.0 --no-browser"]

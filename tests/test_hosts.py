@@ -3,8 +3,12 @@
 None of these hosts is here; what can be is tested: the files are read, they name what exists, and versions agree.
 """
 
+import ast
 import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 import tomllib
@@ -83,6 +87,25 @@ def test_the_image_leaves_out_what_git_ignores_and_installs_as_a_user():
     (install,) = (number for number, line in enumerate(lines) if "make install" in line)
     assert user < install and not any(line.startswith("USER") for line in lines[user + 1 :])
     assert json.loads(re.search(r"^CMD (.*)$", text(DOCKERFILE), re.MULTILINE)[1])[:2] == ["make", "lab"]
+
+
+def test_on_jupyterhub_copies_are_made_before_it_starts(tmp_path):
+    """The command in the README, with its program replaced by one that says what it was given."""
+    for name in ("tools", "course_lib", "notebooks", "pyproject.toml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tmp_path / name)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "jupyterhub-singleuser").write_text('#!/bin/sh\necho "started with $@"\n')
+    (programs / "jupyterhub-singleuser").chmod(0o755)
+    (programs / "python").symlink_to(sys.executable)
+    command = ast.literal_eval(re.search(r"^c.DockerSpawner.cmd = (.*)$", text("README.md"), re.MULTILINE)[1])
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    asked = [*command, "--port=8888", "a b"]
+    done = subprocess.run(asked, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "started with --port=8888 a b", done.stderr
+    assert len(lessons.notebooks(tmp_path / "my_lessons")) == len(lessons.notebooks(lessons.NOTEBOOKS))
 
 
 def test_a_devcontainer_takes_a_gpu_where_there_is_one():

@@ -178,3 +178,7 @@ def _write(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)
+
+
+if __name__ == "__main__":  # for who starts Lab by other means, such as JupyterHub
+    print("".join(f"{line}\n" for line in update(ROOT)), end="", flush=True)
