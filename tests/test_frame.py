@@ -578,6 +578,14 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     ]
     assert dead.checks == 0 and "the kernel ended by itself" in dead.failures[0]
     assert "FAILED" in course.table([bad], "simulator") and "FAILED" not in course.table([good], "simulator")
+    assert "1 passed" in course.table([good], "simulator")
+
+
+def test_the_table_counts_what_a_page_of_exercises_holds():
+    cells = [nbformat.v4.new_code_cell("x", metadata={"tags": ["exercise"]}) for _ in range(4)]
+    pages = course.outcome("exercises/01_a", nbformat.v4.new_notebook(cells=cells), 1.0, [])
+    shown = course.table([pages], "simulator")
+    assert "4 exercises" in shown and "passed" not in shown
 
 
 def with_cells(cells: str) -> str:
