@@ -1,0 +1,106 @@
+"""Lesson 07, exercises about rings of full and empty barriers, and about clusters."""
+
+NOTEBOOK = "07_hopper"
+OTHERS: dict = {}
+WRONG: dict = {}
+DTYPE = "float16"
+GAPS = ["07.2"]
+SOLVED: dict = {}
+
+EXPECT = "            mbarrier_expect(&s.full[slot], sizeof(Slot));\n"
+FREE = "            if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);\n"
+WAIT = "            wgmma_wait<1>();\n"
+WAIT_EMPTY = "            mbarrier_wait(&s.empty[slot], (turn + 1) % 2);\n"
+WAIT_FULL = "            mbarrier_wait(&s.full[slot], turn % 2);\n"
+NUMBERS = "int slot = k_tile % SLOTS, turn = k_tile / SLOTS;"
+END = "    }\n    cluster_sync();\n}"
+ARRIVE = "                if (thread < CLUSTER) mbarrier_arrive_at(&s.empty[slot], thread);\n"
+READ = "                wgmma_wait<0>();\n"
+
+WRONG_ANSWERS = {
+    "07.2": [
+        ("the parity of the math for the copy", [("(turn + 1) % 2", "turn % 2")], "the first has parity 1"),
+        ("nothing expected", [(EXPECT, "")], "mbarrier_expect"),
+        ("another parity for each k-tile", [("(turn + 1) % 2", "(k_tile + 1) % 2")], "the first has parity 1"),
+        ("the other parity of full", [("slot], turn % 2", "slot], (turn + 1) % 2")], "does it wait for `full`"),
+        ("no wait for full", [(WAIT_FULL, "")], "does it wait for `full`"),
+        ("no wait for empty", [(WAIT_EMPTY, "")], "does the producer wait"),
+        ("bytes of half a slot", [("sizeof(Slot)", "sizeof(Slot) / 2")], "are not those that come"),
+        ("bytes of all slots", [("sizeof(Slot)", "sizeof(Shared)")], "are not those that come"),
+        ("128 arrivals at full", [("full[slot], 1)", "full[slot], 128)")], "more arrivals than come"),
+        ("128 arrivals at empty", [("empty[slot], 1)", "empty[slot], 128)")], "more arrivals than come"),
+        ("nothing freed", [(FREE, "")], "never freed"),
+        ("another slot freed", [("[(k_tile - 1) % SLOTS]", "[k_tile % SLOTS]")], "never freed"),
+        ("freed before the wait", [(WAIT + FREE, FREE.replace("k_tile > 0 && ", "").replace("(k_tile - 1) % SLOTS", "slot") + WAIT)], "freed before"),
+        ("no wait for wgmma", [(WAIT, "")], "freed before"),
+        ("128 threads arrive, one is counted", [("k_tile > 0 && threadIdx.x == 128", "k_tile > 0")], "freed before"),
+        ("128 threads start copies", [(" && threadIdx.x == 0;", ";")], "how many threads start"),
+        ("the first block's columns", [("k_tile * TK, n,", "k_tile * TK, 0,")], "its own rows"),
+        ("the first k-tile only", [("A, k_tile * TK, m", "A, 0, m")], "its own rows"),
+        ("three slots written down", [(NUMBERS, "int slot = k_tile % 3, turn = k_tile / 3;")], "made from SLOTS"),
+        ("barriers of two slots", [("slot < SLOTS; ++slot", "slot < SLOTS - 1; ++slot")], "nobody has made"),
+    ],
+    "07.5": [
+        ("freed before the wait", [(READ + ARRIVE, ARRIVE + READ)], "freed before"),
+        ("the producer's turn begins anew", [("(count / SLOTS + 1)", "(k_tile / SLOTS + 1)")], "go on from tile to tile"),
+        ("no meeting at the end", [(END, "    }\n}")], "when its last thread leaves"),
+        ("the block's barrier at the end", [(END, "    }\n    __syncthreads();\n}")], "when its last thread leaves"),
+        (
+            "both turns begin anew",
+            [("count / SLOTS % 2", "k_tile / SLOTS % 2"), ("(count / SLOTS + 1)", "(k_tile / SLOTS + 1)")],
+            "go on from tile to tile",
+        ),
+        (
+            "slots and turns begin anew",
+            [("count % SLOTS", "k_tile % SLOTS"), ("count / SLOTS", "k_tile / SLOTS")],
+            "go on from tile to tile",
+        ),
+        (
+            "arrivals at home",
+            [
+                (ARRIVE, "                if (thread == 0) mbarrier_arrive(&s.empty[slot]);\n"),
+                ("empty[slot], CLUSTER)", "empty[slot], 1)"),
+            ],
+            "consumers of both",
+        ),
+        (
+            "freed one turn late, the last one never",
+            [
+                (READ + ARRIVE, READ.replace("0", "1") + ARRIVE.replace("thread <", "k_tile > 0 && thread <").replace("[slot]", "[(count - 1) % SLOTS]")),
+                ("            store_sums", "            wgmma_wait<0>();\n            store_sums"),
+            ],
+            "go on from tile to tile",
+        ),
+    ],
+}  # fmt: skip
+
+
+RIGHT_ANSWERS = {
+    "07.2": [
+        ("waits for all, frees at once", [(WAIT + FREE, "            wgmma_wait<0>();\n            if (threadIdx.x == 128) mbarrier_arrive(&s.empty[slot]);\n")]),
+        ("all 128 threads arrive", [("empty[slot], 1)", "empty[slot], 128)"), ("k_tile > 0 && threadIdx.x == 128", "k_tile > 0")]),
+        ("four warps arrive", [("empty[slot], 1)", "empty[slot], 4)"), ("threadIdx.x == 128", "threadIdx.x % 32 == 0")]),
+        ("a warp waits, one lane copies", [
+            (" && threadIdx.x == 0;", " && threadIdx.x < 32;"),
+            (EXPECT, "            if (threadIdx.x > 0) continue;\n" + EXPECT),
+        ]),
+        ("slot and parity counted on", [
+            ("        for (int k_tile = 0; k_tile < k_tiles && threadIdx.x == 0; ++k_tile) {\n            " + NUMBERS,
+             "        int slot = -1, turn = -1;\n        for (int k_tile = 0; k_tile < k_tiles && threadIdx.x == 0; ++k_tile) {\n"
+             "            slot = slot + 1 == SLOTS || k_tile == 0 ? 0 : slot + 1;\n            turn += slot == 0;"),
+        ]),
+        ("the producer waits from the second turn on", [(WAIT_EMPTY, "            if (turn > 0) mbarrier_wait(&s.empty[slot], (turn - 1) % 2);\n")]),
+        ("the last slot is freed as well", [("        wgmma_wait<0>();\n        store", "        wgmma_wait<0>();\n        if (threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tiles - 1) % SLOTS]);\n        store")]),
+    ],
+    "07.5": [
+        ("freed one turn late", [
+            (READ + ARRIVE, READ.replace("0", "1") + ARRIVE.replace("thread <", "k_tile > 0 && thread <").replace("[slot]", "[(count - 1) % SLOTS]")),
+            ("            store_sums", "            wgmma_wait<0>();\n            if (thread < CLUSTER) mbarrier_arrive_at(&s.empty[(count - 1) % SLOTS], thread);\n            store_sums"),
+        ]),
+        ("only the consumers meet", [(END, "        cluster_sync();\n    }\n}")]),
+        ("a parity that is turned over", [
+            ("k_tiles = K / TK, count = 0; ", "k_tiles = K / TK, count = 0, parity = 0; "),
+            ("count / SLOTS % 2);", "parity);\n                if (slot == SLOTS - 1) parity ^= 1;"),
+        ]),
+    ],
+}  # fmt: skip
