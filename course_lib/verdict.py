@@ -26,8 +26,10 @@ ONE_BLOCK = (4, 6, 7, 8)
 """k-tiles of more checks, with one block each: a pipeline may fail for one number only."""
 
 
-FEW_BLOCKS = 4
-"""Of a persistent kernel in a small check: each takes several tiles."""
+FEW_BLOCKS = 2
+"""Of a persistent kernel in a small check, or one cluster: each takes several tiles,"""
+SEVERAL_TILES = (5, 4, 1)
+"""... and more k-tiles of them than a ring has slots, in place of the last of SMALL."""
 
 
 class Launch(NamedTuple):
@@ -63,7 +65,8 @@ def check(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None =
     """See `Gemm.check`; `max_steps` is that of each simulated launch."""
     tile, threads, shared_mem, _ = launch
     gemm.grid(tile)
-    first, *others = [_small(gemm, tile, *counts) for counts in SMALL]
+    shapes = (*SMALL[:-1], SEVERAL_TILES) if launch.blocks else SMALL
+    first, *others = [_small(gemm, tile, *counts) for counts in shapes]
     others += [type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype) for k_tiles in ONE_BLOCK]
     _check_simulated(first, kernel, launch, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
