@@ -20,7 +20,9 @@ MOST_STEPS = 2_000_000
 """Of one launch: some five times what the solutions take."""
 
 
-def _run(kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None) -> None:
+def _run(
+    kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None
+) -> None:
     """Raise what is wrong with a product of so many tiles along M, N and K."""
     M, N, K = (size * count for size, count in zip(tile, tiles, strict=True))
     gemm = Gemm(M, N, K, "float16")
@@ -43,7 +45,9 @@ def _ring(answer: object) -> None:
     _run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
     try:
-        _run(standin.RawKernel(source, answer.name, options=answer.options), (64, 256, 64), (1, 1, 5), 2, None)
+        _run(
+            standin.RawKernel(source, answer.name, options=answer.options), (64, 256, 64), (1, 1, 5), 2, None
+        )
     except CheckFailed as error:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         demand(False, f"right for three slots, and {found} for SLOTS = 2.")
@@ -87,7 +91,9 @@ EXERCISES = {
         "may still read": "a slot is freed before `wgmma` has read it: which line says that it has?",
         "write-after-read": "each producer writes into the slots of both blocks: have the consumers of both read them?",
         "exited-block": "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
-        "arrivals at once|deadlock|mbarrier|unwaited-copy|of C|elements": "phases and slots go on from tile to tile. Does each "
+        "deadlock": "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? And do both roles count "
+        "their turns on from tile to tile?",
+        "mbarrier|unwaited-copy|of C|elements": "phases and slots go on from tile to tile. Does each "
         "role count them so, and do both wait for what they must?",
         "barrier-divergence": "all threads of both blocks must come to `cluster_sync`, or leave.",
         "": "compare the two roles line by line with those of `cluster`.",

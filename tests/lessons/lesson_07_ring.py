@@ -2,8 +2,52 @@
 
 NOTEBOOK = "07_hopper"
 OTHERS: dict = {}
-WRONG: dict = {}
 DTYPE = "float16"
+IN_TURN = [
+    ("the parity of the math for the copy", "(turn + 1) % 2", "turn % 2", "deadlock"),
+    ("the other parity of full", "full[slot], turn % 2", "full[slot], (turn + 1) % 2", "unwaited-copy"),
+    ("another parity for each k-tile", "full[slot], turn % 2", "full[slot], k_tile % 2", "unwaited-copy"),
+    ("two wgmma groups may be at work", "wgmma_wait<1>()", "wgmma_wait<2>()", "write-after-read"),
+    ("bytes of half a slot", "sizeof(Slot)", "sizeof(Slot) / 2", "unwaited-copy|deadlock"),
+    ("the first warpgroup's rows for both", ".A + mine * TK", ".A", "wrong"),
+    ("columns of B by the rows of C", "k_tile * TK, n,", "k_tile * TK, m,", "wrong"),
+]
+"""Of `ring` and `roles`."""
+TILES = [
+    ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "unwaited-copy|deadlock|mbarrier"),
+    ("the parity of the math for the copy", "(turn + 1) % 2", "turn % 2", "deadlock"),
+    ("two wgmma groups may be at work", "wgmma_wait<1>()", "wgmma_wait<2>()", "write-after-read"),
+    ("the first warpgroup's rows for both", ".A + mine * TK", ".A", "wrong"),
+]
+"""Of `persistent` and `cluster`."""
+WRONG = {
+    "ring": [
+        *IN_TURN,
+        ("one copy too few", "k_tile + SLOTS - 1 < k_tiles", "k_tile + SLOTS < k_tiles", "deadlock"),
+    ],
+    "roles": [
+        *IN_TURN,
+        ("another slot freed", "empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]", "deadlock|write-after-read"),
+    ],
+    "persistent": [
+        *TILES,
+        (
+            "the last slot of a tile is not freed",
+            "wgmma_wait<0>();\n            if (threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[(count - 1) % SLOTS]);",
+            "wgmma_wait<0>();",
+            "deadlock",
+        ),
+        ("B by the tile's row", "tile.y * TN, &", "tile.x * TN, &", "wrong"),
+        ("tiles left out", "number += gridDim.x", "number += 2 * gridDim.x", "wrong"),
+    ],
+    "cluster": [
+        ("no meeting at the end", "    cluster_sync();                                   // until", "    // until", "exited-block"),
+        ("arrivals of one block", "empty[slot], CLUSTER * 2)", "empty[slot], 2)", "write-after-read|deadlock|mbarrier"),
+        *TILES,
+        ("the first block's rows for both", "(tile.x * CLUSTER + cluster_rank()) * TM", "tile.x * CLUSTER * TM", "wrong|conflict"),
+        ("no wait for an empty slot", "mbarrier_wait(&s.empty[slot], (turn + 1) % 2);", "", "mbarrier|write-after-read|unwaited-copy"),
+    ],
+}  # fmt: skip
 GAPS = ["07.2"]
 SOLVED: dict = {}
 
@@ -69,7 +113,7 @@ WRONG_ANSWERS = {
                 (READ + ARRIVE, READ.replace("0", "1") + ARRIVE.replace("thread <", "k_tile > 0 && thread <").replace("[slot]", "[(count - 1) % SLOTS]")),
                 ("            store_sums", "            wgmma_wait<0>();\n            store_sums"),
             ],
-            "go on from tile to tile",
+            "that of the last k-tile",
         ),
     ],
 }  # fmt: skip
