@@ -64,37 +64,50 @@ EXERCISES = {
     "07.2": (_ring, {
         "right for three slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
         "there is no mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
-        "may still read": "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does "
-        "the warpgroup arrive in a turn?",
-        "write-after-read": "a slot is filled while its k-tile is still read: whose arrival does the producer wait for?",
+        "may still read": 
+        "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
+        "warpgroup arrive in a turn?",
+        "write-after-read": 
+        "a slot is filled while its k-tile is still read: whose arrival does the producer wait for?",
         "at most": "a phase was told to expect far too many bytes: how many threads start the copies?",
-        "arrivals at once": "somebody arrives again in a phase that has all its arrivals. How many threads arrive in a turn, "
-        "and does the producer wait until the slot is empty before it fills it again?",
+        "arrivals at once": 
+        "somebody arrives again in a phase that has all its arrivals. How many threads arrive in a turn, and does "
+        "the producer wait until the slot is empty before it fills it again?",
         "of which 0 came": "a full barrier was made for more arrivals than come: who arrives there, and how often?",
-        "was told to expect": "the bytes that a full barrier expects are not those that come: both operands of one slot.",
-        r"lacks [2-9]\d* of|lacks 1\d+ of": "a barrier was made for more arrivals than come: count who arrives, in one turn.",
-        "Phase 0 of [^.]*lacks 1 of 1 arrivals. Phase 0 ": "in its first turn every slot is free, and the phase before the "
-        "first has parity 1. Does the producer's wait let it pass there? And does it call `mbarrier_expect`?",
-        "deadlock|barrier-divergence": "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in "
-        "which turn?",
-        "unwaited-copy": "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of "
-        "the turn?",
-        "uninitialised-read": "a slot is read that nothing has filled: which slot and which k-tile does each role take?",
+        "was told to expect": 
+        "the bytes that a full barrier expects are not those that come: both operands of one slot.",
+        r"lacks [2-9]\d* of|lacks 1\d+ of": 
+        "a barrier was made for more arrivals than come: count who arrives, in one turn.",
+        "Phase 0 of [^.]*lacks 1 of 1 arrivals. Phase 0 ": 
+        "in its first turn every slot is free, and the phase before the first has parity 1. Does the producer's "
+        "wait let it pass there? And does it call `mbarrier_expect`?",
+        "deadlock|barrier-divergence": 
+        "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in which turn?",
+        "unwaited-copy": 
+        "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
+        "turn?",
+        "uninitialised-read": 
+        "a slot is read that nothing has filled: which slot and which k-tile does each role take?",
         "out-of-bounds|misaligned": "where do the rows of a k-tile lie, and where its slot?",
-        "missing-wgmma-fence|unwaited-wgmma": "`start_k_tile` holds the fence and the commit; the sums are read after "
-        "`wgmma_wait<0>`.",
-        "of C|elements": "no hazard, and other numbers: does each block load its own rows, of every k-tile once, and does the "
-        "first k-tile start the sums?",
+        "missing-wgmma-fence|unwaited-wgmma": 
+        "`start_k_tile` holds the fence and the commit; the sums are read after `wgmma_wait<0>`.",
+        "of C|elements": 
+        "no hazard, and other numbers: does each block load its own rows, of every k-tile once, and does the first "
+        "k-tile start the sums?",
         "": "both roles go through all k-tiles: slot and turn, a wait, the work, an arrival.",
     }),
     "07.5": (_pair, {
         "may still read": "a slot is freed before `wgmma` has read it: which line says that it has?",
-        "write-after-read": "each producer writes into the slots of both blocks: have the consumers of both read them?",
-        "exited-block": "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
-        "deadlock": "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? And do both roles count "
-        "their turns on from tile to tile?",
-        "mbarrier|unwaited-copy|of C|elements": "phases and slots go on from tile to tile. Does each "
-        "role count them so, and do both wait for what they must?",
+        "write-after-read": 
+        "each producer writes into the slots of both blocks: have the consumers of both read them?",
+        "exited-block": 
+        "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
+        "deadlock": 
+        "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? And do both roles "
+        "count their turns on from tile to tile?",
+        "mbarrier|unwaited-copy|of C|elements": 
+        "phases and slots go on from tile to tile. Does each role count them so, and do both wait for what they "
+        "must?",
         "barrier-divergence": "all threads of both blocks must come to `cluster_sync`, or leave.",
         "": "compare the two roles line by line with those of `cluster`.",
     }),
