@@ -1,0 +1,146 @@
+"""The exercises in notebooks/exercises/07_hopper.ipynb."""
+
+from tests.lessons import solved_function
+
+
+def _ring(skeleton, solution, changes=()):
+    return skeleton[0], *solved_function("my_answer")(skeleton, solution, changes)
+
+
+_NUMBERS = "49152, 2, [0, 0, 0, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0, 1, 1]"
+_FULL, _EMPTY = "[0, 0, 0, 1, 1, 1, 0, 0]", "[1, 1, 1, 0, 0, 0, 1, 1]"
+_REGISTERS = "left // (128 * consumers) // 8 * 8"
+_ONE = "if (k_tile > 0 && threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
+_ALL = "if (k_tile > 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
+_BEGIN = "A + mine * TK,"
+_OPERANDS = "s.slots[slot].B + mine * TK, s.slots[slot].A,"
+_STORE = "C[(size_t)(row + 8 * j + i) * N + column + 8 * h] = __half(d[4 * j + 2 * h + i]);"
+_PLACE = "column = n + mine + thread / 32 * 16 + thread % 32 / 4, row = m + thread % 4 * 2;"
+_LOAD_A = "load_rows_shared<2>(TM, s.slots[slot].A, A, k_tile * TK, m, &s.full[slot]);"
+_TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
+_OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"
+_BOTH = "load_box_to(3, s.slots[slot].A + row * TK, A, k_tile * TK, m + row, &s.full[slot]);"
+
+GAPS: list[str] = []
+SOLVED = {"07.11": _ring, "07.12": solved_function("budget")}
+RIGHT_ANSWERS = {
+    "07.11": [
+        ("as texts", [(_FULL, '"00011100"'), (_EMPTY, '"11100011"')]),
+        ("computed", [(_NUMBERS, "(128 + 256) * 64 * 2, 2.0, [t // 3 % 2 for t in range(8)], "
+                                 "[(t // 3 + 1) % 2 for t in range(8)]")]),
+    ],
+    "07.12": [
+        ("counted up", [("slots = (232448 - kept) // slot",
+                         "slots = 0\n    while (slots + 1) * slot + kept <= 232448:\n        slots += 1")]),
+        ("eights of a warpgroup", [(_REGISTERS, "8 * ((64 - producer // 8) // consumers)")]),
+        ("a search", [(_REGISTERS, "max(r for r in range(24, 257, 8) if r * 128 * consumers <= left)")]),
+    ],
+    "07.13": [
+        ("a barrier for all threads", [(_ONE, _ALL), ("empty[slot], 2)", "empty[slot], 256)")]),
+        ("the last thread of each", [("threadIdx.x % 128 == 0) m", "threadIdx.x % 128 == 127) m")]),
+        ("bytes", [(_BEGIN, "A + mine * 64,")]),
+        ("a warp speaks", [("threadIdx.x % 128 == 0) m", "threadIdx.x % 32 == 0) m"),
+                           ("empty[slot], 2)", "empty[slot], 8)")]),
+        ("freed at once", [("wgmma_wait<1>();                          // the k-tile before has been read",
+                            "wgmma_wait<0>();"),
+                           (_ONE, "if (threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[slot]);")]),
+    ],
+    "07.14": [
+        ("another order of the loops", [("for (int h = 0; h < 2; ++h)\n                for (int i = 0; i < 2; ++i)",
+                                         "for (int i = 0; i < 2; ++i)\n                for (int h = 0; h < 2; ++h)")]),
+        ("rounded by name", [("__half(d[", "__float2half_rn(d[")]),
+        ("one loop", [("for (int j = 0; j < 32; ++j)\n            for (int h = 0; h < 2; ++h)\n"
+                       "                for (int i = 0; i < 2; ++i)\n                    " + _STORE,
+                       "for (int e = 0; e < 128; ++e)\n            C[(size_t)(row + e / 4 * 8 + e % 2) * N + column "
+                       "+ e / 2 % 2 * 8] = __half(d[e]);")]),
+    ],
+    "07.15": [
+        ("by hand", [(_LOAD_A, f"for (int row = cluster_rank() * 64; row < TM; row += 128) {_BOTH}")]),
+        ("two threads, each tells one", [
+            (_TELL, "if (thread % 64 == 0) mbarrier_arrive_at(&s.empty[slot], thread / 64);")]),
+        ("one thread tells both", [(_TELL, "if (thread == 0) for (int b = 0; b < 2; ++b) "
+                                           "mbarrier_arrive_at(&s.empty[slot], b);")]),
+        ("its own barrier as before", [(_TELL, "if (thread == 0) { mbarrier_arrive(&s.empty[slot]); "
+                                               "mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank()); }")]),
+        ("the other half", [(_LOAD_A, "{ int row = 64 - cluster_rank() * 64; " + _BOTH + " }")]),
+    ],
+}  # fmt: skip
+WRONG_ANSWERS = {
+    "07.11": [
+        ("halves", [("49152", "24576")], "my_bytes = 24576 is too few"),
+        ("A alone", [("49152", "16384")], "the phase ends before both"),
+        ("the whole ring", [("49152", "147456")], "waits for bytes that nobody sends"),
+        ("one arrival", [("49152, 2", "49152, 1")], "must need every arrival"),
+        ("all threads", [("49152, 2", "49152, 256")], "waits for arrivals that never come"),
+        ("no parity changes", [(_FULL, "[0] * 8")], "my_full is wrong for k-tile 3, 4, 5"),
+        ("the number of the k-tile", [(_FULL, "[0, 1] * 4")], "number t / SLOTS"),
+        ("the producer as the consumers", [(_EMPTY, _FULL)], "has always ended"),
+        ("a turn late", [(_EMPTY, "[1, 1, 1, 1, 1, 1, 0, 0]")], "my_empty is wrong for k-tile 3, 4, 5, 6, 7"),
+        ("three of them", [(_FULL, "[0, 1, 0]")], "one parity for each of eight"),
+        ("a half", [("49152", "0.5")], "a number of bytes"),
+    ],
+    "07.12": [
+        ("float32", [("* 64 * 2 +", "* 64 * 4 +")], "one more fits"),
+        ("bytes forgotten", [("* 64 * 2 +", "* 64 +")], "slots need more"),
+        ("kept forgotten", [("(232448 - kept) //", "232448 //")], "slots need more"),
+        ("kept not asked for", [("slots * slot + kept", "slots * slot")], "and what is kept"),
+        ("all of the limit", [("slots * slot + kept", "232448")], "not the rest of the limit"),
+        ("no barriers", [(" + 2 * 8", "")], "full and an empty barrier"),
+        ("no multiple", [(" // 8 * 8", "")], "takes multiples of 8"),
+        ("producer forgotten", [("65536 - 128 * producer", "65536")], "producer's 128 threads keep theirs"),
+        ("a share for the producer", [("128 * consumers", "128 * (consumers + 1)")], "8 more would fit"),
+        ("not whole", [(_REGISTERS, "left / (128 * consumers)")], "takes multiples of 8"),
+        ("two numbers", [(", left // (128 * consumers) // 8 * 8", "")], "return slots, shared_mem, registers"),
+    ],
+    "07.13": [
+        ("only the arrivals", [(_BEGIN, "A + mine,")], "rows 64 to 127"),
+        ("only the descriptor", [(_ONE, _ALL)], "overwrites a slot too early"),
+        ("half of the rows", [(_BEGIN, "A + mine * TK / 2,")], "A pointer to __half counts halves"),
+        ("bytes", [(_BEGIN, "A + mine * TK * 2,")], "rows 64 to 127"),
+        ("counts every thread, one arrives", [("empty[slot], 2)", "empty[slot], 256)")],
+         "waits for what never comes"),
+        ("counts one", [("empty[slot], 2)", "empty[slot], 1)")], "as it was initialised for"),
+        ("one thread of all", [("threadIdx.x % 128 == 0) m", "threadIdx.x == 128) m")], "waits for what never comes"),
+        ("this k-tile's slot", [("empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]")],
+         "waits for what never comes"),
+        ("no wait", [("wgmma_wait<1>();  ", "")], "behind a wait for the math"),
+        ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "One role alone"),
+        ("a typo", [("mine * TK,", "mine * TK;")], "does not compile"),
+    ],
+    "07.14": [
+        ("only the constants", [(_OPERANDS, "s.slots[slot].A + mine * TK, s.slots[slot].B,")],
+         "rows are read that are not in this slot"),
+        ("operands, and the old tile", [("TM = 256, TN = 128", "TM = 128, TN = 256")], "Are TM and TN those"),
+        ("half of A alone", [("s.slots[slot].A, k_tile > 0", "s.slots[slot].A + mine * TK, k_tile > 0")],
+         "Which of the two is a row of C"),
+        ("store_sums", [
+            (_STORE, ";"), ("        int thread =", "        store_sums(C + (size_t)m * N + n + mine, N, d);\n"
+                                                    "        int thread =")], "its row comes from the column"),
+        ("mine is a row", [("column = n + mine +", "column = n +"), ("row = m +", "row = m + mine +")],
+         "its row comes from the column"),
+        ("rows and columns of the sums exchanged", [(_STORE, "C[(size_t)(row + 8 * h + i) * N + column + 8 * j] = "
+                                                             "__half(d[4 * j + 2 * h + i]);")],
+         "its row comes from the column"),
+        ("i and h exchanged", [("d[4 * j + 2 * h + i]", "d[4 * j + 2 * i + h]")], "Which of the two is a row of C"),
+        ("mine left out", [("column = n + mine +", "column = n +")], "and from the warpgroup"),
+        ("a warp's rows left out", [("thread / 32 * 16 + ", "")], "its row comes from the column"),
+    ],
+    "07.15": [
+        ("nothing", [(_LOAD_A, _LOAD_A.replace("_shared<2>", "")), (_TELL, _OWN),
+                     ("empty[slot], 4)", "empty[slot], 2)")], "each block loads all of A"),
+        ("only the copy", [(_TELL, _OWN),
+                           ("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
+        ("counts two", [("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
+        ("tells its own block alone", [(_TELL, _OWN)], "the consumers of both"),
+        ("tells the other block alone", [
+            (_TELL, "if (thread == 0) mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank());")],
+         "the consumers of both"),
+        ("B, as the lesson", [
+            ("load_rows(TN,", "load_rows_shared<2>(TN,"), ("load_rows_shared<2>(TM,", "load_rows(TM,")],
+         "Which matrix is the same in both"),
+        ("both send all", [(_LOAD_A, f"for (int row = 0; row < TM; row += 64) {_BOTH}")], "each row must be sent once"),
+        ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "do not fit those that land"),
+        ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
+        ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
+    ],
+}  # fmt: skip
