@@ -21,7 +21,7 @@ _TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
 _OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"
 _BOTH = "load_box_to(3, s.slots[slot].A + row * TK, A, k_tile * TK, m + row, &s.full[slot]);"
 
-GAPS: list[str] = []
+GAPS = ["07.14"]
 SOLVED = {"07.11": _ring, "07.12": solved_function("budget")}
 RIGHT_ANSWERS = {
     "07.11": [
@@ -67,15 +67,15 @@ RIGHT_ANSWERS = {
 }  # fmt: skip
 WRONG_ANSWERS = {
     "07.11": [
-        ("halves", [("49152", "24576")], "my_bytes = 24576 is too few"),
+        ("halves", [("49152", "24576")], "the phase ends before both"),
         ("A alone", [("49152", "16384")], "the phase ends before both"),
-        ("the whole ring", [("49152", "147456")], "waits for bytes that nobody sends"),
+        ("the whole ring", [("49152", "147456")], "is too many: the simulator finds deadlock"),
         ("one arrival", [("49152, 2", "49152, 1")], "must need every arrival"),
-        ("all threads", [("49152, 2", "49152, 256")], "waits for arrivals that never come"),
-        ("no parity changes", [(_FULL, "[0] * 8")], "my_full is wrong for k-tile 3, 4, 5"),
+        ("all threads", [("49152, 2", "49152, 256")], "is too many: the simulator finds deadlock"),
+        ("no parity changes", [(_FULL, "[0] * 8")], "number t / SLOTS"),
         ("the number of the k-tile", [(_FULL, "[0, 1] * 4")], "number t / SLOTS"),
         ("the producer as the consumers", [(_EMPTY, _FULL)], "has always ended"),
-        ("a turn late", [(_EMPTY, "[1, 1, 1, 1, 1, 1, 0, 0]")], "my_empty is wrong for k-tile 3, 4, 5, 6, 7"),
+        ("a turn late", [(_EMPTY, "[1, 1, 1, 1, 1, 1, 0, 0]")], "has always ended"),
         ("three of them", [(_FULL, "[0, 1, 0]")], "one parity for each of eight"),
         ("a half", [("49152", "0.5")], "a number of bytes"),
     ],
@@ -95,16 +95,16 @@ WRONG_ANSWERS = {
     "07.13": [
         ("only the arrivals", [(_BEGIN, "A + mine,")], "rows 64 to 127"),
         ("only the descriptor", [(_ONE, _ALL)], "overwrites a slot too early"),
-        ("half of the rows", [(_BEGIN, "A + mine * TK / 2,")], "A pointer to __half counts halves"),
+        ("half of the rows", [(_BEGIN, "A + mine * TK / 2,")], "rows 64 to 127"),
         ("bytes", [(_BEGIN, "A + mine * TK * 2,")], "rows 64 to 127"),
         ("counts every thread, one arrives", [("empty[slot], 2)", "empty[slot], 256)")],
          "waits for what never comes"),
-        ("counts one", [("empty[slot], 2)", "empty[slot], 1)")], "as it was initialised for"),
+        ("counts one", [("empty[slot], 2)", "empty[slot], 1)")], "overwrites a slot too early"),
         ("one thread of all", [("threadIdx.x % 128 == 0) m", "threadIdx.x == 128) m")], "waits for what never comes"),
         ("this k-tile's slot", [("empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]")],
          "waits for what never comes"),
-        ("no wait", [("wgmma_wait<1>();  ", "")], "behind a wait for the math"),
-        ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "One role alone"),
+        ("no wait", [("wgmma_wait<1>();  ", "")], "overwrites a slot too early"),
+        ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "waits for what never comes"),
         ("a typo", [("mine * TK,", "mine * TK;")], "does not compile"),
     ],
     "07.14": [
@@ -122,7 +122,7 @@ WRONG_ANSWERS = {
                                                              "__half(d[4 * j + 2 * h + i]);")],
          "its row comes from the column"),
         ("i and h exchanged", [("d[4 * j + 2 * h + i]", "d[4 * j + 2 * i + h]")], "Which of the two is a row of C"),
-        ("mine left out", [("column = n + mine +", "column = n +")], "and from the warpgroup"),
+        ("mine left out", [("column = n + mine +", "column = n +")], "its row comes from the column"),
         ("a warp's rows left out", [("thread / 32 * 16 + ", "")], "its row comes from the column"),
     ],
     "07.15": [
@@ -139,7 +139,7 @@ WRONG_ANSWERS = {
             ("load_rows(TN,", "load_rows_shared<2>(TN,"), ("load_rows_shared<2>(TM,", "load_rows(TM,")],
          "Which matrix is the same in both"),
         ("both send all", [(_LOAD_A, f"for (int row = 0; row < TM; row += 64) {_BOTH}")], "each row must be sent once"),
-        ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "do not fit those that land"),
+        ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "each row must be sent once"),
         ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
         ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
     ],
