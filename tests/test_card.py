@@ -38,6 +38,8 @@ def test_it_is_one_page_with_what_it_promises(folder):
         "wait_group<STAGES - 2>();",
         "(M + TM - 1) // TM",
         "ldmatrix.x4",
+        "mbarrier_expect(&s.full[slot], sizeof(Slot));",
+        "mbarrier_arrive(",
         "no register spilling",
         "2730 FLOP",
     ):
