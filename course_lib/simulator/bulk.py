@@ -93,7 +93,7 @@ class BulkCopies:
         if load.buffer is m.shared:
             lanes = np.full(len(load.units), load.lane)
             m.shadow.on_changed(m, lanes, load.units, CHUNK, load.pc, load.issued + 1)
-        elif shadow := m.shadow_of(load.buffer):
+        elif len(load.units) and (shadow := m.shadow_of(load.buffer)):
             lanes = np.full(len(load.units), load.lane)
             shadow.on_access(m, Act(True, False), lanes, load.units, load.unit_size, load.pc)
             shadow.on_changed(m, lanes, load.units, load.unit_size, load.pc, load.issued)
@@ -152,7 +152,7 @@ class BulkCopies:
 
     def _arrive(self, store: Store) -> None:
         m, size = self.m, store.data.dtype.itemsize
-        if shadow := m.shadow_of(store.buffer):
+        if len(store.units) and (shadow := m.shadow_of(store.buffer)):
             act = Act(bool(store.change), True, bool(store.change))
             shadow.on_access(m, act, np.full(len(store.units), store.lane), store.units, size, store.pc)
         memory = store.buffer.memory.units(size)

@@ -130,6 +130,16 @@ extern "C" __global__ void k(unsigned* out)
     assert out[0] == 0
 
 
+def test_a_store_that_lies_outside_altogether_writes_nothing():
+    body = (
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 0, 64)
+    assert report.ok, str(report)
+    assert not c.any()
+
+
 WRONG = {
     "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
     "nothing-expected": (
