@@ -1,4 +1,4 @@
-"""C = A @ B with the kernel that lesson 06 builds: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
+"""C = A @ B with the kernels of lessons 06 and 07: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from . import device
 from .backend import gpu
-from .backend.operands import ACTIVATIONS, TYPES, Operand, checked
+from .backend.hopper_plans import HopperPlan, hopper_plan
+from .backend.operands import ACTIVATIONS, TYPES, Operand, address, checked, hopper_asked
 from .backend.plans import SHARED, SMS, Plan, plan
 from .lessons import source_in_parts
 from .simulator.gpus import H100
+from .tma import tensor_map
 
-LESSON = "06_complete_gemm"
+LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
 
@@ -26,35 +28,33 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
     dtype: object = None,
+    lesson: int | None = None,
 ) -> object:
     """activation(alpha * A @ B + beta * out + bias) with float32 sums, rounded once; returns `out`.
 
     A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16), each contiguous along rows or
     columns: `X.T` is a column-major operand. `out` (M, N) is float16, bfloat16 or float32; without it, a new array of
-    `dtype`, or of A's. `bias` has N numbers of A's dtype, `activation` is None, "relu" or "gelu". Anything else raises
-    TypeError or ValueError, and leaves `out` alone.
+    `dtype`, or of A's. `bias` has N numbers of A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7:
+    whose kernel; without it, 7 on a GPU of compute capability 9.0, else 6. Anything else raises TypeError or
+    ValueError, and leaves `out` alone.
     """
     out = checked(A, B, out, bias, activation, beta, dtype)
+    hopper = hopper_asked(lesson)
     (M, K), N = A.shape, B.shape[1]
     left, right = Operand(A, A.flags.c_contiguous, M, K), Operand(B, B.flags.f_contiguous, N, K)
     if not out.flags.c_contiguous:  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
         left, right = right, left
-    if M and N:
-        run(
-            plan(left.rows, right.rows, K, left.along_k, right.along_k, *here()),
-            left,
-            right,
-            out,
-            bias,
-            activation,
-            alpha,
-            beta,
-        )
+    shape = left.rows, right.rows, K
+    if hopper and all(shape):
+        run(hopper_plan(*shape), left, right, out, bias, activation, alpha, beta)
+    elif M and N:
+        chosen = plan(*shape, left.along_k, right.along_k, *here())
+        run(chosen, left, right, out, bias, activation, alpha, beta)
     return out
 
 
 def run(
-    chosen: Plan,
+    chosen: Plan | HopperPlan,
     left: Operand,
     right: Operand,
     out: object,
@@ -64,16 +64,26 @@ def run(
     beta: float = 0.0,
 ) -> None:
     """Launch the kernels of a plan. In memory `out` has as many rows as `left`, and as many columns as `right`."""
-    M, N, K = left.rows, right.rows, left.K
+    M, N = left.rows, right.rows
     T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
     by_row = np.int32(not out.flags.c_contiguous)
     finish = (bias, np.float32(alpha), np.float32(beta), by_row, np.int32(ACTIVATIONS[activation]))
-    target, how, stride = out, finish, N
-    if chosen.split > 1:  # sums of each part, for `reduce` to add and to finish
-        stride = -(-N // 8) * 8
-        target = device.cp.empty(chosen.split * M * stride, np.float32)
-        how = (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0))
-    kernel = gemm_kernel(T, Out if chosen.split == 1 else "float", chosen, left.along_k, right.along_k)
+    launch = launch_hopper if isinstance(chosen, HopperPlan) else launch_gemm
+    if chosen.split == 1:
+        launch(chosen, left, right, out, finish, N)
+        return
+    stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
+    sums = device.cp.empty(chosen.split * M * stride, np.float32)
+    launch(chosen, left, right, sums, (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0)), stride)
+    args = (sums, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
+    kernel_of(f"reduce<{T}, {Out}>")((-(-N // 128), min(-(-M // 4), 65_535)), (32, 4), args)
+
+
+def launch_gemm(chosen: Plan, left: Operand, right: Operand, out: object, finish: tuple, stride: int) -> None:
+    """Lesson 06's kernel. Rows of `out` have `stride` elements."""
+    M, N, K = left.rows, right.rows, left.K
+    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    kernel = gemm_kernel(T, Out, chosen, left.along_k, right.along_k)
     strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
     if chosen.shared_by:
         blocks, whole = chosen.stream(M, N, K, sms())
@@ -81,11 +91,34 @@ def run(
         grid, order = (blocks,), (np.int32(whole), sums, device.cp.zeros(blocks, np.int32))
     else:
         grid, order = chosen.grid(M, N), (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
-    args = (*aligned(left, right), target, *how, *map(np.int32, (M, N, K)), *order, *strides)
+    args = (*aligned(left, right), out, *finish, *map(np.int32, (M, N, K)), *order, *strides)
     kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
-    if chosen.split > 1:
-        args = (target, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
-        kernel_of(f"reduce<{T}, {Out}>")((-(-N // 128), min(-(-M // 4), 65_535)), (32, 4), args)
+
+
+def launch_hopper(
+    chosen: HopperPlan, left: Operand, right: Operand, out: object, finish: tuple, stride: int
+) -> None:
+    """Lesson 07's kernel. Its copy engine stores C where it can, in boxes: C is not read, and has A's type and rows
+    that begin at multiples of 16 bytes."""
+    M, N, K = left.rows, right.rows, left.K
+    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    boxes = chosen.split == 1 and Out == T and finish[2] == 0 and N % 8 == 0 and address(out) % 16 == 0
+    maps = [
+        boxed(array, operand.runs, operand.stride)
+        for operand, array in zip((left, right), aligned(left, right), strict=True)
+    ]
+    maps.append(boxed(out, M, N) if boxes else maps[0])
+    expression = hopper_instance(T, Out, chosen, left.along_k, right.along_k, boxes)
+    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
+    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, stride))
+    grid, args = (chosen.blocks(M, N, sms()),), (*maps, out, *finish, *numbers)
+    kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
+
+
+def boxed(array: object, rows: int, width: int) -> object:
+    """A map of this many rows, as they lie in the memory of an array, in boxes of 64 x 64."""
+    flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
+    return tensor_map(flat.view(np.uint16).reshape(rows, width), (64, 64))
 
 
 def aligned(*operands: Operand) -> list[object]:
@@ -106,9 +139,19 @@ def aligned(*operands: Operand) -> list[object]:
 
 
 def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
-    kernel = kernel_of(instance(T, Out, chosen, a_along_k, b_along_k))
-    if kernel.max_dynamic_shared_size_bytes < chosen.shared_mem:
-        kernel.max_dynamic_shared_size_bytes = chosen.shared_mem
+    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
+
+
+def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
+    """The name of a plan's instance of `hopper`."""
+    numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.cluster)))
+    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
+
+
+def with_shared(kernel: object, size: int) -> object:
+    """The kernel, which may have so many bytes of dynamic shared memory."""
+    if kernel.max_dynamic_shared_size_bytes < size:
+        kernel.max_dynamic_shared_size_bytes = size
     return kernel
 
 
@@ -139,7 +182,16 @@ def source() -> str:
 
 
 @cache
+def hopper_source() -> str:
+    """Lesson 07's parts go on from lesson 06's."""
+    return source() + source_in_parts(HOPPER_LESSON)
+
+
+@cache
 def kernel_of(expression: str) -> object:
-    """One instance of the lesson's templates."""
-    module = device.cp.RawModule(code=source(), options=device.OPTIONS, name_expressions=(expression,))
+    """One instance of the lessons' templates."""
+    code, options = (
+        (hopper_source(), device.HOPPER) if expression.startswith("hopper") else (source(), device.OPTIONS)
+    )
+    module = device.cp.RawModule(code=code, options=options, name_expressions=(expression,))
     return module.get_function(expression)

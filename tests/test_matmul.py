@@ -1,4 +1,5 @@
-"""`matmul` for any shape, layout and type: exact on whole numbers, close to float64 on random ones, and no hazard.
+"""`matmul` with lesson 06's kernel, for any shape, layout and type: exact on whole numbers, close to float64 on random
+ones, and no hazard.
 
 `python -m tests.test_matmul 200` checks so many random problems, and all tiles with all numbers of slots; the tests
 here take a few of the same kind.
@@ -14,6 +15,7 @@ import pytest
 
 from course_lib import device, lessons, matmul
 from course_lib.backend import plans, tuner
+from course_lib.backend.hopper_plans import HopperPlan
 from course_lib.simulator import HazardError
 from course_lib.simulator.gpus import H100
 
@@ -87,7 +89,7 @@ def random_problem(seed, most=300):
 
 
 def wrong_with(problem, plan=None):
-    """What is wrong with matmul's answer, or "". With `plan`: the kernels of this plan."""
+    """What is wrong with matmul's answer, or "". With `plan`: the kernels of this plan, else those of lesson 06."""
     p, random, cp = problem, np.random.default_rng(problem.seed), device.cp
 
     def draw(shape, kind, order="C", moved=0):
@@ -112,7 +114,8 @@ def wrong_with(problem, plan=None):
     if p.activation == "gelu":
         expected *= 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(expected / math.sqrt(2)))
     try:
-        with_plan(plan, lambda: matmul(A, B, out, bias, p.activation, p.alpha, p.beta))
+        lesson = 7 if isinstance(plan, HopperPlan) else 6
+        with_plan(plan, lambda: matmul(A, B, out, bias, p.activation, p.alpha, p.beta, lesson=lesson))
     except HazardError as error:
         return str(error)
     got = value(out)
@@ -129,14 +132,14 @@ def wrong_with(problem, plan=None):
 
 
 def with_plan(plan, call):
-    chosen, room.plan = (
-        room.plan,
-        room.plan if plan is None else lambda M, N, K, *_: plan.parts(K, plan.split),
-    )
+    name = "hopper_plan" if isinstance(plan, HopperPlan) else "plan"
+    chosen = getattr(room, name)
+    if plan:
+        setattr(room, name, lambda M, N, K, *_: plan.parts(K, plan.split))
     try:
         return call()
     finally:
-        room.plan = chosen
+        setattr(room, name, chosen)
 
 
 def check(problem, plan=None):

@@ -180,6 +180,12 @@ def name() -> str:
     return cuda.runtime.getDeviceProperties(cuda.Device().id)["name"].decode()
 
 
+@cache
+def capability() -> str:
+    """The compute capability of the GPU in use, as "9.0"."""
+    return ".".join(device.cp.cuda.Device().compute_capability)
+
+
 def provenance() -> dict:
     """The machine, the software and the method of a measurement."""
     cp = device.cp

@@ -1,4 +1,4 @@
-"""What `matmul` is given: operands as its kernel reads them; and what is refused, in words."""
+"""What `matmul` is given: operands as its kernels read them; and what is refused, in words."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import device
+from . import gpu
 
 TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloat16", "float32": "float"}
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
@@ -97,6 +98,20 @@ def checked(
                 f"out shares memory with {name}, which is still read while out is written: pass a copy"
             )
     return out
+
+
+def hopper_asked(lesson: int | None) -> bool:
+    """Whether lesson 07's kernel is to run; it needs compute capability 9.0, or the simulator."""
+    if lesson not in (None, 6, 7):
+        raise ValueError(f"lesson is {lesson!r}; allowed are 6 and 7, or leave it out")
+    simulated = device.backend() == "simulator"
+    capability = "9.0" if simulated else gpu.capability()
+    if lesson == 7 and capability != "9.0":
+        raise ValueError(
+            f"lesson 07's kernel needs a GPU of compute capability 9.0, and this one has {capability}: leave lesson "
+            "out, and lesson 06's kernel runs"
+        )
+    return lesson == 7 or (lesson is None and not simulated and capability == "9.0")
 
 
 def _check_place(name: str, array: object) -> None:
