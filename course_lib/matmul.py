@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from . import device
 from .backend import gpu
 from .backend.hopper_plans import HopperPlan, hopper_plan
-from .backend.operands import ACTIVATIONS, TYPES, Operand, address, checked, hopper_asked
-from .backend.plans import SHARED, SMS, Plan, plan
+from .backend.operands import ACTIVATIONS, TYPES, Operand, address, allowed_lessons, checked
+from .backend.plans import SHARED, SMS, Plan, Shape, plan, predicted
+from .backend.tensor_maps import boxed
 from .lessons import source_in_parts
 from .simulator.gpus import H100
-from .tma import tensor_map
 
 LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
 WORDS = {8: "long long", 4: "int", 2: "short"}
@@ -35,22 +35,30 @@ def matmul(
     A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16), each contiguous along rows or
     columns: `X.T` is a column-major operand. `out` (M, N) is float16, bfloat16 or float32; without it, a new array of
     `dtype`, or of A's. `bias` has N numbers of A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7:
-    whose kernel; without it, 7 on a GPU of compute capability 9.0, else 6. Anything else raises TypeError or
-    ValueError, and leaves `out` alone.
+    whose kernel; without it 6 or, on a GPU of compute capability 9.0, the one that should be faster. Anything else
+    raises TypeError or ValueError, and leaves `out` alone.
     """
     out = checked(A, B, out, bias, activation, beta, dtype)
-    hopper = hopper_asked(lesson)
+    lessons = allowed_lessons(lesson)
     (M, K), N = A.shape, B.shape[1]
     left, right = Operand(A, A.flags.c_contiguous, M, K), Operand(B, B.flags.f_contiguous, N, K)
     if not out.flags.c_contiguous:  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
         left, right = right, left
-    shape = left.rows, right.rows, K
-    if hopper and all(shape):
-        run(hopper_plan(*shape), left, right, out, bias, activation, alpha, beta)
-    elif M and N:
-        chosen = plan(*shape, left.along_k, right.along_k, *here())
+    if M and N:
+        chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons)
         run(chosen, left, right, out, bias, activation, alpha, beta)
     return out
+
+
+@lru_cache(maxsize=1024)
+def planned(shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...]) -> Plan | HopperPlan:
+    """The plan for a problem, with the kernel of one of these lessons."""
+    memory, name = here()
+    if 7 in lessons and all(shape):
+        hopper, us = hopper_plan(*shape)
+        if 6 not in lessons or us <= predicted(*shape, a_along_k, b_along_k, memory)[1]:
+            return hopper
+    return plan(*shape, a_along_k, b_along_k, memory, name)
 
 
 def run(
@@ -113,12 +121,6 @@ def launch_hopper(
     numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, stride))
     grid, args = (chosen.blocks(M, N, sms()),), (*maps, out, *finish, *numbers)
     kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
-
-
-def boxed(array: object, rows: int, width: int) -> object:
-    """A map of this many rows, as they lie in the memory of an array, in boxes of 64 x 64."""
-    flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
-    return tensor_map(flat.view(np.uint16).reshape(rows, width), (64, 64))
 
 
 def aligned(*operands: Operand) -> list[object]:

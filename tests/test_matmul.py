@@ -132,14 +132,15 @@ def wrong_with(problem, plan=None):
 
 
 def with_plan(plan, call):
-    name = "hopper_plan" if isinstance(plan, HopperPlan) else "plan"
-    chosen = getattr(room, name)
+    planned = room.planned
     if plan:
-        setattr(room, name, lambda M, N, K, *_: plan.parts(K, plan.split))
+        room.planned = lambda shape, *more: (
+            plan.parts(shape[2], plan.split) if all(shape) else planned(shape, *more)
+        )
     try:
         return call()
     finally:
-        setattr(room, name, chosen)
+        room.planned = planned
 
 
 def check(problem, plan=None):

@@ -10,6 +10,7 @@ import pytest
 from course_lib import device, lessons, matmul
 from course_lib.backend import gpu
 from course_lib.backend.hopper_plans import TILES, HopperPlan, hopper_plan
+from course_lib.backend.plans import Plan
 from course_lib.simulator.gpus import H100
 from tests.sample import sample
 from tests.test_matmul import Problem, check, random_problem, with_plan, wrong_with
@@ -59,15 +60,15 @@ def test_what_becomes_of_the_sums(number):
 
 
 def test_k_in_parts():
-    check(Problem(65, 67, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
+    check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
 def test_blocks_that_make_several_tiles(monkeypatch):
-    """Two blocks for eight tiles: the ring and the boxes of C go on from one tile to the next."""
+    """Two blocks for four pairs of tiles: the ring and the boxes of C go on from one tile to the next."""
     monkeypatch.setattr(room, "sms", lambda: 1)
     monkeypatch.setattr(HopperPlan, "at_once", 2)
     monkeypatch.setattr(HopperPlan, "group", 2)
-    check(Problem(64 * 4 - 3, 64 * 4 - 8, 200), PAIR)
+    check(Problem(64 * 4 - 3, 64 * 2 - 8, 200), replace(PAIR, tile=(64, 64)))
 
 
 @pytest.mark.parametrize("seed", sample(range(20), lambda seed: seed // 20))
@@ -77,7 +78,7 @@ def test_random_problems(seed):
 
 def test_a_plan_fits_and_leaves_no_block_without_work():
     for M, N, K in (*SHAPES, (16384, 4096, 4096), (1, 1, 1), (65_000, 8, 100_000)):
-        plan = hopper_plan(M, N, K)
+        plan = hopper_plan(M, N, K)[0]
         pieces, blocks = plan.pieces(M, N), plan.blocks(M, N, H100.sms)
         assert plan.shared_mem <= H100.shared_block and plan.at_once >= 1
         assert blocks % plan.cluster == 0 and blocks <= H100.sms * plan.at_once
@@ -87,19 +88,28 @@ def test_a_plan_fits_and_leaves_no_block_without_work():
 
 
 def test_a_large_problem_takes_a_large_tile_and_a_small_one_many_blocks():
-    assert hopper_plan(8192, 8192, 8192).tile == (128, 256)
-    small = hopper_plan(1024, 1024, 1024)
+    assert hopper_plan(8192, 8192, 8192)[0].tile == (128, 256)
+    small, _ = hopper_plan(1024, 1024, 1024)
     assert small.pieces(1024, 1024) * small.cluster > 100
-    assert hopper_plan(64, 64, 65536).split > 8
+    assert hopper_plan(64, 64, 65536)[0].split > 8
 
 
 def test_whose_kernel_runs(monkeypatch):
-    """In the simulator lesson 06's, unless asked; on a GPU of compute capability 9.0 lesson 07's."""
+    """In the simulator lesson 06's, unless asked."""
     names, kernel_of = [], room.kernel_of
     monkeypatch.setattr(room, "kernel_of", lambda name: names.append(name) or kernel_of(name))
     A = device.cp.ones((8, 8), np.float16)
-    with_plan(SMALL, lambda: [matmul(A, A, lesson=lesson) for lesson in (None, 6, 7)])
+    for lesson in (None, 6):
+        matmul(A, A, lesson=lesson)
+    with_plan(SMALL, lambda: matmul(A, A, lesson=7))
     assert [name[:4] for name in names] == ["gemm", "gemm", "hopp"]
+
+
+def test_the_kernel_that_should_be_faster_where_both_may_run():
+    whose = [type(room.planned(shape, True, True, (6, 7))) for shape in ((4096, 4096, 4096), (1, 4096, 4096))]
+    assert whose == [HopperPlan, Plan]
+    assert isinstance(room.planned((1, 4096, 4096), True, True, (7,)), HopperPlan)
+    assert isinstance(room.planned((5, 3, 0), True, True, (7,)), Plan)  # adds nothing
 
 
 def test_what_lesson_may_be(monkeypatch):
@@ -108,13 +118,13 @@ def test_what_lesson_may_be(monkeypatch):
         matmul(A, A, lesson=5)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(gpu, "capability", lambda: "8.0")
-    from course_lib.backend.operands import hopper_asked
+    from course_lib.backend.operands import allowed_lessons
 
-    assert not hopper_asked(None) and not hopper_asked(6)
+    assert allowed_lessons(None) == allowed_lessons(6) == (6,)
     with pytest.raises(ValueError, match=r"needs a GPU of compute capability 9\.0, and this one has 8\.0"):
-        hopper_asked(7)
+        allowed_lessons(7)
     monkeypatch.setattr(gpu, "capability", lambda: "9.0")
-    assert hopper_asked(None) and hopper_asked(7) and not hopper_asked(6)
+    assert allowed_lessons(None) == (6, 7) and allowed_lessons(7) == (7,) and allowed_lessons(6) == (6,)
 
 
 BOXES = Problem(72, 200, 264, "CC", bias=True, activation="relu", alpha=2.0), PAIR

@@ -137,3 +137,18 @@ def test_the_number_of_blocks_is_in_the_key_of_a_record_only_where_it_is_given()
     assert len(keys) == 3 and records.kernel_key(kernel, gemm, **plain) in keys
     assert "blocks" not in records.about(kernel, gemm, **plain)
     assert records.about(kernel, gemm, **plain, blocks=128)["blocks"] == 128
+
+
+def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):
+    made = []
+    monkeypatch.setattr(tensor_maps.device, "backend", lambda: "cupy")
+    monkeypatch.setattr(tensor_maps, "address", lambda array: 4096 if array is first else 8192)
+    monkeypatch.setattr(tensor_maps, "encoded", lambda *given: made.append(given) or object())
+    tensor_maps._at.cache_clear()
+    first, second = np.zeros(2), np.zeros(2)
+    one = tensor_maps.boxed(first, 72, 136)
+    assert tensor_maps.boxed(first, 72, 136) is one
+    tensor_maps.boxed(second, 72, 136), tensor_maps.boxed(first, 136, 72)
+    assert [place for _, place in made] == [4096, 8192, 4096]
+    assert made[0][0].at(4096).strides == (2, 272) and made[0][0].at(4096).shape == (136, 72)
+    tensor_maps._at.cache_clear()

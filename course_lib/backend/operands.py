@@ -100,8 +100,8 @@ def checked(
     return out
 
 
-def hopper_asked(lesson: int | None) -> bool:
-    """Whether lesson 07's kernel is to run; it needs compute capability 9.0, or the simulator."""
+def allowed_lessons(lesson: int | None) -> tuple[int, ...]:
+    """Whose kernels may run. Lesson 07's needs compute capability 9.0 or, where it is asked for, the simulator."""
     if lesson not in (None, 6, 7):
         raise ValueError(f"lesson is {lesson!r}; allowed are 6 and 7, or leave it out")
     simulated = device.backend() == "simulator"
@@ -111,7 +111,7 @@ def hopper_asked(lesson: int | None) -> bool:
             f"lesson 07's kernel needs a GPU of compute capability 9.0, and this one has {capability}: leave lesson "
             "out, and lesson 06's kernel runs"
         )
-    return lesson == 7 or (lesson is None and not simulated and capability == "9.0")
+    return (lesson,) if lesson else (6, 7) if capability == "9.0" and not simulated else (6,)
 
 
 def _check_place(name: str, array: object) -> None:

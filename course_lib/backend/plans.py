@@ -152,14 +152,21 @@ def by_rule(
     M: int, N: int, K: int, a_along_k: bool = True, b_along_k: bool = True, shared: int = SHARED
 ) -> Plan:
     """The plan that should take the least time on an H100, of those that fit."""
+    return predicted(M, N, K, a_along_k, b_along_k, shared)[0]
+
+
+def predicted(
+    M: int, N: int, K: int, a_along_k: bool = True, b_along_k: bool = True, shared: int = SHARED
+) -> tuple[Plan, float]:
+    """The plan of the rule, and the time it should take, in microseconds."""
     fitting = [tile for tile in TILES if tile.plan.fits(a_along_k, b_along_k, shared)]
     best, split = min(
         ((tile, split) for tile in fitting for split in SPLITS), key=lambda one: one[0].cost(M, N, K, one[1])
     )
-    largest = TILES[0]
-    if M * N * K and largest in fitting and largest.shared_cost(M, N, K) < 0.95 * best.cost(M, N, K, split):
-        return replace(largest.plan, shared_by=1)
-    return best.plan.parts(K, split)
+    us, largest = best.cost(M, N, K, split), TILES[0]
+    if M * N * K and largest in fitting and (shared_us := largest.shared_cost(M, N, K)) < 0.95 * us:
+        return replace(largest.plan, shared_by=1), shared_us
+    return best.plan.parts(K, split), us
 
 
 @cache
