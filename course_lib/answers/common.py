@@ -11,7 +11,7 @@ from ..gemm import Gemm
 from ..pictures import sector_figure
 from ..simulator import Report
 from ..simulator.counters import global_sectors
-from ..verdict import CheckFailed, check
+from ..verdict import CheckFailed, Launch, check
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
@@ -100,7 +100,7 @@ def checked_gemm(
     if isinstance(chosen.get("tile"), list):
         chosen["tile"] = tuple(chosen["tile"])
     demand(chosen == right, f"the launch is {launch}.")
-    check(Gemm(*(4 * size for size in tile), dtype), kernel, (tile, threads, shared_mem), 0, MOST_STEPS)
+    check(Gemm(*(4 * size for size in tile), dtype), kernel, Launch(tile, threads, shared_mem), 0, MOST_STEPS)
     return kernel
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..gemm import Gemm
 from ..simulate import simulate
 from ..simulator import Report
-from ..verdict import check
+from ..verdict import Launch, check
 from .common import FOR_ALL, MOST_STEPS, demand, demand_kernel, demand_no_hazard, results_of
 
 BLOCK = 128
@@ -109,7 +109,7 @@ def _own(answer: object) -> None:
     missing = [f"{step} ({wrong})" for step, wrong in found.items() if wrong]
     if not missing or found["whole tiles"]:  # this takes longer, and says more
         gemm = Gemm(*(4 * size for size in tile), "float16")
-        check(gemm, kernel, (tile, threads, shared_mem), 0, 8 * MOST_STEPS)
+        check(gemm, kernel, Launch(tile, threads, shared_mem), 0, 8 * MOST_STEPS)
     reached = [step for step, wrong in found.items() if not wrong]
     demand(not missing, f"right for {', '.join(reached) or 'no size'}; not yet for {', '.join(missing)}.")
 
