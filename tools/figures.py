@@ -88,7 +88,7 @@ def steps_table(record: dict) -> str:
     lines += [_line("", f"cuBLAS, {entry['dtype']}", entry) for entry in shown if entry["label"] == CUBLAS]
     origin, clocks = record["provenance"], [entry["sm_clock_mhz"] for entry in shown]
     note = (
-        f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; 04 and 05 "
+        f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; from 04 on "
         "float16 with float32 sums, contiguous along K; cuBLAS of the same type and layout in the same run. "
         f"Median of {shown[0]['repeats']} launches, warm L2 cache; sustained: over two seconds, in "
         f"which the chip's power limit lowers the clock of tensor-core kernels. {origin['gpu']}, "
