@@ -29,7 +29,7 @@ CODE, SMALL, WORDS, HEADING = 6.4, 6.8, 7.4, 9.0  # points
 LEFT_LETTERS, RIGHT_LETTERS = 73, 62  # of a line of code
 LINE = 1.32 / 72  # inches from one line to the next, for each point of its letters
 CELL = 0.155, 0.13  # inches
-ALT = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, targets."
+ALT = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, Hopper's ring, targets."
 SHADES = ("#ffffff", "#d9d9d9", "#bfbfbf", "#ededed")
 """Of the registers of a fragment: greys, which a printer keeps apart."""
 
@@ -95,7 +95,15 @@ def codes() -> dict[str, str]:
     }
 
 
-def turns(stages: int, count: int = 5) -> list[tuple[int, ...]]:
+def hopper() -> tuple[str, str]:
+    """What the producer and what each consumer does for a k-tile, cut out of lesson 07."""
+    roles = lessons.kernel_source("07_hopper", "roles")
+    producer = cut(roles, "int slot = k_tile % SLOTS", "load_rows(TN") + "\n}"
+    consumer = cut(roles, "mbarrier_wait(&s.full", "mbarrier_arrive(&s.empty")
+    return fitting(producer, LEFT_LETTERS), fitting(consumer, RIGHT_LETTERS)
+
+
+def turns(stages: int, count: int = 4) -> list[tuple[int, ...]]:
     """Of each turn of the ring: k-tile multiplied, its slot, k-tile whose copy starts, its slot, groups that may be on
     their way at the wait. Played with groups, as `commit_group` and `wait_group` count them."""
     committed, rows = list(range(stages - 1)), []
@@ -217,10 +225,10 @@ class Page:
 def card():
     """The page as a figure."""
     page = Page()
-    page.text(LEFT, 0.28, "Hiding latency on one page", 15, weight="bold")
-    page.text(LEFT, 0.58, f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 06.")
-    y = max(_left(page, 0.86), _right(page, 0.86)) + 0.1
-    _bottom(page, y)
+    page.text(LEFT, 0.24, "Hiding latency on one page", 15, weight="bold")
+    page.text(LEFT, 0.53, f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 07.")
+    y = max(_left(page, 0.79), _right(page, 0.79)) + 0.06
+    _targets(page, _hopper(page, y) + 0.04)
     return page.figure
 
 
@@ -277,6 +285,11 @@ def _right(page: Page, y: float) -> float:
             page.text(x, low + r * CELL[1] - 0.005, f"r{r}", 5.4)
     y = page.text(RIGHT, end + 0.04, "One chunk of eight rows lies in eight groups of banks.", SMALL) + 0.1
     y = page.heading(RIGHT, y, RIGHT_WIDTH, f"An SM of an {H100.name}")
+    rates = " and ".join(f"{rate:g} TB/s from {name}" for name, rate in H100.ceilings.memory.items())
+    ceilings = (
+        f"Ceiling of {dtype}: {value:g} TFLOP/s\n({source})."
+        for dtype, (value, source) in H100.ceilings.math.items()
+    )
     return page.text(
         RIGHT, y,
         f"{H100.warps} warps, {H100.blocks} blocks; {SUB_CORES} sub-cores: each starts an instruction a cycle\n"
@@ -284,25 +297,27 @@ def _right(page: Page, y: float) -> float:
         f"{H100.shared:,} bytes of shared memory, {H100.reserved:,} less for each block\n"
         f"In a cycle: {FLOP_PER_CLOCK['tensor']} FLOP of mma.sync, {FLOP_PER_CLOCK['fma']} of float32;\n"
         f"{4 * BANKS} bytes of shared memory; {H100.rates.l2_bytes:g} bytes from L2, if all SMs ask\n"
-        f"From L2 to shared memory: {H100.rates.l2_latency:.0f} cycles, if nobody else asks",
+        f"From L2 to shared memory: {H100.rates.l2_latency:.0f} cycles, if nobody else asks\n"
+        + "\n".join([*ceilings, f"Measured: {rates}."]),
         SMALL,
     )  # fmt: skip
 
 
-def _bottom(page: Page, y: float) -> None:
-    """Targets and ceilings."""
+def _hopper(page: Page, y: float) -> float:
+    """The ring of full and empty barriers, side by side: who fills a slot, who empties it."""
+    title = "Hopper's ring (07): the producer waits for empty slots, two consumers for full ones"
+    y = page.heading(LEFT, y, RIGHT + RIGHT_WIDTH - LEFT, title)
+    return max(page.code(x, y, code) for x, code in zip((LEFT, RIGHT), hopper(), strict=True))
+
+
+def _targets(page: Page, y: float) -> None:
+    """What a kernel should reach."""
     y = page.heading(LEFT, y, RIGHT + RIGHT_WIDTH - LEFT, "Targets on an H100, beside those in print")
     rows = [(item.name, item.target.partition(", with")[0], item.printed) for item in targets()]
     half = (len(rows) + 1) // 2
     header = ("item", "target", "in print")
     page.table(LEFT, y, (0, 0.84, 2.18), [header, *rows[:half]])
-    y = page.table(RIGHT - 0.1, y, (0, 0.84, 2.05), [header, *rows[half:]])
-    lines = [
-        f"Ceiling of {dtype}: {value:g} TFLOP/s ({source})."
-        for dtype, (value, source) in H100.ceilings.math.items()
-    ]
-    rates = " and ".join(f"{rate:g} TB/s from {name}" for name, rate in H100.ceilings.memory.items())
-    page.text(LEFT, y, "\n".join([*lines, f"Measured: {rates}."]), SMALL)
+    page.table(RIGHT - 0.1, y, (0, 0.84, 2.05), [header, *rows[half:]])
 
 
 def _k_tiles(math: int) -> str:
