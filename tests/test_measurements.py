@@ -222,7 +222,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
 
 def test_the_drawings_are_those_of_the_lessons(tmp_path):
     figures = tool("figures")
-    assert set(figures.drawings()) == {f"pipeline_{number}.svg" for number in ("02", "03", "05")}
+    assert set(figures.drawings()) >= {f"pipeline_{number}.svg" for number in ("02", "03", "05")}
     for name, (figure, alt) in figures.drawings().items():
         style.save_svg(figure, tmp_path / name, alt)
         kept = (ROOT / "assets" / name).read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ WRONG = {
             "fence_async();\n",
             "read-after-write|missing-proxy-fence",
         ),
+        ("no wait at the end", "        if (thread == 0) wait_stores();\n", "", "exited-block"),
         ("no swizzle", " ^ lane % 8", "", "wrong places"),
         ("both halves to the same columns", "n + half * 128 + box * 64", "n + box * 64", "are wrong"),
         ("sums of the first half twice", "d + half * 64 + j * 8", "d + j * 8", "wrong|made with"),
@@ -101,6 +102,7 @@ WRONG_ANSWERS = {
             ],
             "move it out of the if",
         ),
+        ("16 rows for all warps", [("warp * 16 + lane % 16", "lane % 16")], "which row and which chunk"),
         ("no wait at the end", [("    if (thread == 0) wait_stores();\n", "")], "gives its shared memory"),
     ]
 }
