@@ -8,6 +8,7 @@ from cuda import pathfinder
 from course_lib import OPTIONS, kernel_source, sass
 from course_lib.backend import disassembly, standin
 from course_lib.backend.disassembly import control_of, parse
+from course_lib.device import options_for
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 
 LISTING = """
@@ -41,7 +42,8 @@ LISTING = """
 
 
 def code_of(notebook, name):
-    return sass(standin.RawKernel(kernel_source(notebook, name), name, options=OPTIONS))
+    source = kernel_source(notebook, name)
+    return sass(standin.RawKernel(source, name, options=options_for(source)))
 
 
 def test_a_listing_is_read_by_kernel_line_and_label():

@@ -10,7 +10,7 @@ from course_lib import OPTIONS
 
 from . import async_copy, gemm, pipelined, shared, specialised
 from .case import Case, poison, random
-from .lesson_cases import GEMMS, LESSON_CASES, lesson_case
+from .lesson_cases import LESSON_CASES, POINTERS, lesson_case
 
 
 def pipelined_case(kernel: pipelined.Pipelined, tiles: int) -> Case:
@@ -42,7 +42,7 @@ def groups() -> dict[str, list[Case]]:
     shape shows it: a bounds check may only matter when K has fewer tiles than the kernel has stages."""
     cases = [*async_copy.CASES, *gemm.CASES, *shared.CASES, *specialised.CASES]
     cases += [lesson_case(*which) for which in LESSON_CASES if which[-1] == "random"]
-    cases += [lesson_case(*kernel, "random", k_tiles) for kernel in GEMMS for k_tiles in (4, 1)]
+    cases += [lesson_case(*kernel, "random", k_tiles) for kernel in POINTERS for k_tiles in (4, 1)]
     for stages in pipelined.STAGES:
         for family in (pipelined.gemm_fp32, pipelined.gemm_fp16):
             cases += [pipelined_case(family(stages), tiles) for tiles in (stages + 2, 1)]

@@ -11,7 +11,8 @@ import re
 
 import pytest
 
-from course_lib import OPTIONS, kernel_source
+from course_lib import kernel_source
+from course_lib.device import options_for
 from course_lib.simulator import nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 
@@ -27,7 +28,10 @@ def texts(source: str, times: int = TIMES) -> set[str]:
         CROWD.append(bytearray(random.randrange(200_000)))
         if len(CROWD) > 50:
             CROWD.pop(random.randrange(50))
-        options = *OPTIONS, f"-DTIME={number}"  # nothing uses it: it only makes NVRTC compile again
+        options = (
+            *options_for(source),
+            f"-DTIME={number}",
+        )  # nothing uses it: it only makes NVRTC compile again
         found.add(
             re.sub(r"^\s*(?:\.loc|//).*\n", "", nvrtc.compile_ptx(source, options=options).ptx, flags=re.M)
         )

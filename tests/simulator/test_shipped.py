@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib import OPTIONS, kernel_source, lessons
+from course_lib import kernel_source, lessons
+from course_lib.device import options_for
 from course_lib.simulator import nvrtc, shipped
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 from tools.outputs import archive_of, compile_anew
@@ -21,8 +22,10 @@ RENEW = "what ships of it is stale: run `make outputs`"
 MOST_BYTES = 4_000_000
 
 
-def ptx_inputs(source, options=OPTIONS, names=()):
-    return "ptx", source, names, nvrtc._full_options(options, nvrtc.DEFAULT_ARCH)
+def ptx_inputs(source, names=()):
+    options = options_for(source)
+    arch = nvrtc.asked_arch(options).replace("sm_", "compute_")
+    return "ptx", source, names, nvrtc._full_options(options, arch)
 
 
 def without_nvrtc(*command, **environment):
