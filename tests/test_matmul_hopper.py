@@ -137,7 +137,7 @@ WRONG = {
     "one k16 too short": (BOXES, "k < TK / 16", "k < TK / 16 - 1", "wrong, first at"),
     "the next box of an operand across k": (BOXES, "BOX * 2 / 16 - 1", "BOX / 16 - 1", "wrong, first at"),
     "no proxy fence": (BOXES, "        fence_async();\n", "", "missing-proxy-fence"),
-    "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_stores_read();", "", "read-after-write"),
+    "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_stores_read();", "", "write-after-read"),
     "bias of the wrong columns": (BOXES, "finish.bias[at]", "finish.bias[column]", "wrong, first at"),
     "alpha forgotten": (BOXES, "finish.alpha * x +", "x +", "wrong, first at"),
     "sums of all parts in one place": (PARTS, "piece.part * M * c_stride", "0", "block-conflict"),

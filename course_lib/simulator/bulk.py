@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .memory import UNIT, Buffer, SharedMemory
-from .shadow import Act
+from .shadow import CHANGED, Act
 
 CHUNK = 16
 """Bytes of the unit in which the copy engine writes shared memory."""
@@ -147,7 +147,7 @@ class BulkCopies:
         if not store.read:
             store.read = True
             lanes = np.full(len(store.chunks), store.lane)
-            self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1)
+            self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1, CHANGED)
             self.m.shadow.on_access(self.m, Act(True, False), lanes, store.chunks, CHUNK, store.pc)
 
     def _arrive(self, store: Store) -> None:

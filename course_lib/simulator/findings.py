@@ -8,7 +8,7 @@ import numpy as np
 
 from .counters import ATOMICS
 from .ptx import Instruction
-from .shadow import Race, Shadow
+from .shadow import CHANGED, Race, Shadow
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Findings:
     def race(self, shadow: Shadow, pc: int, race: Race) -> None:
         """The instruction at `pc` runs into another access."""
         m = self.m
-        at, kind = race.granule * shadow.granule, race.kind
+        at = race.granule * shadow.granule
+        kind = "write-after-read" if race.kind == CHANGED else race.kind
         if shadow.shared:
             place = m.shared.describe(at % m.shared.stride)
         else:
@@ -86,17 +87,15 @@ class Findings:
         return f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {wait}"
 
     def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> str:
-        does, did = self._verbs(instruction, race, kind)
         line, them = self._line(race.time), self._other(race)
-        if (
-            race.kind == "read-after-write"
-            and instruction.opcode.root == "cp"
-            and self._met_since(race, race.time)
-        ):
+        source = race.kind == "read-after-write" and instruction.opcode.root == "cp"
+        if race.kind == CHANGED or (source and self._met_since(race, race.time)):
+            wait = "cp.async.bulk.wait_group.read" if race.kind == CHANGED else "cp.async.wait_group"
             return (
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
-                "Wait for its group (cp.async.wait_group) before anybody writes to its source"
+                f"Wait for its group ({wait}) before anybody writes to its source"
             )
+        does, did = self._verbs(instruction, race, kind)
         return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
 
     def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:

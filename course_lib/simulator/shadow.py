@@ -41,6 +41,11 @@ class Act(NamedTuple):
     wide: bool = True
 
 
+CHANGED = "changed"
+"""A race: somebody wrote to the source of a bulk store that may still have been on its way. Reported as
+write-after-read."""
+
+
 class Race(NamedTuple):
     """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
     access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one."""
@@ -195,17 +200,26 @@ class Shadow:
         low = m.orders.low if self.private else 0
         self.reads.note(Touch(lanes, m.orders.first_lane, unit, size // self.granule, time), low)
 
-    def on_changed(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, since: int) -> None:
+    def on_changed(
+        self,
+        m,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        since: int,
+        kind: str = "read-after-write",
+    ) -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""
         lanes, unit, count = self._inside(lanes, unit, size // self.granule)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
-        self._tell(m, "read-after-write", pc, lanes, granules, self.writer, self.write_time, late)
+        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, late)
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)
-            self._tell_found(m, "read-after-write", pc, lanes, granules, found)
+            self._tell_found(m, kind, pc, lanes, granules, found)
 
     # ---- helpers
 

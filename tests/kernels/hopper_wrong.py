@@ -93,6 +93,20 @@ KERNELS = {
     WG_WAIT(0);
     out[t] = d[0];
 """,
+    ("write-after-read", "overwrites_what_a_store_reads", 32): """
+    __shared__ alignas(128) float tile[32];
+    tile[threadIdx.x] = threadIdx.x;
+    FENCE_ASYNC;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        STORE(out, tile, 128);  // HERE
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+    __syncthreads();
+    tile[threadIdx.x] = 7;
+    __syncthreads();
+    if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+""",
     ("exited-block", "arrives_at_a_block_that_left", 32): """
     __shared__ u64 bar;
     unsigned there;

@@ -178,7 +178,7 @@ WRONG = {
         "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
     ),
     "the-source-of-a-store-overwritten": (
-        "read-after-write",
+        "write-after-read",
         "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
         "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads(); tile[t] = 7; __syncthreads();\n"
         "if (t == 0) wait_read();",

@@ -287,7 +287,8 @@ def _store_tensor(d, ins: Instruction) -> Callable:
             data = m.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
             chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
             change = _reduction(opcode, _type_of(opcode, layout))
-            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
+            if len(chunks):  # else all of it lies outside
+                m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 
