@@ -26,7 +26,7 @@ class Flight:
     warps: np.ndarray
     group: int
     pc: int
-    reader: int  # the lane that its reads are told of: the first of the warpgroup
+    reader: int  # the lane that its reads are told of: the first of these warps
     chunks: np.ndarray  # that it reads
     registers: frozenset[int]
     read: bool = False
@@ -68,10 +68,7 @@ class AsyncMath:
             )
             self._tell("missing-wgmma-fence", pc, warps, text)
         first = int(warps[0])
-        reader = (
-            first // m.warps_per_block * m.launch.threads
-            + first % m.warps_per_block // WARPGROUP * WARPGROUP * WARP
-        )
+        reader = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
         m.shadow.on_async_read(m, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
         if self.reading is None:
             self.reading = np.zeros(len(m.shared.memory.data) // CHUNK, np.int32)
