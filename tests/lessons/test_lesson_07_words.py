@@ -15,7 +15,8 @@ TEXTS = [
 ]
 FUNCTION = re.compile(r"^__device__ __forceinline__ \w+ \w+\(.*?(?:\}$|^\})", re.MULTILINE | re.DOTALL)
 HEADERS = "".join(
-    f"#include <course/{name}.cuh>\n" for name in ("cluster", "stmatrix", "wgmma", "wgmma_store")
+    f"#include <course/{name}.cuh>\n"
+    for name in ("cluster", "stmatrix", "tile_order", "wgmma", "wgmma_store")
 )
 
 

@@ -47,8 +47,9 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     trace = [np.zeros((32, 5, 16, 2), np.int64)] if "TRACE_ARG" in source else []
     options = *options_for(source), *["-DCOURSE_TRACE"] * len(trace)
     compiled = simulator.compile(source, name, options)
+    grid = small.grid(launch["tile"], compiled.code.program.cluster[0])  # one block, or one cluster
     report = simulator.launch(
-        compiled, (1, 1), (launch["threads"],), [*passed, *trace], launch.get("shared_mem", 0), seed=1
+        compiled, grid, (launch["threads"],), [*passed, *trace], launch.get("shared_mem", 0), seed=1
     )
     assert report.ok, str(report)
     assert not trace or trace[0].any()
