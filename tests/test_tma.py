@@ -120,7 +120,7 @@ def test_a_persistent_kernel_takes_several_tiles_in_a_small_check():
     gemm = Gemm(64, 64, 64)
     assert gemm.check(kernel, **MANY).startswith("check passed")
     assert gemm.grid((16, 16, 16), 132) == (132,) and gemm.grid((16, 16, 16)) == (4, 4)
-    assert Launch((16, 16, 16), 256, 0, 132).small().blocks == 4
+    assert Launch((16, 16, 16), 256, 0, 132).small().blocks == 2
     assert Launch((16, 16, 16), 256, 0, 2).small().blocks == 2
     assert Launch((16, 16, 16), 256, 0).small().blocks is None
     one_tile = standin.RawKernel(
