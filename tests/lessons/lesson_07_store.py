@@ -8,7 +8,7 @@ WAIT_READ = "                if (thread == 0) wait_stores_read();\n"
 WRONG = {
     "complete": [
         ("no fence", "                fence_async();\n", "", "missing-proxy-fence"),
-        ("nobody waits for the reads", WAIT_READ, "", "read-after-write"),
+        ("nobody waits for the reads", WAIT_READ, "", "write-after-read"),
         (
             "no barrier behind that wait",
             "named_sync<128>(1 + mine / 64);\n                for",
