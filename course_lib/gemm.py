@@ -153,11 +153,11 @@ class Gemm:
     def simulated(
         self,
         kernel,
+        inputs: tuple,
         tile: Tile,
         threads: Threads,
         shared_mem: int,
-        blocks: int | None,
-        inputs: tuple,
+        blocks: int | None = None,
         max_steps: int | None = None,
     ) -> tuple[tuple, Report]:
         """The arguments after a launch in the simulator, C among them, and its report."""

@@ -88,7 +88,7 @@ def check(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None =
 
 def one_block(gemm: Gemm, kernel, launch: Launch) -> Report:
     """See `Gemm.one_block`; the whole of `gemm` is one block."""
-    args, report = gemm.simulated(kernel, *launch.small(), gemm.integers(seed=0))
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), *launch.small())
     right = not where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
     why = "" if right or not report.ok else _meetings(gemm, kernel, launch)
     print(f"numbers right: {right}\nhazards: {report.brief()}{why}")
@@ -97,7 +97,7 @@ def one_block(gemm: Gemm, kernel, launch: Launch) -> Report:
 
 def _check_simulated(gemm: Gemm, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
     """The report comes first: a race may leave the numbers right, on this machine, today."""
-    (A, B, C, *_), report = gemm.simulated(kernel, *launch.small(), gemm.integers(seed), max_steps)
+    (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), *launch.small(), max_steps=max_steps)
     if wrong := where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0):
         wrong += guess(C, A, B, launch[0], gemm.order)
     if not report.ok:
@@ -123,7 +123,7 @@ def _meetings(gemm: Gemm, kernel, launch: Launch) -> str:
     one = type(gemm)(*launch[0], gemm.dtype)
 
     def run(*inputs: np.ndarray) -> np.ndarray:
-        return one.simulated(kernel, *launch.small(), inputs)[0][2].astype(float)
+        return one.simulated(kernel, inputs, *launch.small())[0][2].astype(float)
 
     return who_meets_whom(run, *launch[0]) if gemm.dtype == "float16" else ""
 

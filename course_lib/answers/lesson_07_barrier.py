@@ -36,7 +36,7 @@ def _hasty(answer: object) -> None:
     demand_kernel(answer)
     for k_tiles in 1, 5:
         gemm = Gemm(64, 256, 64 * k_tiles, "float16")
-        (A, B, C, *_), report = gemm.simulated(answer, *HASTY, gemm.integers(seed=0), MOST_STEPS)
+        (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), *HASTY, max_steps=MOST_STEPS)
         demand_no_hazard(report)
         right = np.array_equal(C, (A.astype("f4") @ B.astype("f4").T).astype(np.float16))
         demand(right, f"with {k_tiles} k-tiles the product is wrong, and there is no hazard.")

@@ -27,7 +27,7 @@ def _run(
     M, N, K = (size * count for size, count in zip(tile, tiles, strict=True))
     gemm = Gemm(M, N, K, "float16")
     memory = slots * SLOT + ROUND
-    args, report = gemm.simulated(kernel, tile, 256, memory, blocks, gemm.integers(seed=0), MOST_STEPS)
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), tile, 256, memory, blocks, MOST_STEPS)
     if not report.ok:
         found = sorted(report.hazards, key=lambda h: ORDER.index(h.kind) if h.kind in ORDER else len(ORDER))
         raise CheckFailed(str(found[0]), tuple(found))

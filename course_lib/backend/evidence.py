@@ -50,7 +50,7 @@ class Evidence:
 
     def _one_block(self, k_tiles: int) -> Report:
         one = type(self.gemm)(*self.tile[:2], k_tiles * self.tile[2], self.gemm.dtype)
-        args, report = one.simulated(self.kernel, *self.launch.small(), one.integers(seed=0))
+        args, report = one.simulated(self.kernel, one.integers(seed=0), *self.launch.small())
         if not report.ok:
             raise HazardError(report)
         if wrong := where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0):

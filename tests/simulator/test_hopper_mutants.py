@@ -77,9 +77,7 @@ def outcome(name: str, source: str) -> str:
     launch = {**kernel_launch(NOTEBOOK, name)}
     blocks = 2 if "blocks" in launch else None
     kernel, (A, B) = cp.RawKernel(source, name, options=HOPPER), gemm().integers(0)
-    args, report = gemm().simulated(
-        kernel, launch["tile"], launch["threads"], launch["shared_mem"], blocks, (A, B)
-    )
+    args, report = gemm().simulated(kernel, (A, B), **launch | {"blocks": blocks})
     if report.hazards:
         return report.hazards[0].kind
     right = (np.asarray(A, np.float64) @ np.asarray(B, np.float64).T).astype(np.float16)
