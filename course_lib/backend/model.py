@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ..simulate import compiled
 from ..simulator.estimate import Estimate, estimate
 
@@ -13,11 +15,14 @@ ORIGIN = f"not a measurement; times of the lessons' kernels are {BAND[0]} to {BA
 def modelled(
     kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
 ) -> Estimate:
-    """The model of this launch. Only one block of it is simulated, with a few k-tiles."""
+    """The model of this launch. Only one block of it is simulated, with a few k-tiles; `blocks`: of a persistent kernel."""
 
-    def block_of(k_tiles: int) -> tuple:
-        problem = type(gemm)(*tile[:2], k_tiles * tile[2], gemm.dtype)
+    def block_of(k_tiles: int, tiles: int = 1) -> tuple:
+        problem = type(gemm)(tiles * tile[0], tile[1], k_tiles * tile[2], gemm.dtype)
         return problem.passed(kernel, problem.arguments(*problem.integers(seed=0)))
 
     block = threads if isinstance(threads, tuple) else (threads,)
-    return estimate(compiled(kernel), gemm.grid(tile), block, block_of, gemm.K // tile[2], shared_mem)
+    code, grid, tiles = compiled(kernel), gemm.grid(tile, blocks), 1
+    if blocks:  # or clusters, which share the tiles out
+        tiles = -(-prod(gemm.grid(tile)) * code.code.program.cluster[0] // blocks)
+    return estimate(code, grid, block, block_of, gemm.K // tile[2], shared_mem, tiles=tiles)

@@ -19,15 +19,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
+from .engines import Engines
 from .gpus import GPUS, SUB_CORES, Rates, find_gpu
 from .occupancy import launch_resources
 from .recorder import Event
 
 STEADY = 2  # parts of the main loop over which its time is taken, after as many to get going
 CLOCK_READ = 2  # cycles
+CLUSTER = -1  # stands for the number of the cluster's barrier
 NEXT_READ = 20  # cycles from a read of the clock to the next, where the model knows nothing of them
 
 
@@ -65,22 +68,29 @@ PHASES = {
     "store": "store",
     "load": "load",
     "join": "load",
+    "bulk": "copy",
+    "bulk_store": "store",
+    "bulk_wait": "store",
+    "wgmma": "math",
+    "wgmma_wait": "math",
 }
 
 
 RESOURCES = ("arithmetic", "shared memory", "L2")
 """Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
-L2."""
+L2. Of a kernel that uses them also "tensor cores" (the first sub-core's) and "copy engine" (its bytes are on their way).
+"""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """How many times longer than alone a block's service takes: in the sub-cores, the shared-memory port, and on
-    the way from L2."""
+    """How many times longer than alone a block's service takes: in the sub-cores, the shared-memory port, on the way
+    from L2, and in the tensor cores, where they work on their own (wgmma)."""
 
     core: float = 1.0
     shared: float = 1.0
     l2: float = 1.0
+    tensor: float = 1.0
 
 
 @dataclass
@@ -89,14 +99,16 @@ class Played:
     the resources of RESOURCES busy, and the cycle of each warp's clock reads."""
 
     cycles: float = 0.0
-    busy: Stretch = Stretch(0.0, 0.0, 0.0)
+    busy: Stretch = Stretch(0.0, 0.0, 0.0, 0.0)
     segments: list[Segment] = field(default_factory=list)
     spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     clocks: list[list[float]] = field(default_factory=list)
 
 
 @dataclass
-class _Warp:
+class Warp:
+    """Of the block that is played: how far it is, and what it waits for."""
+
     index: int
     at: int = 0
     copies: float = 0.0  # when the copies since the last commit have landed
@@ -138,7 +150,8 @@ class _Block:
         self.cores = [_Server(stretch.core) for _ in range(SUB_CORES)]
         self.shared, self.l2 = _Server(stretch.shared), _Server(stretch.l2)
         self.stores = _Server(1.0)  # they go the other way
-        self.queue: list[tuple[float, int, _Warp]] = []
+        self.engines = Engines(self, [_Server(stretch.tensor) for _ in range(SUB_CORES)])
+        self.queue: list[tuple[float, int, Callable[[float], None]]] = []
         self.order = 0
         self.alive = len(events)
         self.barriers: dict[int, list] = {}
@@ -146,31 +159,46 @@ class _Block:
 
     def run(self) -> Played:
         for index in range(len(self.events)):
-            self.push(self.rates.block_start, _Warp(index))
+            self.push(self.rates.block_start, Warp(index))
         while self.queue:
-            time, _, warp = heapq.heappop(self.queue)
-            if warp.at == len(self.events[warp.index]):
-                self.alive -= 1
-                continue
-            event = self.events[warp.index][warp.at]
-            warp.at += 1
-            end = getattr(self, "do_" + event[0])(time, warp, *event[1:])
-            if end is not None:
-                math = event[0] == "work" and any(event[2:])
-                self.note(warp, "math" if math else PHASES.get(event[0], ""), time, end)
-                self.push(end, warp)
+            time, _, action = heapq.heappop(self.queue)
+            action(time)
+        if self.alive and self.engines.mbarriers:
+            raise ValueError(
+                f"the clock sees {self.alive} warps of a block wait for ever: it plays one block of a cluster, and takes "
+                "the others to do the same at the same time"
+            )
         core = sum(core.busy for core in self.cores) / SUB_CORES
-        self.played.busy = Stretch(core, self.shared.busy, self.l2.busy)
+        self.played.busy = Stretch(core, self.shared.busy, self.l2.busy, self.engines.busy())
         servers = self.cores[0], self.shared, self.l2
-        self.played.spans = {name: server.spans for name, server in zip(RESOURCES, servers)}
+        spans = {name: server.spans for name, server in zip(RESOURCES, servers)}
+        self.played.spans = spans | self.engines.spans()
         return self.played
 
-    def push(self, time: float, warp: _Warp) -> None:
+    def step(self, warp: Warp, time: float) -> None:
+        """The next event of a warp."""
+        if warp.at == len(self.events[warp.index]):
+            self.alive -= 1
+            return
+        event = self.events[warp.index][warp.at]
+        warp.at += 1
+        name = "do_" + event[0]
+        end = getattr(self if hasattr(self, name) else self.engines, name)(time, warp, *event[1:])
+        if end is not None:
+            math = event[0] == "work" and any(event[2:])
+            self.note(warp, "math" if math else PHASES.get(event[0], ""), time, end)
+            self.push(end, warp)
+
+    def push(self, time: float, warp: Warp) -> None:
+        """The warp goes on at that time."""
+        self.at(time, partial(self.step, warp))
+
+    def at(self, time: float, action: Callable[[float], None]) -> None:
         self.order += 1
         self.played.cycles = max(self.played.cycles, time)
-        heapq.heappush(self.queue, (time, self.order, warp))
+        heapq.heappush(self.queue, (time, self.order, action))
 
-    def note(self, warp: _Warp, phase: str, begin: float, end: float) -> None:
+    def note(self, warp: Warp, phase: str, begin: float, end: float) -> None:
         """Make a segment of it, or the last segment longer if that has the same phase."""
         if not phase or end <= begin:
             return
@@ -184,7 +212,7 @@ class _Block:
     # ---- one method an event: returns when the warp goes on, or None if something else wakes it
 
     def do_work(
-        self, time: float, warp: _Warp, issue: float, fma: float, mma: float, wavefronts: float
+        self, time: float, warp: Warp, issue: float, fma: float, mma: float, wavefronts: float
     ) -> float:
         rates = self.rates
         busy = max(issue, fma * rates.fma, mma * rates.mma)
@@ -196,7 +224,7 @@ class _Block:
             end = max(end, self.shared.serve(time, wavefronts * rates.wavefront)) + rates.shared_latency
         return end + (rates.mma_latency if mma else 0.0)
 
-    def do_copy(self, time: float, warp: _Warp, size: float, wavefronts: float) -> float:
+    def do_copy(self, time: float, warp: Warp, size: float, wavefronts: float) -> float:
         self.shared.serve(time, wavefronts * self.rates.wavefront)
         warp.copies = max(warp.copies, self.fetch(time, size))
         return time + self.rates.copy_issue
@@ -204,39 +232,43 @@ class _Block:
     def fetch(self, time: float, size: float) -> float:
         return self.l2.serve(time, size / self.rates.l2_bytes) + self.rates.l2_latency
 
-    def do_commit(self, time: float, warp: _Warp) -> float:
+    def do_commit(self, time: float, warp: Warp) -> float:
         warp.groups.append(max([warp.copies, *warp.groups[-1:]]))  # groups complete in order
         warp.copies = 0.0
         return time
 
-    def do_wait(self, time: float, warp: _Warp, keep: int | None) -> float:
+    def do_wait(self, time: float, warp: Warp, keep: int | None) -> float:
         if keep is None:
             return max([time, warp.copies, *warp.groups])
         return max([time, *warp.groups[: len(warp.groups) - keep]])
 
-    def do_load(self, time: float, warp: _Warp, size: float) -> float:
+    def do_load(self, time: float, warp: Warp, size: float) -> float:
         warp.loads = max(warp.loads, self.fetch(time, size))
         return time + self.rates.copy_issue
 
-    def do_join(self, time: float, warp: _Warp) -> float:
+    def do_join(self, time: float, warp: Warp) -> float:
         return max(time, warp.loads)
 
-    def do_store(self, time: float, warp: _Warp, size: float) -> float:
+    def do_store(self, time: float, warp: Warp, size: float) -> float:
         """Nobody waits for a store to arrive, but the next one waits for its turn on the way to L2."""
         return max(time + self.rates.copy_issue, self.stores.serve(time, size / self.rates.l2_bytes))
 
-    def do_clock(self, time: float, warp: _Warp) -> float:
+    def do_clock(self, time: float, warp: Warp) -> float:
         self.played.clocks[warp.index].append(time)
         return time + CLOCK_READ
 
-    def do_arrive(self, time: float, warp: _Warp, ident: int, count: int | None) -> float:
+    def do_arrive(self, time: float, warp: Warp, ident: int, count: int | None) -> float:
         self.meet(time, warp, ident, count, waits=False)
         return time
 
-    def do_barrier(self, time: float, warp: _Warp, ident: int, count: int | None) -> None:
+    def do_barrier(self, time: float, warp: Warp, ident: int, count: int | None) -> None:
         self.meet(time, warp, ident, count, waits=True)
 
-    def meet(self, time: float, warp: _Warp, ident: int, count: int | None, waits: bool) -> None:
+    def do_cluster(self, time: float, warp: Warp) -> None:
+        """The cluster's barrier: the other blocks come when this one comes."""
+        self.meet(time, warp, CLUSTER, None, waits=True)
+
+    def meet(self, time: float, warp: Warp, ident: int, count: int | None, waits: bool) -> None:
         there = self.barriers.setdefault(ident, [])
         there.append((time, warp, waits))
         if len(there) < (count // 32 if count else self.alive):
@@ -365,5 +397,6 @@ def rates_of(gpu: str, blocks: int) -> Rates:
     if not target.rates:
         known = ", ".join(gpu.name for gpu in GPUS.values() if gpu.rates)
         raise ValueError(f"the clock knows no rates of a {target.name}; it knows {known}")
-    share = target.rates.l2_bytes * target.sms / min(blocks, target.sms)
-    return replace(target.rates, l2_bytes=min(target.rates.l2_alone, share))
+    rates, share = target.rates, target.sms / min(blocks, target.sms)
+    l2_bytes, l2_bulk = (min(rates.l2_alone, each * share) for each in (rates.l2_bytes, rates.l2_bulk))
+    return replace(rates, l2_bytes=l2_bytes, l2_bulk=l2_bulk)

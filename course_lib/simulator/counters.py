@@ -28,13 +28,18 @@ NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
 MOST_PATTERNS, MOST_BYTES = 500, 1 << 16
 """Of how many patterns of addresses the costs are kept, and of how large ones."""
-COUNTED = {"fma": "fma", "mma": "mma", "ldmatrix": "ldmatrix", "bar": "barriers", "barrier": "barriers"}
+COUNTED = {"fma": "fma", "mma": "mma", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "bar": "barriers", "barrier": "barriers"}
 """Instructions that have a field of `Counts` of their own."""
 
 
 @dataclass
 class Counts:
-    """Instructions, requests and accesses count warps, as a GPU issues them; bytes count what the lanes move."""
+    """Instructions, requests and accesses count warps, as a GPU issues them; bytes count what the lanes move.
+
+    Hopper: a wgmma counts for each of its four warps, and what it reads of shared memory once for all four. Bulk copies
+    count one by one: `bulk_bytes` what they fetch, `bulk_landed_bytes` what comes to all blocks of a multicast;
+    `expected_bytes`: what mbarriers were told to expect.
+    """
 
     instructions: int = 0
     fma: int = 0
@@ -50,6 +55,15 @@ class Counts:
     global_sectors_ideal: int = 0
     cp_async: int = 0
     cp_async_bytes: int = 0
+    wgmma: int = 0
+    wgmma_shared_bytes: int = 0
+    stmatrix: int = 0
+    bulk_copies: int = 0
+    bulk_bytes: int = 0
+    bulk_landed_bytes: int = 0
+    bulk_stores: int = 0
+    bulk_store_bytes: int = 0
+    expected_bytes: int = 0
 
 
 class Pattern(NamedTuple):
@@ -146,6 +160,7 @@ class Counters:
         self._instructions = instructions
         self._blocks: dict[int, list] = {}  # first pc of a basic block -> [its counts, warps that ran it]
         self._sides: dict[tuple[int, str], _Access] = {}
+        self._others: Counter[tuple[int, str]] = Counter()  # (pc, field of `Counts`)
         self._last: dict[tuple[int, str], tuple] = {}  # the last pattern of addresses, and what it cost
         self._known: dict[tuple, _Access] = {}  # what a pattern costs: unrolled loops repeat theirs
         self._first: dict[int, Pattern] = {}  # by instruction: its first access to shared memory
@@ -155,6 +170,11 @@ class Counters:
 
     def executed(self, pc: int, counts: LineCounts, warps: int) -> None:
         self._blocks.setdefault(pc, [counts, 0])[1] += warps
+
+    def add(self, pc: int, **numbers: int) -> None:
+        """Count so many more of these fields of `Counts`."""
+        for name, number in numbers.items():
+            self._others[pc, name] += number
 
     def shared(self, m, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
@@ -234,6 +254,8 @@ class Counters:
                 by_line[line][name] += number * warps
         for (pc, where), access in self._sides.items():
             by_line[self._instructions[pc].where.line].update(self._moved(pc, where, access))
+        for (pc, name), number in self._others.items():
+            by_line[self._instructions[pc].where.line][name] += number
         total = sum(by_line.values(), Counter())
         return CounterTable(
             Counts(**total),

@@ -17,7 +17,7 @@ from .occupancy import launch_resources
 K_TILES, MORE = 8, 4
 """One block is simulated with 8 and with 12 k-tiles: enough for a pipeline of 7 stages to fill, run and drain. Both
 keep rows of K elements aligned alike, on which wavefronts depend. A ring of 3 slots, each with barriers of its own,
-comes round in 3 x 4 more."""
+comes round in 3 x 4 more, one of 5 in 5 x 4."""
 
 ASSUMPTIONS = (
     "All operands come from L2, and every SM asks for its share of L2's bandwidth.",
@@ -58,15 +58,17 @@ def estimate(
     kernel: Kernel,
     grid: Sequence[int],
     block: Sequence[int],
-    args_at: Callable[[int], Sequence],
+    args_at: Callable[..., Sequence],
     k_tiles: int,
     shared_mem: int = 0,
     gpu: str = "H100",
     resident: int | None = None,
+    tiles: int = 1,
 ) -> Estimate:
-    """Model a launch of `grid` blocks, each with `k_tiles` k-tiles.
+    """Model a launch of `grid` blocks, each with `k_tiles` k-tiles in each of its `tiles` tiles of C.
 
-    `args_at(n)` gives the arguments of a launch of a single block with n k-tiles; that is what is simulated.
+    `args_at(n)` gives the arguments of a launch of a single block (of a single cluster, where the kernel has them) with
+    n k-tiles; that is what is simulated. `args_at(n, 2)`: of two tiles; asked for when a block has several.
     `resident`: blocks that fit into an SM, where that is known; otherwise the kernel is compiled for the GPU.
     """
     target, blocks = find_gpu(gpu), _product(grid)
@@ -81,31 +83,34 @@ def estimate(
     few = min(K_TILES, k_tiles)
     shorter = _events(kernel, block, args_at(few), shared_mem)
     more = 0
-    for more in (MORE, 3 * MORE) if few < k_tiles else ():
+    for more in (MORE, 3 * MORE, 5 * MORE) if few < k_tiles else ():
         longer = _events(kernel, block, args_at(few + more), shared_mem)
         if clock.alike(shorter, longer):
             break
 
+    two = _events(kernel, block, args_at(few, 2), shared_mem) if tiles > 1 else shorter
     cycles, per_k_tile, played = 0.0, 0.0, None
     full, rest = divmod(of_an_sm, resident)
     for waves, together in ((full, resident), (min(rest, 1), rest)):
         if not waves:
             continue
         if few == k_tiles:
-            wave, _ = clock.settle(shorter, rates, together)
+            wave, stretch = clock.settle(shorter, rates, together)
             length, k_tile = wave.cycles, wave.cycles / k_tiles
         else:
             first, added, stretch = clock.steady(shorter, longer, rates, together)
             k_tile = added / more
             length, wave = first + (k_tiles - few) * k_tile, clock.play(shorter, rates, stretch)
-        cycles += waves * length
+        # A further tile: what it takes in a block that has two, and the k-tiles that this one has more.
+        further = clock.play(two, rates, stretch).cycles - wave.cycles + (k_tiles - few) * k_tile
+        cycles += waves * (length + (tiles - 1) * further)
         played, per_k_tile = played or wave, per_k_tile or k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
     return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
 
 
 def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list:
-    report = launch(kernel, (1,), block, args, shared_mem)
+    report = launch(kernel, kernel.code.program.cluster[:1], block, args, shared_mem)
     if not report.ok:
         raise ValueError(f"a launch with a hazard has no time:\n{report}")
     return report.events

@@ -12,7 +12,13 @@ MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
 
 Event = tuple
 """("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
-("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes) · ("clock",)"""
+("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes) · ("clock",)
+Of Hopper's instructions, with mbarriers named by their offset in shared memory: ("init", mbarrier, arrivals) ·
+("expect", mbarrier, bytes) · ("signal", mbarrier, arrivals) · ("await", mbarrier, ahead: by how many phases the one
+that it waits for is ahead of the number of earlier waits) · ("bulk", mbarrier, bytes, how many blocks get them) ·
+("bulk_store", bytes) · ("bulk_commit",) · ("bulk_wait", keep, only until their sources are read) ·
+("wgmma", N, wavefronts) · ("wgmma_commit",) · ("wgmma_wait", keep) · ("cluster",)
+and ("asks",) for a question that found a phase not complete: what follows it is a loop that a wait replaces."""
 
 
 class Costs:
@@ -53,6 +59,7 @@ class Recorder:
         self.lanes = block * machine.launch.threads, (block + 1) * machine.launch.threads
         self.first_warp = block * machine.warps_per_block
         self._last: tuple = (None, range(machine.warps_per_block))
+        self._waits: dict[tuple[int, int], int] = {}  # (warp, mbarrier): waits that have ended
 
     def warps(self) -> list[int] | range:
         """The warps of the block that are active."""
@@ -89,13 +96,62 @@ class Recorder:
         self.work(pc)
         self._add(("join",))
 
+    # ---- Hopper
+
+    def at_mbarrier(self, pc: int, name: str, offset: int, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        """Of some of the active lanes, each with a number, at an mbarrier; a warp adds up those of its lanes."""
+        self.work(pc)
+        for warp, mine in self._by_warp(lanes):
+            self._add_to(warp, (name, offset, int(numbers[mine].sum())))
+        self.since = pc + 1
+
+    def of_lane(self, pc: int, lane: int, *event) -> None:
+        """One of the active lanes does something at `pc`, which others may do as well."""
+        self.work(pc)
+        for warp, _ in self._by_warp(np.array([lane])):
+            self._add_to(warp, event)
+        self.since = pc + 1
+
+    def asks(self, lanes: np.ndarray) -> None:
+        """These lanes hear that a phase is not complete, and will ask again."""
+        for warp, _ in self._by_warp(lanes):
+            if not self._asking(warp):
+                self._add_to(warp, ("asks",))
+
+    def waited(self, offset: int, lanes: np.ndarray, phases: np.ndarray) -> None:
+        """These lanes hear that these phases of an mbarrier are complete."""
+        for warp, mine in self._by_warp(lanes):
+            if asked := self._asking(warp):
+                del self.events[warp][-asked:]
+            before = self._waits.get((warp, offset), 0)
+            self._waits[warp, offset] = before + 1
+            self._add_to(warp, ("await", offset, int(phases[mine].max()) - before))
+
+    def _asking(self, warp: int) -> int:
+        """How many events ago, at most two, the warp was told to ask again; 0: it was not."""
+        last = [event[0] for event in self.events[warp][-2:]]
+        return len(last) - last.index("asks") if "asks" in last else 0
+
+    def _by_warp(self, lanes: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The warps of the block that these lanes are of, and which of the lanes."""
+        if not self.on:
+            return []
+        first, end = self.lanes
+        warps = np.where((lanes >= first) & (lanes < end), self.machine.warp_of[lanes] - self.first_warp, -1)
+        return [(warp, warps == warp) for warp in np.unique(warps).tolist() if warp >= 0]
+
+    # ---- helpers
+
     def _add(self, event: Event) -> None:
         if not self.on:
             return
         for warp in self.warps():
-            events = self.events[warp]
-            if event[0] == "work" and events and events[-1][0] == "work":
-                _, issue, fma, mma, wavefronts = events[-1]
-                events[-1] = ("work", issue + event[1], fma + event[2], mma + event[3], wavefronts + event[4])
-            elif len(events) < MOST_EVENTS:
-                events.append(event)
+            self._add_to(warp, event)
+
+    def _add_to(self, warp: int, event: Event) -> None:
+        events = self.events[warp]
+        if event[0] == "work" and events and events[-1][0] == "work":
+            _, issue, fma, mma, wavefronts = events[-1]
+            events[-1] = ("work", issue + event[1], fma + event[2], mma + event[3], wavefronts + event[4])
+        elif len(events) < MOST_EVENTS:
+            events.append(event)

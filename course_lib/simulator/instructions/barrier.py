@@ -64,6 +64,7 @@ def _of_cluster(d, ins: Instruction) -> Callable:
             m.clusters.barrier.arrive(lanes, releases)
             m.jump(pc + 1, active)
         else:
+            m.recorder.event(pc, "cluster")
             m.clusters.barrier.wait(pc, lanes, resume)
 
     return _guarded(d, ins, end)

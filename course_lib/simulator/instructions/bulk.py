@@ -33,13 +33,23 @@ INTO_SHARED = ("u32", "s32", "b32")
 
 def bulk(d, ins: Instruction) -> Callable:
     """The step of an instruction of this family."""
-    opcode = ins.opcode
+    opcode, pc = ins.opcode, d.pc
     if opcode.has("commit_group"):
-        return lambda m: m.bulk.commit(m.active())
+
+        def commit(m) -> None:
+            m.recorder.event(pc, "bulk_commit")
+            m.bulk.commit(m.active())
+
+        return commit
     if opcode.has("wait_group"):
         keep = constant(ins.operands[0], "cp.async.bulk.wait_group")
         read_only = opcode.has("read")
-        return lambda m: m.bulk.wait(m.active(), keep, read_only)
+
+        def wait(m) -> None:
+            m.recorder.event(pc, "bulk_wait", keep, read_only)
+            m.bulk.wait(m.active(), keep, read_only)
+
+        return wait
     if opcode.has("prefetch"):
         return lambda m: None
     if any(opcode.has(m) for m in ("im2col", "im2col_no_offs", "scatter4", "gather4")):
@@ -169,6 +179,8 @@ def _type_of(opcode: Opcode, layout: Layout) -> str:
 def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
     """Start a copy to the same place in each of these blocks; the mbarrier of each counts its bytes."""
     barrier = m.mbarrier(barrier_offset)
+    m.counters.add(load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks))
+    m.recorder.of_lane(load.pc, load.lane, "bulk", barrier_offset, load.size, len(blocks))
     for block in blocks:
         barrier.must_be_there(np.array([block]))
         m.clusters.touch(np.array([load.lane]), np.array([block]), load.pc)
@@ -199,6 +211,13 @@ def _receivers(d, ins: Instruction, at: int) -> Callable:
 
 
 # --------------------------------------------------------------------------- copies
+
+
+def _send_out(m, store: Store) -> None:
+    """Start a copy to global memory."""
+    m.counters.add(store.pc, bulk_stores=1, bulk_store_bytes=store.data.nbytes)
+    m.recorder.of_lane(store.pc, store.lane, "bulk_store", store.data.nbytes)
+    m.bulk.store(store)
 
 
 def _load_tensor(d, ins: Instruction) -> Callable:
@@ -288,7 +307,7 @@ def _store_tensor(d, ins: Instruction) -> Callable:
             chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
             change = _reduction(opcode, _type_of(opcode, layout))
             if len(chunks):  # else all of it lies outside
-                m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
+                _send_out(m, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 
@@ -309,7 +328,7 @@ def _store(d, ins: Instruction) -> Callable:
             if change:
                 units = (units[:, None] * (CHUNK // itemsize) + np.arange(CHUNK // itemsize)).ravel()
                 data = data.view(UNIT[itemsize])
-            m.bulk.store(Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
+            _send_out(m, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -81,11 +82,12 @@ def places_of(d, ins: Instruction, at: int, act: Act) -> Callable:
 
 
 def _init(d, ins: Instruction) -> Callable:
-    places, count = places_of(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1)
+    places, count, pc = places_of(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1), d.pc
 
     def step(m) -> None:
-        counts = count(m)
+        counts, lanes = count(m), m.active()
         for barrier, at, blocks in places(m):
+            m.recorder.at_mbarrier(pc, "init", barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
 
     return step
@@ -102,14 +104,22 @@ def _inval(d, ins: Instruction) -> Callable:
 
 
 def _expect(d, ins: Instruction) -> Callable:
-    places, size = places_of(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0)
+    places, size, pc = places_of(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0), d.pc
 
     def step(m) -> None:
-        sizes = size(m)
+        sizes, lanes = size(m), m.active()
         for barrier, at, blocks in places(m):
-            barrier.expect(blocks, sizes[at])
+            _expects(m, pc, barrier, lanes[at], blocks, sizes[at])
 
     return step
+
+
+def _expects(
+    m, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray
+) -> None:
+    m.counters.add(pc, expected_bytes=int(sizes.sum()))
+    m.recorder.at_mbarrier(pc, "expect", barrier.offset, lanes, sizes)
+    barrier.expect(blocks, sizes)
 
 
 def _complete(d, ins: Instruction) -> Callable:
@@ -124,6 +134,7 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
     expects = ins.opcode.has("expect_tx")
     number = _number(d, ins, 2, "u32", 0 if expects else 1)
     put = d.target(ins.operands[0]) if ins.operands[0] is not None else None
+    pc = d.pc
 
     def step(m) -> None:
         lanes, numbers = m.active(), number(m)
@@ -131,7 +142,8 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
         states = np.zeros(len(lanes), np.uint64)
         for barrier, at, blocks in places(m):
             if expects:
-                barrier.expect(blocks, numbers[at])
+                _expects(m, pc, barrier, lanes[at], blocks, numbers[at])
+            m.recorder.at_mbarrier(pc, "signal", barrier.offset, lanes[at], counts[at])
             states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave)
         if put:
             put(m, states)
@@ -146,8 +158,9 @@ def _wait(d, ins: Instruction, blocks: bool) -> Callable:
     parity = ins.opcode.has("parity")
     which = _number(d, ins, 2, "u32" if parity else "b64", 0)
 
-    def resume(m, lanes: np.ndarray) -> None:
+    def resume(m, lanes: np.ndarray, barrier: Mbarrier) -> None:
         m.idx = lanes if len(lanes) < m.lanes else None
+        m.recorder.waited(barrier.offset, lanes, barrier.phase[m.block_of[lanes]] - 1)
         put(m, np.ones(1, bool))
         m.jump(pc + 1, m.idx)
 
@@ -158,11 +171,13 @@ def _wait(d, ins: Instruction, blocks: bool) -> Callable:
             mine = lanes[at]
             phases = barrier.phase_of(mine, asked[at] & 1) if parity else asked[at] >> 32
             answers[at] = done = barrier.ask(mine, phases)
+            m.recorder.waited(barrier.offset, mine[done], phases[done])
+            m.recorder.asks(mine[~done])
             again = ~done & (barrier.told[mine] == phases)
             barrier.told[mine[~done]] = phases[~done]
             if blocks and again.any():
                 stays[at] = again
-                barrier.wait(pc, mine[again], phases[again], resume)
+                barrier.wait(pc, mine[again], phases[again], partial(resume, barrier=barrier))
         goes_on = lanes[~stays]
         if len(goes_on):
             m.idx = active if not stays.any() else goes_on

@@ -21,6 +21,7 @@ from .rounding import bf16_value
 from .tensor import whole_warps
 
 M, K_BYTES = 64, 32
+WAVEFRONT = 128  # bytes
 KINDS = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
 """Types of A and B, and the bytes of an element."""
 SWIZZLE_BYTES = (0, 128, 64, 32)
@@ -30,15 +31,20 @@ SWIZZLE_BYTES = (0, 128, 64, 32)
 @machine("wgmma", gathers=whole_warp)
 def wgmma(d, ins: Instruction) -> Callable:
     """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
-    text = ins.opcode.text
+    text, pc = ins.opcode.text, d.pc
     if text.startswith("wgmma.fence"):
         return lambda m: m.math.fence()
     if text.startswith("wgmma.commit_group"):
-        return lambda m: m.math.commit()
+        return lambda m: _group(m, pc, "wgmma_commit", m.math.commit)
     if text.startswith("wgmma.wait_group"):
         keep = constant(ins.operands[0], "wgmma.wait_group")
-        return lambda m: m.math.wait(keep)
+        return lambda m: _group(m, pc, "wgmma_wait", m.math.wait, keep)
     return _mma(d, ins)
+
+
+def _group(m, pc: int, name: str, act: Callable, *number: int) -> None:
+    m.recorder.event(pc, name, *number)
+    act(*number)
 
 
 def _mma(d, ins: Instruction) -> Callable:
@@ -72,10 +78,13 @@ def _mma(d, ins: Instruction) -> Callable:
     descriptor_a = None if from_registers else d.source(a, "b64")
     descriptor_b = d.source(b, "b64")
     order = _order(n, to)
+    read_bytes = ((0 if from_registers else M) + n) * K_BYTES // WARPGROUP  # a warp's share
     pc = d.pc
 
     def step(m) -> None:
         warps = whole_warps(m)
+        m.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
+        m.recorder.event(pc, "wgmma", n, read_bytes / WAVEFRONT)
         count = m.count()
         lanes = m.active()
         numbers = m.warp_of[lanes[::WARP]]
