@@ -80,14 +80,18 @@ def modelled(
         ]
     about = records.about(kernel, gemm, tile, threads, shared_mem, blocks)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
-    spans = {_resource(kernel, name): [[round(b - first), round(e - first)] for b, e in found]
-             for name, found in estimate.spans.items()}  # fmt: skip
+    spans = {name: [[round(b - first), round(e - first)] for b, e in found]
+             for name, found in _resources(kernel, estimate.spans).items()}  # fmt: skip
     return entry | {"events": sorted(events, key=lambda event: (event[3], event[0])), "spans": spans}
 
 
-def _resource(kernel, name: str) -> str:
-    """What the clock calls arithmetic are the tensor cores of a kernel that uses them."""
-    return "tensor cores" if name == "arithmetic" and "mma" in kernel.code else name
+def _resources(kernel, spans: dict) -> dict:
+    """What the clock calls arithmetic are the tensor cores of a kernel with mma.sync. With wgmma they work on their
+    own, beside what little arithmetic is left."""
+    if "tensor cores" in spans:
+        return {name: found for name, found in spans.items() if name != "arithmetic"}
+    return {"tensor cores" if name == "arithmetic" and "mma" in kernel.code else name: found
+            for name, found in spans.items()}  # fmt: skip
 
 
 def _begins(events: list, phase: str, after: int = 0) -> list[int]:

@@ -315,6 +315,9 @@ def extend(shorter: list[list[Event]], longer: list[list[Event]], times: int) ->
     """The events of `shorter`, with what `longer` has more of them `times` times."""
     result = []
     for a, b in zip(shorter, longer, strict=True):
+        if a == b and shorter != longer:  # a warp that has no part in the main loop
+            result.append(a)
+            continue
         same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
         more = b[same : same + len(b) - len(a)]
         if len(b) <= len(a) or b[same + len(more) :] != a[same:]:
