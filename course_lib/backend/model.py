@@ -15,7 +15,8 @@ ORIGIN = f"not a measurement; times of the lessons' kernels are {BAND[0]} to {BA
 def modelled(
     kernel, gemm, tile: tuple, threads: int | tuple, shared_mem: int, blocks: int | None = None
 ) -> Estimate:
-    """The model of this launch. Only one block of it is simulated, with a few k-tiles; `blocks`: of a persistent kernel."""
+    """The model of this launch. Only one block of it is simulated, with a few k-tiles; `blocks` of a persistent kernel
+    share the tiles out."""
 
     def block_of(k_tiles: int, tiles: int = 1) -> tuple:
         problem = type(gemm)(tiles * tile[0], tile[1], k_tiles * tile[2], gemm.dtype)

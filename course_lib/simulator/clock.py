@@ -78,8 +78,7 @@ PHASES = {
 
 RESOURCES = ("arithmetic", "shared memory", "L2")
 """Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
-L2. Of a kernel that uses them also "tensor cores" (the first sub-core's) and "copy engine" (its bytes are on their way).
-"""
+L2. Of a kernel that uses them also "tensor cores" (the first sub-core's), "copy engine" (bytes are on their way)."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,15 @@ class Stretch:
 @dataclass
 class Played:
     """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, when it kept
-    the resources of RESOURCES busy, and the cycle of each warp's clock reads."""
+    the resources of RESOURCES busy, and the cycle of each warp's clock reads. `stuck`: warps that wait for ever,
+    because the other blocks of the cluster do not do at each moment what this one does."""
 
     cycles: float = 0.0
     busy: Stretch = Stretch(0.0, 0.0, 0.0, 0.0)
     segments: list[Segment] = field(default_factory=list)
     spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     clocks: list[list[float]] = field(default_factory=list)
+    stuck: int = 0
 
 
 @dataclass
@@ -163,11 +164,7 @@ class _Block:
         while self.queue:
             time, _, action = heapq.heappop(self.queue)
             action(time)
-        if self.alive and self.engines.mbarriers:
-            raise ValueError(
-                f"the clock sees {self.alive} warps of a block wait for ever: it plays one block of a cluster, and takes "
-                "the others to do the same at the same time"
-            )
+        self.played.stuck = self.alive
         core = sum(core.busy for core in self.cores) / SUB_CORES
         self.played.busy = Stretch(core, self.shared.busy, self.l2.busy, self.engines.busy())
         servers = self.cores[0], self.shared, self.l2

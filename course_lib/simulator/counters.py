@@ -28,7 +28,14 @@ NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
 MOST_PATTERNS, MOST_BYTES = 500, 1 << 16
 """Of how many patterns of addresses the costs are kept, and of how large ones."""
-COUNTED = {"fma": "fma", "mma": "mma", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix", "bar": "barriers", "barrier": "barriers"}
+COUNTED = {
+    "fma": "fma",
+    "mma": "mma",
+    "ldmatrix": "ldmatrix",
+    "stmatrix": "stmatrix",
+    "bar": "barriers",
+    "barrier": "barriers",
+}
 """Instructions that have a field of `Counts` of their own."""
 
 

@@ -1,8 +1,8 @@
 """What works beside the warps, as the clock sees it: mbarriers, the copy engine, and tensor cores that are given wgmma.
 
-An mbarrier counts arrivals and bytes as the real one does (PTX ISA, "mbarrier"); the other blocks of a cluster are taken
-to do at each moment what the watched one does. So a copy to n blocks brings n times its bytes, of which n - 1 come from
-the copies of the others, and an arrival at another block's mbarrier stands for theirs at this one's.
+An mbarrier counts arrivals and bytes as the real one does (PTX ISA, "mbarrier"); the other blocks of a cluster are
+taken to do at each moment what the watched one does. So a copy to n blocks brings n times its bytes, of which n - 1
+come from the copies of the others, and an arrival at another block's mbarrier stands for theirs at this one's.
 """
 
 from __future__ import annotations
@@ -69,25 +69,39 @@ class Engines:
 
     # ---- mbarriers
 
+    def at(self, offset: int) -> _Mbarrier:
+        return self.mbarriers.setdefault(offset, _Mbarrier())
+
     def do_init(self, time: float, warp: Warp, offset: int, count: int) -> float:
         self.mbarriers[offset] = _Mbarrier(count, count)
         return time
 
     def do_expect(self, time: float, warp: Warp, offset: int, size: int) -> float:
-        self.mbarriers[offset].bytes += size
+        self.at(offset).bytes += size
         return time
 
     def do_signal(self, time: float, warp: Warp, offset: int, count: int) -> float:
-        barrier = self.mbarriers[offset]
+        barrier = self.at(offset)
         barrier.pending -= count
         self.look(barrier, time)
         return time
+
+    def do_copied(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        """The warp arrives when its cp.async so far have landed."""
+        landed = max([time, warp.copies, *warp.groups])
+        self.block.at(landed, partial(self.do_signal, warp=warp, offset=offset, count=count))
+        return time
+
+    def do_copied_besides(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        """The same; the phase counts it besides the others."""
+        self.at(offset).pending += count
+        return self.do_copied(time, warp, offset, count)
 
     def do_asks(self, time: float, warp: Warp) -> float:
         return time
 
     def do_await(self, time: float, warp: Warp, offset: int, ahead: int) -> float | None:
-        barrier, key = self.mbarriers[offset], (warp.index, offset)
+        barrier, key = self.at(offset), (warp.index, offset)
         phase = self.waits.get(key, 0) + ahead
         self.waits[key] = self.waits.get(key, 0) + 1
         if phase < barrier.phase:
@@ -113,7 +127,7 @@ class Engines:
     def do_bulk(self, time: float, warp: Warp, offset: int, size: int, blocks: int) -> float:
         end = self.block.l2.serve(time, size / self.rates.l2_bulk) + self.rates.l2_latency
         self.flights.append((time, end))
-        self.block.at(end, partial(self.land, self.mbarriers[offset], size * blocks))
+        self.block.at(end, partial(self.land, self.at(offset), size * blocks))
         return time + self.rates.copy_issue
 
     def land(self, barrier: _Mbarrier, size: int, time: float) -> None:

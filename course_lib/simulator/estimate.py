@@ -104,6 +104,11 @@ def estimate(
         # A further tile: what it takes in a block that has two, and the k-tiles that this one has more.
         further = clock.play(two, rates, stretch).cycles - wave.cycles + (k_tiles - few) * k_tile
         cycles += waves * (length + (tiles - 1) * further)
+        if wave.stuck:
+            raise ValueError(
+                f"the clock sees {wave.stuck} warps of a block wait for ever: it plays one block of a cluster, and "
+                "takes the others to do the same at the same time"
+            )
         played, per_k_tile = played or wave, per_k_tile or k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
     return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)

@@ -23,7 +23,8 @@ class Rates:
     of 16-bit inputs with float32 sums; `wavefront`: 128 bytes of shared memory; `l2_bytes`: bytes that arrive per
     cycle when all SMs ask, `l2_alone` when one does; `copy_issue`: an instruction that moves global memory;
     `barrier` + `barrier_warp` a warp; `block_start`: before a new block's first instruction. `launch_us`: an empty
-    kernel. Of a GPU that has them: `wgmma`, an m64n256k16 on the four sub-cores; `l2_bulk`, as `l2_bytes`, of bulk copies.
+    kernel. Of a GPU that has them: `wgmma`, an m64n256k16 on the four sub-cores; `l2_bulk`, as `l2_bytes`, for bulk
+    copies.
     """
 
     fma: float
@@ -106,7 +107,7 @@ H100 = Gpu(
         block_start=1000,  # M: end of a block to the first copy of the next, 800 to 1500
         launch_us=3.7,  # M: event to event
         clock_mhz=1979,  # M: while these kernels run
-        wgmma=168,  # M, fitted: lesson 07's fastest kernels at 8192^3. Alone 128, at the 1.76 GHz that power allows then
+        wgmma=168,  # M, fitted: lesson 07's fastest kernels at 8192^3. Alone 128, at the 1.76 GHz that power allows
         l2_bulk=33,  # M, fitted: the same without a cluster
     ),
 )

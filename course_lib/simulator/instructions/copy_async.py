@@ -69,11 +69,13 @@ def _copy(d, ins: Instruction) -> Callable:
 def _arrive(d, ins: Instruction) -> Callable:
     """cp.async.mbarrier.arrive{.noinc}.shared.b64 [mbarrier]: when all copies of the thread so far have arrived, it
     arrives, too. Without .noinc the phase counts one arrival more for it."""
-    places, counts = places_of(d, ins, 0, UPDATES), ins.opcode.has("noinc")
+    places, counts, pc = places_of(d, ins, 0, UPDATES), ins.opcode.has("noinc"), d.pc
 
     def step(m) -> None:
         lanes = m.active()
         for barrier, at, blocks in places(m):
+            name = "copied" if counts else "copied_besides"
+            m.recorder.at_mbarrier(pc, name, barrier.offset, lanes[at], np.ones(len(blocks), np.int64))
             barrier.arrive_with_copies(lanes[at], blocks, not counts)
 
     return step

@@ -114,9 +114,7 @@ def _expect(d, ins: Instruction) -> Callable:
     return step
 
 
-def _expects(
-    m, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray
-) -> None:
+def _expects(m, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray) -> None:
     m.counters.add(pc, expected_bytes=int(sizes.sum()))
     m.recorder.at_mbarrier(pc, "expect", barrier.offset, lanes, sizes)
     barrier.expect(blocks, sizes)
