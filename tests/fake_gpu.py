@@ -87,6 +87,7 @@ def install(monkeypatch, fake):
     from course_lib.backend import gpu
 
     gpu._helper.cache_clear()
+    monkeypatch.setattr(gpu, "PAUSE", 0)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", fake, raising=False)
     return fake

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,8 @@ CUBLAS_ERROR = {
     "float32": 1e-5,
     "float16": 4e-4,
 }  # relative; measured 2e-6 and 2.1e-4 (C is rounded to float16)
+PAUSE = 0.3
+"""Seconds before a burst of launches."""
 METHOD = (
     "median of launches timed with events, queued behind a spinning kernel, after 5 warm-ups; random normal "
     "data; L2 cache warm; SM clock counted while more launches run; cuBLAS in the same process before and after"
@@ -49,13 +52,13 @@ def measure(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
     flops = 2 * gemm.M * gemm.N * gemm.K
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
     call = cublas(gemm)
-    before = time_launches(call, repeats)
+    before = burst(call, repeats)
     entries, runs = {}, {}
     for label, (kernel, launch) in launches.items():
         _, run = gemm.prepare(kernel, gemm.inputs, **launch)
         runs[label] = run
-        entries[label] = {"registers": kernel.num_regs, **_entry(run, time_launches(run, repeats), flops)}
-    after = time_launches(call, repeats)
+        entries[label] = {"registers": kernel.num_regs, **_entry(run, burst(run, repeats), flops)}
+    after = burst(call, repeats)
     drift = {"before_us": round(np.median(before), 2), "after_us": round(np.median(after), 2)}
     entries[CUBLAS] = drift | _entry(call, np.append(before, after), flops)
     if gemm.dtype == "float16":  # after all bursts, which want a cool chip
@@ -111,6 +114,12 @@ def cublas(gemm, C: object = None) -> Callable[[], None]:
             "Is TF32 or reduced precision switched on?"
         )
     return call
+
+
+def burst(launch: Callable[[], None], repeats: int) -> np.ndarray:
+    """`time_launches` after a pause: what ran before has heated the chip, and its clock is held down for a while."""
+    time.sleep(PAUSE)
+    return time_launches(launch, repeats)
 
 
 def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
