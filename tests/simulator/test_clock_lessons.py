@@ -1,7 +1,8 @@
 """The clock's model against the recorded speeds of the lessons' kernels, 4096^3 on an H100 (assets/measurements).
 
-No rate of the model is fitted to these times. It is right about most steps of a lesson and wrong about some: those are
-listed here with what the model lacks, and README.md of the simulator has the table.
+No rate of the model is fitted to these times (two are fitted to lesson 07's kernels at 8192^3). It is right about most
+steps of a lesson and wrong about some: those are listed here with what the model lacks, and README.md of the simulator
+has the table.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from tests.lessons import DTYPES, GEMMS, kernel
 SIZE = 4096
 CLEARLY = 1.05
 """Two kernels of a lesson have an order if the slower one takes this much longer."""
+
+STEP_BY_STEP = {"07_hopper": 0.1}
+"""Lessons of which each kernel's speed-up over the one before is right, and how closely."""
 
 FAR = {"01_mainloop.naive": "its loads hit in L1, which the model leaves out: all bytes come from L2"}
 
@@ -94,6 +98,9 @@ def test_times_and_order_in_a_lesson(notebook):
         and times[slow].modelled <= times[fast].modelled
     }
     assert wrong == {pair for pair in WRONG_ORDER if set(pair) <= set(times)}
+    for (name, before), (_, after) in itertools.pairwise(times.items() if notebook in STEP_BY_STEP else ()):
+        speed_ups = before.modelled / after.modelled, before.measured / after.measured
+        assert speed_ups[0] / speed_ups[1] == pytest.approx(1, abs=STEP_BY_STEP[notebook]), name
 
 
 def table() -> None:
