@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .gpus import WARP
+from .gpus import WARP, WARPGROUP
 
-WARPGROUP = 4  # warps
 THREADS = WARPGROUP * WARP
 CHUNK = 16
 ISSUE = 60

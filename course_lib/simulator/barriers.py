@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .gpus import WARP
+from .gpus import WARP, WARPGROUP
 from .memory import Fault
 from .orders import Token
 from .work import LANES
@@ -242,12 +242,29 @@ class Gathering(Rendezvous):
 
 def gathered(m, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For lanes that wait with masks: the group of each (its warp and mask), and whether all lanes are here that the
-    mask names and that have not exited."""
+    mask names and that have not exited, of the whole warpgroup where it says so (bit 32)."""
     warps = m.warp_of[lanes]
-    keys = warps.astype(np.int64) << 32 | masks.astype(np.int64)
+    keys = warps.astype(np.int64) << 33 | masks.astype(np.int64)
     _, groups = np.unique(keys, return_inverse=True)
     bits = np.uint32(1) << (m.thread_of[lanes] % WARP).astype(np.uint32)
     here = np.zeros(int(groups.max()) + 1, np.uint32)
     np.bitwise_or.at(here, groups, bits)
     wanted = masks.astype(np.uint32) & m.alive_bits()[warps]
-    return groups, wanted & ~here[groups] == 0
+    complete = wanted & ~here[groups] == 0
+    if masks.dtype == np.uint64 and (masks >> np.uint64(32)).any():
+        complete &= _warpgroups_complete(m, lanes[complete])[_warpgroup_of(m, lanes)]
+    return groups, complete
+
+
+def _warpgroup_of(m, lanes: np.ndarray) -> np.ndarray:
+    warps = m.warp_of[lanes]
+    of_a_block = -(-m.warps_per_block // WARPGROUP)
+    return warps // m.warps_per_block * of_a_block + warps % m.warps_per_block // WARPGROUP
+
+
+def _warpgroups_complete(m, lanes: np.ndarray) -> np.ndarray:
+    """By warpgroup, whether these lanes are all that it has and that have not exited."""
+    alive = np.flatnonzero(m.alive)
+    most = int(_warpgroup_of(m, np.array([m.lanes - 1]))[0]) + 1
+    here, wanted = (np.bincount(_warpgroup_of(m, each), minlength=most) for each in (lanes, alive))
+    return here == wanted

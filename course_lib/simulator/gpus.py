@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 WARP = 32
+WARPGROUP = 4  # warps that make a wgmma together
 REGISTERS = 65536  # 32-bit registers of an SM
 REGISTER_UNIT = 256  # registers are given to a warp in multiples of this many
 SUB_CORES = 4  # of an SM; each has a quarter of the registers

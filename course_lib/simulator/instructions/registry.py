@@ -177,6 +177,17 @@ def whole_warp(d, instruction) -> Callable:
     return lambda m: WHOLE_WARP
 
 
+OF_WARPGROUP = 1 << 32
+"""In a mask: the lanes wait for the three other warps of their warpgroup as well."""
+WHOLE_WARPGROUP = np.array([OF_WARPGROUP | 0xFFFFFFFF], np.uint64)
+
+
+def whole_warpgroup(d, instruction) -> Callable:
+    """All lanes of the four warps: what a wgmma waits for. It is one operation of the warpgroup (PTX ISA, "wgmma"), so
+    none of its warps has waited for its end before another one has issued it."""
+    return lambda m: WHOLE_WARPGROUP
+
+
 def last_operand(d, instruction) -> Callable:
     """The lanes that the last operand names: the membermask of a `.sync` instruction."""
     return d.source(instruction.operands[-1], "b32")

@@ -10,13 +10,13 @@ from functools import cache
 import numpy as np
 
 from ..access import Access, write
-from ..async_math import CHUNK, WARPGROUP
-from ..gpus import WARP
+from ..async_math import CHUNK
+from ..gpus import WARP, WARPGROUP
 from ..memory import Fault
 from ..ptx import Immediate, Instruction, Register, Vector
 from ..shadow import Act
 from .memory import address_reader, constant
-from .registry import UnsupportedInstruction, machine, whole_warp
+from .registry import UnsupportedInstruction, machine, whole_warp, whole_warpgroup
 from .rounding import bf16_value
 from .tensor import whole_warps
 
@@ -28,7 +28,7 @@ SWIZZLE_BYTES = (0, 128, 64, 32)
 """By the two highest bits of a descriptor (PTX ISA, "Matrix Descriptor Format")."""
 
 
-@machine("wgmma", gathers=whole_warp)
+@machine("wgmma", gathers=whole_warpgroup)
 def wgmma(d, ins: Instruction) -> Callable:
     """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
     text, pc = ins.opcode.text, d.pc
