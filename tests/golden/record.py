@@ -25,12 +25,11 @@ from course_lib.backend.tensor_maps import encoded
 from course_lib.simulator import TensorMap
 from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction
-from tests.kernels.case import Case, fingerprint, mismatch, same_text
+from tests.kernels.case import Case, array_of, fingerprint, mismatch, same_text
 from tests.kernels.cases import CASES
 from tests.kernels.golden import Golden, entry, key, load, save
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 
-KEPT: list = []  # arrays that only a tensor map names
 TIMEOUT = 60  # seconds for one case, the compilation included
 MOST_BYTES = 2_000_000
 
@@ -47,8 +46,7 @@ def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
     import cupy as cp
 
     args = case.make()
-    device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
-    device = [mapped(a, args, device) if isinstance(a, TensorMap) else a for a in device]
+    device, passed = on_gpu(args)
     module = cp.RawModule(
         code=case.source, options=case.options, name_expressions=case.name_expressions or None
     )
@@ -57,27 +55,31 @@ def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
         kernel.max_dynamic_shared_size_bytes = case.shared_mem
 
     def launch():
-        kernel(case.grid, case.block, tuple(device), shared_mem=case.shared_mem)
+        kernel(case.grid, case.block, passed, shared_mem=case.shared_mem)
         cp.cuda.Device().synchronize()  # this also prints what the kernel printed
 
     text = printed_by(launch)
     arrays = {
-        i: device[i].get().reshape(a.shape, order="C" if a.flags.c_contiguous else "F")
-        for i, a in enumerate(args)
-        if isinstance(a, np.ndarray)
+        i: array.get().reshape(a.shape, order="C" if a.flags.c_contiguous else "F")
+        for i, array in device.items()
+        for a in [array_of(args[i])]
     }
     return arrays, text
 
 
-def mapped(tensor_map: TensorMap, args: list, device: list) -> np.void:
-    """The map of an array on the GPU: of the argument that it is, or of a copy, which stays there to the end."""
+def on_gpu(args: list) -> tuple[dict, tuple]:
+    """Flat copies of the arrays of these arguments, those in tensor maps too; and what a launch is given."""
     import cupy as cp
 
-    there = [given for argument, given in zip(args, device, strict=True) if argument is tensor_map.array]
-    if not there:
-        there = [cp.asarray(tensor_map.array.ravel(order="K"))]
-        KEPT.extend(there)
-    return encoded(tensor_map, there[0].data.ptr)
+    hosts = {i: a for i, a in enumerate(map(array_of, args)) if isinstance(a, np.ndarray)}
+    copies = {id(a): a for a in hosts.values()}  # an array can be an argument, and in a map
+    copies = {place: cp.asarray(a.ravel(order="K")) for place, a in copies.items()}
+    device = {i: copies[id(a)] for i, a in hosts.items()}
+    passed = (
+        encoded(a, device[i].data.ptr) if isinstance(a, TensorMap) else device.get(i, a)
+        for i, a in enumerate(args)
+    )
+    return device, tuple(passed)
 
 
 def printed_by(launch) -> str:

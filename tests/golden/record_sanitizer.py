@@ -14,20 +14,22 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.golden.record import provenance
-from tests.kernels.case import Case, WrongCase, mismatch
+from tests.golden.record import on_gpu, provenance
+from tests.kernels import hopper, hopper_lessons
+from tests.kernels.case import Case, WrongCase, array_of, mismatch
 from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
+from tests.simulator import mutate_hopper
 from tests.simulator.mutate import RULES, Mutant, fingerprint, mutants
 
 FILE = Path(__file__).parent / "sanitizer_h100.json"
@@ -41,7 +43,7 @@ TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kin
 WORKERS = 12
 BATCH = {"racecheck": 8, "hazards": 1, "memcheck": 8, "synccheck": 8, "initcheck": 8}
 """Kernels in one process; one that ends with an error of the GPU has it for itself."""
-TIMEOUT = 60  # seconds for a process
+TIMEOUT = 12, 6  # seconds for a process, and for each kernel in it
 
 ENDLESS = {"deadlock", "step-limit", "barrier-count"}
 MOST = 3  # mutants of one rule and kernel; of the rules for indices only one
@@ -76,21 +78,27 @@ class Suspect:
 def select() -> list[Suspect]:
     """What ends, by the simulator: mutants, unchanged kernels, known-wrong ones; the same list each time."""
     found: list[Suspect] = []
-    for group in groups():
-        if not (left := tried(group)):
-            continue
-        case = groups()[group][0]
-        found.append(suspect(group, case, Mutant("unchanged", "unchanged", 0, case.source), len(found)))
-        for mutant in mutants(case.source):
+    todo = [(group, cases[0], mutants, tried(group)) for group, cases in groups().items() if tried(group)]
+    for case in hopper_lessons.CASES:
+        whole = case in (hopper_lessons.CASES[0], hopper_lessons.CASES[-1])  # all of its rules, and right
+        todo.append((case.name, case, mutate_hopper.mutants, dict.fromkeys(mutate_hopper.RULES, int(whole))))
+    for group, case, mutants_of, left in todo:
+        found.append(suspect(group, case, unchanged(case), len(found)))
+        for mutant in mutants_of(case.source):
             if left[mutant.rule] and (one := suspect(group, case, mutant, len(found))):
                 left[mutant.rule] -= 1
                 found.append(one)
+    found += [
+        suspect(case.name, case, unchanged(case), len(found) + i) for i, case in enumerate(hopper.CASES)
+    ]
     for case in WRONG:
-        if one := suspect(
-            f"wrong.{case.name}", case, Mutant("unchanged", "unchanged", 0, case.source), len(found)
-        ):
+        if one := suspect(f"wrong.{case.name}", case, unchanged(case), len(found)):
             found.append(one)
     return found
+
+
+def unchanged(case: Case | WrongCase) -> Mutant:
+    return Mutant("unchanged", "unchanged", 0, case.source)
 
 
 def tried(group: str) -> dict[str, int]:
@@ -123,12 +131,13 @@ def suspect(group: str, case: Case | WrongCase, mutant: Mutant, number: int) -> 
     if kinds & ENDLESS:
         return None
     prints = [fingerprint(text, case.options) for text in (mutant.source, case.source)]
-    alone = bool(kinds & (FATAL | {"barrier-divergence", "warp-mask"}))
+    hangs = mutant.rule in mutate_hopper.RULES  # perhaps: at an mbarrier a GPU waits for ever
+    alone = hangs or bool(kinds & (FATAL | {"barrier-divergence", "warp-mask"}))
     return Suspect(group, case.name, mutant.name, *prints, source, name, alone)
 
 
 def renamed(source: str, old: str, new: str) -> str:
-    return re.sub(rf"\b{old}\b", new, source)
+    return re.sub(rf"\b{old}\b(?!\.cuh)", new, source)  # a header may have the kernel's name
 
 
 def kernel_name(case: Case | WrongCase) -> str:
@@ -175,13 +184,13 @@ def run(cp, case: Case | WrongCase, one: Suspect) -> bool:
     kernel = cp.RawModule(code=one.source, options=(*case.options, "-lineinfo")).get_function(one.name)
     if case.shared_mem > 48 * 1024:
         kernel.max_dynamic_shared_size_bytes = case.shared_mem
-    device = [cp.asarray(a.ravel(order="K")) if isinstance(a, np.ndarray) else a for a in args]
-    kernel(case.grid, case.block, tuple(device), shared_mem=case.shared_mem)
+    device, passed = on_gpu(args)
+    kernel(case.grid, case.block, passed, shared_mem=case.shared_mem)
     cp.cuda.Device().synchronize()
     if isinstance(case, WrongCase):
         return False
     expected = case.reference(case.make())
-    orders = {index: "C" if args[index].flags.c_contiguous else "F" for index in expected}
+    orders = {index: "C" if array_of(args[index]).flags.c_contiguous else "F" for index in expected}
     return any(
         mismatch(case, index, array, device[index].get().reshape(array.shape, order=orders[index]))
         for index, array in expected.items()
@@ -193,22 +202,18 @@ def run(cp, case: Case | WrongCase, one: Suspect) -> bool:
 
 def sanitize(sanitizer: str, file: str, tool: str, numbers: list[int]) -> str:
     """What the tool prints about these suspects."""
-    command = [
-        sanitizer,
-        *TOOLS[tool],
-        "--show-backtrace",
-        "no",
-        sys.executable,
-        __file__,
-        "launch",
-        file,
-        *map(str, numbers),
-    ]
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT)
-        return done.stdout.decode(errors="replace")
-    except subprocess.TimeoutExpired as late:
-        return (late.stdout or b"").decode(errors="replace") + "\n@@@ timeout"
+    launch = [sys.executable, __file__, "launch", file, *map(str, numbers)]
+    command = [sanitizer, *TOOLS[tool], "--show-backtrace", "no", *launch]
+    with tempfile.TemporaryFile() as out:  # not a pipe, which a process that hangs would keep open
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(TIMEOUT[0] + TIMEOUT[1] * len(numbers))
+            late = ""
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # the sanitizer, and the kernel that it watches
+            late = "\n@@@ timeout"
+        out.seek(0)
+        return out.read().decode(errors="replace") + late
 
 
 def part(text: str, kernel: str) -> str:
@@ -217,13 +222,18 @@ def part(text: str, kernel: str) -> str:
     return found[1] if found else ""
 
 
+NO_FINDING = (
+    r"^$|SUMMARY|COMPUTE-SANITIZER|Program hit (?:cuda|CUDA)|process didn't terminate|application returned an"
+)
+
+
 def findings(text: str) -> list[dict]:
     """The sanitizer's records: what, at which source lines (as many as it names), how often."""
     counted: dict[tuple, int] = {}
     for record in records(text):
         lines = tuple(int(n) for n in re.findall(r"\.cu:(\d+)", "\n".join(record)))
         words = re.sub(r" at \S*__shared__ 0x[0-9a-f]+.*| at .* in \S+\.cu:\d+.*", "", record[0]).strip()
-        if not re.search(r"SUMMARY|COMPUTE-SANITIZER|Program hit cuda|^$", words):
+        if not re.search(NO_FINDING, words):
             counted[words, lines[:2]] = counted.get((words, lines[:2]), 0) + 1
     return [{"text": words, "lines": list(lines), "count": n} for (words, lines), n in counted.items()]
 

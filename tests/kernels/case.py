@@ -108,8 +108,14 @@ def from_bf16(bits: np.ndarray) -> np.ndarray:
     return (np.asarray(bits).astype(np.uint32) << 16).view(np.float32)
 
 
+def array_of(argument):
+    """The array that a tensor map is of; any other argument as it is."""
+    return argument.array if isinstance(argument, TensorMap) else argument
+
+
 def mismatch(case: Case, index: int, expected: np.ndarray, actual: np.ndarray) -> str:
     """Empty when argument `index` is right, else one line that says how far off it is."""
+    actual = array_of(actual)
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return f"argument {index}: {actual.dtype}{actual.shape}, expected {expected.dtype}{expected.shape}"
     expected, actual = np.ascontiguousarray(expected).ravel(), np.ascontiguousarray(actual).ravel()
@@ -152,7 +158,7 @@ def fingerprint(case: Case) -> str:
     for argument in case.make():
         if isinstance(argument, TensorMap):
             digest.update(replace(argument.at(0), kind="").pack().tobytes())  # its type follows
-            argument = argument.array
+        argument = array_of(argument)
         digest.update(f"{argument.dtype}{argument.shape}".encode())
         digest.update(argument.tobytes(order="A"))
     return digest.hexdigest()[:16]

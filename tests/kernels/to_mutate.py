@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain
 
 import numpy as np
 
 from course_lib import OPTIONS
 
-from . import async_copy, gemm, pipelined, shared, specialised
+from . import async_copy, gemm, hopper, hopper_lessons, pipelined, shared, specialised
 from .case import Case, poison, random
 from .lesson_cases import LESSON_CASES, POINTERS, lesson_case
 
@@ -54,4 +55,5 @@ def groups() -> dict[str, list[Case]]:
 
 def by_name(name: str) -> Case:
     """The case of this name."""
-    return next(case for group in groups().values() for case in group if case.name == name)
+    every = chain(*groups().values(), hopper_lessons.CASES, hopper.CASES)
+    return next(case for case in every if case.name == name)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -101,15 +101,20 @@ LOCAL_ARRAY = re.compile(
 def mutants(source: str) -> Iterator[Mutant]:
     """Every mutant of a kernel, rule after rule, from the first line to the last."""
     code = without_comments(source)
+    return named(source, [*_by_pattern(code), *_shifted(code)])
+
+
+def named(source: str, changes: Iterable[tuple[str, int, int, str]]) -> Iterator[Mutant]:
+    """A mutant for each change: rule, start and end in the source, new text."""
+    lines = without_comments(source).splitlines()
     seen: Counter[str] = Counter()
-    for rule, start, end, text in [*_by_pattern(code), *_shifted(code)]:
-        mutated = source[:start] + text + source[end:]
+    for rule, start, end, text in changes:
         line = source.count("\n", 0, start) + 1
-        name = f"{rule}: {' '.join(code.splitlines()[line - 1].split())}"
+        name = f"{rule}: {' '.join(lines[line - 1].split())}"
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} #{seen[name]}"
-        yield Mutant(name, rule, line, mutated)
+        yield Mutant(name, rule, line, source[:start] + text + source[end:])
 
 
 def fingerprint(source: str, options: tuple[str, ...]) -> str:

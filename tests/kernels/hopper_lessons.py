@@ -1,0 +1,37 @@
+"""The GEMM kernels of lesson 07 as cases: fewer blocks than tiles, more k-tiles than slots, whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_lib import HOPPER, Gemm
+from course_lib.backend import standin
+from course_lib.lessons import kernel_launch, kernel_source, kernels
+
+from .case import Case, array_of
+
+NOTEBOOK = "07_hopper"
+NAMES = [name for name in kernels(NOTEBOOK) if "TensorMap" in kernel_source(NOTEBOOK, name)]
+SHAPE = (256, 512, 384)
+
+
+def hopper_case(name: str) -> Case:
+    """One kernel; its name has the lesson in it, for others have a `ring` and a `complete` too."""
+    source, launch = kernel_source(NOTEBOOK, name), kernel_launch(NOTEBOOK, name)
+    gemm = Gemm(*SHAPE, "float16")
+
+    def make() -> list:
+        kernel = standin.RawKernel(source, name, options=HOPPER)
+        return list(gemm.passed(kernel, gemm.arguments(*gemm.integers(0))))
+
+    def reference(args: list) -> dict[int, np.ndarray]:
+        A, B = (array_of(matrix).astype(np.float64) for matrix in args[:2])
+        return {2: (A @ B.T).astype(np.float16)}
+
+    return Case(
+        f"lesson.07.{name}", source, name, make, gemm.grid(launch["tile"], 2 if "blocks" in launch else None),
+        (launch["threads"],), reference, HOPPER, shared_mem=launch.get("shared_mem", 0), cheap=False,
+    )  # fmt: skip
+
+
+CASES = [hopper_case(name) for name in NAMES]
