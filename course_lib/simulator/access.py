@@ -14,7 +14,6 @@ from functools import cached_property
 import numpy as np
 
 from .memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
-from .messages import FAR, NEAR
 from .shadow import Act
 
 SPACES = ("global", "shared", "local", "param", "const")
@@ -38,10 +37,6 @@ class Access:
     def by_space(self) -> dict[str, Access]:
         """The same access where a generic address has led into a window."""
         return {space: replace(self, space=space) for space in WINDOWS}
-
-    @property
-    def scope(self) -> int:
-        return FAR if self.act.wide else NEAR
 
 
 def read(m, access: Access, addresses: np.ndarray) -> np.ndarray:
@@ -247,4 +242,4 @@ def _tell(m, access: Access, memory, unit: np.ndarray, atomic: bool, lanes: np.n
     if access.releases or messages.fenced or messages.letters.get(memory):
         lanes = m.active() if lanes is None else lanes
         rows = m.orders.rows(lanes) if access.releases else None
-        messages.write(memory, lanes, unit * access.size, access.scope, rows, atomic)
+        messages.write(memory, lanes, unit * access.size, access.act.scope, rows, atomic)

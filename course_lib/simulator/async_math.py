@@ -74,6 +74,15 @@ class AsyncMath:
         self.reading[chunks] += 1
         self.flights.append(Flight(warps, int(self.committed[first]), pc, reader, chunks, registers))
 
+    def must_be_set(self, warps: np.ndarray, pc: int, sums: list[int]) -> None:
+        """These warps add to sums: an instruction should have written the registers that hold them."""
+        if any(self.m.R[register] is self.m.unset[register] for register in sums):
+            text = (
+                "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
+                "wgmma.fence, or make scale-d of the first wgmma zero"
+            )
+            self._tell("uninitialised-read", pc, warps, text)
+
     def commit(self) -> None:
         self.committed[self._warps()] += 1
 

@@ -37,6 +37,8 @@ class Clusters:
         self.uses: dict[
             tuple[int, int], int
         ] = {}  # (lane, another block): when it last used that block's memory
+        self.made = np.zeros(machine.lanes, np.int32)  # up to when each lane initialised mbarriers
+        self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them
 
     def rank(self, lanes: np.ndarray) -> np.ndarray:
         """The number of each lane's block in its cluster."""
@@ -57,6 +59,11 @@ class Clusters:
         now = self.m.orders.trail.step(pc) if away.any() else 0
         for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
             self.uses[lane, block] = now
+
+    def fence_inits(self, lanes: np.ndarray) -> None:
+        """fence.mbarrier_init: a later arrival at the cluster's barrier, a relaxed one too, tells of the mbarriers that
+        these lanes have initialised."""
+        self.made_known[lanes] = self.made[lanes]
 
     def finish(self) -> None:
         """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
@@ -98,10 +105,18 @@ class ClusterBarrier(Rendezvous):
         clusters = self._cluster(lanes)
         self.here[lanes] = True
         self.of_lane[lanes] = self.phase[clusters] + 1
+        tell = self.m.orders.tell if releases else self._tell_fenced
         for cluster in np.unique(clusters).tolist():
-            if releases:
-                self.m.orders.tell(self.chains[cluster], lanes[clusters == cluster])
+            tell(self.chains[cluster], lanes[clusters == cluster])
         self._look(np.unique(clusters))
+
+    def _tell_fenced(self, chain: Chain, lanes: np.ndarray) -> None:
+        """A relaxed arrival: what fences of these lanes have released before."""
+        made = self.m.clusters.made_known
+        for lane in lanes.tolist():
+            self.m.orders.messages.tell_fenced(chain, lane)
+            if made[lane]:
+                self.m.orders.tell_of(chain, lane, int(made[lane]))
 
     def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
         self.waiting.append(Waiting(pc, lanes, resume))

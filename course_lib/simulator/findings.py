@@ -95,6 +95,8 @@ class Findings:
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
                 f"Wait for its group ({wait}) before anybody writes to its source"
             )
+        if self._instruction(self._pc(race.time)).opcode.text.startswith("mbarrier.init"):
+            return f"uses the mbarrier at {place}, which {them} initialises at {line}. {self._missing(race, kind)}"
         does, did = self._verbs(instruction, race, kind)
         return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
 
@@ -118,6 +120,11 @@ class Findings:
                 "Blocks run in any order: what one block writes, another may use in the same launch only through "
                 "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
                 "__threadfence(), use here"
+            )
+        if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
+            return (
+                "Blocks of a cluster meet at barrier.cluster.arrive and .wait, not at __syncthreads(); "
+                "a .relaxed arrival tells of nothing but what a fence before it covers"
             )
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):

@@ -45,7 +45,7 @@ KINDS = (
         False,
         "a wgmma on registers that other instructions wrote, with no wgmma.fence",
     ),
-    Kind("uninitialised-read", False, "reads shared or local memory that nobody wrote"),
+    Kind("uninitialised-read", False, "reads memory, or adds to sums of a wgmma, that nobody wrote"),
     Kind("barrier-divergence", False, "not all threads come to the same barrier"),
     Kind("exited-block", False, "uses the shared memory of a block that may have exited"),
     Kind("warp-mask", False, "a lane that is not in its own mask, or a value from a lane that is not there"),

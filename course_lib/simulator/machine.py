@@ -105,6 +105,7 @@ class Machine:
         self.every_lane = np.arange(self.lanes)
 
         self.R = [np.zeros(1, dtype) for dtype in code.register_dtypes]
+        self.unset = list(self.R)  # what a register holds until an instruction writes it
         self.clean = [False] * len(self.R)  # known to hold no subnormal float32
         self.idx: np.ndarray | None = None  # the active lanes; None means all
 
@@ -113,7 +114,9 @@ class Machine:
         self.shared = SharedMemory(len(blocks), launch.shared_bytes, names)
         self.local = LocalMemory(self.lanes, code.program.local_bytes)
         self.block_base = self.block_of * self.shared.stride
-        self.orders = Orders(launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart)
+        self.orders = Orders(
+            launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart, launch.cluster_size
+        )
         self.findings = Findings(self)
         shared_bytes = len(self.shared.memory.data)
         apart = launch.cluster_size == 1  # blocks do not touch each other's

@@ -66,6 +66,10 @@ class Mbarrier(Rendezvous):
         self.late: dict[int, list[Late]] = {}  # by block, arrivals that wait for copies of their threads
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
 
+    def unit(self, blocks: np.ndarray) -> np.ndarray:
+        """Its place in these blocks, in units of its size."""
+        return (self.offset + blocks * self.m.shared.stride) // SIZE
+
     # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
 
     def init(self, blocks: np.ndarray, count: np.ndarray) -> None:
@@ -84,12 +88,18 @@ class Mbarrier(Rendezvous):
     def inval(self, blocks: np.ndarray) -> None:
         self.count[blocks] = 0
 
-    def must_be_there(self, blocks: np.ndarray) -> None:
+    def must_be_there(self, lanes: np.ndarray, blocks: np.ndarray) -> None:
         """Fault, where these lanes find no mbarrier."""
         if (wrong := np.flatnonzero(self.count[blocks] == 0)).size:
+            at = int(wrong[0])
             place = self.m.shared.describe(self.offset)
             text = f"there is no mbarrier at {place}: nobody has called mbarrier.init for it"
-            raise Fault("mbarrier", text, int(wrong[0]))
+            if blocks[at] != self.m.block_of[lanes[at]]:
+                text = (
+                    f"there is no mbarrier at {place} of block {int(self.m.blocks[blocks[at]])}: its threads may still "
+                    "have to call mbarrier.init. First the blocks of the cluster meet: barrier.cluster.arrive and .wait"
+                )
+            raise Fault("mbarrier", text, at)
 
     def expect(self, blocks: np.ndarray, size: np.ndarray) -> None:
         """So many more bytes will come in this phase."""

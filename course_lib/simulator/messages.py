@@ -6,9 +6,8 @@ operation, or with a strong read and a fence after it, when it reads what was wr
 operations (atomics) made of it. A weak write, and a strong one that is no atomic, begin anew.
 
 Two things are more lenient here than in the ISA. A fence also counts for a write that another thread makes behind a
-barrier: `__threadfence(); __syncthreads(); if (threadIdx.x == 0) atomicAdd(...)` is how people write it. And scopes are
-two: the block (`.cta`, and `.cluster` in a launch without clusters) and everything wider: in a launch with clusters
-`.cluster` counts as `.gpu`.
+barrier: `__threadfence(); __syncthreads(); if (threadIdx.x == 0) atomicAdd(...)` is how people write it. And the fence
+of who reads counts for all that was released to its block, whatever its own scope is.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ from operator import itemgetter
 
 import numpy as np
 
-NEAR, FAR = 0, 1  # scopes: of the block, wider
+BLOCK, CLUSTER, GRID = range(3)
+"""Scopes: `.cta`, `.cluster`, and wider."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,9 @@ class Chain:
         self.length = 0
         self.of_block: dict[int, list[tuple[int, np.ndarray]]] = {}
         self.news = [NOTHING]  # that came with the first so many
-        self.near: dict[int, list[Released]] = {}  # of each block, for itself alone
+        self.near: dict[
+            tuple[int, int], list[Released]
+        ] = {}  # by a scope and its number: for those in it alone
 
     def add(self, released: Released) -> None:
         rows = self.of_block.setdefault(released.block, [])
@@ -102,9 +104,9 @@ class Chain:
             known |= rows[last - 1][1][threads] > times
         return known
 
-    def told(self, block: int) -> News:
-        """What a thread of this block is told that reads the place now."""
-        parts = [released.told() for released in self.near.get(block, ())]
+    def told(self, groups: Iterable[tuple[int, int]]) -> News:
+        """What a thread is told that reads the place now. `groups`: the scopes that it is in, with their numbers."""
+        parts = [released.told() for group in groups for released in self.near.get(group, ())]
         return joined([*parts, News({}, {self: self.length})] if self.length else parts)
 
 
@@ -151,14 +153,17 @@ class _Fences:
 class Messages:
     """What the lanes of the resident blocks were told, and the fences they made."""
 
-    def __init__(self, letters: Letters, trail, first_block: int, blocks: int, threads: int) -> None:
+    def __init__(
+        self, letters: Letters, trail, first_block: int, blocks: int, threads: int, cluster: int
+    ) -> None:
+        """`cluster`: blocks of one."""
         self.letters, self.trail = letters, trail
-        self.first_block, self.threads = first_block, threads
+        self.first_block, self.threads, self.cluster = first_block, threads, cluster
         lanes = blocks * threads
         self.book: list[News] = [NOTHING]
         self.known = np.zeros(lanes, np.int32)  # of each lane, in the book
         self.heard = np.zeros(lanes, np.int32)  # by relaxed reads: a fence makes it known
-        self.fences = _Fences(lanes, threads), _Fences(lanes, threads)  # near, far
+        self.fences = [_Fences(lanes, threads) for _ in (BLOCK, CLUSTER, GRID)]
         self.fenced = self.told = False  # whether any lane made a fence, was told anything
 
     def block(self, lane: int) -> int:
@@ -199,12 +204,7 @@ class Messages:
             if not atomic:
                 chains.pop(offset, None)
             if any(released):
-                chain = chains.setdefault(offset, Chain())
-                far = released[FAR] if scope == FAR else None
-                if far:
-                    chain.add(far)
-                if released[NEAR] and not (far and np.array_equal(far.row, released[NEAR].row)):
-                    chain.near.setdefault(released[NEAR].block, []).append(released[NEAR])
+                self._post(chains.setdefault(offset, Chain()), released)
 
     def read(self, memory: object, lanes: np.ndarray, offsets: np.ndarray, acquires: bool) -> None:
         """Strong reads of these lanes at these bytes."""
@@ -219,6 +219,11 @@ class Messages:
         """A release of this lane, by way of a barrier of several blocks. `alone`: without the news that it has."""
         news = NOTHING if alone else self.book[self.known[lane]]
         chain.add(Released(self.block(lane), row, news))
+
+    def tell_fenced(self, chain: Chain, lane: int) -> None:
+        """What a lane that arrives at a barrier of a cluster without releasing has released by a fence before."""
+        if released := self._released(lane, CLUSTER, None):
+            chain.add(released)
 
     def hear(self, lanes: np.ndarray, chain: Chain, length: int) -> None:
         """These lanes acquire the first releases of a chain, so many."""
@@ -275,6 +280,19 @@ class Messages:
 
     # ---- helpers
 
+    def _groups(self, block: int) -> list[tuple[int, int]]:
+        """The scopes that the threads of a block are in, but for the grid."""
+        return [(BLOCK, block), (CLUSTER, block // self.cluster)]
+
+    def _post(self, chain: Chain, released: list[Released | None]) -> None:
+        """Add to a chain what a write releases in each scope, the narrowest first; a wider one says it already."""
+        far = released[GRID] if len(released) > GRID else None
+        if far:
+            chain.add(far)
+        for reach, each in enumerate(released[:GRID]):
+            if each and not (far and np.array_equal(far.row, each.row)):
+                chain.near.setdefault(self._groups(each.block)[reach], []).append(each)
+
     def _apart(self, lanes: np.ndarray, groups: np.ndarray | None) -> list[np.ndarray]:
         """The lanes of each group, if anybody was told anything or made a fence."""
         groups = lanes // self.threads if groups is None else groups
@@ -308,7 +326,7 @@ class Messages:
         self.told = True
         table = self.known if acquires else self.heard
         for block in np.unique(lanes // self.threads).tolist():
-            told = chain.told(self.first_block + block)
+            told = chain.told(self._groups(self.first_block + block))
             of_block = lanes[lanes // self.threads == block]
             for old in np.unique(table[of_block]).tolist():
                 if not self._covers(self.book[old], chain, told):

@@ -64,9 +64,16 @@ class Orders:
     """
 
     def __init__(
-        self, trail: Trail, letters: Letters, first_block: int, blocks: int, threads: int, single: bool
+        self,
+        trail: Trail,
+        letters: Letters,
+        first_block: int,
+        blocks: int,
+        threads: int,
+        single: bool,
+        cluster: int = 1,
     ) -> None:
-        """`single`: each thread is an agent of its own from the start."""
+        """`single`: each thread is an agent of its own from the start. `cluster`: blocks of one."""
         self.trail = trail
         self.threads = threads
         self.blocks = blocks
@@ -74,7 +81,7 @@ class Orders:
         self._name_agents(np.arange(threads) // (1 if single else WARP))
         self.seen = np.full((blocks * self.agents, self.agents), trail.now, np.int32)
         self._settle()
-        self.messages = Messages(letters, trail, first_block, blocks, threads)
+        self.messages = Messages(letters, trail, first_block, blocks, threads, cluster)
 
     def _name_agents(self, agent_of: np.ndarray) -> None:
         """`agent_of`: the agent of each thread of a block. Agents of all blocks are numbered block after block."""

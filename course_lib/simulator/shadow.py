@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .memory import UNIT, Buffer
+from .messages import BLOCK, CLUSTER, GRID
 from .orders import Orders
 from .touches import Found, Touch, Touches, granules_of
 from .work import Budget
@@ -33,12 +34,12 @@ MOST_GRANULES = 1 << 26
 
 
 class Act(NamedTuple):
-    """What an access does, as far as races go. `wide`: its scope, if it is strong, is wider than a block."""
+    """What an access does, as far as races go. `scope`: if it is strong."""
 
     reads: bool
     writes: bool
     strong: bool = False
-    wide: bool = True
+    scope: int = GRID
 
 
 CHANGED = "changed"
@@ -80,7 +81,8 @@ class Shadow:
         self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
         self.strong_reads = Touches(self.granules, of_block, budget)
         self.strong_writes = Touches(self.granules, of_block, budget)
-        self.narrow: set[int] = set()  # instructions whose strong accesses have the scope of a block
+        self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
+        """By scope, instructions whose strong accesses have no wider one."""
         self._views: dict[int, np.ndarray] = {1: self.write_time}
 
     # ---- what accesses call: `m` is the machine, `lanes` are its lanes, `unit` the numbers of their units of `size`
@@ -102,7 +104,7 @@ class Shadow:
             unit, size = unit * size // self.granule, self.granule
         lanes, unit, count = self._inside(lanes, unit, size // self.granule)
         low = m.orders.low if self.private else 0
-        if act.writes or act.strong or self.narrow or self._recent(m.orders, lanes, unit, count):
+        if act.writes or act.strong or self._any_narrow or self._recent(m.orders, lanes, unit, count):
             self._check(m, act, lanes, unit, count, pc, changed)
             m.work(CHECK)
         time = m.orders.trail.step(pc)
@@ -120,8 +122,8 @@ class Shadow:
         if not act.strong:
             self.reads.note(touch, low)
             return
-        if not act.wide:
-            self.narrow.add(pc)
+        if act.scope != GRID:
+            self.narrow[act.scope].add(pc)
             self._check_within(m, act, lanes, granules_of(unit, count), count, pc, time)
         if act.reads and not act.writes:
             self.strong_reads.note(touch, low)
@@ -274,8 +276,8 @@ class Shadow:
             if some.any():
                 found = self.also_wrote.found(orders, lanes[some], granules[some], low)
                 self._tell_found(m, kind, pc, lanes[some], granules[some], found)
-        too_narrow = self._too_narrow(act, orders) if act.strong else None
-        strong_ones_count = not act.strong or not act.wide or self.narrow
+        too_narrow = self._too_narrow(m, act) if act.strong else None
+        strong_ones_count = not act.strong or act.scope != GRID or self._any_narrow
         if self.strong_writes.latest and strong_ones_count:
             found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
             self._tell_found(m, kind, pc, lanes, granules, found)
@@ -327,25 +329,35 @@ class Shadow:
             )
             self.also_wrote.note(touch, low)
 
-    def _too_narrow(self, act: Act, orders: Orders) -> Callable:
-        """Which of some strong accesses are too narrow for this one: in another block, and one has block scope."""
+    @property
+    def _any_narrow(self) -> bool:
+        return any(self.narrow.values())
+
+    def _too_narrow(self, m, act: Act) -> Callable:
+        """Which of some strong accesses are too narrow for this one, or this one for them: they are of another block,
+        and one has the scope of its block; or of another cluster, and one has the scope of its cluster."""
+        orders = m.orders
 
         def matters(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
-            apart = others // orders.threads != (lanes + orders.first_lane) // orders.threads
-            return apart & np.isin(orders.trail.pcs(times), list(self.narrow)) if act.wide else apart
+            found, pcs = np.zeros(len(lanes), bool), orders.trail.pcs(times)
+            for scope, instructions in self.narrow.items():
+                apart = others // _span(m, scope) != (lanes + orders.first_lane) // _span(m, scope)
+                found |= apart if act.scope == scope else apart & np.isin(pcs, list(instructions))
+            return found
 
         return matters
 
     def _check_within(
         self, m, act: Act, lanes: np.ndarray, granules: np.ndarray, count: int, pc: int, time: int
     ) -> None:
-        """Strong accesses of one instruction whose scope is the block: lanes of two blocks at one place race."""
-        if self.shared or not act.writes:
+        """Strong accesses of one instruction with a narrow scope: lanes of two blocks, or of two clusters, at one place
+        race."""
+        if self.private or not act.writes:
             return
         lanes = np.repeat(lanes, count) + m.orders.first_lane
         order = np.argsort(granules, kind="stable")
         same = np.diff(granules[order]) == 0
-        apart = np.diff(lanes[order] // m.orders.threads) != 0
+        apart = np.diff(lanes[order] // _span(m, act.scope)) != 0
         at = np.flatnonzero(same & apart)
         if len(at):
             first, second = order[at[0]], order[at[0] + 1]
@@ -390,3 +402,8 @@ class Shadow:
             pc,
             Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
         )
+
+
+def _span(m, scope: int) -> int:
+    """Lanes in a block, or in a cluster."""
+    return m.launch.threads * (m.launch.cluster_size if scope == CLUSTER else 1)

@@ -86,6 +86,7 @@ KERNELS = {
     TILES;
     FENCE_ASYNC;
     __syncthreads();
+    d[1] = d[2] = d[3] = 0;
     WG_FENCE;
     asm volatile("mov.f32 %0, 0f3F800000;" : "=f"(d[0]) :: "memory");
     WGMMA(d, a, b, 1);  // HERE
@@ -106,6 +107,29 @@ KERNELS = {
     tile[threadIdx.x] = 7;
     __syncthreads();
     if (threadIdx.x == 0) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+""",
+    ("uninitialised-read", "adds_to_what_nobody_set", 128): """
+    TILES;
+    FENCE_ASYNC;
+    __syncthreads();
+    WG_FENCE;
+    WGMMA(d, a, b, 1);  // HERE
+    WGMMA(d, a, b, 1);
+    WG_COMMIT;
+    WG_WAIT(0);
+    out[t] = d[0];
+""",
+    ("uninitialised-read", "adds_to_half_of_the_sums", 128): """
+    TILES;
+    FENCE_ASYNC;
+    __syncthreads();
+    d[0] = d[1] = 0;
+    asm volatile("" : "+f"(d[0]), "+f"(d[1]) :: "memory");
+    WG_FENCE;
+    WGMMA(d, a, b, 1);  // HERE
+    WG_COMMIT;
+    WG_WAIT(0);
+    out[t] = d[0];
 """,
     ("exited-block", "arrives_at_a_block_that_left", 32): """
     __shared__ u64 bar;

@@ -9,13 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from ..bulk import CHUNK, Load, Store
+from ..mbarriers import SIZE
 from ..memory import UNIT, Buffer, Fault
 from ..ptx import Instruction
+from ..shadow import Act
 from ..tensor_map import BYTES, Layout
 from .atomics import operation_of
 from .memory import address_reader, constant, plain_offset
 from .registry import DTYPES, Opcode, UnsupportedInstruction
 
+UPDATES = Act(True, True, True)
+"""What a copy does to its mbarrier, as races go."""
 TENSOR_ALIGNED = 128
 """Bytes: where a box in shared memory must begin."""
 TYPES = {"f2": "f16", "f4": "f32", "f8": "f64", "i4": "s32", "u4": "u32", "i8": "s64", "u8": "u64"}
@@ -177,13 +181,16 @@ def _type_of(opcode: Opcode, layout: Layout) -> str:
 
 
 def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
-    """Start a copy to the same place in each of these blocks; the mbarrier of each counts its bytes."""
+    """Start a copy to the same place in each of these blocks. The mbarrier of each counts its bytes; the thread must
+    know that it was made."""
     barrier = m.mbarrier(barrier_offset)
     m.counters.add(load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks))
     m.recorder.of_lane(load.pc, load.lane, "bulk", barrier_offset, load.size, len(blocks))
     for block in blocks:
-        barrier.must_be_there(np.array([block]))
-        m.clusters.touch(np.array([load.lane]), np.array([block]), load.pc)
+        lane, at = np.array([load.lane]), np.array([block])
+        barrier.must_be_there(lane, at)
+        m.shadow.on_access(m, UPDATES, lane, barrier.unit(at), SIZE, load.pc)
+        m.clusters.touch(lane, at, load.pc)
         there = replace(load, chunks=load.chunks + block * m.shared.stride // CHUNK)
         barrier.take_off(block, m.bulk.issue(there))
 
@@ -244,21 +251,22 @@ def _load_tensor(d, ins: Instruction) -> Callable:
 
 
 def _load(d, ins: Instruction) -> Callable:
-    """cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], size, [mbarrier]."""
+    """cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster} [to], [from], size,
+    [mbarrier]{, mask}."""
     to, barrier = _shared_reader(d, ins.operands[0]), _shared_reader(d, ins.operands[3])
     source, size = address_reader(d, ins.operands[1], wide=True), d.source(ins.operands[2], "u32")
+    receivers = _receivers(d, ins, 4)
     pc = d.pc
 
     def step(m) -> None:
         sizes, sources = m.spread(size(m)).tolist(), m.spread(source(m)).tolist()
-        for at, (lane, offset, by) in enumerate(
-            zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), strict=True)
-        ):
+        of_lane = zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), receivers(m), strict=True)
+        for at, (lane, offset, by, blocks) in enumerate(of_lane):
             chunks = _chunks(m, offset, _whole(sizes[at], at), at, CHUNK)
             buffer, units = _run_of(m, sources[at], sizes[at], at)
             data = buffer.memory.units(CHUNK)[units]
             load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
-            _send(m, load, by, [int(m.block_of[lane])])
+            _send(m, load, by, blocks)
 
     return step
 

@@ -73,7 +73,7 @@ def places_of(d, ins: Instruction, at: int, act: Act) -> Callable:
             m.idx = lanes[at]  # a Fault names one of them
             barrier = m.mbarrier(offset)
             if act is not WRITES:
-                barrier.must_be_there(blocks[at])
+                barrier.must_be_there(lanes[at], blocks[at])
             m.shadow.on_access(m, act, lanes[at], unit[at], SIZE, pc)
             yield barrier, at, blocks[at]
         m.idx = active
@@ -89,6 +89,7 @@ def _init(d, ins: Instruction) -> Callable:
         for barrier, at, blocks in places(m):
             m.recorder.at_mbarrier(pc, "init", barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
+            m.clusters.made[lanes[at]] = m.orders.trail.now
 
     return step
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from ..access import SPACES, Access, read, write
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
-from ..messages import FAR, NEAR
+from ..messages import BLOCK, CLUSTER, GRID
 from ..ptx import Address, Immediate, Instruction, Register, Variable, Vector
 from ..shadow import Act
 from .registry import DTYPES, Opcode, UnsupportedInstruction, machine
 
 
-def is_narrow(d, opcode: Opcode) -> bool:
-    """Whether the scope is the block alone: .cta, and .cluster where there are no clusters."""
-    return opcode.has("cta") or (opcode.has("cluster") and math.prod(d.code.program.cluster) == 1)
+def scope_of(d, opcode: Opcode) -> int:
+    """The scope in an opcode; a cluster of one block is that block."""
+    if opcode.has("cta") or (opcode.has("cluster") and math.prod(d.code.program.cluster) == 1):
+        return BLOCK
+    return CLUSTER if opcode.has("cluster") else GRID
 
 
 def space_of(opcode: Opcode) -> str:
@@ -36,7 +38,7 @@ def access_of(d, opcode: Opcode, space: str, size: int, reads: bool, writes: boo
     "Memory Consistency Model": volatile has the scope of the system)."""
     ordered = [m for m in ("relaxed", "acquire", "release", "acq_rel", "volatile") if opcode.has(m)]
     strong = bool(ordered) or (reads and writes)
-    act = Act(reads, writes, strong, not is_narrow(d, opcode))
+    act = Act(reads, writes, strong, scope_of(d, opcode))
     acquires = any(opcode.has(m) for m in ("acquire", "acq_rel"))
     releases = any(opcode.has(m) for m in ("release", "acq_rel"))
     return Access(d.pc, space, size, act, acquires, releases)
@@ -187,7 +189,9 @@ def fence(d, ins: Instruction) -> Callable:
     opcode = ins.opcode
     if opcode.has("proxy"):
         return _proxy_fence(opcode)
-    scope = NEAR if is_narrow(d, opcode) else FAR
+    if opcode.has("mbarrier_init"):
+        return lambda m: m.clusters.fence_inits(m.active())
+    scope = scope_of(d, opcode)
 
     def step(m) -> None:
         lanes, orders = m.active(), m.orders

@@ -91,6 +91,8 @@ def _mma(d, ins: Instruction) -> Callable:
         first_b = m.spread(descriptor_b(m))[::WARP]
         first_a = first_b if from_registers else m.spread(descriptor_a(m))[::WARP]
         adds = np.full(count, always) if keep is None else m.spread(keep(m))
+        if adds.any():
+            m.math.must_be_set(numbers[adds[::WARP]], pc, registers)
         held_sums = np.empty((count, len(read_sums)), np.uint32)
         for i, read in enumerate(read_sums):
             held_sums[:, i] = read(m)
