@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .access import differs
 from .memory import UNIT, Buffer, SharedMemory
 from .shadow import CHANGED, Act
 
@@ -23,21 +24,23 @@ ISSUE = 200
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A copy into shared memory: a lane started it at a time; `data` comes to chunks of the resident shared memory,
-    from units of a buffer, or of shared memory. `size`: the bytes that its mbarrier counts. `change` makes the new
-    values, of `width` bytes, of the old ones and of those that come; None: they replace the old ones."""
+    """A copy into shared memory: a lane started it at a time; `data` comes to chunks (of `grain` bytes) of the resident
+    shared memory, from units of a buffer, or of shared memory, or out of registers. `size`: the bytes that its mbarrier
+    counts. `change` makes the new values, of `width` bytes, of the old ones and of those that come; None: they replace
+    the old ones."""
 
     lane: int
     pc: int
     issued: int
     chunks: np.ndarray
     data: np.ndarray
-    buffer: Buffer | SharedMemory
+    buffer: Buffer | SharedMemory | None
     units: np.ndarray
     unit_size: int
     size: int
     width: int = 4
     change: Callable | None = None
+    grain: int = CHUNK
 
 
 @dataclass(eq=False)
@@ -74,22 +77,22 @@ class BulkCopies:
         if load.buffer is m.shared:
             m.shadow.on_async_read(m, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc)
         if not load.change:
-            m.shadow.on_issue(m, lanes, load.chunks, CHUNK, load.pc)
+            m.shadow.on_issue(m, lanes, load.chunks, load.grain, load.pc)
         return Load(**{**vars(load), "issued": m.orders.trail.now - 1})
 
     def land(self, load: Load) -> None:
         """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
         that started it did later."""
         m = self.m
-        lanes, memory = np.full(len(load.chunks), load.lane), m.shared.memory.units(CHUNK)
+        lanes, memory = np.full(len(load.chunks), load.lane), m.shared.memory.units(load.grain)
         if load.change:
-            m.shadow.on_update(m, lanes, load.chunks, CHUNK, load.pc, load.issued)
+            m.shadow.on_update(m, lanes, load.chunks, load.grain, load.pc, load.issued)
             view = UNIT[load.width]
             new = load.change(memory[load.chunks].view(view), load.data.view(view))
-            memory[load.chunks] = new.view(UNIT[CHUNK])
+            memory[load.chunks] = new.view(UNIT[load.grain])
         else:
             memory[load.chunks] = load.data
-            m.shadow.on_land(m, lanes, load.chunks, CHUNK, load.issued, load.issued)
+            m.shadow.on_land(m, lanes, load.chunks, load.grain, load.issued, load.issued)
         if load.buffer is m.shared:
             lanes = np.full(len(load.units), load.lane)
             m.shadow.on_changed(m, lanes, load.units, CHUNK, load.pc, load.issued + 1)
@@ -152,8 +155,12 @@ class BulkCopies:
 
     def _arrive(self, store: Store) -> None:
         m, size = self.m, store.data.dtype.itemsize
-        if len(store.units) and (shadow := m.shadow_of(store.buffer)):
-            act = Act(bool(store.change), True, bool(store.change))
-            shadow.on_access(m, act, np.full(len(store.units), store.lane), store.units, size, store.pc)
         memory = store.buffer.memory.units(size)
+        if len(store.units) and (shadow := m.shadow_of(store.buffer)):
+            act, lanes = (
+                Act(bool(store.change), True, bool(store.change)),
+                np.full(len(store.units), store.lane),
+            )
+            changed = None if store.change else lambda: differs(memory[store.units], store.data)
+            shadow.on_access(m, act, lanes, store.units, size, store.pc, changed)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

@@ -76,10 +76,12 @@ class Findings:
         """A copy that nobody waited for."""
         line, copies = self._line(race.time), self.m.copies
         them = self._other(race)
-        if self.m.is_async(np.array([self._pc(race.time)]))[0]:
-            wait = "Wait for the phase of its mbarrier"
+        started = self._instruction(self._pc(race.time)).opcode
+        if "complete_tx" in started.text:
+            kind, what = ("bulk", "copy") if started.root == "cp" else ("asynchronous", "store")
             return (
-                f"the bulk copy into it is known to have arrived; {them} started the copy at {line}. {wait}"
+                f"the {kind} {what} into it is known to have arrived; {them} started the {what} at {line}. "
+                "Wait for the phase of its mbarrier"
             )
         wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
         if copies.uncommitted(self._pc(race.time)):

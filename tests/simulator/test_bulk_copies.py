@@ -140,6 +140,20 @@ def test_a_store_that_lies_outside_altogether_writes_nothing():
     assert not c.any()
 
 
+@pytest.mark.parametrize(("value", "right"), [("i", True), ("i + 64 * t", False)])
+def test_stores_of_several_threads_to_one_place(value, right):
+    """Of the same values they are no race, as it is with stores of threads themselves."""
+    body = (
+        f"if (t < 2) for (int i = 0; i < 256; ++i) tile[256 * t + i] = {value};\n"
+        "fence(); __syncthreads();\n"
+        "if (t < 2) { store(&c, tile + 256 * t, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, box=(4, 64))
+    assert report.ok == right, str(report)
+    assert right or "write-after-write" in {hazard.kind for hazard in report.hazards}
+    assert not right or np.array_equal(c[:4].ravel(), np.arange(256))
+
+
 WRONG = {
     "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
     "nothing-expected": (

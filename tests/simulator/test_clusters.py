@@ -19,6 +19,12 @@ MORE = r"""
 #define TO_BOTH(to, from, n, b) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" \
     ".multicast::cluster [%0], [%1], %2, [%3], %4;" :: "r"(AT(to)), "l"(from), "r"(n), "r"(AT(b)), "h"((short)3) \
     : "memory")
+#define SEND(to, v, b) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" \
+    :: "r"(to), "r"(v), "r"(b) : "memory")
+#define SEND_4(to, v, b) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 " \
+    "[%0], {%1, %2, %3, %4}, [%5];" :: "r"(to), "r"(v), "r"(v + 1), "r"(v + 2), "r"(v + 3), "r"(b) : "memory")
+#define SEND_SUM(to, v, b, op) asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." \
+    op " [%0], %1, [%2];" :: "r"(to), "r"(v), "r"(b) : "memory")
 #define PUT(p, v, scope) asm volatile("st.release." scope ".global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory")
 #define GET(v, p, scope) asm volatile("ld.acquire." scope ".global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory")
 """
@@ -184,3 +190,77 @@ def test_atomics_of_two_clusters(scope, right, seed):
     text = f'asm volatile("red.relaxed.{scope}.global.add.u32 [%0], 1;" :: "l"(out) : "memory");'
     report, out = run(text, 4, seed)
     assert (out[0], report.ok) == (128, right), str(report)
+
+
+SENDS = """
+    __shared__ u64 bar;
+    __shared__ alignas(16) int tile[32];
+    unsigned there, counter;
+    tile[t] = 100;
+    if (t == 0) { INIT(&bar, 1); EXPECT(&bar, BYTES); }
+    CLUSTER_SYNC;
+    THERE(there, &tile[t], 1 - blockIdx.x);
+    THERE(counter, &bar, 1 - blockIdx.x);
+    ACT;
+    WAITS;
+    out[blockIdx.x * 32 + t] = tile[t];  // HERE
+    CLUSTER_SYNC;
+"""
+ACTS = {  # what 32 threads send to the other block's 100s, the bytes, and what is there afterwards
+    "st.async": ("SEND(there, t, counter)", 128, np.arange(32)),
+    "st.async.v4": ("if (t % 4 == 0) SEND_4(there, t, counter)", 128, np.arange(32)),
+    "red.async.add": ('SEND_SUM(there, t, counter, "add.u32")', 128, 100 + np.arange(32)),
+    "red.async.min": ('SEND_SUM(there, t - 8, counter, "min.s32")', 128, np.arange(32) - 8),
+    "red.async.inc": (
+        'SEND_SUM(there, 70 + t, counter, "inc.u32")',
+        128,
+        np.where(np.arange(32) <= 30, 0, 101),
+    ),
+    "to one place": (
+        'SEND_SUM(there - 4 * t, 1, counter, "add.s32")',
+        128,
+        np.where(np.arange(32) == 0, 132, 100),
+    ),
+}
+
+
+@ORDERS
+@pytest.mark.parametrize("name", ACTS)
+def test_a_store_that_an_mbarrier_of_another_block_counts(name, seed):
+    act, size, there = ACTS[name]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size)).replace("WAITS", "WAIT(&bar)")
+    report, out = run(body, 2, seed)
+    assert report.ok, str(report)
+    assert np.array_equal(out, [*there] * 2)
+
+
+@ORDERS
+@pytest.mark.parametrize("name", ["st.async", "st.async.v4"])
+def test_its_value_is_read_before_the_phase_is_complete(name, seed):
+    act, size, _ = ACTS[name]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size))
+    report, _ = run(body.replace("WAITS", "__syncthreads()"), 2, seed)
+    kinds = {hazard.kind for hazard in report.hazards}
+    assert kinds and kinds <= {"unwaited-copy", "read-after-write", "write-after-read"}, str(report)
+
+
+def test_bytes_that_do_not_come():
+    act, size, _ = ACTS["st.async"]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size + 4)).replace("WAITS", "WAIT(&bar)")
+    report, _ = run(body, 2, None)
+    assert [hazard.kind for hazard in report.hazards] == ["deadlock"]
+    assert "expect 132 bytes, of which 128 came" in report.hazards[0].message
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "words"),
+    [
+        ("SEND(there, t, (unsigned)AT(&bar))", "mbarrier", "must lie where the copy goes"),
+        ("SEND(there + 2, t, counter)", "misaligned", "a multiple"),
+        ("SEND(there + 4096, t, counter)", "out-of-bounds", "bytes"),
+    ],
+)
+def test_a_store_that_cannot_be(act, kind, words):
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", "128").replace("WAITS", "WAIT(&bar)")
+    report, _ = run(body, 2, None)
+    assert report.hazards[-1].kind == kind and words in report.hazards[-1].message, str(report)

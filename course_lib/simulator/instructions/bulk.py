@@ -75,7 +75,7 @@ def bulk(d, ins: Instruction) -> Callable:
 
 def _shared_reader(d, operand) -> Callable:
     """Bytes of shared memory, inside of their block, of the active lanes."""
-    read = _cluster_reader(d, operand)
+    read = cluster_reader(d, operand)
 
     def offsets(m) -> np.ndarray:
         blocks, offset = read(m)
@@ -90,7 +90,7 @@ def _shared_reader(d, operand) -> Callable:
     return offsets
 
 
-def _cluster_reader(d, operand) -> Callable:
+def cluster_reader(d, operand) -> Callable:
     """For the active lanes the resident blocks, and the bytes of their shared memory, that they name."""
     read = address_reader(d, operand, wide=False)
     return lambda m: m.clusters.place(plain_offset(m.spread(read(m))), m.active())
@@ -180,18 +180,21 @@ def _type_of(opcode: Opcode, layout: Layout) -> str:
     return f"b{kind[1:]}" if any(opcode.has(name) for name in ("and", "or", "xor")) else kind
 
 
-def _send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
+def send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
     """Start a copy to the same place in each of these blocks. The mbarrier of each counts its bytes; the thread must
     know that it was made."""
     barrier = m.mbarrier(barrier_offset)
-    m.counters.add(load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks))
+    if load.buffer is not None:
+        m.counters.add(
+            load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks)
+        )
     m.recorder.of_lane(load.pc, load.lane, "bulk", barrier_offset, load.size, len(blocks))
     for block in blocks:
         lane, at = np.array([load.lane]), np.array([block])
         barrier.must_be_there(lane, at)
         m.shadow.on_access(m, UPDATES, lane, barrier.unit(at), SIZE, load.pc)
         m.clusters.touch(lane, at, load.pc)
-        there = replace(load, chunks=load.chunks + block * m.shared.stride // CHUNK)
+        there = replace(load, chunks=load.chunks + block * m.shared.stride // load.grain)
         barrier.take_off(block, m.bulk.issue(there))
 
 
@@ -245,7 +248,7 @@ def _load_tensor(d, ins: Instruction) -> Callable:
             data = np.zeros(size // itemsize, UNIT[itemsize])
             data[inside] = buffer.memory.units(itemsize)[units]
             load = Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, itemsize, size)
-            _send(m, load, by, blocks)
+            send(m, load, by, blocks)
 
     return step
 
@@ -266,7 +269,7 @@ def _load(d, ins: Instruction) -> Callable:
             buffer, units = _run_of(m, sources[at], sizes[at], at)
             data = buffer.memory.units(CHUNK)[units]
             load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
-            _send(m, load, by, blocks)
+            send(m, load, by, blocks)
 
     return step
 
@@ -274,7 +277,7 @@ def _load(d, ins: Instruction) -> Callable:
 def _send_shared(d, ins: Instruction) -> Callable:
     """cp{.reduce}.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes{.redOp.type} [to], [from], size,
     [mbarrier]: to a block of the cluster, in which the mbarrier lies as well."""
-    to, barrier = _cluster_reader(d, ins.operands[0]), _cluster_reader(d, ins.operands[3])
+    to, barrier = cluster_reader(d, ins.operands[0]), cluster_reader(d, ins.operands[3])
     source, size, pc = _shared_reader(d, ins.operands[1]), d.source(ins.operands[2], "u32"), d.pc
     kind = ins.opcode.types[-1] if ins.opcode.types else "b32"
     if kind not in INTO_SHARED and not (kind == "u64" and ins.opcode.has("add")):
@@ -286,18 +289,20 @@ def _send_shared(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         sizes, (blocks, offsets), (others, counters) = m.spread(size(m)).tolist(), to(m), barrier(m)
         for at, (lane, start) in enumerate(zip(m.active().tolist(), source(m).tolist(), strict=True)):
-            if blocks[at] != others[at]:
-                text = (
-                    "a bulk copy to one block, and its mbarrier in another; it must lie where the copy goes"
-                )
-                raise Fault("mbarrier", text, at)
+            in_one_block(int(blocks[at]), int(others[at]), at)
             read = _own(m, lane, _chunks(m, start, _whole(sizes[at], at), at, CHUNK))
             chunks = _chunks(m, int(offsets[at]), sizes[at], at, CHUNK)
             data = m.shared.memory.units(CHUNK)[read]
             load = Load(lane, pc, 0, chunks, data, m.shared, read, CHUNK, sizes[at], width, change)
-            _send(m, load, int(counters[at]), [int(blocks[at])])
+            send(m, load, int(counters[at]), [int(blocks[at])])
 
     return step
+
+
+def in_one_block(block: int, of_mbarrier: int, at: int) -> None:
+    if block != of_mbarrier:
+        text = "a copy to one block, and its mbarrier in another; it must lie where the copy goes"
+        raise Fault("mbarrier", text, at)
 
 
 def _store_tensor(d, ins: Instruction) -> Callable:

@@ -34,6 +34,9 @@ DTYPES: dict[str, np.dtype] = {
 """NumPy dtype of each PTX type; packed and bfloat16 values travel as plain bits."""
 
 
+TWO_WORDS = ("bar.warp", "st.async", "red.async")
+"""Instructions that share the first word of their names with others."""
+
 NOT_SIMULATED = {
     "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
@@ -68,7 +71,8 @@ class Opcode:
 
     @cached_property
     def root(self) -> str:
-        return "bar.warp" if self.text.startswith("bar.warp.") else self.text.split(".", 1)[0]
+        two = next((name for name in TWO_WORDS if self.text.startswith(f"{name}.")), None)
+        return two or self.text.split(".", 1)[0]
 
     @cached_property
     def modifiers(self) -> tuple[str, ...]:
