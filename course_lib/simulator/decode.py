@@ -43,6 +43,10 @@ Read = Callable[..., np.ndarray]
 Write = Callable[..., None]
 
 
+READS, WRITES = ("ld", "wmma.load"), ("st", "atom", "red", "wmma.store")
+"""Instructions of threads that read memory, and those that write it."""
+
+
 @dataclass(frozen=True)
 class BasicBlock:
     """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
@@ -123,9 +127,7 @@ class Code:
     def _written(self) -> frozenset[Roots]:
         """The sets of arguments that the addresses of writes may come from."""
         instructions = self.program.instructions
-        return frozenset(
-            roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in ("st", "atom", "red")
-        )
+        return frozenset(roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in WRITES)
 
     @cached_property
     def stores_in_bulk(self) -> bool:
@@ -164,7 +166,7 @@ class Code:
         for pc, instruction in enumerate(self.program.instructions):
             opcode = instruction.opcode
             named = {m.split("::")[0] for m in opcode.modifiers}
-            if opcode.root in ("ld", "st", "atom", "red") and opcode.types and not others & named:
+            if opcode.root in (*WRITES, *READS) and opcode.types and not others & named:
                 yield pc, DTYPES[opcode.types[-1]].itemsize
 
     def _decode(self, first: int) -> BasicBlock:

@@ -124,10 +124,11 @@ class Findings:
                 "__threadfence(), use here"
             )
         if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
-            return (
-                "Blocks of a cluster meet at barrier.cluster.arrive and .wait, not at __syncthreads(); "
-                "a .relaxed arrival tells of nothing but what a fence before it covers"
-            )
+            text = "Blocks of a cluster meet at barrier.cluster.arrive and .wait, not at __syncthreads()"
+            program = self.m.launch.code.program
+            if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
+                text += "; a .relaxed arrival tells of nothing but what a fence before it covers"
+            return text
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):
             wait = self._instruction(landing.wait_pc).where

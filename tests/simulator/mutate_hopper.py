@@ -25,6 +25,7 @@ RULES = {
     "drop proxy fence": (r"fence_async\(\);", ";"),
     "drop barrier": (r"(?:__syncthreads|named_sync<\w+>)\([^;]*\);", ";"),
     "drop barrier of the cluster": (r"cluster_sync\(\);", ";"),
+    "barrier of the block instead": (r"cluster_sync\(\);", "__syncthreads();"),
     "for the own block alone": (r"mbarrier_arrive_at\((.*), thread\);", r"mbarrier_arrive(\1);"),
     "drop wait for stores": (r"wait_stores(?:_read)?\(\);", ";"),
     "drop commit of stores": (r"commit_stores\(\);", ";"),

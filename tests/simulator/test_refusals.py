@@ -28,9 +28,9 @@ NOT_THERE = {
                             '::cta.b1024.b32 [%0], 0, %1;" :: "r"(SHARED(tile)), "r"(t) : "memory"); // HERE'),
     "sparse wgmma": ("sparse", 'asm volatile("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%0, %0, %0, %0},'
                      ' %1, %1, %2, 0, 1, 1, 1, 0, 0;" : "+f"(*(float*)&t) : "l"(0ull), "r"(t)); // HERE'),
-    "wmma": ("the wmma instructions", "#include <mma.h>\nusing namespace nvcuda::wmma;\n" + TILE +
-             "fragment<matrix_a, 16, 16, 16, half, row_major> a;\n"
-             "load_matrix_sync(a, (half*)tile, 16); // HERE\nout[t] = a.x[0];"),
+    "wmma of bits": ("not for those of fewer bits", "#include <mma.h>\nusing namespace nvcuda::wmma;\n" + TILE +
+                     "fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major> a;\n"
+                     "load_matrix_sync(a, tile, 128); // HERE\nout[t] = a.x[0];"),
     "size in a register": ("the size of a cp.async takes a constant", TILE +
                            'asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"'
                            ' :: "r"(SHARED(tile)), "l"(in), "r"(t) : "memory"); // HERE'),

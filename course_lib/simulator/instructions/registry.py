@@ -34,7 +34,7 @@ DTYPES: dict[str, np.dtype] = {
 """NumPy dtype of each PTX type; packed and bfloat16 values travel as plain bits."""
 
 
-TWO_WORDS = ("bar.warp", "st.async", "red.async")
+TWO_WORDS = ("bar.warp", "st.async", "red.async", "wmma.load", "wmma.store", "wmma.mma")
 """Instructions that share the first word of their names with others."""
 
 NOT_SIMULATED = {
@@ -43,7 +43,6 @@ NOT_SIMULATED = {
     "cluster launch control": ("clusterlaunchcontrol",),
     "griddepcontrol, by which kernels overlap,": ("griddepcontrol",),
     "grid.sync() of cooperative groups": ("%envreg",),
-    "the wmma instructions (mma.sync and ldmatrix are there)": ("wmma",),
     "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),
     "instructions for debuggers": ("brkpt", "pmevent"),
 }
