@@ -74,6 +74,7 @@ class BulkCopies:
         m = self.m
         m.work(ISSUE)
         lanes = np.full(len(load.chunks), load.lane)
+        self._gets_on(load.buffer, load.units, load.unit_size)
         if load.buffer is m.shared:
             m.shadow.on_async_read(m, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc)
         if not load.change:
@@ -110,6 +111,7 @@ class BulkCopies:
         store.issued = m.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
         self.stores.append(store)
+        self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
 
     def commit(self, lanes: np.ndarray) -> None:
         self.committed[lanes] += 1
@@ -144,6 +146,11 @@ class BulkCopies:
             self._has_read(store)
             self._arrive(store)
         self.stores = []
+
+    def _gets_on(self, buffer: Buffer | SharedMemory | None, units: np.ndarray, size: int) -> None:
+        """A copy that touches a new part of an array shows that the launch does not go round in circles."""
+        if isinstance(buffer, Buffer) and len(units):
+            self.m.launch.budget.access(buffer, units, size)
 
     def _has_read(self, store: Store) -> None:
         """It may have read its source at any time up to now: who writes there must know of this wait."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import simulator
-from course_lib.simulator import TensorMap
+from course_lib.simulator import TensorMap, work
 from tests.simulator.test_mbarrier import HOPPER, OPS
 
 COPIES = (
@@ -152,6 +152,35 @@ def test_stores_of_several_threads_to_one_place(value, right):
     assert report.ok == right, str(report)
     assert right or "write-after-write" in {hazard.kind for hazard in report.hazards}
     assert not right or np.array_equal(c[:4].ravel(), np.arange(256))
+
+
+def test_a_launch_of_copies_alone_gets_on(monkeypatch):
+    """As long as they come from new parts of an array."""
+    monkeypatch.setattr(work, "PATIENCE", 30_000)
+    monkeypatch.setattr(work, "PAGE", 256)
+    text = """
+extern "C" __global__ void k(const char* from, int step)
+{
+    __shared__ alignas(128) char tile[256];
+    __shared__ u64 bar;
+    if (threadIdx.x == 0) init(&bar, 1);
+    __syncthreads();
+    for (int i = 0; i < 100; ++i) {
+        if (threadIdx.x == 0) {
+            expect(&bar, 256);
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                         :: "r"(at(tile)), "l"(from + i * step), "r"(at(&bar)) : "memory");
+        }
+        wait(&bar, i & 1);
+        __syncthreads();
+    }
+}
+"""
+    kernel = simulator.compile(COPIES + text, "k", HOPPER)
+    array = np.zeros(100 * 256, np.int8)
+    assert simulator.launch(kernel, 1, 32, (array, np.int32(256))).ok
+    report = simulator.launch(kernel, 1, 32, (array, np.int32(0)))
+    assert [hazard.kind for hazard in report.hazards] == ["step-limit"]
 
 
 WRONG = {

@@ -143,6 +143,11 @@ WRONG = {
         SETUP + "if (t == 0) init(&bar[0], 64);\narrive(&bar[0]); out[t] = t;",
     ),
     "nobody-initialised-it": ("mbarrier", SETUP + "arrive(&bar[0]); // HERE\nout[t] = t;"),
+    "made-by-two-threads": (
+        "write-after-write",
+        SETUP
+        + "if (t < 2) init(&bar[0], 64); // HERE\n__syncthreads(); arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
+    ),
     "no-arrivals": ("mbarrier", SETUP + "if (t == 0)\ninit(&bar[0], 0); // HERE\nout[t] = t;"),
     "more-at-once-than-it-lacks": (
         "mbarrier",

@@ -87,6 +87,10 @@ def _init(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         counts, lanes = count(m), m.active()
         for barrier, at, blocks in places(m):
+            again = np.ones(len(at), bool)
+            again[np.unique(blocks, return_index=True)[1]] = False
+            if again.any():  # one thread makes it: over one that is there already the effect is undefined
+                m.shadow.on_clash(m, lanes[at], barrier.unit(blocks), SIZE, pc, again)
             m.recorder.at_mbarrier(pc, "init", barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
             m.clusters.made[lanes[at]] = m.orders.trail.now
