@@ -386,17 +386,37 @@ def model_launch(
     if blocks > target.sms:
         fit = launch_resources(gpu, kernel, block[0] * block[1] * block[2], shared_mem).occupancy
         resident = max(1, min(fit.blocks, -(-blocks // target.sms)))
-    rates = rates_of(gpu, blocks)
+    rates = rates_of(gpu, blocks, kernel)
     played, _ = settle(events, rates, resident)
     return Clock(played, resident * target.sms, rates.clock_mhz)
 
 
-def rates_of(gpu: str, blocks: int) -> Rates:
-    """The rates of a GPU while it runs that many blocks: few SMs have more of L2's bandwidth each."""
+def rates_of(gpu: str, blocks: int, kernel) -> Rates:
+    """The rates of a GPU while it runs that many blocks of a kernel: few SMs have more of L2's bandwidth each.
+
+    Raises ValueError where the clock knows no rates of this GPU, or none of what the kernel uses.
+    """
     target = find_gpu(gpu)
     if not target.rates:
         known = ", ".join(gpu.name for gpu in GPUS.values() if gpu.rates)
         raise ValueError(f"the clock knows no rates of a {target.name}; it knows {known}")
+    used = _of_hopper(kernel)
+    if used and not target.rates.wgmma:
+        known = [gpu.name for gpu in GPUS.values() if gpu.rates and gpu.rates.wgmma]
+        raise ValueError(
+            f"{kernel.name} uses {' and '.join(used)}, for which the clock has no rates of the {target.name}; it has "
+            f'them of: {", ".join(known)}. Pass gpu="{known[0]}"'
+        )
     rates, share = target.rates, target.sms / min(blocks, target.sms)
     l2_bytes, l2_bulk = (min(rates.l2_alone, each * share) for each in (rates.l2_bytes, rates.l2_bulk))
     return replace(rates, l2_bytes=l2_bytes, l2_bulk=l2_bulk)
+
+
+def _of_hopper(kernel) -> list[str]:
+    """What the kernel uses of which only some GPUs have rates, in words."""
+    opcodes = {instruction.opcode for instruction in kernel.code.program.instructions}
+    used = {
+        "wgmma": any(opcode.root == "wgmma" for opcode in opcodes),
+        "the copy engine (cp.async.bulk)": any(opcode.has("bulk") for opcode in opcodes),
+    }
+    return [name for name, is_used in used.items() if is_used]

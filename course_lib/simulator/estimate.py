@@ -72,7 +72,7 @@ def estimate(
     `resident`: blocks that fit into an SM, where that is known; otherwise the kernel is compiled for the GPU.
     """
     target, blocks = find_gpu(gpu), _product(grid)
-    rates = clock.rates_of(gpu, blocks)
+    rates = clock.rates_of(gpu, blocks, kernel)
     if resident is None:
         fit = launch_resources(gpu, kernel, _product(block), shared_mem).occupancy
         if not fit.blocks:

@@ -157,3 +157,14 @@ def test_a_store_frees_its_source_before_it_arrives():
         return clock.play([events], H100.rates).cycles
 
     assert cycles(False) - cycles(True) == pytest.approx(8192 / H100.rates.l2_bulk + H100.rates.l2_latency)
+
+
+@pytest.mark.parametrize("resident", [1, None])
+@pytest.mark.parametrize("gpu", ["A100", "RTX 3090", "T4"])
+def test_a_gpu_without_a_copy_engine_and_wgmma_is_refused_in_words(gpu, resident):
+    said = (
+        rf"^ring uses wgmma and the copy engine \(cp\.async\.bulk\), for which the clock has no rates of the {gpu}; "
+        r'it has them of: H100\. Pass gpu="H100"$'
+    )
+    with pytest.raises(ValueError, match=said):
+        estimate(kernel(4), (132,), (256,), arguments, 64, shared(4), gpu, resident)
