@@ -148,9 +148,11 @@ def _in_parts(m, positions: list[np.ndarray], access: Access, addresses: np.ndar
 
 
 def _count_global(m, access: Access, addresses: np.ndarray) -> None:
-    m.counters.globally(m, access.pc, addresses, access.size)
-    moved = access.size * len(addresses) / m.active_warps()
-    m.recorder.event(access.pc, "store" if access.act.writes else "load", moved)
+    sectors, warps = m.counters.globally(m, access.pc, addresses, access.size), m.active_warps()
+    moved = access.size * len(addresses) / warps
+    m.recorder.event(
+        access.pc, *(("store", moved, sectors / warps) if access.act.writes else ("load", moved))
+    )
 
 
 # --------------------------------------------------------------------------- the bytes

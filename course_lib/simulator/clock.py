@@ -23,6 +23,7 @@ from functools import partial
 
 import numpy as np
 
+from .counters import SECTOR
 from .engines import Engines
 from .gpus import GPUS, SUB_CORES, Rates, find_gpu
 from .occupancy import launch_resources
@@ -246,9 +247,12 @@ class _Block:
     def do_join(self, time: float, warp: Warp) -> float:
         return max(time, warp.loads)
 
-    def do_store(self, time: float, warp: Warp, size: float) -> float:
+    def do_store(self, time: float, warp: Warp, size: float, sectors: float) -> float:
         """Nobody waits for a store to arrive, but the next one waits for its turn on the way to L2."""
-        return max(time + self.rates.copy_issue, self.stores.serve(time, size / self.rates.l2_bytes))
+        moved = sectors * SECTOR
+        if size < moved:  # L2 reads the sectors that it writes in part, and then writes them whole
+            moved *= 2
+        return max(time + self.rates.copy_issue, self.stores.serve(time, moved / self.rates.l2_bytes))
 
     def do_clock(self, time: float, warp: Warp) -> float:
         self.played.clocks[warp.index].append(time)

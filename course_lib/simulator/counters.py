@@ -192,14 +192,14 @@ class Counters:
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(m, offsets), size)
 
-    def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> None:
-        """An access to global memory at these byte addresses, one for each active lane."""
+    def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> int:
+        """An access to global memory at these byte addresses, one for each active lane; its sectors."""
         addresses = addresses.astype(np.int64)
         if pc not in self._first_global:
             self._first_global[pc] = Pattern(_first_warp(m, addresses % SPACING), size)
         pattern = _shifted(addresses, SECTOR)
         rule = atomic_sectors if self._instructions[pc].opcode.root in ATOMICS else global_sectors
-        self._count(m, (pc, "global"), pattern, lambda rows: rule(rows, size), size)
+        return self._count(m, (pc, "global"), pattern, lambda rows: rule(rows, size), size).used
 
     def copied(
         self,
@@ -222,9 +222,9 @@ class Counters:
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(m, to), size)
 
-    def _count(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> None:
-        """Count by `rule`, which follows from the opcode and `size`; a pattern that did not change costs what it cost
-        the last time."""
+    def _count(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+        """Count by `rule`, which follows from the opcode and `size`, and return what was added; a pattern that did not
+        change costs what it cost the last time."""
         last = self._last.get(side)
         if (
             last is None
@@ -240,6 +240,7 @@ class Counters:
         total.used += once.used
         total.ideal += once.ideal
         total.bytes += once.bytes
+        return once
 
     def _cost(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> _Access:
         if pattern.nbytes > MOST_BYTES:

@@ -109,7 +109,7 @@ H100 = Gpu(
         launch_us=3.7,  # M: event to event
         clock_mhz=1979,  # M: while these kernels run
         wgmma=168,  # M, fitted: lesson 07's fastest kernels at 8192^3. Alone 128, at the 1.76 GHz that power allows
-        l2_bulk=33,  # M, fitted: the same without a cluster
+        l2_bulk=34,  # M, fitted: the same without a cluster
     ),
 )
 

@@ -12,7 +12,7 @@ MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
 
 Event = tuple
 """("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
-("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes) · ("clock",)
+("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes, sectors) · ("clock",)
 Of Hopper's instructions, with mbarriers named by their offset in shared memory: ("init", mbarrier, arrivals) ·
 ("expect", mbarrier, bytes) · ("signal", mbarrier, arrivals) · ("await", mbarrier, ahead: by how many phases the one
 that it waits for is ahead of the number of earlier waits) · ("bulk", mbarrier, bytes, how many blocks get them) ·

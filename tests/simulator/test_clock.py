@@ -179,6 +179,21 @@ def test_named_barriers_let_a_producer_run_ahead():
     assert not [s for s in played.segments if s.phase == "barrier" and s.warp == 0]
 
 
+STORES = """extern "C" __global__ void f(float* out)
+{
+    for (int i = 0; i < 64; ++i) out[i * 512 + threadIdx.x / LANES * 8 + threadIdx.x % LANES] = 1;
+}"""
+
+
+@pytest.mark.parametrize("lanes, factor", [(8, 1), (4, 4), (2, 8)])  # that write to a sector of 8 floats
+def test_a_store_to_part_of_a_sector_costs_l2_a_read_and_a_write_of_the_whole(lanes, factor):
+    kernel = compile(STORES.replace("LANES", str(lanes)), "f")
+    events = launch(kernel, (1,), (128,), (np.zeros(64 * 512, np.float32),)).events
+    assert [event for event in events[0] if event[0] == "store"] == [("store", 128.0, 32 / lanes)] * 64
+    cycles = play(events, RATE).cycles - RATE.block_start
+    assert cycles == pytest.approx(4 * 64 * factor * 128 / RATE.l2_bytes, rel=0.05)
+
+
 def test_events_that_never_meet_end_the_play():
     assert play([[("barrier", 0, 64)], []], RATE).cycles > 0
 
