@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
 
-from course_lib import OPTIONS, cp, kernel_source, style
+from course_lib import OPTIONS, cp, kernel_source, lesson_kernel, style
 from course_lib.backend import records, trace
 from course_lib.backend.timeline_chart import LOOKS
 from course_lib.backend.trace import K_TILES, PHASES, WARPS, events_of
@@ -208,6 +208,26 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(monkeypatch):
     copies = [event for event in modelled.events if event.warp == 0 and event.phase == "copy"]
     assert [event.k_tile for event in copies] == list(range(len(copies))) and len(copies) == 8
     assert {event.phase for event in modelled.events} >= {"copy", "barrier", "math"}
+
+
+@pytest.mark.parametrize("name, hidden", [("cluster", False), ("complete", True)])
+def test_a_model_of_persistent_blocks_shows_the_seam_of_two_tiles(name, hidden):
+    """Two tiles of 8 k-tiles; the first one's stores, by threads or by the copy engine, and the math of the second."""
+    kernel, launch = lesson_kernel("07_hopper", name)
+    modelled = timeline(kernel, Gemm(8192, 8192, 512, "float16"), **launch, model=True)
+    for warp in (0, 4, 8):  # the producer and both consumers
+        mine = [event for event in modelled.events if event.warp == warp]
+        assert [event.k_tile for event in mine if event.phase == ("math" if warp else "copy")] == [*range(16)]
+        assert [event.k_tile for event in mine if event.phase == "epilogue"] == ([7, 15] if warp else [])
+    later = max(event.begin for event in modelled.events if event.phase == "math" and event.k_tile == 12)
+    stores = [(begin, end) for begin, end in modelled.spans["stores"] if begin < later]
+    behind = sum(
+        max(min(end, math[1]) - max(begin, math[0]), 0)
+        for begin, end in stores
+        for math in modelled.spans["tensor cores"]
+    )
+    share = behind / sum(end - begin for begin, end in stores)
+    assert share > 0.9 if hidden else share < 0.2, share
 
 
 def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():

@@ -8,6 +8,8 @@ the first place that becomes free. It computes the tile in the middle of C once 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -66,18 +68,11 @@ def modelled(
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
     estimate = model.modelled(kernel, gemm, tile, threads, shared_mem, blocks)
     warps = sorted({segment.warp for segment in estimate.segments})
-    phases = [_phases([segment for segment in estimate.segments if segment.warp == warp]) for warp in warps]
-    first = min(begin for mine in phases for _, _, begin, _ in mine)
-    copies = next((_begins(mine, "copy") for mine in phases if _begins(mine, "copy")), [])
-    events = []
-    for mine in phases:
-        # A k-tile begins with its copy; for a warp that copies nothing, with what follows the math of the last one.
-        consumer = copies and not _begins(mine, "copy")
-        starts = [mine[0][2], *_begins(mine, "math", after=1)] if consumer else copies
-        events += [
-            [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin - first, end - first]
-            for warp, phase, begin, end in mine
-        ]
+    of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
+    known = any(segment.k_tile >= 0 for segment in estimate.segments)
+    events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
+    first = min(event[3] for event in events)
+    events = [[*event[:3], event[3] - first, event[4] - first] for event in events]
     about = records.about(kernel, gemm, tile, threads, shared_mem, blocks)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
     spans = {name: [[round(b - first), round(e - first)] for b, e in found]
@@ -94,6 +89,40 @@ def _resources(kernel, spans: dict) -> dict:
             for name, found in spans.items()}  # fmt: skip
 
 
+def _with_k_tiles_known(of_warps: list[list]) -> list[list]:
+    """The events of warps that wait at mbarriers: their segments know the k-tile."""
+    events = []
+    for segments in of_warps:
+        for k_tile, mine in groupby(segments, key=lambda segment: segment.k_tile):
+            for warp, phase, begin, end in _phases(_behind_wgmma(list(mine))):
+                events.append([warp, phase, max(k_tile, 0), begin, end])
+    return events
+
+
+def _behind_wgmma(segments: list) -> list:
+    """Of a k-tile: where stores, or work on results, follow its wgmma, all that follows counts as stores."""
+    last = {segment.phase: at for at, segment in enumerate(segments)}
+    math = last.get("wgmma", len(segments))
+    if math > max(last.get("store", 0), last.get("math", 0)):
+        return segments
+    return [*segments[: math + 1], *(replace(segment, phase="store") for segment in segments[math + 1 :])]
+
+
+def _with_k_tiles_guessed(of_warps: list[list]) -> list[list]:
+    """A k-tile begins with its copy; for a warp that copies nothing, with what follows the math of the last one."""
+    phases = [_phases(segments) for segments in of_warps]
+    copies = next((_begins(mine, "copy") for mine in phases if _begins(mine, "copy")), [])
+    events = []
+    for mine in phases:
+        consumer = copies and not _begins(mine, "copy")
+        starts = [mine[0][2], *_begins(mine, "math", after=1)] if consumer else copies
+        events += [
+            [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin, end]
+            for warp, phase, begin, end in mine
+        ]
+    return events
+
+
 def _begins(events: list, phase: str, after: int = 0) -> list[int]:
     """When the events of a phase begin, or those that come `after` them."""
     return [later[2] for event, later in zip(events, events[after:], strict=False) if event[1] == phase]
@@ -105,7 +134,7 @@ def _phases(segments: list) -> list[list]:
     events: list[list] = []
     last = ""
     for segment in segments:
-        phase = {"load": "copy", "store": "epilogue"}.get(segment.phase, segment.phase)
+        phase = {"load": "copy", "store": "epilogue", "wgmma": "math"}.get(segment.phase, segment.phase)
         if phase == "math" and last == "load":
             phase = "copy"
         elif phase == "math" and events and events[-1][1] == "epilogue":

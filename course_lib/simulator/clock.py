@@ -54,12 +54,14 @@ def hoist_math(events: list[Event]) -> list[Event]:
 
 @dataclass
 class Segment:
-    """A warp is in `phase` (copy, wait, barrier, math, load, store) from begin to end, in cycles."""
+    """A warp is in `phase` (copy, wait, barrier, math, wgmma, load, store) from begin to end, in cycles. `k_tile`: of a
+    warp that waits at mbarriers, the one that it is at, counted through all tiles; -1 before, and of others."""
 
     warp: int
     phase: str
     begin: float
     end: float
+    k_tile: int = -1
 
 
 PHASES = {
@@ -72,14 +74,15 @@ PHASES = {
     "bulk": "copy",
     "bulk_store": "store",
     "bulk_wait": "store",
-    "wgmma": "math",
-    "wgmma_wait": "math",
+    "wgmma": "wgmma",
+    "wgmma_wait": "wgmma",
 }
 
 
 RESOURCES = ("arithmetic", "shared memory", "L2")
 """Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
-L2. Of a kernel that uses them also "tensor cores" (the first sub-core's), "copy engine" (bytes are on their way)."""
+L2. Of a kernel that uses Hopper's engines also "tensor cores" (the first sub-core's), "copy engine" (bytes are on their
+way to shared memory) and "stores" (whoever stores: bytes are on their way to L2)."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ class Warp:
     copies: float = 0.0  # when the copies since the last commit have landed
     groups: list[float] = field(default_factory=list)  # when each committed group has landed
     loads: float = 0.0  # when the values loaded so far have arrived
+    k_tile: int = -1
     segment: Segment | None = None
 
 
@@ -197,14 +201,14 @@ class _Block:
         heapq.heappush(self.queue, (time, self.order, action))
 
     def note(self, warp: Warp, phase: str, begin: float, end: float) -> None:
-        """Make a segment of it, or the last segment longer if that has the same phase."""
+        """Make a segment of it, or the last segment longer if that has the same phase and k-tile."""
         if not phase or end <= begin:
             return
         last = warp.segment
-        if last is not None and last.phase == phase:
+        if last is not None and (last.phase, last.k_tile) == (phase, warp.k_tile):
             last.end = end
         else:
-            warp.segment = Segment(warp.index, phase, begin, end)
+            warp.segment = Segment(warp.index, phase, begin, end, warp.k_tile)
             self.played.segments.append(warp.segment)
 
     # ---- one method an event: returns when the warp goes on, or None if something else wakes it

@@ -63,9 +63,12 @@ class Engines:
         self.mbarriers: dict[int, _Mbarrier] = {}
         self.waits: dict[tuple[int, int], int] = {}  # (warp, mbarrier): how many
         self.math: dict[int, _Groups] = {}
+        self.mathematicians = {
+            warp for warp, events in enumerate(block.events) if any(event[0] == "wgmma" for event in events)
+        }
         self.reads: dict[int, _Groups] = {}  # of stores, by warp: until their sources are read
         self.stores: dict[int, _Groups] = {}
-        self.flights: list[tuple[float, float]] = []  # when bytes are on their way
+        self.flights: list[tuple[float, float]] = []  # when bytes are on their way to shared memory
 
     # ---- mbarriers
 
@@ -101,6 +104,7 @@ class Engines:
         return time
 
     def do_await(self, time: float, warp: Warp, offset: int, ahead: int) -> float | None:
+        warp.k_tile = self.next_k_tile(warp)
         barrier, key = self.at(offset), (warp.index, offset)
         phase = self.waits.get(key, 0) + ahead
         self.waits[key] = self.waits.get(key, 0) + 1
@@ -108,6 +112,12 @@ class Engines:
             return time
         barrier.waiting.append((phase, time, warp))
         return None
+
+    def next_k_tile(self, warp: Warp) -> int:
+        """Of a warp that waits: a wgmma group is a k-tile; a warp without wgmma waits once for each."""
+        if warp.index in self.mathematicians:
+            return len(self.math.get(warp.index, _Groups()).closed)
+        return warp.k_tile + 1
 
     def look(self, barrier: _Mbarrier, time: float) -> None:
         """Complete the phase, if it lacks nothing, and wake who waits for it."""
@@ -140,7 +150,6 @@ class Engines:
         for groups, at in ((self.reads, read), (self.stores, end)):
             mine = groups.setdefault(warp.index, _Groups())
             mine.open = max(mine.open, at)
-        self.flights.append((time, end))
         return time + self.rates.copy_issue
 
     def do_bulk_commit(self, time: float, warp: Warp) -> float:
@@ -176,9 +185,11 @@ class Engines:
         return sum(core.busy for core in self.tensor) / SUB_CORES
 
     def spans(self) -> dict[str, list[tuple[float, float]]]:
-        """When they were at work; only those that were at all."""
+        """When they were at work, and when the block's stores were on their way, whoever made them; nothing of a block
+        that uses neither engine."""
         spans = {"tensor cores": self.tensor[0].spans, "copy engine": _joined(self.flights)}
-        return {name: found for name, found in spans.items() if found}
+        spans = {name: found for name, found in spans.items() if found}
+        return spans | {"stores": self.block.stores.spans} if spans else {}
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -35,7 +35,8 @@ class Estimate:
     """A modelled launch: never a measurement.
 
     `segments`: what the warps of one block do, in cycles from its start, with K_TILES k-tiles (fewer, if the problem
-    has fewer), beside `resident` - 1 other blocks; `spans`: when it keeps the clock's RESOURCES busy.
+    has fewer) in one tile, or in each of two where blocks make several, beside `resident` - 1 other blocks; `spans`:
+    when it keeps the clock's RESOURCES busy.
     """
 
     gpu: Gpu
@@ -102,14 +103,15 @@ def estimate(
             k_tile = added / more
             length, wave = first + (k_tiles - few) * k_tile, clock.play(shorter, rates, stretch)
         # A further tile: what it takes in a block that has two, and the k-tiles that this one has more.
-        further = clock.play(two, rates, stretch).cycles - wave.cycles + (k_tiles - few) * k_tile
+        both = clock.play(two, rates, stretch)
+        further = both.cycles - wave.cycles + (k_tiles - few) * k_tile
         cycles += waves * (length + (tiles - 1) * further)
         if wave.stuck:
             raise ValueError(
                 f"the clock sees {wave.stuck} warps of a block wait for ever: it plays one block of a cluster, and "
                 "takes the others to do the same at the same time"
             )
-        played, per_k_tile = played or wave, per_k_tile or k_tile
+        played, per_k_tile = played or both, per_k_tile or k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
     return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
 
