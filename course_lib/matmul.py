@@ -9,7 +9,7 @@ import numpy as np
 from . import device
 from .backend import gpu
 from .backend.hopper_plans import HopperPlan, hopper_plan
-from .backend.operands import ACTIVATIONS, TYPES, Operand, address, allowed_lessons, checked
+from .backend.operands import ACTIVATIONS, Operand, address, allowed_lessons, checked, type_of
 from .backend.plans import SHARED, SMS, Plan, Shape, plan, predicted
 from .backend.tensor_maps import boxed
 from .lessons import source_in_parts
@@ -73,7 +73,7 @@ def run(
 ) -> None:
     """Launch the kernels of a plan. In memory `out` has as many rows as `left`, and as many columns as `right`."""
     M, N = left.rows, right.rows
-    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    T, Out = type_of(left.array.dtype), type_of(out.dtype)
     by_row = np.int32(not out.flags.c_contiguous)
     finish = (bias, np.float32(alpha), np.float32(beta), by_row, np.int32(ACTIVATIONS[activation]))
     launch = launch_hopper if isinstance(chosen, HopperPlan) else launch_gemm
@@ -90,7 +90,7 @@ def run(
 def launch_gemm(chosen: Plan, left: Operand, right: Operand, out: object, finish: tuple, stride: int) -> None:
     """Lesson 06's kernel. Rows of `out` have `stride` elements."""
     M, N, K = left.rows, right.rows, left.K
-    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    T, Out = type_of(left.array.dtype), type_of(out.dtype)
     kernel = gemm_kernel(T, Out, chosen, left.along_k, right.along_k)
     strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
     if chosen.shared_by:
@@ -109,7 +109,7 @@ def launch_hopper(
     """Lesson 07's kernel. Its copy engine stores C where it can, in boxes: C is not read, and has A's type and rows
     that begin at multiples of 16 bytes."""
     M, N, K = left.rows, right.rows, left.K
-    T, Out = TYPES[left.array.dtype.name], TYPES[out.dtype.name]
+    T, Out = type_of(left.array.dtype), type_of(out.dtype)
     boxes = chosen.split == 1 and Out == T and finish[2] == 0 and N % 8 == 0 and address(out) % 16 == 0
     maps = [
         boxed(array, operand.runs, operand.stride)
@@ -144,6 +144,7 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
     return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
 
 
+@lru_cache(maxsize=1024)
 def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
     """The name of a plan's instance of `hopper`."""
     numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.cluster)))
@@ -157,6 +158,7 @@ def with_shared(kernel: object, size: int) -> object:
     return kernel
 
 
+@lru_cache(maxsize=1024)
 def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
     """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
     numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))

@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -286,6 +287,18 @@ def test_bad_input_is_refused_and_out_left_alone(what):
     with pytest.raises(error, match=words):
         call(A, B, C)
     assert (C == 7).all()
+
+
+def test_an_array_on_another_gpu_is_refused(monkeypatch):
+    class Array:
+        def __init__(self, gpu):
+            self.data = SimpleNamespace(device_id=gpu)
+
+    cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=1))
+    monkeypatch.setattr(device, "backend", lambda: "cupy")
+    monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda), raising=False)
+    with pytest.raises(ValueError, match=r"B is on GPU 0, and GPU 1 is in use: .*cp\.cuda\.Device\(0\)"):
+        matmul(Array(1), Array(0))
 
 
 def test_an_output_that_overlaps_an_input_is_refused():

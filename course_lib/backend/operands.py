@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -19,33 +20,27 @@ TILES_OF_N = 65_535
 """Blocks along N that a GPU takes; the smallest tile has 64 columns."""
 
 
-@dataclass(frozen=True)
+@cache
+def type_of(dtype: np.dtype) -> str | None:
+    """Its type in the kernel, if it has one. Kept: NumPy takes microseconds to make up the name of a dtype."""
+    return TYPES.get(dtype.name)
+
+
+@dataclass
 class Operand:
-    """`rows` (of A; columns of B) x K, contiguous along K or along the rows."""
+    """`rows` (of A; columns of B) x K, contiguous along K or along the rows. In memory these are `runs` of `width`
+    elements that follow each other; `aligned`: all runs begin at multiples of 16 bytes. `stride`: from one run to the
+    next in what the kernel reads; in a copy, whole lines of 128 bytes."""
 
     array: object
     along_k: bool
     rows: int
     K: int
 
-    @property
-    def width(self) -> int:
-        """Elements of a run, which follow each other in memory."""
-        return self.K if self.along_k else self.rows
-
-    @property
-    def runs(self) -> int:
-        return self.rows if self.along_k else self.K
-
-    @property
-    def stride(self) -> int:
-        """From one run to the next in what the kernel reads; in a copy, whole lines of 128 bytes."""
-        return self.width if self.aligned else -(-self.width // 64) * 64
-
-    @property
-    def aligned(self) -> bool:
-        """Whether all runs begin at multiples of 16 bytes."""
-        return self.array.size == 0 or (self.width % 8 == 0 and address(self.array) % 16 == 0)
+    def __post_init__(self) -> None:
+        self.width, self.runs = (self.K, self.rows) if self.along_k else (self.rows, self.K)
+        self.aligned = self.array.size == 0 or (self.width % 8 == 0 and address(self.array) % 16 == 0)
+        self.stride = self.width if self.aligned else -(-self.width // 64) * 64
 
     @property
     def word(self) -> int:
@@ -59,8 +54,7 @@ def checked(
     """`out`, or a new array in its place. Raises when anything of what was given is not allowed."""
     given = {"A": A, "B": B, "out": out, "bias": bias}
     given = {name: array for name, array in given.items() if array is not None or name in "AB"}
-    for name, array in given.items():
-        _check_place(name, array)
+    _check_places(given)
     if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0]:
         raise ValueError(
             f"A has shape {A.shape} and B {B.shape}; allowed are (M, K) and (K, N). To multiply by the transpose of "
@@ -72,21 +66,22 @@ def checked(
             f"M={M}, N={N}, K={A.shape[1]}: allowed are N up to {64 * TILES_OF_N:,} (M too where out is given), and up "
             f"to {LARGEST:,} for each. Multiply in parts"
         )
-    kind = TYPES.get(A.dtype.name, "float")
-    if kind == "float" or TYPES.get(B.dtype.name) != kind:
+    kind = type_of(A.dtype)
+    if kind in (None, "float") or type_of(B.dtype) != kind:
         raise TypeError(
             f"A is {A.dtype} and B is {B.dtype}; allowed are both float16, or both bfloat16 (uint16 is taken for its "
             "bits). Convert first: A.astype(cp.float16)"
         )
     for name, array in given.items():
-        if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        flags = array.flags
+        if not (flags.c_contiguous or flags.f_contiguous):
             raise ValueError(
                 f"{name} is a view with gaps: shape {array.shape}, strides {array.strides}. Allowed are whole arrays, "
                 f"contiguous along rows or columns: pass cp.ascontiguousarray({name})"
             )
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}; allowed are {', '.join(map(repr, ACTIVATIONS))}")
-    if bias is not None and (bias.shape != (N,) or TYPES.get(bias.dtype.name) != kind):
+    if bias is not None and (bias.shape != (N,) or type_of(bias.dtype) != kind):
         raise ValueError(
             f"bias has shape {bias.shape} and dtype {bias.dtype}; allowed is one number for each column of the result: "
             f"shape ({N},), dtype {A.dtype}. Pass bias.astype(A.dtype)"
@@ -114,36 +109,37 @@ def allowed_lessons(lesson: int | None) -> tuple[int, ...]:
     return (lesson,) if lesson else (6, 7) if capability == "9.0" and not simulated else (6,)
 
 
-def _check_place(name: str, array: object) -> None:
-    """An array of `cp`, on the GPU in use."""
-    if not isinstance(array, device.cp.ndarray):
-        given = f"{type(array).__module__}.{type(array).__name__}"
-        raise TypeError(f"{name} is a {given}; allowed are arrays of cp: pass cp.asarray({name})")
-    if device.backend() == "cupy" and array.device.id != (now := device.cp.cuda.Device().id):
-        raise ValueError(
-            f"{name} is on GPU {array.device.id}, and GPU {now} is in use: call matmul under "
-            f"`with cp.cuda.Device({array.device.id}):`"
-        )
+def _check_places(given: dict[str, object]) -> None:
+    """Arrays of `cp`, on the GPU in use."""
+    cp = device.cp
+    now = cp.cuda.Device().id if device.backend() == "cupy" else None
+    for name, array in given.items():
+        if not isinstance(array, cp.ndarray):
+            kind = f"{type(array).__module__}.{type(array).__name__}"
+            raise TypeError(f"{name} is a {kind}; allowed are arrays of cp: pass cp.asarray({name})")
+        if now is not None and (there := array.data.device_id) != now:
+            raise ValueError(
+                f"{name} is on GPU {there}, and GPU {now} is in use: call matmul under `with cp.cuda.Device({there}):`"
+            )
 
 
 def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, beta: float) -> object:
-    name = like.name if dtype is None else getattr(dtype, "__name__", getattr(dtype, "name", str(dtype)))
-    if name not in TYPES:
+    name = getattr(dtype, "__name__", getattr(dtype, "name", str(dtype)))
+    kind = type_of(like) if dtype is None else TYPES.get(name)
+    if kind is None:
         raise TypeError(f"dtype is {dtype!r}; allowed are 'float16', 'bfloat16' and 'float32'")
     if out is None and beta != 0:
         raise ValueError(
             f"beta is {beta}, and there is no out to take it times: pass out=C, or leave beta out"
         )
     if out is None:
-        return device.cp.empty(
-            shape, like if TYPES[name] == TYPES[like.name] else name.replace("bfloat", "uint")
-        )
-    if out.shape != shape or out.dtype.name not in TYPES:
+        return device.cp.empty(shape, like if kind == type_of(like) else name.replace("bfloat", "uint"))
+    if out.shape != shape or type_of(out.dtype) is None:
         raise ValueError(
             f"out has shape {out.shape} and dtype {out.dtype}; allowed is shape {shape} of float16, bfloat16 or "
             "float32: leave out away, or pass cp.empty of these"
         )
-    if dtype is not None and TYPES[out.dtype.name] != TYPES[name]:
+    if dtype is not None and type_of(out.dtype) != kind:
         raise ValueError(f"out is {out.dtype}, and dtype says {name}: leave one of them away")
     return out
 
