@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS
+from course_lib import OPTIONS, device
 from course_lib.simulator import compile, estimate, launch
 from course_lib.simulator.clock import extend, play, settle, steady
 from course_lib.simulator.gpus import H100
+from tests.golden import record_traffic
 from tests.kernels.pipelined import PIPELINED, gemm_fp16, gemm_fp32
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden/clock_h100.json").read_text())
@@ -192,6 +193,14 @@ def test_a_store_to_part_of_a_sector_costs_l2_a_read_and_a_write_of_the_whole(la
     assert [event for event in events[0] if event[0] == "store"] == [("store", 128.0, 32 / lanes)] * 64
     cycles = play(events, RATE).cycles - RATE.block_start
     assert cycles == pytest.approx(4 * 64 * factor * 128 / RATE.l2_bytes, rel=0.05)
+
+
+@pytest.mark.skipif(device.backend() == "cupy", reason="there these kernels measure the GPU")
+def test_kernels_that_measure_the_traffic_with_l2_read_the_model_here():
+    for lanes, factor in ((32, 1), (8, 1), (4, 4), (2, 8)):
+        out, rates = record_traffic.stores(lanes, blocks=1, turns=1)
+        assert (out == 1).all() and rates[0] == pytest.approx(RATE.l2_alone / factor, rel=0.05)
+    assert record_traffic.loads(blocks=2, turns=3) == pytest.approx(RATE.l2_alone, rel=0.05)
 
 
 def test_events_that_never_meet_end_the_play():
