@@ -1,7 +1,7 @@
 """JupyterLab as a learner meets it, from `make lab` on: a lesson runs, exercises are judged, Stop stops, an update
 leaves what was written.
 
-CI opens lesson 00; COURSE_ALL_LESSONS=1 opens each one.
+CI opens lesson 00; COURSE_ALL_LESSONS=1 opens each one, and the notebooks with more exercises.
 """
 
 import json
@@ -20,6 +20,7 @@ from course_lib import lessons
 
 ROOT = Path(__file__).parents[2]
 FIRST, *OTHERS = (path.name for path in lessons.notebooks(lessons.NOTEBOOKS))
+MORE = [f"exercises/{path.name}" for path in lessons.exercise_notebooks(lessons.NOTEBOOKS)]
 CELL = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell"
 ENDLESS = """# in place of check_exercise("00.3", ...)
 spin = 'extern "C" __global__ void spin(int* x) { while (true) x[0] += 1; }'
@@ -163,7 +164,7 @@ def source_of(lab, number: str, change) -> str:
     return change(source)
 
 
-@pytest.mark.parametrize("name", [FIRST, *OTHERS])
+@pytest.mark.parametrize("name", [FIRST, *OTHERS, *MORE])
 def test_a_lesson_runs_in_lab(lab, opened, keep, name):
     if name != FIRST and not os.environ.get("COURSE_ALL_LESSONS"):
         pytest.skip("only lesson 00 here; COURSE_ALL_LESSONS=1 runs all")
@@ -180,15 +181,18 @@ def test_a_lesson_runs_in_lab(lab, opened, keep, name):
         c["execution_count"] for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()
     )
     html = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
-    pictures = sum(text.startswith("<img ") for text in html)
-    assert pictures and not any("image/png" in output.get("data", {}) for output in outputs)
+    pictures = [text for text in html if text.startswith("<img ")]
+    assert all(re.search(r' alt="[^"]', text) for text in pictures)  # of all; drawn are those near the end
+    assert not any("image/png" in output.get("data", {}) for output in outputs)
     drawn = page.locator(".jp-OutputArea-output img").evaluate_all(
         "all => all.map(i => [i.alt, i.naturalWidth])"
     )
-    assert drawn and all(alt and width for alt, width in drawn)
+    assert all(alt and width for alt, width in drawn)
+    assert (pictures and drawn) or name in MORE, "a lesson has pictures, exercises need none"
+    number = Path(name).name[:2]
     progress = cell_with(page, "show_progress(").locator(".jp-OutputArea")
-    progress.get_by_text(f"lesson {name[:2]}").wait_for(timeout=10_000)
-    keep(page, f"lab-{name[:2]}")
+    progress.get_by_text(f"lesson {number}").wait_for(timeout=10_000)
+    keep(page, f"lab-{'exercises-' * (name in MORE)}{number}")
     assert page.outside == [] and lab.git("status", "--short") == ""
 
 

@@ -14,6 +14,7 @@ import nbformat
 import pytest
 
 from course_lib import lessons
+from tests.lessons import BANK, LESSONS, replaced
 from tools.classroom import release, sandbox
 from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE
@@ -22,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 NAME = "00_start_here"
 LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
+WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
 
 
 def missing(reason: str) -> None:
@@ -47,30 +49,36 @@ def nbgrader():
     return run
 
 
-def answers(lesson: Path) -> dict[str, str]:
-    """Exercise -> the code of its cell with the solution in the place of what has gaps."""
+def answers(lesson: Path, wrong: bool = False) -> dict[str, str]:
+    """Exercise -> the code of its cell with the solution in the place of what has gaps, or with a known wrong one."""
     notebook = nbformat.read(lesson, as_version=4)
     found = {}
     for number, cell in enumerate(notebook.cells):
         if "exercise" in tags(cell):
-            code, name, _ = checked(cell.source)
+            code, name, answer = checked(cell.source)
             solution = next(below.source for below in notebook.cells[number:] if "solution" in tags(below))
-            found[name] = solved(code, solution)
+            for old, new in WRONG_ANSWERS[name][0][1] if wrong else ():
+                solution = replaced(solution, old, new) if isinstance(new, str) else solution
+            found[name] = solved(code, answer, solution)
     return found
 
 
-def solved(code: str, solution: str) -> str:
-    """CUDA goes into the string, or below under its name; Python stands below, so that it counts."""
+def solved(code: str, answer: str, solution: str) -> str:
+    """CUDA goes into the string, or below under its name; Python stands below, so that it counts. The parts of its
+    `my_answer` go to the names that the cell has for them."""
     if cuda := re.search(r"```cuda\n(.*?)```", solution, re.DOTALL):
         text = f'r"""\n{cuda[1]}"""'
         if 'r"""' in code:
             code = re.sub(r'r"""\n.*?"""', lambda _: text, code, count=1, flags=re.DOTALL)
         else:
-            code += f"\n{code.partition(' =')[0]} = {text}"
+            kernel = re.search(r"RawKernel\((\w+)", answer) or re.match(r"(\w+)", code)
+            code += f"\n{kernel[1]} = {text}"
     if launch := re.search(r"`(dict\(.*?\))`", solution):
         code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
     python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
-    return "\n".join([code, *python])
+    gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
+    parts = [f"{', '.join(gaps)} = my_answer"] if gaps and "my_answer =" in solution else []
+    return "\n".join([code, *python, *parts])
 
 
 def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
@@ -245,13 +253,14 @@ def quietly(path: Path) -> bytes:
     os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1 grades all lessons"
 )
 @pytest.mark.parametrize("name", release.notebooks())
-def test_the_solutions_get_all_points_and_the_stubs_none(nbgrader, tmp_path, name):
+def test_the_solutions_get_all_points_wrong_answers_and_the_stubs_none(nbgrader, tmp_path, name):
     lesson = release.notebooks()[name]
     release.write_course(tmp_path, {name: lesson})
     made = nbgrader(tmp_path, "generate_assignment", name)
     assert made.returncode == 0, made.stderr
     right = answers(lesson)
     hand_in(tmp_path, "right", right, name)
+    hand_in(tmp_path, "wrong", answers(lesson, wrong=True), name)
     hand_in(tmp_path, "stubs", {}, name)
     graded = nbgrader(tmp_path, "autograde", name)
     assert graded.returncode == 0, graded.stderr
@@ -260,7 +269,7 @@ def test_the_solutions_get_all_points_and_the_stubs_none(nbgrader, tmp_path, nam
     checks = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
     said = [output.get("text", output.get("evalue")) for cell in checks for output in cell.outputs[:1]]
     assert [text for text in said if "passed" not in text] == []
-    assert marks(tmp_path) == {"right": len(right), "stubs": 0}
+    assert marks(tmp_path) == {"right": len(right), "wrong": 0, "stubs": 0}
     stubs = nbformat.read(tmp_path / "autograded" / "stubs" / name / f"{name}.ipynb", as_version=4)
     errors = [
         output for cell in stubs.cells for output in cell.get("outputs", []) if output.output_type == "error"
