@@ -23,7 +23,7 @@ from packaging.version import Version
 import conftest
 from course_lib import lessons
 from tests.rules import ABSOLUTE
-from tools import course, install
+from tools import course, install, wheelhouse
 
 ROOT = Path(__file__).parent.parent
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "cupy": "cupy-cuda12x"}
@@ -126,7 +126,7 @@ def test_the_lock_is_complete():
     stamp = Path(sys.prefix) / "course-installed"
     if not stamp.exists() or stamp.read_text().split()[0] != install.fingerprint(ROOT):
         pytest.skip("this environment was not made by `make` from this lock")
-    others = {"pip", "hiding-latency", "cuda-toolkit"} | ({"setuptools"} - set(requirements("dev")))
+    others = {"hiding-latency", "cuda-toolkit"} | ({"setuptools"} - set(requirements("dev")))
     there = {name: version for name, version in installed().items() if name not in others}
     assert {name: lock().get(name) for name in there} == there
 
@@ -460,6 +460,7 @@ def test_a_removal_that_is_stopped_can_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "rmtree", whole)
     monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
     monkeypatch.setattr(install, "run_pip", lambda *what: None)
+    monkeypatch.setattr(install, "compile_all", lambda *what: None)
     install.install(tmp_path / "venv", "none", afresh=True)
     assert [path.name for path in (tmp_path / "venv").iterdir()] == ["course-installed"]
 
@@ -469,6 +470,7 @@ def test_a_link_stays_when_its_environment_is_made_again(tmp_path, monkeypatch):
     (tmp_path / "venv").symlink_to(tmp_path / "disk")
     monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
     monkeypatch.setattr(install, "run_pip", lambda *what: None)
+    monkeypatch.setattr(install, "compile_all", lambda *what: None)
     install.install(tmp_path / "venv", "none", afresh=True)
     assert (tmp_path / "venv").is_symlink()
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["course-installed"]
@@ -488,11 +490,12 @@ from tools import install
 def run_pip(python, arguments, log):
     with open(log, "a") as file:
         print("pip", file=file)
-    time.sleep(2)
+    time.sleep(1)
 
 install.ROOT = Path(sys.argv.pop())
 install.python_of = lambda venv: Path(sys.executable)
 install.run_pip = run_pip
+install.compile_all = lambda *what: None
 install.main()
 """
 
@@ -508,7 +511,9 @@ def test_of_two_installers_at_once_one_waits(tmp_path):
         "course-installed",
         "course-install.log",
     }
-    assert (tmp_path / ".venv" / "course-install.log").read_text() == "pip\n", "the second had nothing to do"
+    assert (tmp_path / ".venv" / "course-install.log").read_text() == "pip\n" * 2, (
+        "the second had nothing to do"
+    )
 
 
 HOLDS = """
@@ -544,6 +549,34 @@ def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
     monkeypatch.setattr(install, "alone", lambda *what: pytest.fail("takes a lock"))
     monkeypatch.setattr(sys, "argv", ["install", "none"])
     install.main()
+
+
+def test_a_wheelhouse_has_what_the_installer_asks_for_by_name():
+    others = {Requirement(line).name for line in wheelhouse.wanted()[1:]}
+    assert others == {"setuptools", "pip"} and others <= set(lock())
+
+
+@pytest.mark.parametrize(("more", "compiles"), [({}, True), (install.NO_COMPILE, False)])
+def test_pip_understands_that_it_shall_not_compile(more, compiles):
+    """Of all options those with "no" want a no, and other words would be taken without a remark."""
+    code = "from pip._internal.commands import create_command as c; print(int(c('install').parse_args([])[0].compile))"
+    plain = {name: value for name, value in os.environ.items() if name not in install.NO_COMPILE}
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, env=plain | more)
+    assert said == f"{compiles:d}\n"
+
+
+def test_every_module_is_compiled_and_a_broken_one_stops_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
+    (tmp_path / "package" / "deep").mkdir(parents=True)
+    for name, text in [
+        ("package/a.py", "a = 1"),
+        ("package/deep/b.py", "b = 1"),
+        ("package/broken.py", "for"),
+    ]:
+        (tmp_path / name).write_text(text)
+    install.compile_all(tmp_path, tmp_path / "log")
+    compiled = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
+    assert compiled == {"a", "b"} and "compiling" in capsys.readouterr().out
 
 
 def test_extra_cuda12_takes_out_what_it_replaces():

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +29,8 @@ EXTRAS = ("none", "cuda12", "cuda13")
 WITH = ("browser", "classroom")
 """More extras, asked for by name: what CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
+NO_COMPILE = {"PIP_NO_COMPILE": "0"}
+"""Tells pip, and the pip that it starts, not to compile what it installs: of an option with "no", pip wants a no."""
 CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt")
 """What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
 
@@ -160,17 +162,17 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=ROOT,
-            env=os.environ | sources(),
+            env=os.environ | sources() | NO_COMPILE,
         ) as pip,
     ):
         for line in pip.stdout:
             file.write(line)
             doing, _, rest = line.strip().partition(" ")
-            if doing == "Collecting":
+            if doing in ("Collecting", "Processing"):  # from the network, or a file
                 count += 1
-                say = f"  found {count}: {rest.split(' (')[0]}"
+                say = f"  found {count}: {PurePath(rest.split(' (')[0]).name}"
             elif line.startswith("Installing collected"):
-                say = f"  installing {line.count(',') + 1} packages (the long part)"
+                say = f"  installing {line.count(',') + 1} of them"
             else:
                 continue
             if shown:
@@ -186,6 +188,14 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
                 [*tail, f"pip failed; all it said is in {log}. Run the same command again to try again."]
             )
         )
+
+
+def compile_all(venv: Path, log: Path) -> None:
+    """Compile every module on all cores, where pip would do it on one. What this Python cannot read stays as it is."""
+    print("  compiling all of them", flush=True)
+    with open(log, "a", encoding="utf-8") as file:
+        command = [python_of(venv), "-m", "compileall", "-qq", "-j", "0", venv]
+        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT)
 
 
 def empty(venv: Path) -> None:
@@ -219,9 +229,12 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
             sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
     log = venv / "course-install.log"
     wanted = ",".join(["dev", *(name for name in extras if name != "none")])
-    run_pip(python_of(venv), ["install", "-c", "requirements.lock", "-e", f".[{wanted}]"], log)
+    locked = ["install", "-c", "requirements.lock"]
+    run_pip(python_of(venv), [*locked, "pip"], log)  # Python's own is old: it searches three times as long
+    run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]"], log)
     if "cuda12" in extras:
         run_pip(python_of(venv), ["uninstall", "--yes", *CUDA13_ONLY], log)
+    compile_all(venv, log)
     stamp = venv / "course-installed.part"
     stamp.write_text(" ".join([fingerprint(ROOT), *extras]), encoding="utf-8")
     os.replace(stamp, venv / "course-installed")

@@ -17,10 +17,10 @@ from tools.install import ROOT, WHEELHOUSE, stamp_of
 
 
 def wanted() -> list[str]:
-    """What to collect: the course with the extras that are installed here, and what builds it."""
+    """What to collect: the course with the extras that are installed here, what builds it, and pip."""
     extras = ["dev", *(name for name in stamp_of(ROOT / ".venv").split()[1:] if name != "none")]
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    return [f".[{','.join(extras)}]", re.search(r"^setuptools==\S+", lock, re.MULTILINE)[0]]
+    return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip)==\S+", lock, re.MULTILINE)]
 
 
 def collect(place: Path) -> int:
