@@ -32,9 +32,11 @@ extern "C" __global__ void stores(float* out, long long* cycles, int turns)
     float* mine = out + (size_t)blockIdx.x * FLOATS + threadIdx.x / LANES * 32 + threadIdx.x % LANES;
     __syncthreads();
     long long begin = clock64();
-    for (int turn = 1; turn <= turns; ++turn)
+    for (int turn = 1; turn <= turns; ++turn) {
         for (int line = 0; line < FLOATS / 32; line += LINES)
             for (int part = 0; part < 32; part += LANES) mine[line * 32 + part] = turn;
+        asm volatile("" ::: "memory");                     // else the compiler stores in the last turn only
+    }
     __syncthreads();
     if (threadIdx.x == 0) cycles[blockIdx.x] = clock64() - begin;
 }
