@@ -12,12 +12,13 @@ from . import (
     shared,
     tensor,
     warp,
+    wmma,
 )
 from .case import Case, WrongCase
 
 CASES: list[Case] = [
     case
-    for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor, hopper)
+    for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor, wmma, hopper)
     for case in theme.CASES
 ]
 

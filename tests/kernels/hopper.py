@@ -754,6 +754,77 @@ extern "C" __global__ void __cluster_dims__(2, 2, 2) box_of_clusters(unsigned* o
     )  # fmt: skip
 
 
+SENT = {  # name: what a thread sends to its place in the neighbour, which has 100 + t, and what is there then
+    "st.u32": ("SEND(row, t)", lambda t: t),
+    "st.v2.u32": ("if (t % 2 == 0) SEND_2(row, t)", lambda t: t),
+    "st.v4.u32": ("if (t % 4 == 0) SEND_4(row, t)", lambda t: t),
+    "st.b64": ("if (t % 2 == 0) SEND_LONG(row, t | (u64)(t + 1) << 32)", lambda t: t),
+    "red.add.u32": ('RED(row, t, "add.u32")', lambda t: 100 + 2 * t),
+    "red.add.s32": ('RED(row, -t, "add.s32")', lambda t: 100 + 0 * t),
+    "red.min.s32": ('RED(row, 8 - t, "min.s32")', lambda t: 8 - t),
+    "red.min.u32": ('RED(row, 8 - t, "min.u32")', lambda t: np.where(t > 8, 100 + t, 8 - t)),
+    "red.max.s32": ('RED(row, 8 - t, "max.s32")', lambda t: 100 + t),
+    "red.max.u32": ('RED(row, 8 - t, "max.u32")', lambda t: np.where(t > 8, 8 - t, 100 + t)),
+    "red.inc.u32": ('RED(row, 110, "inc.u32")', lambda t: np.where(t >= 10, 0, 101 + t)),
+    "red.dec.u32": ('RED(row, 110, "dec.u32")', lambda t: np.where(t > 10, 110, 99 + t)),
+    "red.and.b32": ('RED(row, 30, "and.b32")', lambda t: 100 + t & 30),
+    "red.or.b32": ('RED(row, 30, "or.b32")', lambda t: 100 + t | 30),
+    "red.xor.b32": ('RED(row, 30, "xor.b32")', lambda t: 100 + t ^ 30),
+}
+
+
+def sends_case() -> Case:
+    """Stores and reductions into the other block that its mbarrier counts, and a plain copy for both blocks."""
+    sends = "\n".join(
+        f"    {{ unsigned row = there + {128 * i}; {how}; }}" for i, (how, _) in enumerate(SENT.values())
+    )
+    kind = "shared::cluster.mbarrier::complete_tx::bytes"
+    source = f"""{COMMON}
+#define SEND(to, v) asm volatile("st.async.{kind}.u32 [%0], %1, [%2];" :: "r"(to), "r"(v), "r"(counts) : "memory")
+#define SEND_2(to, v) asm volatile("st.async.{kind}.v2.u32 [%0], {{%1, %2}}, [%3];" \\
+    :: "r"(to), "r"(v), "r"(v + 1), "r"(counts) : "memory")
+#define SEND_4(to, v) asm volatile("st.async.{kind}.v4.u32 [%0], {{%1, %2, %3, %4}}, [%5];" \\
+    :: "r"(to), "r"(v), "r"(v + 1), "r"(v + 2), "r"(v + 3), "r"(counts) : "memory")
+#define SEND_LONG(to, v) asm volatile("st.async.{kind}.b64 [%0], %1, [%2];" :: "r"(to), "l"(v), "r"(counts) : "memory")
+#define RED(to, v, what) asm volatile("red.async.relaxed.cluster.{kind}." what " [%0], %1, [%2];" \\
+    :: "r"(to), "r"(v), "r"(counts) : "memory")
+extern "C" __global__ void __cluster_dims__(2, 1, 1) sends(unsigned* out, const unsigned* in)
+{{
+    __shared__ alignas(16) unsigned rows[{len(SENT)}][32], both[64];
+    __shared__ u64 bar;
+    int t = threadIdx.x;
+    unsigned there, counts;
+    for (int i = 0; i < {len(SENT)}; ++i) rows[i][t] = 100 + t;
+    if (t == 0) {{
+        init(&bar, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        expect(&bar, sizeof(rows) + sizeof(both));
+    }}
+    cluster_sync();
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(&rows[0][t])), "r"(1 - blockIdx.x));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(counts) : "r"(at(&bar)), "r"(1 - blockIdx.x));
+{sends}
+    if (t == 0 && blockIdx.x == 0)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+                     " [%0], [%1], %2, [%3], %4;"
+                     :: "r"(at(both)), "l"(in), "r"((int)sizeof(both)), "r"(at(&bar)), "h"((short)3) : "memory");
+    asm volatile("{{\\n.reg .pred p;\\nagain:\\n"
+                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0;\\n@!p bra again;\\n}}"
+                 :: "r"(at(&bar)) : "memory");
+    out += blockIdx.x * (sizeof(rows) + sizeof(both)) / 4;
+    for (int i = 0; i < {len(SENT)}; ++i) out[i * 32 + t] = rows[i][t];
+    for (int i = t; i < 64; i += 32) out[{32 * len(SENT)} + i] = both[i];
+    cluster_sync();
+}}
+"""
+    given, t = np.arange(64, dtype=np.uint32) * 5 + 3, np.arange(32)
+    one = np.concatenate([*((then(t) & 0xFFFFFFFF).astype(np.uint32) for _, then in SENT.values()), given])
+    return Case(
+        "cluster.sends", source, "sends", lambda: [poison(2 * one.size, np.uint32), given.copy()], (2,), (32,),
+        lambda args: {0: np.tile(one, 2)}, options=OPTIONS,
+    )  # fmt: skip
+
+
 CASES = [
     *(wgmma_case(group) for group in GROUPS),
     stmatrix_case(),
@@ -771,4 +842,5 @@ CASES = [
     *(tensor_reduction_case(name, "uint32") for name in ("inc", "dec")),
     copies_at_mbarrier_case(),
     box_of_clusters_case(),
+    sends_case(),
 ]
