@@ -87,8 +87,7 @@ def _init(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         counts, lanes = count(m), m.active()
         for barrier, at, blocks in places(m):
-            again = np.ones(len(at), bool)
-            again[np.unique(blocks, return_index=True)[1]] = False
+            again = np.append(blocks[1:] == blocks[:-1], False)  # another lane of the same block follows
             if again.any():  # one thread makes it: over one that is there already the effect is undefined
                 m.shadow.on_clash(m, lanes[at], barrier.unit(blocks), SIZE, pc, again)
             m.recorder.at_mbarrier(pc, "init", barrier.offset, lanes[at], counts[at])
