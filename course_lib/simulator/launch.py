@@ -101,9 +101,9 @@ def _compile(source: str, name: str, options: tuple[str, ...], name_expressions:
                 'Is it declared extern "C" __global__?'
             )
         program = ptx.link(module, entry)
+        variables = tuple(_module_variables(program))
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
-    variables = tuple(_module_variables(program))
     code = Code(program, {v.label: v.base for v in variables})
     declared = signature.parameters(source, name, [param.size for param in program.params])
     return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
@@ -116,7 +116,21 @@ def _module_variables(program: ptx.Program) -> list[Buffer]:
         data = np.zeros(max(variable.size, len(variable.data)), np.uint8)
         data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
         found.append(Buffer((1024 + number) * SPACING, Bytes(data), variable.name, variable.align))
+    _put_addresses(program, found)
     return found
+
+
+def _put_addresses(program: ptx.Program, buffers: list[Buffer]) -> None:
+    """Variables that are initialised with addresses of others."""
+    bases = {buffer.label: buffer.base for buffer in buffers}
+    for variable, buffer in zip(program.globals, buffers, strict=True):
+        for at, name, more in variable.addresses:
+            if name not in bases:
+                raise UnsupportedInstruction(
+                    f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
+                    "functions are not simulated"
+                )
+            buffer.memory.data[at : at + 8] = np.array([bases[name] + more], np.uint64).view(np.uint8)
 
 
 def launch(
@@ -310,9 +324,10 @@ def _check_clusters(kernel: Kernel, grid: tuple) -> None:
         )
     for axis, of_grid, of_cluster in zip("xyz", grid, cluster, strict=True):
         if of_grid % of_cluster:
+            blocks, enough = "block" if of_grid == 1 else "blocks", -(-of_grid // of_cluster) * of_cluster
             raise LaunchError(
-                f"the grid has {of_grid} blocks along {axis}, and {kernel.name} has clusters of {of_cluster}: a GPU "
-                f"refuses the launch. Make it a multiple of {of_cluster}"
+                f"the grid has {of_grid} {blocks} along {axis}, and {kernel.name} has clusters of {of_cluster} along "
+                f"it: a GPU refuses the launch. Make it a multiple of {of_cluster}, for example {enough}"
             )
 
 

@@ -46,7 +46,8 @@ class Special:
 
 @dataclass(frozen=True)
 class Variable:
-    """A named piece of memory. `space` is param, shared, local, global or const; `offset` counts within it."""
+    """A named piece of memory. `space` is param, shared, local, global or const; `offset` counts within it.
+    `addresses`: where in `data` the address of another one belongs, its name, and what is added."""
 
     name: str
     space: str
@@ -54,6 +55,7 @@ class Variable:
     align: int
     offset: int = 0
     data: bytes = b""
+    addresses: tuple[tuple[int, str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -296,7 +298,7 @@ class _Reader:
 
     def variable(self, space: str, closing: tuple[str, ...] = (";",)) -> Variable:
         """`.align 4 .b8 name[12] = {1, 2}` up to (for parameters: not including) the closing token."""
-        align, itemsize, data = 0, 1, b""
+        align, itemsize, data, addresses = 0, 1, b"", ()
         while (token := self.next()).startswith("."):
             if token == ".align":
                 align = int(self.next())
@@ -311,24 +313,27 @@ class _Reader:
             inside = self.until("]")
             count *= int(inside[0]) if inside else 0
         if self.accept("="):
-            data = self.initialiser(np.dtype(DTYPES[kind]))
+            data, addresses = self.initialiser(np.dtype(DTYPES[kind]))
         if closing == (";",):
             self.until(";")
-        return Variable(name, space, count * itemsize, align or itemsize, data=data)
+        return Variable(name, space, count * itemsize, align or itemsize, data=data, addresses=addresses)
 
-    def initialiser(self, dtype: np.dtype) -> bytes:
+    def initialiser(self, dtype: np.dtype) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
+        """Numbers, and addresses of other variables: `{1, generic(name)+8}`."""
         tokens, depth = [], 0
         while self.peek() != ";" or depth:
             token = self.next()
             depth += (token == "{") - (token == "}")
             tokens.append(token)
-        words = [w.strip() for w in re.findall(r"-?\s*[$\w.]+", " ".join(t for t in tokens if t not in "{}"))]
-        if name := next((w for w in words if re.match(r"[A-Za-z_$]", w)), None):
-            raise UnsupportedInstruction(
-                f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
-                "functions are not simulated"
-            )
-        return np.array([_number(w.replace(" ", ""), dtype) for w in words]).astype(dtype).tobytes()
+        words = "".join(token for token in tokens if token not in "{}").split(",")
+        addresses = [
+            (at * dtype.itemsize, found[1], int(found[2] or 0))
+            for at, word in enumerate(words)
+            if (found := re.fullmatch(r"(?:generic\()?([A-Za-z_$][\w$.]*)\)?(?:\+(\d+))?", word))
+        ]
+        elsewhere = {at // dtype.itemsize for at, *_ in addresses}
+        numbers = [0 if at in elsewhere else _number(word, dtype) for at, word in enumerate(words) if word]
+        return np.array(numbers).astype(dtype).tobytes(), tuple(addresses)
 
     # ---- inside a function
 
@@ -561,6 +566,10 @@ class _Linker:
             self.emit(BUILT_IN[callee], (*results, *actual), guard, item.where)
             return
         function = self.module.functions.get(callee)
+        if callee.startswith("%"):
+            raise UnsupportedInstruction(
+                f"calls through function pointers or virtual functions are not simulated (line {item.where.line})"
+            )
         if function is None or function.scope is None:
             raise UnsupportedInstruction(
                 f"call of {callee}: the simulator has no such device function (line {item.where.line})"

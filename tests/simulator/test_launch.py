@@ -300,3 +300,41 @@ def test_variables_of_the_module_do_not_slow_launches_down():
         assert launch(kernel, (1,), (1,), (out, np.int32(0))).ok
         seconds.append(time.process_time() - begin)
     assert min(seconds) < 0.05
+
+
+TABLES = r"""
+__device__ const char* words[] = {"none", "one", "two"};
+__device__ int numbers[4] = {10, 11, 12, 13};
+struct Place { int* at; long long n; };
+__device__ Place places[] = {{numbers + 2, 2}, {numbers, 4}};
+extern "C" __global__ void table(int* out, int which)
+{
+    out[0] = words[which][1];
+    out[1] = places[which - 1].at[1];
+    out[2] = places[which - 1].n;
+}
+"""
+
+
+@pytest.mark.parametrize(("which", "expected"), [(1, [ord("n"), 13, 2]), (2, [ord("w"), 11, 4])])
+def test_variables_that_hold_addresses_of_others(which, expected):
+    out = np.zeros(3, np.int32)
+    report = run(TABLES, "table", out, np.int32(which), block=(1,))
+    assert report.ok, str(report)
+    assert out.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("cluster", "grid", "words"),
+    [
+        ("2", (3,), "3 blocks along x, and k has clusters of 2 along it.*a multiple of 2, for example 4"),
+        ("2", (1, 4), "1 block along x, and k has clusters of 2"),
+        ("1, 4", (2, 6), "6 blocks along y, and k has clusters of 4 along it.*for example 8"),
+        ("4, 8", (4, 8), r"clusters of \(4, 8, 1\) blocks; a cluster has at most 16"),
+    ],
+)
+def test_a_grid_that_clusters_do_not_fill(cluster, grid, words):
+    source = f'extern "C" __global__ void __cluster_dims__({cluster}) k(int* out) {{ out[0] = 1; }}'
+    kernel = simulator.compile(source, "k", ("-arch=sm_90",))
+    with pytest.raises(LaunchError, match=words):
+        launch(kernel, grid, (32,), (np.zeros(1, np.int32),))
