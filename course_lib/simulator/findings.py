@@ -97,7 +97,7 @@ class Findings:
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
                 f"Wait for its group ({wait}) before anybody writes to its source"
             )
-        if self._instruction(self._pc(race.time)).opcode.text.startswith("mbarrier.init"):
+        if self._makes_mbarrier(race.time):
             return f"uses the mbarrier at {place}, which {them} initialises at {line}. {self._missing(race, kind)}"
         does, did = self._verbs(instruction, race, kind)
         return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
@@ -124,11 +124,7 @@ class Findings:
                 "__threadfence(), use here"
             )
         if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
-            text = "Blocks of a cluster meet at barrier.cluster.arrive and .wait, not at __syncthreads()"
-            program = self.m.launch.code.program
-            if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
-                text += "; a .relaxed arrival tells of nothing but what a fence before it covers"
-            return text
+            return self._missing_in_cluster(race)
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):
             wait = self._instruction(landing.wait_pc).where
@@ -143,6 +139,19 @@ class Findings:
             "write-after-read": "A __syncthreads() is missing between that read and this write",
             "write-after-write": "Only one thread should write it, or a __syncthreads() is missing",
         }[race.kind]
+
+    def _missing_in_cluster(self, race: Race) -> str:
+        """The other thread is in another block of the cluster."""
+        text = "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait"
+        if not self._makes_mbarrier(race.time):
+            text += ", or by arrivals at each other's mbarriers"
+        program = self.m.launch.code.program
+        if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
+            text += " (a .relaxed arrival tells only of what a fence before it covers)"
+        return f"{text}, not by __syncthreads()"
+
+    def _makes_mbarrier(self, time: int) -> bool:
+        return self._instruction(self._pc(time)).opcode.text.startswith("mbarrier.init")
 
     def _met_since(self, race: Race, time: int) -> bool:
         """Whether the two threads met after that time."""
