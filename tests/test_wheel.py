@@ -19,6 +19,8 @@ assert "__global__" in kernel_source("01_mainloop", "tiled")
 kernel, launch = lesson_kernel("01_mainloop", "mainloop")
 results = benchmark(Gemm(4096, 4096, 4096), {"mainloop": (kernel, launch)})
 assert "NVIDIA H100" in repr(results), repr(results)
+kernel, launch = lesson_kernel("07_hopper", "one_slot")  # its headers are there
+assert Gemm(128, 256, 128, "float16").one_block(kernel, **launch).ok
 print(len(lessons.notebooks(lessons.NOTEBOOKS)), "lessons,", len(records.files()), "records")
 """
 
