@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .case import Case, fma32, from_bf16, poison, random, to_bf16
+from .case import Case, fma32, from_bf16, poison, random, scaled, to_bf16
 
 # -- y = a * x + y in four number formats ------------------------------------------------------------------
 
@@ -655,7 +655,7 @@ extern "C" __global__ void float_exact(const float* x, const float* y, float* ou
 
 def float_exact_args():
     rng, n = random(16), 300
-    x, y = (rng.randn(2, n) * np.exp(3 * rng.randn(2, n))).astype("f4")
+    x, y = scaled(rng, (2, n), 8).astype("f4")
     x[:4], y[:4] = [np.nan, 0.0, 2.5, -2.5], [1.0, -4.0, 3.5, -3.5]
     return [x, y, poison((10, n), "f4"), np.int32(n)]
 
@@ -704,9 +704,9 @@ extern "C" __global__ void conversions(const float* x, const double* d, const lo
 
 def conversions_args():
     rng, n = random(17), 120
-    x = (rng.randn(n) * np.exp(5 * rng.randn(n))).astype("f4")
+    x = scaled(rng, n, 14).astype("f4")
     x[:8] = [0.5, 1.5, -0.5, -2.5, 3e9, -3e9, 1e20, -1e20]
-    d = rng.randn(n) * np.exp(8 * rng.randn(n))
+    d = scaled(rng, n, 40)
     k = rng.randint(-(2**62), 2**62, n).astype("i8")
     return [x, d, k, poison((7, n), "i4"), poison((4, n), "f4"), poison((3, n), "i8"), np.int32(n)]
 

@@ -79,6 +79,12 @@ def random(seed: int) -> np.random.RandomState:
     return np.random.RandomState(seed)
 
 
+def scaled(rng: np.random.RandomState, shape, most: int) -> np.ndarray:
+    """Normal numbers times powers of two up to 2**most and down to 2**-most: exact, where the last bit of `np.exp`
+    differs from one processor to another (seen with and without AVX-512)."""
+    return np.ldexp(rng.randn(*np.atleast_1d(shape)), rng.randint(-most, most + 1, shape))
+
+
 def poison(shape: int | Sequence[int], dtype, order: str = "C") -> np.ndarray:
     """An output array that is wrong until written: NaN, or the byte 0xA5 for integers."""
     dtype = np.dtype(dtype)
