@@ -117,6 +117,29 @@ def test_solutions_and_drawing_code_are_folded(chapter):
     assert re.search(r'<details class="[^"]*\babove-input\b', chapter)
 
 
+def test_a_fold_says_what_is_in_it(chapter):
+    assert re.findall(r"Show [a-z ]+|Hide [a-z ]+", chapter)[:2] == [
+        "Show the code that draws this",
+        "Hide the code that draws this",
+    ]
+    kernel = nbformat.v4.new_code_cell(CUDA, metadata={"tags": ["kernel", "hide-input"]})
+    assert lesson.folded(kernel) == "the kernel"
+    assert lesson.folded(nbformat.v4.new_code_cell("1", metadata={"tags": ["hide-input"]})) == "the code"
+
+
+def test_the_contents_have_a_place_for_teachers_and_short_names_of_exercises(pages):
+    front = (pages / "index.html").read_text(encoding="utf-8")
+    contents = re.findall(r'class="caption[^>]*><span[^>]*>([^<]*)', front)
+    assert list(dict.fromkeys(contents)) == [
+        "Lessons",
+        "More exercises",
+        "Beside the lessons",
+        "For teachers",
+    ]
+    assert (pages / "docs" / "instructor.html").is_file()
+    assert build.short("00 · More exercises: A") == "00 · A"
+
+
 def test_a_chapter_has_one_title(chapter):
     assert len(re.findall(r"<h1>(?!Hiding)", chapter.partition("<article")[2])) == 1
     assert re.search(r"<h2>Sitting 1", chapter) and re.search(r"<h3>Step", chapter)

@@ -31,6 +31,7 @@ PAGES = [
     "index",
     PAGE,
     "docs/tuning",
+    "docs/instructor",
     "assets/card.svg",
     *(LINKED if WHOLE else ()),
     *(f"notebooks/{name}" for name in NAMES),
@@ -107,6 +108,22 @@ def test_reports_keep_their_columns(book, open_page):
     fonts = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].map(
         box => [getComputedStyle(box).fontFamily, getComputedStyle(box).wordBreak])""")
     assert fonts and all("monospace" in font and breaks == "normal" for font, breaks in fonts)
+
+
+def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
+    """A figure is drawn for 720 pixels; its box scrolls, the page does not."""
+    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
+    widths = page.evaluate("""[...document.querySelectorAll("div.cell_output img")].map(
+        image => [image.getBoundingClientRect().width, image.parentElement.clientWidth])""")
+    assert widths and all(image > 600 and box < 390 for image, box in widths)
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
+    page = open_page(address(book, "notebooks/03_double_buffer"), 390)
+    rows = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].flatMap(box =>
+        [...box.querySelectorAll(":scope > span[style*=block]")].map(row => [row.offsetWidth, box.scrollWidth]))""")
+    assert rows and [row for row in rows if row[0] < 0.9 * row[1]] == []
 
 
 def test_code_can_be_copied(book, open_page):

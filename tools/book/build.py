@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from tools.course import Outcome
 
 ROOT = Path(__file__).parents[2]
-_NOTES = ("docs/glossary.md", "assets/card.svg", "docs/tuning.md")
+_NOTES = ("docs/glossary.md", "assets/card.svg", "docs/tuning.md", "docs/instructor.md")
+_FOR_TEACHERS = ("docs/instructor",)
 
 
 class BookError(RuntimeError):
@@ -67,17 +68,23 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> No
 
 def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
     """The tables of contents: lessons, exercises where there are any, and what else was taken in."""
-    names = [f"notebooks/{outcome.name}" for outcome in outcomes]
+    exercises = [outcome for outcome in outcomes if "/" in outcome.name]
     groups = {
-        "Lessons": [name for name in names if name.count("/") == 1],
-        "More exercises": [name for name in names if name.count("/") > 1],
-        "Beside the lessons": notes,
+        "Lessons": [f"notebooks/{outcome.name}" for outcome in outcomes if outcome not in exercises],
+        "More exercises": [f"{short(outcome.title)} <notebooks/{outcome.name}>" for outcome in exercises],
+        "Beside the lessons": [note for note in notes if note not in _FOR_TEACHERS],
+        "For teachers": [note for note in notes if note in _FOR_TEACHERS],
     }
     return "\n".join(
         f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
         for caption, pages in groups.items()
         if pages
     )
+
+
+def short(title: str) -> str:
+    """The title of a page of exercises where a caption says already what it is."""
+    return title.replace("More exercises: ", "")
 
 
 def run_sphinx(source: Path, out: Path, doctrees: Path) -> list[str]:

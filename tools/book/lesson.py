@@ -22,9 +22,20 @@ def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode
             cell.source, above = below_title(cell.source, above, down)
             if "solution" in cell.metadata.get("tags", ()):
                 cell.source = cell.source.replace("<details>", '<details class="solution">')
+        elif "hide-input" in cell.metadata.get("tags", ()):
+            what = folded(cell)
+            cell.metadata["mystnb"] = {"code_prompt_show": f"Show {what}", "code_prompt_hide": f"Hide {what}"}
     if not above:
         made.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
     return made
+
+
+def folded(cell: nbformat.NotebookNode) -> str:
+    """What the folded code of a cell is, in words that stand on the fold."""
+    if "kernel" in cell.metadata.tags:
+        return "the kernel"
+    drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
+    return "the code that draws this" if drawn else "the code"
 
 
 def headings(text: str) -> list[Token]:
