@@ -353,7 +353,10 @@ def test_two_problems_under_one_roofline(folder, capsys):
     half = replace(results, title="in half", kind="float16, TN")
     figure, alt = results.roofline_figure(half)
     words = " ".join(text.get_text() for text in figure.axes[0].texts)
-    assert "648 TFLOP/s" in words and "66.9 TFLOP/s" in words and "moved once" not in words
+    assert "648 TFLOP/s (mma" in words and "66.9 TFLOP/s (float32, NT)" in words, (
+        "labels cross the lower roof"
+    )
+    assert "moved once" not in words
     assert alt.count("tiled 31.5 at 16 FLOP/byte") == 2 and "float32 and in half" in alt
     results.roofline(half)
     assert capsys.readouterr().out.strip() == alt

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib import matmul, tune, tuned
-from course_lib.backend import plans, records, sweep_file, tuner
+from course_lib.backend import heat, plans, records, sweep_file, tuner
 from course_lib.simulator.gpus import H100
 from tools import tune as tool
 
@@ -207,12 +207,19 @@ def test_a_gpu_with_unknown_limits():
     assert row.split()[5:7] == ["-", "-"] and len(row) == len(header)
 
 
+def test_the_heat_map_is_described_as_it_is_framed():
+    small, large = (plans.Plan((m, 64, 32), (32, 32), 3) for m in (64, 128))
+    shape = (512, 512, 512)
+    _, words = heat.tiles("here", {shape: {small: 10.0, large: 11.0}}, {shape: large})
+    assert words.endswith("Chosen: 512x512x512: 128x64 at 1.10.")
+
+
 def test_the_pictures(capsys):
     sweep = tuned()
     sweep.heat((512, 512, 512), (4096, 4096, 4096))
     sweep.orders((8192, 8192, 8192))
-    heat, orders = capsys.readouterr().out.splitlines()
+    heat_map, orders = capsys.readouterr().out.splitlines()
     winners = ["x".join(map(str, sweep.best((size,) * 3)[0].tile[:2])) for size in (512, 4096)]
-    assert f"Chosen: 512x512x512: {winners[0]}; 4096x4096x4096: {winners[1]}." in heat
-    assert "recorded on NVIDIA H100" in heat
+    assert f"Chosen: 512x512x512: {winners[0]}; 4096x4096x4096: {winners[1]}." in heat_map
+    assert "recorded on NVIDIA H100" in heat_map
     assert orders.startswith("Two heat maps for 8192x8192x8192") and "slots of the ring: 2 1." in orders

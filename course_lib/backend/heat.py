@@ -40,7 +40,10 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
     figure.suptitle(
         f"Time of the best plan with each tile, over that of the fastest\n{origin}", x=0.01, ha="left"
     )
-    wins = "; ".join(f"{_x(shape)}: {_x(columns[row.index(1.0)])}" for shape, row in zip(times, rows))
+    wins = "; ".join(
+        f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if row[at] > 1 else "")
+        for shape, row, at in zip(times, rows, framed)
+    )
     return (
         figure,
         f"Heat map, a row for each problem and a column for each tile, {origin}. Chosen: {wins}.",

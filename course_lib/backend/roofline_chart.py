@@ -38,7 +38,8 @@ def roofline(several: list[Results]) -> tuple[Figure, str]:
     lowest = min((row.tflops for row in rows), default=highest / 7) / 3
     axes.set(xscale="log", xlabel="FLOP per byte that the blocks read (L2 serves a part)")
     axes.set(yscale="log", ylabel="TFLOP/s", xlim=(first, 4 * most), ylim=(lowest, 1.35 * highest))
-    limits = _draw_slopes(axes, gpu, max((roof for roof, _ in roofs.values()), default=0))
+    highest_roof = max((roof for roof, _ in roofs.values()), default=0)
+    limits = _draw_slopes(axes, gpu, highest_roof)
     for each, (roof, source) in roofs.items():
         if len(several) == 1:
             axes.plot([most] * 2, [lowest, roof or highest], color=style.TEXT, linestyle=":")
@@ -47,7 +48,7 @@ def roofline(several: list[Results]) -> tuple[Figure, str]:
         if source:
             knee = roof / max(ceilings(gpu).memory.values())
             axes.plot([knee, 4 * most], [roof] * 2, color=style.BLUE)
-            words = f"{roof} TFLOP/s ({source})"
+            words = f"{roof} TFLOP/s ({source if roof == highest_roof else each.kind})"  # labels cross a lower one
             axes.text(3.8 * most, roof * 1.04, words, ha="right", va="bottom", fontsize=8)
             limits += f"{roof} TFLOP/s ({each.kind}), "
     for of_one, colour in zip(shown.values(), COLOURS):

@@ -122,8 +122,16 @@ def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
     page = open_page(address(book, "notebooks/03_double_buffer"), 390)
     rows = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].flatMap(box =>
-        [...box.querySelectorAll(":scope > span[style*=block]")].map(row => [row.offsetWidth, box.scrollWidth]))""")
+        [...box.querySelectorAll(":scope > span[style*='block;background']")].map(
+            row => [row.offsetWidth, box.scrollWidth]))""")
     assert rows and [row for row in rows if row[0] < 0.9 * row[1]] == []
+
+
+def test_a_report_on_a_phone_is_read_without_scrolling(book, open_page):
+    page = open_page(address(book, "notebooks/00_start_here"), 390)
+    reports = page.evaluate("""[...document.querySelectorAll("div.cell_output pre[style*=pre-wrap]")].map(
+        box => box.scrollWidth - box.clientWidth)""")
+    assert reports and set(reports) == {0}
 
 
 def test_code_can_be_copied(book, open_page):
