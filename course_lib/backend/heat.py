@@ -41,7 +41,7 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
         f"Time of the best plan with each tile, over that of the fastest\n{origin}", x=0.01, ha="left"
     )
     wins = "; ".join(
-        f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if row[at] > 1 else "")
+        f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if row[at] >= 1.005 else "")
         for shape, row, at in zip(times, rows, framed)
     )
     return (
