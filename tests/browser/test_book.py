@@ -111,7 +111,10 @@ def test_reports_keep_their_columns(book, open_page):
 
 
 def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
-    """A figure is drawn for 720 pixels; its box scrolls, the page does not."""
+    """A figure is drawn for 720 pixels, the card for 794; their boxes scroll, the page does not."""
+    card = open_page(address(book, "assets/card.svg"), 390)
+    assert card.locator("article p > img").bounding_box()["width"] > 700
+    assert card.evaluate("document.documentElement.scrollWidth") == 390
     page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
     widths = page.evaluate("""[...document.querySelectorAll("div.cell_output img")].map(
         image => [image.getBoundingClientRect().width, image.parentElement.clientWidth])""")
@@ -127,11 +130,13 @@ def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
     assert rows and [row for row in rows if row[0] < 0.9 * row[1]] == []
 
 
-def test_a_report_on_a_phone_is_read_without_scrolling(book, open_page):
+@pytest.mark.parametrize("kind", ["pre[style*=pre-wrap]", ".tag_exercise .cell_output pre"])
+def test_a_report_and_a_verdict_are_read_on_a_phone_without_scrolling(book, open_page, kind):
     page = open_page(address(book, "notebooks/00_start_here"), 390)
-    reports = page.evaluate("""[...document.querySelectorAll("div.cell_output pre[style*=pre-wrap]")].map(
-        box => box.scrollWidth - box.clientWidth)""")
-    assert reports and set(reports) == {0}
+    boxes = page.locator(f"div.cell{kind}" if kind[0] == "." else f"div.cell {kind}").evaluate_all(
+        "all => all.map(box => box.scrollWidth - box.clientWidth)"
+    )
+    assert boxes and set(boxes) == {0}
 
 
 def test_code_can_be_copied(book, open_page):

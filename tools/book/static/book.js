@@ -29,7 +29,7 @@ document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("div.highlight:not(.highlighttable div)").forEach(copyButton);
   document.querySelectorAll("figure.pipeline").forEach(pauseButton);
   const boxes = "div.cell_output, div.cell_output .output, div.cell_output pre, div.highlight pre, "
-    + ".pst-scrollable-table-container";
+    + ".pst-scrollable-table-container, article p:has(> img)";
   const look = () => document.querySelectorAll(boxes).forEach(reachable);
   look();
   addEventListener("resize", look);
