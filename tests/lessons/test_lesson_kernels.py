@@ -250,10 +250,11 @@ RIGHT = [
     ("name", "changes"),
     [
         pytest.param(name, changes, id=f"{name}-{label}")
-        for name, label, changes in sample(RIGHT, lambda case: case[0], most=2)
+        for name, label, changes in sample(RIGHT, lambda case: case[0])
     ],
 )
 def test_a_right_answer_written_differently_passes(name, changes):
+    """With the solution itself, two right answers of each exercise."""
     verdict = check_exercise(name, solved(name, changes))
     assert verdict.ok, verdict
 
