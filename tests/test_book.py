@@ -206,6 +206,13 @@ def test_every_word_of_the_glossary_has_its_chinese_and_is_used():
     assert {entry.anchor for entry in entries} - seen == set()
 
 
+def test_a_voice_reads_chinese_as_chinese(pages):
+    page = (pages / "docs/glossary.html").read_text(encoding="utf-8")
+    assert '128-byte swizzle · <span lang="zh"' in page
+    chinese = re.findall(r'<span lang="zh"[^>]*>([^<]+)</span>', page)
+    assert chinese == [entry.chinese for entry in glossary.entries(glossary.FILE.read_text(encoding="utf-8"))]
+
+
 def test_the_front_page_says_what_there_is(pages):
     page = (pages / "index.html").read_text(encoding="utf-8")
     assert "More exercises" in page and 'href="notebooks/exercises/00_a.html"' in page

@@ -58,12 +58,15 @@ class Words:
 
 
 def name_entries(app, doctree: nodes.document) -> None:
-    """On the glossary's own page: a place to link to for each entry."""
+    """On the glossary's own page: a place to link to for each entry, and its Chinese marked as such."""
     if app.env.docname == PAGE:
         for term, entry in zip(
             doctree.findall(nodes.term), entries(FILE.read_text(encoding="utf-8")), strict=True
         ):
             term["ids"].append(entry.anchor)
+            english = term[-1].removesuffix(entry.chinese)
+            chinese = nodes.inline("", entry.chinese, classes=["language-zh"])  # in HTML: lang="zh"
+            term[-1:] = [nodes.Text(english), chinese]
 
 
 def link_first_uses(app, doctree: nodes.document, docname: str) -> None:
