@@ -82,12 +82,12 @@ def watched(page):
 
 @pytest.fixture
 def keep():
-    """Keep a picture of the page: `keep(page, "book-390-dark")`; CI keeps the folder."""
+    """Keep a picture of the page at the end of its fades: `keep(page, "book-390-dark")`; CI keeps the folder."""
 
     def keep_one(page, name: str, full_page: bool = False) -> Path:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         path = SCREENSHOTS / f"{name}.png"
-        page.screenshot(path=path, full_page=full_page)
+        page.screenshot(path=path, full_page=full_page, animations="disabled")
         return path
 
     return keep_one
