@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fake_gpu import FakeCupy, install
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib import OPTIONS, cp, kernel_source, lesson_kernel, style
 from course_lib.backend import records, trace
@@ -125,6 +126,28 @@ def test_figure_names_origin_phases_and_k_tiles():
     assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in alt and "math 900" in alt
     assert "epilogue" not in words  # it comes long after the drawn k-tiles
     assert len(style.png(figure)) < 60_000
+
+
+def hidden_bars(figure) -> list[str]:
+    """Words on a bar that reach over other bars."""
+    axes, renderer = figure.axes[0], FigureCanvasAgg(figure).get_renderer()
+    bars = [bar.get_window_extent() for bar in axes.patches]
+    words = [
+        (text.get_text(), text.get_window_extent(renderer)) for text in axes.texts if text.get_bbox_patch()
+    ]
+    return [word for word, box in words if sum(box.overlaps(bar) for bar in bars) > 1]
+
+
+def test_a_word_on_a_bar_hides_no_other_bar():
+    events = [Event(0, "copy", 0, 0, 9000)]
+    for warp, math in ((4, 100), (8, 3000)):
+        events += [Event(warp, "wait", 0, 4000, 4500), Event(warp, "math", 0, 4550, 4550 + math)]
+    figure, _ = replace(a_timeline(), phases=("copy", "wait", "math"), events=tuple(events)).figure()
+    assert hidden_bars(figure) == []
+    record = json.loads((records.FOLDER / "nvidia-h100-80gb-hbm3.json").read_text(encoding="utf-8"))
+    for entry in record["timelines"].values():
+        figure, alt = timeline_of(record["provenance"] | entry, PHASES, "recorded").figure()
+        assert hidden_bars(figure) == [], alt
 
 
 def test_the_resources_of_a_model_are_rows():

@@ -83,16 +83,14 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
 
 
 def _label_other_phases(axes, events: list[Event], warps: list[int]) -> None:
-    """Name what the first row never does (a producer does no math) inside its longest bar of the next row that does."""
+    """Name what the first row never does (a producer does no math) inside its longest bar, not over others."""
     named = {event.phase for event in events if event.warp == warps[0]}
-    for row, warp in enumerate(warps):
-        bars = sorted(
-            (e for e in events if e.warp == warp and e.phase not in named), key=lambda e: e.end - e.begin
-        )
-        for bar in {bar.phase: bar for bar in bars}.values():
-            box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
-            axes.text((bar.begin + bar.end) / 2, row, bar.phase, ha="center", va="center", bbox=box)
-            named.add(bar.phase)
+    others = [event for event in events if event.warp in warps and event.phase not in named]
+    longest = {event.phase: event for event in sorted(others, key=lambda event: event.end - event.begin)}
+    box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}
+    for phase, bar in longest.items():
+        middle = (bar.begin + bar.end) / 2
+        axes.text(middle, warps.index(bar.warp), phase, ha="center", va="center", bbox=box)
 
 
 def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
