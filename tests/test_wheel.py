@@ -49,7 +49,8 @@ def installed(tmp_path_factory) -> Path:
             copy.write_bytes((ROOT / name).read_bytes())
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
-    subprocess.run([*pip, *build], check=True, capture_output=True)
+    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
+    assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
     (wheel,) = folder.glob("*.whl")
     subprocess.run(
         [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
