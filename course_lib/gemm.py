@@ -19,6 +19,9 @@ LARGEST = (64, 4)
 """Of the whole numbers in A and B. Their sums are exact in float32 for K up to 65,536, and too large for float16 to
 hold them exactly from K of some 100 on."""
 
+MOST_ELEMENTS = 2**31
+"""Of a matrix: the lessons' kernels count them in 32 bits with a sign."""
+
 Tile = tuple[int, int, int]
 Threads = int | tuple[int, ...]
 
@@ -32,6 +35,12 @@ class Gemm:
     def __init__(self, M: int, N: int, K: int, dtype: str = "float32", zeros: bool = False) -> None:
         if min(M, N, K) < 1 or dtype not in DTYPES:
             raise ValueError(f"Gemm({M}, {N}, {K}, {dtype!r}): sizes start at 1, dtype is float32 or float16")
+        for name, rows, columns in (("A", M, K), ("B", N, K), ("C", M, N)):
+            if rows * columns > MOST_ELEMENTS:
+                raise ValueError(
+                    f"Gemm({M}, {N}, {K}): {name} has {rows} x {columns} = {rows * columns:,} elements; the lessons' "
+                    f"kernels count up to {MOST_ELEMENTS:,}, in 32 bits. Take a smaller shape"
+                )
         self.M, self.N, self.K, self.dtype, self.zeros = M, N, K, dtype, zeros
         self.order, self.layout, self.limit = DTYPES[dtype]
 

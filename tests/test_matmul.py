@@ -254,6 +254,8 @@ def test_what_it_returns():
     assert matmul(A, B).dtype == np.float16
     assert matmul(A, B, dtype=np.float32).dtype == matmul(A, B, dtype="float32").dtype == np.float32
     assert matmul(A, B, dtype="bfloat16").dtype == np.uint16
+    for spelled in ("f2", "half", "<f2", np.float16, np.dtype("f2")):  # as NumPy takes it
+        assert matmul(A, B, dtype=spelled).dtype == np.float16, spelled
     bits = cp.asarray(stored(np.ones((3, 8)), "bfloat16"))
     assert matmul(bits, bits.T).dtype == np.uint16 and (value(matmul(bits, bits.T)) == 8).all()
     out = cp.empty((3, 5), np.float32)
@@ -262,18 +264,28 @@ def test_what_it_returns():
 
 BAD = {
     "a list": (lambda A, B, C: matmul([[1.0]], B, C), TypeError, "A is a builtins.list; .*cp.asarray"),
-    "float32": (lambda A, B, C: matmul(A.astype("f4"), B, C), TypeError, "A is float32 and B is float16; allowed"),
-    "two types": (lambda A, B, C: matmul(A, B.view(np.uint16), C), TypeError, "A is float16 and B is uint16"),
+    "float32": (lambda A, B, C: matmul(A.astype("f4"), B, C), TypeError,
+                r"A is float32 and B is float16; allowed.*convert: A\.astype\(cp\.float16\)$"),
+    "B of float32": (lambda A, B, C: matmul(A, B.astype("f4"), C), TypeError, r"convert: B\.astype\(cp\.float16\)$"),
+    "both float32": (lambda A, B, C: matmul(A.astype("f4"), B.astype("f4"), C), TypeError,
+                     r"convert: A\.astype\(cp\.float16\), and convert: B\.astype\(cp\.float16\)$"),
+    "complex": (lambda A, B, C: matmul(A, B.astype("c8"), C), TypeError, "B is complex.*would drop its imaginary part"),
+    "two types": (lambda A, B, C: matmul(A, B.view(np.uint16), C), TypeError,
+                  "A is float16 and B is uint16.*make B anew as float16: astype does not"),
+    "bits and float32": (lambda A, B, C: matmul(A.view(np.uint16), B.astype("f4")), TypeError, "make B anew as uint16"),
     "shapes": (lambda A, B, C: matmul(A, B.T, C), ValueError, r"A has shape \(16, 8\) and B \(24, 8\)"),
     "a vector": (lambda A, B, C: matmul(A, B[:, 0], C), ValueError, r"allowed are \(M, K\) and \(K, N\)"),
     "a view": (lambda A, B, C: matmul(A[:, ::2], B[:4], C), ValueError, "A is a view with gaps.*ascontiguousarray"),
-    "out's shape": (lambda A, B, C: matmul(A, B, C[:, :5]), ValueError, r"out .*view with gaps"),
+    "out's shape": (lambda A, B, C: matmul(A, B, C[:, :5]), ValueError,
+                    r"out .*view with gaps.*write out\[\.\.\.\] = matmul\(A, B\)$"),
     "out's rows": (lambda A, B, C: matmul(A, B, C[:5]), ValueError, r"out has shape \(5, 24\).*shape \(16, 24\)"),
     "out's dtype": (lambda A, B, C: matmul(A, B, C.astype("f8")), ValueError, "dtype float64"),
     "dtype": (lambda A, B, C: matmul(A, B, dtype="int8"), TypeError, "dtype is 'int8'; allowed are 'float16'"),
     "dtype and out": (lambda A, B, C: matmul(A, B, C, dtype="float32"), ValueError, "out is float16, and dtype says"),
-    "bias": (lambda A, B, C: matmul(A, B, C, bias=C[:, 0].copy()), ValueError, r"bias has shape \(16,\).*\(24,\)"),
-    "bias's dtype": (lambda A, B, C: matmul(A, B, C, bias=C[0].astype("f4")), ValueError, "dtype float32"),
+    "bias": (lambda A, B, C: matmul(A, B, C, bias=C[:, 0].copy()), ValueError,
+             r"bias has shape \(16,\).*\(24,\), dtype float16: give it 24 numbers$"),
+    "bias's dtype": (lambda A, B, C: matmul(A, B, C, bias=C[0].astype("f4")), ValueError,
+                     r"dtype float32.*bias\.astype\(cp\.float16\)$"),
     "activation": (lambda A, B, C: matmul(A, B, C, activation="tanh"), ValueError, "'tanh'; allowed are None, 'relu'"),
     "beta": (lambda A, B, C: matmul(A, B, beta=1.0), ValueError, "no out to take it times"),
 }  # fmt: skip

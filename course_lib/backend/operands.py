@@ -70,21 +70,24 @@ def checked(
     if kind in (None, "float") or type_of(B.dtype) != kind:
         raise TypeError(
             f"A is {A.dtype} and B is {B.dtype}; allowed are both float16, or both bfloat16 (uint16 is taken for its "
-            "bits). Convert first: A.astype(cp.float16)"
+            f"bits). {_how_to_make_one_type(A.dtype, B.dtype)}"
         )
     for name, array in given.items():
         flags = array.flags
         if not (flags.c_contiguous or flags.f_contiguous):
+            # What is written to a copy of `out` would be lost.
+            way = "leave out away, and write out[...] = matmul(A, B)"
             raise ValueError(
                 f"{name} is a view with gaps: shape {array.shape}, strides {array.strides}. Allowed are whole arrays, "
-                f"contiguous along rows or columns: pass cp.ascontiguousarray({name})"
+                f"contiguous along rows or columns: {way if name == 'out' else f'pass cp.ascontiguousarray({name})'}"
             )
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}; allowed are {', '.join(map(repr, ACTIVATIONS))}")
     if bias is not None and (bias.shape != (N,) or type_of(bias.dtype) != kind):
+        way = f"give it {N} numbers" if bias.shape != (N,) else _converted("bias", bias.dtype, A.dtype)
         raise ValueError(
             f"bias has shape {bias.shape} and dtype {bias.dtype}; allowed is one number for each column of the result: "
-            f"shape ({N},), dtype {A.dtype}. Pass bias.astype(A.dtype)"
+            f"shape ({N},), dtype {A.dtype}: {way}"
         )
     out = _output(out, shape, A.dtype, dtype, beta)
     for name, array in given.items():
@@ -93,6 +96,22 @@ def checked(
                 f"out shares memory with {name}, which is still read while out is written: pass a copy"
             )
     return out
+
+
+def _how_to_make_one_type(a: np.dtype, b: np.dtype) -> str:
+    """Which of A and B to convert, and to what; never into the type that nothing can be converted to: bits."""
+    fits = {name: type_of(dtype) not in (None, "float") for name, dtype in (("A", a), ("B", b))}
+    if not any(fits.values()):
+        return f"{_converted('A', a, np.dtype('f2'))}, and {_converted('B', b, np.dtype('f2'))}"
+    return _converted("A", a, b) if not fits["A"] else _converted("B", b, a)
+
+
+def _converted(name: str, dtype: np.dtype, wanted: np.dtype) -> str:
+    if dtype.kind == "c":
+        return f"{name} is complex, which no kernel here multiplies, and a conversion would drop its imaginary part"
+    if np.dtype("u2") in (dtype, wanted):
+        return f"make {name} anew as {wanted}: astype does not convert to or from bits in uint16"
+    return f"convert: {name}.astype({f'cp.{wanted}' if wanted == np.float16 else wanted})"
 
 
 def allowed_lessons(lesson: int | None) -> tuple[int, ...]:
@@ -124,7 +143,7 @@ def _check_places(given: dict[str, object]) -> None:
 
 
 def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, beta: float) -> object:
-    name = getattr(dtype, "__name__", getattr(dtype, "name", str(dtype)))
+    name = "" if dtype is None else _name_of(dtype)
     kind = type_of(like) if dtype is None else TYPES.get(name)
     if kind is None:
         raise TypeError(f"dtype is {dtype!r}; allowed are 'float16', 'bfloat16' and 'float32'")
@@ -142,6 +161,14 @@ def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, 
     if dtype is not None and type_of(out.dtype) != kind:
         raise ValueError(f"out is {out.dtype}, and dtype says {name}: leave one of them away")
     return out
+
+
+def _name_of(dtype: object) -> str:
+    """float16 for np.float16, "f2", "half" and all that NumPy knows; what it does not know (bfloat16), as it is."""
+    try:
+        return np.dtype(dtype).name
+    except TypeError:
+        return str(dtype)
 
 
 def address(array: object) -> int:
