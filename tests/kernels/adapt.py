@@ -16,4 +16,5 @@ def from_instruction(case: InstructionCase) -> Case:
     return Case(
         f"instruction.{case.name}", case.source, case.kernel, make, (1,), (count,), lambda args: {},
         exact=case.exact, rtol=case.tolerance, atol=case.tolerance, without_reference=(0,),
+        own_source=case.own_source,
     )  # fmt: skip

@@ -45,6 +45,8 @@ class Case:
     """Fast enough to be repeated with other orders of warps."""
     without_reference: tuple[int, ...] = ()
     """Outputs that only a GPU can tell; `reference` leaves them out."""
+    own_source: str = ""
+    """What of `source` decides the result, where kernels of other cases stand in it too; else all of it."""
 
     def outputs(self) -> list[int]:
         """The arguments that a frozen result holds."""
@@ -160,7 +162,7 @@ def _source_key(source: str) -> str:
 def fingerprint(case: Case) -> str:
     """A short hash of what decides the result: source with its course headers, launch and inputs."""
     launch = (case.kernel, tuple(options_that_count(case.options)), case.grid, case.block, case.shared_mem)
-    digest = hashlib.sha256(f"{_source_key(case.source)}{launch}".encode())
+    digest = hashlib.sha256(f"{_source_key(case.own_source or case.source)}{launch}".encode())
     for argument in case.make():
         if isinstance(argument, TensorMap):
             digest.update(replace(argument.at(0), kind="").pack().tobytes())  # its type follows

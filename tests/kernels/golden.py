@@ -12,7 +12,7 @@ import numpy as np
 from .case import Case
 
 FOLDER = Path(__file__).parent.parent / "golden"
-HOW_TO_RECORD = "run `make record` on a machine with an H100"
+HOW_TO_RECORD = "run `python tests/golden/record.py` on a machine with an H100"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ class InstructionCase:
 
     name: str
     source: str
+    own_source: str
+    """Its kernel without the others that share `source`."""
     kernel: str
     inputs: tuple[np.ndarray, ...]
     output_dtype: np.dtype
@@ -420,6 +422,7 @@ def _case(form: Form, source: str) -> InstructionCase:
     return InstructionCase(
         name=form.name,
         source=source,
+        own_source=PRELUDE + kernel_source(form),
         kernel=form.kernel,
         inputs=operand_table(form),
         output_dtype=np.dtype(f"{letter}{width(form.output) // 8}"),

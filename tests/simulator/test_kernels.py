@@ -1,5 +1,8 @@
 """The simulator on small CUDA kernels: nothing is reported, and the numbers are NumPy's and an H100's."""
 
+import os
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,13 +42,16 @@ def assert_as_frozen(case, args, report):
     assert same_text(FROZEN.cases[case.name]["prints"], report.output)
 
 
-def assert_current(case):
-    """The frozen result is there, and belongs to this source, launch and inputs."""
-    if FROZEN is None or case.name not in FROZEN.cases:
-        pytest.skip(f"no frozen result; {HOW_TO_RECORD}")
-    assert FROZEN.cases[case.name]["fingerprint"] == fingerprint(case), (
-        f"source, launch or inputs of {case.name} changed after its result was frozen; {HOW_TO_RECORD}"
-    )
+def assert_current(*cases):
+    """Each case has a frozen result, and it belongs to this source, launch and inputs. Where some have none the rest is
+    compared all the same."""
+    frozen = FROZEN.cases if FROZEN else {}
+    there = [case for case in cases if case.name in frozen]
+    changed = [case.name for case in there if frozen[case.name]["fingerprint"] != fingerprint(case)]
+    assert not changed, f"source, launch or inputs changed after the result was frozen: {changed}; {HOW_TO_RECORD}"
+    if missing := [case.name for case in cases if case.name not in frozen]:
+        end = pytest.fail if os.environ.get("COURSE_NOTHING_MISSING") else pytest.skip
+        end(f"no frozen result: {missing}; {HOW_TO_RECORD}")
 
 
 @every_case
@@ -73,6 +79,25 @@ def test_reference_rejects_a_kernel_that_does_nothing(case):
     assert expected or case.prints
     for index, array in expected.items():
         assert mismatch(case, index, array, args[index])
+
+
+def test_a_case_without_a_frozen_result_hides_no_stale_one(monkeypatch):
+    new, stale, good = (replace(CASES[0], name="new"), replace(CASES[1], block=(1,)), CASES[2])
+    with pytest.raises(AssertionError, match=rf"changed after the result was frozen: \['{stale.name}'\]"):
+        assert_current(new, stale, good)
+    monkeypatch.delenv("COURSE_NOTHING_MISSING", raising=False)
+    with pytest.raises(pytest.skip.Exception, match=r"no frozen result: \['new'\]"):
+        assert_current(new, good)
+    monkeypatch.setenv("COURSE_NOTHING_MISSING", "1")
+    with pytest.raises(pytest.fail.Exception, match=r"no frozen result: \['new'\]"):
+        assert_current(new, good)
+
+
+def test_a_new_case_in_a_shared_source_makes_no_other_stale():
+    case = CASES[0]
+    alone = replace(case, own_source=case.source)
+    assert fingerprint(alone) == fingerprint(replace(alone, source=case.source + "__global__ void other() {}"))
+    assert fingerprint(alone) != fingerprint(replace(alone, own_source=case.source + "__global__ void other() {}"))
 
 
 def test_names_are_unique_and_cases_many():
