@@ -208,7 +208,9 @@ def test_shapes_and_dtypes_that_do_not_exist():
     ("shape", "matrix"), [((65536, 65536, 64), "C"), ((65536, 64, 65536), "A"), ((64, 65536, 65536), "B")]
 )
 def test_a_matrix_that_32_bits_cannot_count_is_refused(shape, matrix):
-    with pytest.raises(ValueError, match=f"{matrix} has 65536 x 65536 = 4,294,967,296 elements.*2,147,483,648"):
+    with pytest.raises(
+        ValueError, match=f"{matrix} has 65536 x 65536 = 4,294,967,296 elements.*2,147,483,648"
+    ):
         Gemm(*shape, "float16")
     Gemm(32768, 65536, 64, "float16")  # 2**31 of them: the last has an index that fits
 

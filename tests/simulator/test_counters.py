@@ -17,9 +17,10 @@ from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint
 from tests.kernels.lesson_cases import LESSON_CASES, lesson_case
 from tests.kernels.micro_kernels import MICRO, Micro, fingerprint
+from tests.rules import missing
 
 FILE = Path(__file__).parent.parent / "golden" / "ncu_h100.json"
-HOW_TO_RECORD = "run `make record` on a machine with an H100"
+HOW_TO_RECORD = "run `python tests/golden/record_ncu.py` on a machine with an H100"
 FROZEN = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {"kernels": {}}
 NCU = FROZEN["kernels"]
 LESSONS = FROZEN.get("lessons", {})
@@ -75,7 +76,7 @@ def test_there_are_enough_micro_kernels():
 @pytest.mark.parametrize("micro", MICRO, ids=lambda micro: micro.name)
 def test_counters_are_those_of_ncu(micro):
     if micro.name not in NCU:
-        pytest.skip(f"no frozen counts; {HOW_TO_RECORD}")
+        missing(f"counts; {HOW_TO_RECORD}")
     assert NCU[micro.name]["fingerprint"] == fingerprint(micro), f"the micro-kernel changed; {HOW_TO_RECORD}"
     ours, theirs = simulated(micro), measured(micro)
     for counter in (*SHARED, *GLOBAL):

@@ -1,6 +1,5 @@
 """The simulator on small CUDA kernels: nothing is reported, and the numbers are NumPy's and an H100's."""
 
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import pytest
 from tests.kernels.case import fingerprint, mismatch, same_text
 from tests.kernels.cases import CASES
 from tests.kernels.golden import HOW_TO_RECORD, load
+from tests.rules import missing
 
 FROZEN = load()
 
@@ -48,10 +48,11 @@ def assert_current(*cases):
     frozen = FROZEN.cases if FROZEN else {}
     there = [case for case in cases if case.name in frozen]
     changed = [case.name for case in there if frozen[case.name]["fingerprint"] != fingerprint(case)]
-    assert not changed, f"source, launch or inputs changed after the result was frozen: {changed}; {HOW_TO_RECORD}"
-    if missing := [case.name for case in cases if case.name not in frozen]:
-        end = pytest.fail if os.environ.get("COURSE_NOTHING_MISSING") else pytest.skip
-        end(f"no frozen result: {missing}; {HOW_TO_RECORD}")
+    assert not changed, (
+        f"source, launch or inputs changed after the result was frozen: {changed}; {HOW_TO_RECORD}"
+    )
+    if new := [case.name for case in cases if case.name not in frozen]:
+        missing(f"result: {new}; {HOW_TO_RECORD}")
 
 
 @every_case
@@ -96,8 +97,12 @@ def test_a_case_without_a_frozen_result_hides_no_stale_one(monkeypatch):
 def test_a_new_case_in_a_shared_source_makes_no_other_stale():
     case = CASES[0]
     alone = replace(case, own_source=case.source)
-    assert fingerprint(alone) == fingerprint(replace(alone, source=case.source + "__global__ void other() {}"))
-    assert fingerprint(alone) != fingerprint(replace(alone, own_source=case.source + "__global__ void other() {}"))
+    assert fingerprint(alone) == fingerprint(
+        replace(alone, source=case.source + "__global__ void other() {}")
+    )
+    assert fingerprint(alone) != fingerprint(
+        replace(alone, own_source=case.source + "__global__ void other() {}")
+    )
 
 
 def test_names_are_unique_and_cases_many():
