@@ -1,6 +1,6 @@
 """What needs a real GPU: time GEMM kernels, and say which machine they ran on.
 
-Only `benchmark` and `timeline` call these functions, and only where `cp` is CuPy.
+Its functions are called only where `cp` is CuPy.
 """
 
 from __future__ import annotations

@@ -28,10 +28,23 @@ def launch_of(notebook, name):
     return Gemm(*(4 * size for size in launch["tile"]), DTYPES[notebook]), launch
 
 
+NOTEBOOKS = [path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)]
+"""From the folder, and not from the rooms: a lesson that has none is found."""
+
+
+def without_room(notebooks):
+    """The lessons of which the tests know nothing."""
+    return sorted(set(notebooks) - {lesson.NOTEBOOK for lesson in LESSONS})
+
+
+def test_every_lesson_has_a_room():
+    assert without_room(NOTEBOOKS) == [], "add tests/lessons/lesson_NN.py"
+    assert without_room([*NOTEBOOKS, "98_new", "99_newer"]) == ["98_new", "99_newer"]
+
+
 def test_every_kernel_of_the_lessons_is_listed():
     listed = [(lesson.NOTEBOOK, name) for lesson in LESSONS for name in [*lesson.WRONG, *lesson.OTHERS]]
-    notebooks = {lesson.NOTEBOOK for lesson in LESSONS}
-    assert sorted(listed) == sorted((each, name) for each in notebooks for name in lessons.kernels(each))
+    assert sorted(listed) == sorted((each, name) for each in NOTEBOOKS for name in lessons.kernels(each))
     for lesson in LESSONS:
         assert all(len(variants) >= 6 for variants in lesson.WRONG.values())
 
