@@ -18,7 +18,9 @@ def commands() -> set[str]:
 
 
 def test_each_command_is_told_to_those_who_need_it():
-    pages = CONTRIBUTING + (ROOT / "docs" / "instructor.md").read_text(encoding="utf-8")
+    pages = CONTRIBUTING + "".join(
+        (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/instructor.md")
+    )
     assert {"python -m tools.sittings", "python -m tools.progress"} <= commands()
     assert [command for command in commands() if command not in pages] == []
 
