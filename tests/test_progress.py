@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import IPython
 import pytest
 
-from course_lib import check_exercise, exercises, lessons, logbook, score, show_progress
+from course_lib import answers, check_exercise, exercises, lessons, logbook, score, show_progress
 from tools import progress as summary
 
 ROOT = Path(__file__).parent.parent
@@ -223,3 +223,9 @@ def test_a_summary_says_what_it_needs(tmp_path, capsys):
     assert "no progress file (.jsonl)" in capsys.readouterr().err
     assert summary.main([]) == 2
     assert "python -m tools.progress FOLDER" in capsys.readouterr().err
+
+
+def test_progress_comes_in_the_order_of_the_numbers():
+    names = list(logbook.Progress([], list(answers.exercises())).states())
+    assert names == sorted(names, key=lambda name: [int(part) for part in name.split(".")]) and len(names) > 60
+    assert names.index("00.2") < names.index("00.3") < names.index("00.11") < names.index("01.1")

@@ -7,8 +7,15 @@ from pathlib import Path
 
 
 def exercises() -> dict[str, tuple]:
-    """Exercise -> (test, hints): `test(answer)` raises what is wrong; `hints` maps patterns of it to hints."""
+    """Exercise -> (test, hints), in the order of their numbers: `test(answer)` raises what is wrong; `hints` maps
+    patterns of it to hints."""
     here = Path(__file__).parent
     names = [path.stem for kind in ("lesson", "bank") for path in sorted(here.glob(f"{kind}_*.py"))]
     rooms = [import_module(f"{__name__}.{name}") for name in names]
-    return {name: exercise for room in rooms for name, exercise in room.EXERCISES.items()}
+    found = {name: exercise for room in rooms for name, exercise in room.EXERCISES.items()}
+    return {name: found[name] for name in sorted(found, key=_numbers)}
+
+
+def _numbers(exercise: str) -> list[int]:
+    """Lesson and number: 00.2 comes before 00.11."""
+    return [int(part) for part in exercise.split(".")]
