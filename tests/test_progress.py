@@ -227,5 +227,7 @@ def test_a_summary_says_what_it_needs(tmp_path, capsys):
 
 def test_progress_comes_in_the_order_of_the_numbers():
     names = list(logbook.Progress([], list(answers.exercises())).states())
-    assert names == sorted(names, key=lambda name: [int(part) for part in name.split(".")]) and len(names) > 60
+    assert (
+        names == sorted(names, key=lambda name: [int(part) for part in name.split(".")]) and len(names) > 60
+    )
     assert names.index("00.2") < names.index("00.3") < names.index("00.11") < names.index("01.1")
