@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 import numpy as np
@@ -157,21 +158,30 @@ def _ping_pong(answer: object) -> None:
     demand(
         not local, f"the product is right, but {local} instructions move fragments to local memory and back."
     )
+    lines = re.sub(r"//.*", "", kernel.code)
+    demand(
+        re.search(r"#\s*pragma\s+unroll\s*\(?\s*1\b", lines),
+        "right, and all in registers, but the line `#pragma unroll 1` is gone.",
+    )
 
 
 def _loaded_ahead(kernel) -> bool:
-    """Whether all four `ldmatrix` of two k-steps have been made at the first `mma`: the launch is cut off there."""
+    """Whether the fragments of two k-steps have been loaded at the first `mma`: the launch is cut off there."""
     gemm = Gemm(16, 16, 128, "float16")
 
     def counted(steps: int):
         args = gemm.arguments(*gemm.inputs)
-        return simulate(kernel, (1, 1), (32,), args, 0, steps).counters.total
+        return simulate(kernel, (1, 1), (32,), args, 0, steps).counters
 
     few, many = 1, 4000
     while few < many:
         steps = (few + many) // 2
-        few, many = (few, steps) if counted(steps).mma else (steps + 1, many)
-    return counted(few).ldmatrix >= 4
+        few, many = (few, steps) if counted(steps).total.mma else (steps + 1, many)
+    first = counted(few)
+    lines = [line for line, counts in first.by_line.items() if counts.ldmatrix]
+    different = sum(len(first.patterns[line]) for line in lines)  # of each instruction the first access only
+    written = [each for each in compiled(kernel).code.program.instructions if each.opcode.root == "ldmatrix"]
+    return first.total.ldmatrix >= 4 and different >= min(4, len(written))
 
 
 _TURNS = "follow turn t: k-tiles up to t + 2 are issued when it waits."
@@ -224,6 +234,8 @@ EXERCISES = {
         "uninitialised-read|out-of-bounds": "a k-step is loaded that does not exist: min(..., steps - 1) was the "
         "guard.",
         "read-after-write": "the __syncwarp() behind the copy was right.",
+        "is gone": "without that line the compiler may unroll, and then the numbers of the sets may become constants, "
+        "by its choice. Make them constants yourself, in a loop that is not unrolled.",
         "k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which set "
         "holds which k-step?",
         "before the second": "load the next k-step into the other set first, then multiply this one.",

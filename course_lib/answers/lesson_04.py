@@ -88,6 +88,9 @@ _ONE_OF_EIGHT = (
     "lanes 8 i to 8 i + 7 name the eight rows of matrix i, one after the other: l % 8 is in the row."
 )
 _BRINGS = {
+    "write-after-write": "two lanes write one element of C: l / 4 is the row of lane l, l % 4 * 2 its first column.",
+    r"out-of-bounds .* of C ": "a lane stores outside of C: its row is 0 to 7 (the kernel adds 8 and 16), its column "
+    "0 to 6.",
     "misaligned": "an `ldmatrix` row begins at a multiple of 8 halves, a `__half2` of C in an even column.",
     "uninitialised-read|out-of-bounds": "an address leaves the tile: rows of B are 0 to 7, those of A 0 to "
     "31, and each lane names the first of 8 halves.",

@@ -166,7 +166,8 @@ EXERCISES = {
         "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
         "that all have read before the barrier.",
         "read-after-write": _COPIED,
-        "unwaited-copy": _COPIED,
+        "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
+        "line waits for this one, in each thread and before the barrier, in the loop and behind it?",
         "no hazard, wrong numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
         "Write down which k-tile lies in which slot, in the loop and after it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),

@@ -47,6 +47,18 @@ _MOVED = """    for (int step = 0; step < steps; ++step) {
         for (int i = 0; i < 4; ++i) a[0][i] = a[1][i], b[0][i] = b[1][i];
     }
 """
+_FROM_BEFORE = """    #pragma unroll 1
+    for (int step = -1; step < steps; ++step) {
+        load(1, min(step + 1, steps - 1));
+        if (step >= 0) multiply(0);
+        for (int i = 0; i < 4; ++i) a[0][i] = a[1][i], b[0][i] = b[1][i];
+    }
+"""
+_TWICE = """    for (int step = 0; step < steps; ++step) {
+        load(0, step);
+        multiply(0);
+    }
+"""
 _SELECTED = """    for (int step = 0; step < steps; ++step) {
         int next = min(step + 1, steps - 1);
         if (step % 2) load(0, next), multiply(1);
@@ -76,6 +88,7 @@ RIGHT_ANSWERS = {
     "05.13": [("another order of the letters", [('"BCD"', '"D, C, B"')]),
               ("small letters", [('"BCD", "C"', '"bcd", "c"')])],
     "05.14": [
+        ("no load before the loop", [("    load(0, 0);\n", ""), ("    #pragma unroll 1\n" + _LOOP, _FROM_BEFORE)]),
         ("the rest behind the loop", [("    #pragma unroll 1\n" + _LOOP, _PAIRS)]),
         ("the sets moved", [(_LOOP, _MOVED)]),
         ("a branch for each set", _BRANCHES),
@@ -124,6 +137,8 @@ WRONG_ANSWERS = {
         ("unrolled by two, the compiler's way", [
             ("    #pragma unroll 1\n" + _LOOP, "    #pragma unroll 2\n" + _AS_IT_WAS)],
          "still get a number that changes"),
+        ("left to the compiler", [("    #pragma unroll 1\n" + _LOOP, _AS_IT_WAS)], "not unrolled"),
+        ("one set, and its first k-step loaded twice", [(_LOOP, _TWICE)], "into the other set first"),
         ("one set only", [(_LOOP, "    for (int step = 0; step < steps; ++step) {\n        if (step) load(0, step);\n"
                                   "        multiply(0);\n    }\n")], "into the other set first"),
         ("one set, and a fragment loaded twice", [

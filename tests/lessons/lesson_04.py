@@ -211,6 +211,8 @@ WRONG_ANSWERS = {
             [("+ lane % 4 * 2;", "+ lane % 4 * 2 % 8 * 3 % 8;")],
             "four lanes share a row of C",
         ),
+        ("eight lanes in a row of C", [("+ lane / 4)", "+ lane / 8)")], "two lanes write one element of C"),
+        ("a row of C for each lane", [("+ lane / 4)", "+ lane)")], "stores outside of C"),
         (
             "row and column of C exchanged",
             [("+ lane / 4)", "+ lane % 4 * 2)"), ("+ lane % 4 * 2;", "+ lane / 4;")],

@@ -286,6 +286,11 @@ WRONG_ANSWERS = {
             "",
         ),
         (
+            "copies that nobody waits for",
+            [("        wait_all();\n", "        commit_group();\n")],
+            "does not wait for copies",
+        ),
+        (
             "barrier behind the math",
             [
                 (_SYNC + _OLDEST, _OLDEST + _SYNC),
