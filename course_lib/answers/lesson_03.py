@@ -154,7 +154,8 @@ _ENDLESS = {
 }
 _TURNS = {
     "out-of-bounds": "after the last k-tile there is no next one to copy.",
-    "read-after-write": "a barrier must stand between the copy to a buffer and the first read from it.",
+    "read-after-write": "a buffer is read right after the copy to it. Is it the one that should be read now? If so, a "
+    "barrier must stand between the copy and the read.",
     "write-after-read": "a buffer is overwritten while slow warps still read it. Which barrier keeps them apart?",
     "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which "
     "k-tile lies where, which buffer is written, which one is read?",
@@ -169,7 +170,7 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "last k-tile is not waited": "in the last turn there is nothing to issue, but its k-tile must be waited for as in "
     "every turn: only the issue belongs into the if.",
     "first k-tile is not waited": "no thread waits for its own copies before the k-tile is read. What says that "
-    "my part has landed? (wait_group counts only groups that commit_group has closed.)",
+    "my part has landed? (wait_group counts only groups that commit_group has closed, and lets the n newest be late.)",
     "not every k-tile is waited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
     "every turn needs a wait of its own.",
     "again and again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
@@ -227,6 +228,7 @@ EXERCISES = {
         "the kernel.",
         "write-after-read": "a fast warp loads the next tile over one that a slow warp still uses.",
         "write-after-write": "the two tiles lie on top of each other.",
+        "out-of-bounds.* of data ": "after the last tile there is no next one to load.",
         "out-of-bounds": "two tiles of 64 floats lie there; the launch gives 512 bytes of dynamic shared memory if the "
         "kernel declares none itself.",
         "no tile lies": "the block's threads share an array that is declared __shared__; a static one lies in global "

@@ -508,6 +508,11 @@ WRONG_ANSWERS = {
             "commit_group has closed",
         ),
         (
+            "a wait that leaves the newest group",
+            [("        wait_all();\n", "        commit_group();\n        wait_group<1>();\n")],
+            "lets the n newest be late",
+        ),
+        (
             "a buffer for every k-tile",
             [("(k_tile + 1) % 2", "k_tile + 1"), ("multiply(k_tile % 2)", "multiply(k_tile)")],
             "only buffers 0 and 1",
@@ -612,6 +617,7 @@ if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
             "follow the two stages",
         ),
         ("loop from 0", [("int k = 1;", "int k = 0;")], "follow the two stages"),
+        ("one turn too many", [("k < num_tiles", "k <= num_tiles")], "no next one to load"),
         (
             "a barrier for half of the threads",
             [(LAST_BARRIER, "    if (threadIdx.x < 32) __syncthreads();\n")],
@@ -677,6 +683,11 @@ if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
                 ("   // the next one", ""),
             ],
             "Which barrier",
+        ),
+        (
+            "copies to the buffer that is read",
+            [("(As[write], A + k", "(As[read], A + k"), ("(Bs[write], B + k", "(Bs[read], B + k")],
+            "should be read now",
         ),
         ("no last barrier", [("    __syncthreads();\n    multiply", "    multiply")], "must stand between"),
         ("no barrier in the loop", [("        __syncthreads();\n", "")], "must stand between"),
