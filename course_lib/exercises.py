@@ -50,8 +50,7 @@ def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) ->
     except ToolMissing:
         raise
     except CompileError as error:
-        first = next((line for line in str(error).splitlines() if "error" in line), str(error))
-        return ExerciseVerdict(name, False, f"it does not compile. {first.strip()}")
+        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}")
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
@@ -74,11 +73,23 @@ def _hint(hints: dict[str, str], error: Exception) -> str:
     )
 
 
+def _first_error(log: str) -> str:
+    """The first error of a compiler's log and what is said of it, such as the types of the arguments, in one line;
+    without the source that the log quotes, and the mark below it."""
+    said = next((part for part in log.split("\n\n") if "error" in part), log).splitlines()
+    marks = [number for number, line in enumerate(said) if line.strip() == "^"]
+    quoted = {*marks, *(number - 1 for number in marks)}
+    return "; ".join(line.strip() for number, line in enumerate(said) if number not in quoted)
+
+
 def _in_short(finding: str) -> str:
-    """The most telling part of a long finding: kind and line of a hazard, a known mistake, what is wrong."""
-    known = r"(?m)^(?:What was written equals|In row|Row|Column|k =|The numbers are right, and stand) .*"
-    for pattern in (r"[a-z-]+ at line \d+[^:(\n]*", known, r"\d+ of .*"):
-        if found := re.search(pattern, finding):
+    """The most telling line of a long finding: kind and line of a hazard, a known mistake, what is wrong."""
+    hazard = rf"(?:{'|'.join(KINDS)}) at .*?(?=: | \()"
+    known = r"(?:What was written equals|In row|Row|Column|k =|The numbers are right, and stand) .*"
+    for pattern in (hazard, known, r"\d+ of .*"):
+        if found := re.search(
+            f"^{pattern}", finding, re.MULTILINE
+        ):  # from its first word, or the subject is lost
             return found[0].rstrip(" .") + "."
     return finding.partition("\n")[0]
 
