@@ -105,6 +105,9 @@ def _one_ahead(kernel: object) -> None:
     demand_kernel(kernel)
     for pieces in 8, 1, 2, 3, 4:
         report, (x, y) = _pieces(kernel, pieces, 32, 64)
+        named = {event[1] for mine in report.events for event in mine if event[0] == "arrive"}
+        if not report.ok and 0 in named:  # no slot's: they begin at 1
+            raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.")
         _demand_right(report, y[:, 0], x[:, ::-1])
     report, _ = _pieces(kernel, 8, 32, 64)
     ahead = max(_on_their_way(mine, after=("arrive",)) for mine in report.events)
@@ -142,6 +145,8 @@ EXERCISES = {
         "uninitialised-read|read-after-write": "a consumer reads before the producer has written: FULL is for all 96.",
         "": "each piece is read by both consumers; only the barriers need a repair."}),
     "02.14": (_one_ahead, {
+        "arrives at barrier 0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as in "
+        "Python.",
         "unwaited-copy|read-after-write|uninitialised-read": "a slot is called full while its copy is on its "
         "way. Which piece is sure to have landed, after which wait, and which slot is that? The last piece too.",
         "deadlock": "count for each slot how often FULL is said and how often it is waited for: once for each piece.",

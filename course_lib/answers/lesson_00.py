@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..simulate import simulate
+from ..simulator import Report
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors
 
 MOST_STEPS = 100_000
@@ -32,16 +33,33 @@ def _difference(kernel: object) -> None:
 
 
 def _any_launch(kernel: object) -> None:
-    """saxpy, whatever the number of threads; each element by one thread, neighbours by neighbours."""
+    """saxpy, whatever the number of threads; each element by one thread, neighbours by neighbours, shared by all."""
     demand_kernel(kernel)
     for blocks, threads, n in (2, 96, 1000), (1, 32, 1000), (8, 256, 1000), (3, 64, 130):
-        x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
-        args = (np.float32(2), x, y, np.int32(n))
-        report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
-        demand_no_hazard(report)
-        wrong = int((y != 2 * x + 1).sum())
-        demand(not wrong, f"{wrong} of {n} elements are wrong or missing in {blocks} x {threads} threads.")
-        demand_whole_sectors(report)
+        total = _saxpy(kernel, blocks, threads, n).counters.total
+        if total.global_sectors > total.global_sectors_ideal + total.global_requests:
+            demand_whole_sectors(
+                _saxpy(kernel, blocks, threads, n)
+            )  # more than a start inside a sector costs
+    blocks, threads, turns = 2, 64, 4
+    warps = _saxpy(kernel, blocks, threads, blocks * threads * turns).events  # of block 0
+    taken = [sum(kind == "store" for kind, *_ in events) for events in warps]
+    for warp, mine in enumerate(taken):
+        demand(
+            1 <= mine <= turns + turns // 2,
+            f"the numbers are right, but with {blocks} x {threads} threads for {blocks * threads * turns} elements "
+            f"warp {warp} of block 0 takes {mine} turns, and not {turns}.",
+        )
+
+
+def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
+    x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+    args = (np.float32(2), x, y, np.int32(n))
+    report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    wrong = int((y != 2 * x + 1).sum())
+    demand(not wrong, f"{wrong} of {n} elements are wrong or missing in {blocks} x {threads} threads.")
+    return report
 
 
 EXERCISES = {
@@ -58,6 +76,7 @@ EXERCISES = {
         "block-conflict|read-after-write|write-after-read|write-after-write":
             "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
         "are enough: in line": "neighbouring threads must take neighbouring elements in each turn.",
+        "of block 0 takes": "all threads of all blocks share the work: with twice as many, each has half as much to do.",
         "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x; "
             "each element becomes a * x[i] + y[i]."}),
 }  # fmt: skip

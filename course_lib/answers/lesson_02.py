@@ -6,7 +6,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,7 @@ from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_ke
 PIECES = 4  # of 1024 floats, in 02.1
 AHEAD = {"tile": (64, 64, 16), "threads": 256}
 ROLES = {"tile": (64, 64, 8), "threads": 96}
+LATE = AHEAD | {"shared_mem": 8192}
 K_TILES = 12  # in a launch that is looked at for copies on their way
 MOST_STEPS = 200_000  # of one block: many times what it takes
 
@@ -51,6 +52,17 @@ def _one_ahead(kernel: object) -> None:
     demand(
         ahead >= 1, f"the product is right, but {max(ahead, 0)} of 1 k-tiles are loaded ahead of the math."
     )
+
+
+def _late_load(kernel: object) -> None:
+    """A right product, also of one k-tile, for which the loop makes no turn."""
+    try:
+        checked_gemm(kernel, **LATE)
+    except CheckFailed as error:
+        tm, tn, tk = LATE["tile"]
+        if "(k-tiles: 1)" in str(error) and _is_right(kernel, Gemm(2 * tm, 3 * tn, 2 * tk), **LATE):
+            raise CheckFailed(f"{error}\nWith two k-tiles it is right.") from None
+        raise
 
 
 def _two_roles(kernel: object) -> None:
@@ -150,13 +162,15 @@ def _math(event: tuple) -> float:
 def _right_if_square(kernel: object, tile: tuple, threads: int, finding: str) -> bool:
     """Whether a product that is wrong for M != N is right for M = N and as many k-tiles."""
     k_tiles = re.search(r"k-tiles: (\d+)", finding)
-    if not k_tiles:
-        return False
-    gemm = Gemm(2 * tile[0], 2 * tile[0], int(k_tiles[1]) * tile[2])
-    args = gemm.arguments(*_whole_numbers(gemm))
-    return simulate(kernel, gemm.grid(tile), (threads,), args).ok and np.array_equal(
-        args[2], args[0] @ args[1].T
+    return bool(k_tiles) and _is_right(
+        kernel, Gemm(2 * tile[0], 2 * tile[0], int(k_tiles[1]) * tile[2]), tile, threads
     )
+
+
+def _is_right(kernel: object, gemm: Gemm, tile: tuple, threads: int, shared_mem: int = 0) -> bool:
+    args = gemm.arguments(*_whole_numbers(gemm))
+    report = simulate(kernel, gemm.grid(tile), (threads,), args, shared_mem)
+    return report.ok and np.array_equal(args[2], args[0] @ args[1].T)
 
 
 def _whole_numbers(gemm: Gemm) -> list[np.ndarray]:
@@ -191,7 +205,8 @@ def _wrong_hand_over(report: Report, hazards: list) -> str:
 
 
 LANDED = {
-    "unwaited-copy": "a thread must wait for its own copies before it tells the others that they have landed.",
+    "unwaited-copy": "a thread must wait for its own copies, as wait_all does, before it tells the others that they "
+    "have landed.",
     "Your wait stands behind": "the wait stands after the barrier, which then promises too much: first the wait, then "
     "the barrier.",
 }
@@ -240,7 +255,9 @@ EXERCISES = {
         "the producer waits at EMPTY, and the consumers arrive there after their math.",
         "on their way during": "the next slot may be filled while this one is multiplied: who waits for too much?",
         "": "the copies and the math are given: has the slot been filled when it is read?"}),
-    "02.4": (_divergence_first(partial(checked_gemm, tile=(64, 64, 16), threads=256, shared_mem=8192)), {
+    "02.4": (_divergence_first(_late_load), {
+        "With two k-tiles it is right": "it fails with one k-tile only: then the loop has no turn to make. What stands "
+        "before it and after it must do alone.",
         "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
         | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {
         "out-of-bounds": "both tiles together have 8192 bytes; one has half of them.",

@@ -159,6 +159,8 @@ WRONG_ANSWERS = {
     "02.14": [
         ("as given", [("(piece - 1) % SLOTS", "slot")], "how often FULL is said"),
         ("the slot after", [("(piece - 1) % SLOTS", "(piece + 1) % SLOTS")], "how often FULL is said"),
+        ("a remainder as in Python", [("(piece - 1) % SLOTS", "(slot - 1) % SLOTS")], "(0 - 1) % 3 is -1"),
+        ("the slot before, without a remainder", [("(piece - 1) % SLOTS", "slot - 1")], "barrier 0"),
         ("waits for all", [(BEFORE, "                wait_all();\n")], "nothing overlaps"),
         (
             "waits for its own copy and says so",

@@ -50,6 +50,17 @@ RIGHT_ANSWERS = {
     ],
     "00.2": [
         (
+            "a block takes a piece that begins anywhere",
+            [
+                (
+                    THE_LOOP,
+                    """    int per = (n + gridDim.x - 1) / gridDim.x, end = min(n, int(blockIdx.x + 1) * per);
+    for (int i = blockIdx.x * per + threadIdx.x; i < end; i += blockDim.x)
+        y[i] = a * x[i] + y[i];""",
+                )
+            ],
+        ),
+        (
             "while",
             [
                 (
@@ -85,6 +96,17 @@ RIGHT_ANSWERS = {
         int i = (blockIdx.x * turns + turn) * blockDim.x + threadIdx.x;
         if (i < n) y[i] = a * x[i] + y[i];
     }""",
+                )
+            ],
+        ),
+        (
+            "pieces of one more than the quotient, from the end of the array on",
+            [
+                (
+                    THE_LOOP,
+                    """    int per = n / gridDim.x + 1, first = (gridDim.x - 1 - blockIdx.x) * per;
+    for (int i = first + threadIdx.x; i < n && i < first + per; i += blockDim.x)
+        y[i] = a * x[i] + y[i];""",
                 )
             ],
         ),
@@ -206,6 +228,74 @@ WRONG_ANSWERS = {
                 )
             ],
             "neighbouring threads must take neighbouring elements",
+        ),
+        (
+            "every second element, then the others",
+            [
+                (
+                    THE_LOOP,
+                    """    int all = gridDim.x * blockDim.x, t = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int odd = 0; odd < 2; ++odd)
+        for (int i = 2 * t + odd; i < n; i += 2 * all)
+            y[i] = a * x[i] + y[i];""",
+                )
+            ],
+            "neighbouring threads must take neighbouring elements",
+        ),
+        (
+            "one thread does all",
+            [
+                (
+                    THE_LOOP,
+                    "    if (blockIdx.x == 0 && threadIdx.x == 0)\n        for (int i = 0; i < n; ++i)\n"
+                    "            y[i] = a * x[i] + y[i];",
+                )
+            ],
+            "warp 0 of block 0 takes 512 turns, and not 4. Hint: all threads of all blocks share the work",
+        ),
+        (
+            "block 0 does all",
+            [
+                (
+                    THE_LOOP,
+                    "    for (int i = threadIdx.x; blockIdx.x == 0 && i < n; i += blockDim.x)\n"
+                    "        y[i] = a * x[i] + y[i];",
+                )
+            ],
+            "warp 0 of block 0 takes 8 turns",
+        ),
+        (
+            "the last block does all",
+            [
+                (
+                    THE_LOOP,
+                    "    for (int i = threadIdx.x; blockIdx.x == gridDim.x - 1 && i < n; i += blockDim.x)\n"
+                    "        y[i] = a * x[i] + y[i];",
+                )
+            ],
+            "warp 0 of block 0 takes 0 turns",
+        ),
+        (
+            "one thread of each block",
+            [
+                (
+                    THE_LOOP,
+                    "    if (threadIdx.x == 0)\n        for (int i = blockIdx.x; i < n; i += gridDim.x)\n"
+                    "            y[i] = a * x[i] + y[i];",
+                )
+            ],
+            "all threads of all blocks share the work",
+        ),
+        (
+            "one warp of each block",
+            [
+                (
+                    THE_LOOP,
+                    "    for (int i = blockIdx.x * 32 + threadIdx.x; threadIdx.x < 32 && i < n; i += gridDim.x * 32)\n"
+                    "        y[i] = a * x[i] + y[i];",
+                )
+            ],
+            "warp 0 of block 0 takes 8 turns",
         ),
     ],
 }

@@ -150,7 +150,7 @@ RIGHT_ANSWERS = {
 }  # fmt: skip
 WRONG_ANSWERS = {
     "02.1": [
-        ("no wait", [("wait_all();", ";")], "wait for its own copies"),
+        ("no wait", [("wait_all();", ";")], "wait for its own copies, as wait_all does"),
         ("wait before the copy", [("wait_all();", ""), (COPY, "        wait_all();\n" + COPY)], "for its own copies"),
         ("barrier before the wait", [
             ("wait_all();  ", "__syncthreads();  "),
@@ -225,6 +225,19 @@ WRONG_ANSWERS = {
         ("only the wait", [(" * sizeof(float)]", "]")], "In what does"),
         ("wait after the last barrier", [(LAST_WAIT, "    __syncthreads();\n    wait_all();\n    multiply")],
          "after the barrier"),
+        ("the wait at the end of each turn", [
+            (LAST_WAIT, "    __syncthreads();\n    multiply"),
+            ("B + k_tile * TK * N, N);\n", "B + k_tile * TK * N, N);\n        wait_all();\n")],
+         "it fails with one k-tile only"),
+        ("no wait in the loop", [("        wait_all();\n        __syncthreads();\n", "        __syncthreads();\n")],
+         "wait_all"),
+        ("a loop that always makes a turn", [
+            ("for (int k_tile = 1; k_tile < K / TK; ++k_tile) {", "int k_tile = 1;\n    do {"),
+            ("        load(As, A + k", "        if (k_tile * TK < K) load(As, A + k"),
+            ("        load(Bs, B + k", "        if (k_tile * TK < K) load(Bs, B + k"),
+            ("    }\n    wait_all();\n    __syncthreads();\n    multiply(acc",
+             "    } while (++k_tile < K / TK);\n    wait_all();\n    __syncthreads();\n    multiply(acc")],
+         "it fails with one k-tile only"),
         ("second barrier lost", [(READ_LAST, "")], "a slow warp still multiplies"),
         ("twice the bytes", [("TM * TK * sizeof(float)]", "2 * TM * TK * sizeof(float)]")], "have 8192 bytes"),
         ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
