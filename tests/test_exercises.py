@@ -1,8 +1,11 @@
 """What a verdict says of a long finding, and of a compiler's log: whole lines, from their first word on."""
 
+import re
+
 import pytest
 
 from course_lib import OPTIONS, check_exercise, cp
+from course_lib.answers import exercises
 from course_lib.exercises import _in_short
 
 HAZARDS = """two_readers: 2 hazards found
@@ -69,3 +72,11 @@ def test_a_compile_error_says_what_was_given(body, said):
         and "__global__" not in verdict
         and "warning" not in verdict
     )
+
+
+def test_no_hint_on_the_mainloop_holds_its_answer():
+    """01.2 asks for the whole loop."""
+    _, hints = exercises()["01.2"]
+    assert len(hints) > 12
+    for hint in hints.values():
+        assert not re.search(r"k_tile \* TK|m \+ 32|n \+ 8|M floats|% T[MN]", hint)

@@ -145,8 +145,8 @@ EXERCISES = {
         "uninitialised-read|read-after-write": "a consumer reads before the producer has written: FULL is for all 96.",
         "": "each piece is read by both consumers; only the barriers need a repair."}),
     "02.14": (_one_ahead, {
-        "arrives at barrier 0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as in "
-        "Python.",
+        "arrives at barrier 0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as "
+        "in Python.",
         "unwaited-copy|read-after-write|uninitialised-read": "a slot is called full while its copy is on its "
         "way. Which piece is sure to have landed, after which wait, and which slot is that? The last piece too.",
         "deadlock": "count for each slot how often FULL is said and how often it is waited for: once for each piece.",

@@ -76,7 +76,7 @@ EXERCISES = {
         "block-conflict|read-after-write|write-after-read|write-after-write":
             "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
         "are enough: in line": "neighbouring threads must take neighbouring elements in each turn.",
-        "of block 0 takes": "all threads of all blocks share the work: with twice as many, each has half as much to do.",
+        "of block 0 takes": "all threads of all blocks share the work: with twice as many, each does half as much.",
         "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x; "
             "each element becomes a * x[i] + y[i]."}),
 }  # fmt: skip
