@@ -171,3 +171,12 @@ def test_links_lead_to_pages_that_are_kept(path):
     assert links and not [
         link for link in links if re.search(r"cuda-c-programming-guide|/archive/|/\d+\.\d+", link)
     ]
+
+
+def test_what_lesson_01_says_of_bytes_in_a_second_follows_from_its_roofline():
+    (chart,) = (text for cell in cells(MAINLOOP) if (text := printed(cell)).startswith("Roofline in TFLOP/s"))
+    at = {name: (float(tflops), int(flop)) for name, tflops, flop in
+          re.findall(r"([\w -]+x?\d*) ([\d.]+) at (\d+) FLOP/byte", chart)}  # fmt: skip
+    for name in "registers 4x4", "k-tile 32":
+        tflops, flop = next(numbers for label, numbers in at.items() if label.strip().endswith(name))
+        assert f"{tflops} / {flop} = {tflops / flop:.1f}" in words(cells(MAINLOOP))
