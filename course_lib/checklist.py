@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from .backend.evidence import FLOP_PER_CLOCK, Evidence
+from .backend.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK, Evidence
 from .bench import DEFAULT_LAUNCH
 from .simulator.gpus import REGISTERS, SUB_CORES
 
@@ -159,7 +159,8 @@ def _busy(found: Evidence) -> Item:
     busy, tensor = found.busy, found.units == "tensor"
     value = f"{busy.percent:.0f} % {'tensor cores' if tensor else 'FMA units'}"
     of = f"{FLOP_PER_CLOCK[found.units]} FLOP per cycle and SM"
-    why = f"Source: {busy.origin}. 100 % are {of}{', all that mma.sync can do; wgmma: 4096' * tensor}."
+    most = f", all that mma.sync can do; wgmma: {WGMMA_FLOP_PER_CLOCK}"
+    why = f"Source: {busy.origin}. 100 % are {of}{most * tensor}."
     ok = busy.percent >= 80 if busy.measured else None
     value = value if busy.measured else f"not measured; {value} in the model"
     target = f"at least 80 % of {'mma.sync' if tensor else 'the FMA units'}"

@@ -20,7 +20,9 @@ OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x
 """Compile options of every lesson: C++17 and the folder of the course's own headers. Nothing uses the last one;
 it makes CuPy, which keeps compiled kernels on disk, compile them again when a header was edited."""
 HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")
-"""Compile options of lesson 07: wgmma and setmaxnreg are in no other architecture, not even in a later one."""
+"""Compile options of lesson 07: wgmma is in no other architecture, not even in a later one. All else of that lesson
+(mbarrier, TMA, multicast, clusters, stmatrix, setmaxnreg) is in sm_100a and sm_120a as well: on such a GPU CuPy adds
+its own -arch behind these options, and NVRTC takes the last one and keeps the "a"."""
 _OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma)")
 
 
@@ -55,17 +57,20 @@ def backend() -> str:
     return wanted or ("simulator" if reason else "cupy")
 
 
-def only_on(capability: str) -> None:
+def only_on(capability: str, or_newer: bool = False) -> None:
     """From here on everything runs in the simulator, unless the GPU has just this compute capability, say "9.0".
 
-    Where that changes something it is printed. Call it before `cp` is imported.
+    `or_newer`: a higher one will do as well. Where a call changes something it is printed. Import `cp` behind it.
     """
+    if backend() != "cupy":
+        return
     gpu = _machine()[1]
-    if backend() == "cupy" and not gpu.endswith(f" {capability}"):
+    mine, wanted = (tuple(map(int, text.split()[-1].split("."))) for text in (gpu, capability))
+    if mine != wanted and not (or_newer and mine > wanted):
         os.environ["COURSE_BACKEND"] = "simulator"
         backend.cache_clear()
         _machine.cache_clear()
-        print(f"{gpu}. What follows needs {capability}: it runs in the simulator.")
+        print(f"{gpu}. What follows needs {capability}{' or newer' * or_newer}: it runs in the simulator.")
 
 
 @cache

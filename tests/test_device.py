@@ -1,5 +1,7 @@
 """Which backend is chosen, and what the learner is told about it."""
 
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_lib import device
+from course_lib import device, lessons
 from course_lib.simulator import nvrtc
 
 
@@ -148,6 +150,109 @@ def test_a_lesson_for_one_capability_runs_in_the_simulator_on_any_other(machine,
     machine(cupy=None)
     device.only_on("9.0")
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("major", "minor"), [(10, 0), (12, 0)])
+def test_a_newer_gpu_is_used_until_something_needs_just_one_capability(machine, capsys, major, minor):
+    cupy = fake_cupy(major, minor)
+    machine(cupy)
+    device.only_on("9.0", or_newer=True)
+    assert device.cp is cupy and capsys.readouterr().out == ""
+    device.only_on("9.0")
+    assert device.cp.__name__.endswith("standin")
+    assert capsys.readouterr().out == (
+        f"Fake GPU, compute capability {major}.{minor}. What follows needs 9.0: it runs in the simulator.\n"
+    )
+
+
+def test_an_older_gpu_is_told_that_a_newer_one_will_do(machine, capsys):
+    machine(fake_cupy(8, 9))
+    device.only_on("9.0", or_newer=True)
+    device.only_on("9.0")  # the simulator has it: there is nothing more to say
+    assert device.backend() == "simulator"
+    assert capsys.readouterr().out == (
+        "Fake GPU, compute capability 8.9. What follows needs 9.0 or newer: it runs in the simulator.\n"
+    )
+
+
+# --- which of lesson 07's instructions are there on which GPU, as its text and the README say -----------------
+
+
+def gate(cells: list[str], call: str) -> int:
+    (found,) = (number for number, cell in enumerate(cells) if call in cell.splitlines())
+    return found
+
+
+def lesson_07() -> tuple[list[str], list[str]]:
+    """Its code cells before the gate for wgmma, and behind it."""
+    text = (lessons.NOTEBOOKS / "07_hopper.ipynb").read_text(encoding="utf-8")
+    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    cells = [re.sub(r"(only_on\(.*\)) *#.*", r"\1", cell) for cell in cells]
+    first, second = gate(cells, 'only_on("9.0", or_newer=True)'), gate(cells, 'only_on("9.0")')
+    assert first < second and "import cp" in cells[second]
+    return cells[first:second], cells[second:]
+
+
+def kernels_of_sitting_1() -> dict[str, str]:
+    """Kernels that stand before that gate, with what they are put together from."""
+    names: dict[str, str] = {}
+    for cell in lesson_07()[0]:
+        for name, before, text in re.findall(
+            r'^(\w+) = (?:(\w+) \+ )?r"""(.*?)"""', cell, re.DOTALL | re.MULTILINE
+        ):
+            names[name] = names.get(before, "") + text
+    return {name: source for name, source in names.items() if "__global__" in source}
+
+
+ON_NEWER = {
+    "multicast and clusters": """#include <course/cluster.cuh>
+extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const __grid_constant__ TensorMap A)
+{
+    __shared__ __align__(1024) unsigned char slot[16384];
+    __shared__ Mbarrier full;
+    cluster_sync();
+    load_rows_shared<2>(128, slot, A, 0, 0, &full);
+    mbarrier_arrive_at(&full, 1);
+}""",
+    "stmatrix": """#include <course/stmatrix.cuh>
+extern "C" __global__ void kernel() { __shared__ __half box[1024]; stmatrix_x4(box + threadIdx.x * 8, 1, 2, 3, 4); }""",
+    "setmaxnreg": """#include <course/wgmma.cuh>
+extern "C" __global__ void __launch_bounds__(256) kernel() { fewer_registers<40>(); }""",
+    "store": """#include <course/tma.cuh>
+extern "C" __global__ void kernel(const __grid_constant__ TensorMap C)
+{
+    __shared__ __align__(1024) unsigned char box[8192];
+    fence_async(), store_box(C, 0, 0, box), commit_stores(), wait_stores_read();
+}""",
+}
+
+
+def made_for(source: str, arch: str) -> str:
+    """The target of what NVRTC makes where CuPy puts a GPU's own architecture behind the options of lesson 07."""
+    made = nvrtc._made(source, (), (*device.HOPPER, f"-arch={arch}"))
+    assert made.cubin
+    return re.search(r"^\.target (\w+)", made.ptx, re.MULTILINE)[1]
+
+
+def test_wgmma_stands_behind_its_gate_alone():
+    before, behind = map("\n".join, lesson_07())
+    assert "wgmma" not in before and "wgmma" in behind
+    assert {"turned", "stream", "as_it_lies", "difference"} == set(kernels_of_sitting_1())
+
+
+@pytest.mark.parametrize("arch", ["sm_90", "sm_100", "sm_120"])
+def test_all_but_wgmma_compiles_for_newer_gpus_too(arch):
+    without_gaps = {name: source.replace("____", "") for name, source in kernels_of_sitting_1().items()}
+    for source in (without_gaps | ON_NEWER).values():
+        assert made_for(source, arch) == f"{arch}a"
+
+
+@pytest.mark.parametrize("arch", ["sm_100", "sm_120"])
+def test_wgmma_does_not(arch):
+    source = lessons.kernel_source("07_hopper", "one_slot")
+    assert made_for(source, "sm_90") == "sm_90a"
+    with pytest.raises(nvrtc.CompileError, match=r"wgmma.* not supported on .target"):
+        made_for(source, arch)
 
 
 def test_the_simulator_can_be_asked_for_on_a_gpu(machine, capsys):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from course_lib import OPTIONS, Gemm, checklist, lesson_kernel, lessons, simulate, style
-from course_lib.backend.evidence import FLOP_PER_CLOCK
+from course_lib.backend.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
 from course_lib.backend.standin import RawKernel
 from course_lib.checklist import Item
 from course_lib.simulator.counters import BANKS
@@ -295,9 +295,9 @@ def _right(page: Page, y: float) -> float:
         f"{H100.warps} warps, {H100.blocks} blocks; {SUB_CORES} sub-cores: each starts an instruction a cycle\n"
         f"{REGISTERS:,} registers, at most {MAX_REGISTERS} a thread\n"
         f"{H100.shared:,} bytes of shared memory, {H100.reserved:,} less for each block\n"
-        f"In a cycle: {FLOP_PER_CLOCK['tensor']} FLOP of mma.sync, {FLOP_PER_CLOCK['fma']} of float32;\n"
-        f"{4 * BANKS} bytes of shared memory; {H100.rates.l2_bytes:g} bytes from L2, if all SMs ask\n"
-        f"From L2 to shared memory: {H100.rates.l2_latency:.0f} cycles, if nobody else asks\n"
+        f"FLOP in a cycle: {FLOP_PER_CLOCK['tensor']} of mma.sync, {WGMMA_FLOP_PER_CLOCK} of wgmma, "
+        f"{FLOP_PER_CLOCK['fma']} of float32\n"
+        f"Bytes in a cycle: {4 * BANKS} of shared memory; {_of_an_sm('L2'):.0f} from L2, if all SMs load\n"
         + "\n".join([*ceilings, f"Measured: {rates}."]),
         SMALL,
     )  # fmt: skip
@@ -318,6 +318,11 @@ def _targets(page: Page, y: float) -> None:
     header = ("item", "target", "in print")
     page.table(LEFT, y, (0, 0.84, 2.18), [header, *rows[:half]])
     page.table(RIGHT - 0.1, y, (0, 0.84, 2.05), [header, *rows[half:]])
+
+
+def _of_an_sm(memory: str) -> float:
+    """Bytes in a cycle of one SM, of the rate of a roofline."""
+    return H100.ceilings.memory[memory] * 1e6 / H100.sms / H100.rates.clock_mhz
 
 
 def _k_tiles(math: int) -> str:

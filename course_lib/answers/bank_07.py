@@ -87,8 +87,9 @@ def _phases(answer: object) -> None:
 def _fits(tile_m: int, tile_n: int, kept: int, consumers: int, producer: int) -> tuple[int, int, int]:
     """Slots, bytes and registers, as the exercise counts them."""
     slot = (tile_m + tile_n) * 64 * 2 + 2 * 8
-    slots = (H100.shared_block - kept) // slot
-    return slots, slots * slot + kept, (REGISTERS - 128 * producer) // (128 * consumers) // 8 * 8
+    slots, threads = (H100.shared_block - kept) // slot, 128 * (1 + consumers)
+    granted = REGISTERS // threads // 8 * 8 * threads  # at the launch; setmaxnreg shares out no more
+    return slots, slots * slot + kept, (granted - 128 * producer) // (128 * consumers) // 8 * 8
 
 
 PLANS = (
@@ -97,6 +98,7 @@ PLANS = (
     (128, 128, 0, 2, 56),
     (192, 256, 0, 3, 40),
     (192, 256, 0, 3, 32),
+    (128, 256, 0, 2, 32),  # 65,536 would give a consumer 240, and the block has 64,512
     (128, 256, 35_840, 2, 40),  # four slots fit without their barriers
 )
 
@@ -117,6 +119,10 @@ def _budget(answer: object) -> None:
         demand(mine[1] != unbarred, f"{call}: {mine[1]:,} bytes hold the slots and no barriers.")
         demand(mine[1] == shared_mem, f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.")
         demand(mine[2] % 8 == 0, f"{call}: {mine[2]} registers, which is no multiple of 8.")
+        granted = mine[2] * 128 * case[3] + 128 * case[4] <= REGISTERS
+        demand(
+            mine[2] <= registers or not granted, f"{call}: {mine[2]} registers, more than the launch gave."
+        )
         demand(mine[2] <= registers, f"{call}: {mine[2]} registers, more than there are.")
         demand(mine[2] == registers, f"{call}: {mine[2]} registers, and 8 more would fit.")
 
@@ -191,10 +197,12 @@ EXERCISES = {
         "no barriers": "each slot has a full and an empty barrier of 8 bytes.",
         "of shared memory for": "the slots with their barriers, and what is kept; not the rest of the limit.",
         "multiple of 8": "setmaxnreg takes multiples of 8: round down.",
-        "more than there are": f"the SM has {REGISTERS:,}. The producer's 128 threads keep theirs; the rest is shared "
-        "by 128 threads of each consumer.",
-        "8 more would fit": f"what the producer's 128 threads leave of {REGISTERS:,} is shared by 128 threads of each "
-        "consumer; rounded down to a multiple of 8, once, at the end.",
+        "than the launch gave": f"setmaxnreg shares out what all threads got at the launch: {REGISTERS:,} divided by "
+        "the threads of the block, rounded down to a multiple of 8, for each. Who asks for more waits for ever.",
+        "more than there are": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
+        "consumer.",
+        "8 more would fit": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads of "
+        "each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
         "": "bytes of one slot, slots that fit, registers that are left."}),
     "07.13": (_ring, {
         **_HOPPER,
@@ -218,8 +226,9 @@ EXERCISES = {
         "write-after-read|unwaited-wgmma": "the ring was right, and needs no change.",
         "unwaited-copy|uninitialised-read": "rows are read that are not in this slot: each warpgroup takes 64 rows of "
         "the first operand, and 256 of the second. Which matrix has 256 rows now?",
-        "block-conflict": "two blocks write one element of C. Are TM and TN those of the new tile? Then: the row of C "
-        "comes from the column of the sums, its column from the row of the sums.",
+        "block-conflict": "a block writes beyond its 256 x 128 of C. Are TM and TN those of the new tile? Is the "
+        "thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the sums, its "
+        "column from the row of the sums.",
         "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "
         "column from the row of the sums and from the warpgroup.",
         "product is wrong": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "

@@ -49,8 +49,7 @@ PARTS = ("grid", "threads", "shared_mem")
 
 
 def _pair(grid: object) -> bool:
-    """Two numbers; a third dimension of one block does no harm."""
-    return isinstance(grid, tuple | list) and (len(grid) == 2 or (len(grid) == 3 and grid[2] == 1))
+    return isinstance(grid, tuple | list) and len(grid) == 2
 
 
 def _whole(number: object) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ..gemm import Gemm
@@ -77,6 +79,9 @@ def _notes(answer: object) -> None:
         demand_no_hazard(report)
         wrong = _what_is_wrong(C, A, B)
         demand(not wrong, f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {wrong}.")
+        blocks, tiles = prod(grid), -(-M // BLOCK) * -(-N // BLOCK)
+        told = f"{blocks} for {tiles}, M = {M}, N = {N}"
+        demand(blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.")
 
 
 def _block(threads: object) -> tuple[int, ...]:
@@ -171,6 +176,7 @@ EXERCISES = {
         "up with zeros.",
         "added twice": "the loop is right to begin at 1: k-tile 0 was loaded before it, and each turn multiplies the "
         "one before the one that it loads.",
+        "more blocks than": "a size that is a multiple of 128 needs no block more: add 127 before you divide, not 128.",
         "never written": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
         "along M, rounded up.",
         "nothing is written|every sum": "the sums start at 0, and the mma of all k-tiles are missing.",

@@ -35,11 +35,18 @@ def _by_columns_in_group(number: int, down: int, across: int, group: int) -> tup
     return column, row
 
 
+def _from_row_0(number: int, down: int, across: int, group: int) -> tuple[int, int]:
+    """Every group in the rows of the first one."""
+    row, column = _tile(number, down, across, group)
+    return row % group, column
+
+
 ORDERS: list[tuple[str, Callable]] = [
     ("goes along the rows of C", lambda number, down, across, group: (number // across, number % across)),
     ("goes down whole columns of C", lambda number, down, across, group: (number % down, number // down)),
     ("has groups of columns", _by_columns_in_group),
     ("gives the column first", lambda *case: _tile(*case)[::-1]),
+    ("begins every group at row 0", _from_row_0),
 ]
 """(what a wrong order does, its formula)"""
 
@@ -96,6 +103,7 @@ EXERCISES = {
         "rows below.",
         "groups of columns": "a group is `group` rows of tiles, over all columns.",
         "column first": "return row, column.",
+        "at row 0": "rows are counted from the top of C: add the first row of the group.",
         "does not have": "the last group may have fewer rows than `group`: where does its column end?",
         "comes \\d+ times": "within a group, the number of tiles in a column is the number of rows of *this* group.",
         "without its last": "keep group=16 in the line with def.",

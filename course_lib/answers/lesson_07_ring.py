@@ -7,6 +7,7 @@ import re
 from ..backend import standin
 from ..backend.mistakes import product, where_wrong
 from ..gemm import Gemm
+from ..simulate import compiled
 from ..verdict import CheckFailed
 from .common import demand, demand_kernel
 
@@ -58,6 +59,10 @@ def _pair(answer: object) -> None:
     demand_kernel(answer)
     _run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     _run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
+    demand(
+        ".multicast::cluster" in compiled(answer).ptx,
+        "right, but each block loads all of B for itself alone.",
+    )
 
 
 EXERCISES = {
@@ -97,6 +102,8 @@ EXERCISES = {
         "": "both roles go through all k-tiles: slot and turn, a wait, the work, an arrival.",
     }),
     "07.5": (_pair, {
+        "for itself alone": 
+        "`load_rows_shared` was right, and no mistake: each block fetches half of B, for both.",
         "may still read": "a slot is freed before `wgmma` has read it: which line says that it has?",
         "write-after-read": 
         "each producer writes into the slots of both blocks: have the consumers of both read them?",

@@ -25,7 +25,7 @@ EXERCISES = {
         "the launch is": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
         "Not all threads come|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
         "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what the threads "
-        "wrote, and does it stand between the writes and the barrier before the store?",
+        "wrote, and does it stand between the writes and the store?",
         "while the copy may still": "the next box is written while the copy "
         "engine still reads the one before. Who must wait for what, before anybody writes?",
         "read-after-write": "one thread starts the store for all: a barrier must stand between their writes and it.",
@@ -38,8 +38,8 @@ EXERCISES = {
         "four stmatrix 16 columns each.",
         "deadlock|step-limit": "somebody waits for what nobody does. Do all threads come to every barrier?",
         "as a pointer": "leave the parameters as they are: store_box(C, column, row, s.C) writes C.",
-        "exited-block": "a block that has ended gives its shared memory to the next one. wait_stores() at the end, by "
-        "the thread that started the stores.",
+        "exited-block": "a block that has ended gives its shared memory to the next one. At the end the thread that "
+        "started the stores must wait until they have read it.",
         "no hazard, wrong numbers": "all is in order, but not in its place. Chunk c of row r lies at c ^ r % 8, "
         "box b holds the columns from 64 b on, whose sums begin at d[32 b]; stmatrix j those from 16 j on, at 8 j.",
         "": "for each of four boxes: wait until the box has been read, barrier, 4 x stmatrix_x4, fence_async, barrier, "

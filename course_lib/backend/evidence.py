@@ -25,6 +25,7 @@ rows of K elements are aligned alike, on which wavefronts depend."""
 MATH = {"tensor": ("HMMA", "HGMMA"), "fma": ("FFMA",)}
 FLOP_PER_CLOCK = {"tensor": 2730, "fma": 256}
 """Of one SM of an H100: what `mma.sync` reaches when nothing else runs (measured), and 128 FMA units."""
+WGMMA_FLOP_PER_CLOCK = 4096
 BUSY = {"tensor": "tensor cores busy, %", "fma": "FMA units busy, %"}
 
 

@@ -32,7 +32,7 @@ RIGHT_ANSWERS = {
     "07.12": [
         ("counted up", [("slots = (232448 - kept) // slot",
                          "slots = 0\n    while (slots + 1) * slot + kept <= 232448:\n        slots += 1")]),
-        ("eights of a warpgroup", [(_REGISTERS, "8 * ((64 - producer // 8) // consumers)")]),
+        ("eights of a warpgroup", [(_REGISTERS, "8 * ((64 - (consumers == 2) - producer // 8) // consumers)")]),
         ("a search", [(_REGISTERS, "max(r for r in range(24, 257, 8) if r * 128 * consumers <= left)")]),
     ],
     "07.13": [
@@ -87,7 +87,8 @@ WRONG_ANSWERS = {
         ("all of the limit", [("slots * slot + kept", "232448")], "not the rest of the limit"),
         ("no barriers", [(" + 2 * 8", "")], "full and an empty barrier"),
         ("no multiple", [(" // 8 * 8", "")], "takes multiples of 8"),
-        ("producer forgotten", [("65536 - 128 * producer", "65536")], "producer's 128 threads keep theirs"),
+        ("producer forgotten", [(" - 128 * producer", "")], "producer's 128 threads keep theirs"),
+        ("all of the SM", [("65536 // threads // 8 * 8 * threads", "65536")], "at the launch"),
         ("a share for the producer", [("128 * consumers", "128 * (consumers + 1)")], "8 more would fit"),
         ("not whole", [(_REGISTERS, "left / (128 * consumers)")], "takes multiples of 8"),
         ("two numbers", [(", left // (128 * consumers) // 8 * 8", "")], "return slots, shared_mem, registers"),
@@ -123,6 +124,8 @@ WRONG_ANSWERS = {
          "its row comes from the column"),
         ("i and h exchanged", [("d[4 * j + 2 * h + i]", "d[4 * j + 2 * i + h]")], "Which of the two is a row of C"),
         ("mine left out", [("column = n + mine +", "column = n +")], "its row comes from the column"),
+        ("all threads of the block", [("thread = threadIdx.x % 128", "thread = threadIdx.x")],
+         "counted in its warpgroup"),
         ("a warp's rows left out", [("thread / 32 * 16 + ", "")], "its row comes from the column"),
     ],
     "07.15": [

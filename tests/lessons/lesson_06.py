@@ -63,7 +63,6 @@ RIGHT_ANSWERS = {
             "with ceil",
             [("def launch_of", "from math import ceil\ndef launch_of"), (GRID, "ceil(M / TM), ceil(N / TN)")],
         ),
-        ("three dimensions", [(GRID, "(-(-M // TM), -(-N // TN), 1)")]),
         (
             "lists",
             [
@@ -162,6 +161,7 @@ WRONG_ANSWERS = {
         ("divided by /", [(GRID, "M / TM, N / TN")], "/ makes a float"),
         ("a float, rounded", [(GRID, "float(-(-M // TM)), -(-N // TN)")], "whole numbers"),
         ("a number of blocks", [(GRID, "-(-M // TM) * -(-N // TN)")], "tiles down C, tiles across C"),
+        ("a third dimension", [(GRID, "-(-M // TM), -(-N // TN), 1")], "tiles down C, tiles across C"),
         ("a wrong third dimension", [(GRID, "-(-M // TM), -(-N // TN), stages")], "tiles down C, tiles across C"),
         ("something else", [("(M + TM - 1)", "(M + 2 * TM)")], "rounded up"),
         ("warps", [(THREADS, "TM // WM * (TN // WN)")], "a warp has 32"),

@@ -75,7 +75,14 @@ RIGHT_ANSWERS = {
         ("counted in halves", [(f"reinterpret_cast<__half*>({OFFSET})", "As + BLOCK_M * BLOCK_K")]),
         ("two slots in place of the barrier", TWO_SLOTS),
         ("the barrier first", [(BARRIER, ""), (LOADS, "        __syncthreads();\n" + LOADS)]),
-        ("more than is needed", [(GRID, "-(-N // 128) + 1, -(-M // 128)"), (ROOM, "32768")]),
+        ("more room than is needed", [(ROOM, "32768")]),
+        (
+            "the grid turned, in the kernel too",
+            [
+                (GRID, "-(-M // 128), -(-N // 128)"),
+                ("blockIdx.y * BLOCK_M, n_start = blockIdx.x", "blockIdx.x * BLOCK_M, n_start = blockIdx.y"),
+            ],
+        ),
         ("lists", [(GRID, "[-(-N // 128), -(-M // 128)]"), ("block = 128", "block = (128,)")]),
     ],
     "06.7": [
@@ -105,6 +112,8 @@ WRONG_ANSWERS = {
         ("no barrier before the math", [(WAIT, WAIT.replace("        __syncthreads();\n", ""))], "and then a barrier"),
         ("no epilogue", [("    mma_sync();\n    for", "    for")], "and the epilogue the last"),
         ("no launch", [("return grid, block, shared_mem", "return grid, block")], "return grid, block"),
+        ("one block more, always", [(GRID, "N // 128 + 1, M // 128 + 1")], "needs no block more"),
+        ("one column of blocks more", [(GRID, "-(-N // 128) + 1, -(-M // 128)")], "needs no block more"),
         ("a grid of zero", [(GRID, "N // 512, M // 512")], "round up"),
     ],
     "06.7": [

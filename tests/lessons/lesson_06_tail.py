@@ -65,7 +65,7 @@ WRONG_ANSWERS = {
         ),
         ("the column first", [(RETURN, "return column, row")], "return row, column"),
         ("from one on", [(RETURN, "return row + 1, column + 1")], "does not have"),
-        ("the group's row forgotten", [(ROW, "row = inside % rows")], "comes 2 times"),
+        ("the group's row forgotten", [(ROW, "row = inside % rows")], "add the first row of the group"),
         ("the first tile twice", [("    first =", "    number = max(number - 1, 0)\n    first =")], "comes 2 times"),
         ("groups of 16 only", [("    first =", "    group = 16\n    first =")], ""),
         ("upwards in a group", [(ROW, "row = first + rows - 1 - inside % rows")], "every tile comes once"),

@@ -177,6 +177,11 @@ WRONG_ANSWERS = {
             ],
             "that of the last k-tile",
         ),
+        (
+            "each block fetches all of B",
+            [("load_rows_shared<CLUSTER>(", "load_rows(")],
+            "half of B, for both",
+        ),
     ],
 }
 
