@@ -90,7 +90,7 @@ WRONG_ANSWERS = {
         ("producer forgotten", [(" - 128 * producer", "")], "producer's 128 threads keep theirs"),
         ("all of the SM", [("65536 // threads // 8 * 8 * threads", "65536")], "at the launch"),
         ("a share for the producer", [("128 * consumers", "128 * (consumers + 1)")], "8 more would fit"),
-        ("not whole", [(_REGISTERS, "left / (128 * consumers)")], "takes multiples of 8"),
+        ("not whole", [(_REGISTERS, "left / (128 * consumers)")], "// divides and rounds down"),
         ("two numbers", [(", left // (128 * consumers) // 8 * 8", "")], "return slots, shared_mem, registers"),
     ],
     "07.13": [
