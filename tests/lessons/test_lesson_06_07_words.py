@@ -9,10 +9,11 @@ from statistics import median
 
 import pytest
 
-from course_lib import lessons, tuned
-from course_lib.backend import records
+from course_lib import HOPPER, lessons, sass, tuned
+from course_lib.backend import records, standin
 
-README = (Path(lessons.NOTEBOOKS).parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parent.parent.parent
+README, ASSETS = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "assets"
 RECORD = json.loads(records.files()[0].read_text(encoding="utf-8"))
 
 
@@ -37,9 +38,6 @@ def speeds(kernel: str, size: int) -> list[dict]:
     return [
         row for row in RECORD["speeds"].values() if row.get("kernel") == kernel and row["shape"] == [size] * 3
     ]
-
-
-FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -149,3 +147,51 @@ def test_what_several_blocks_leave_of_lesson_02s_gain():
     assert [int(number) for number in said.groups()] == [round(gain) for gain in sorted(gains)]
     share = 100 * fastest("one_buffer", True) / fastest("specialised", True)
     assert f"takes {share:.0f} % of the time of the first" in " ".join(README.split())
+
+
+def test_sums_of_a_thread_of_two_buffers():
+    source = lessons.kernel_source("03_double_buffer", "two_buffers")
+    rows, columns = re.search(r"float acc\[(\d+)\]\[(\d+)\]", source).groups()
+    assert f"`two_buffers` (lesson 03): {rows} x {columns} sums in each thread" in prose("06_complete_gemm")
+
+
+def test_what_fastest_reads_from_memory():
+    """The words about the target of 1000 GB/s."""
+    counted = [entry["metrics"] for entry in RECORD["profiles"].values()]
+    rates = [1e3 * each["bytes from DRAM, GB"] / each["time, us"] for each in counted]
+    (fastest,) = (each["metrics"] for each in RECORD["profiles"].values() if each["kernel"] == "fastest")
+    gigabytes, ms = fastest["bytes from DRAM, GB"], fastest["time, us"] / 1000
+    said = f"`fastest` reads {gigabytes:.2f} GB in {ms:.2f} ms, {gigabytes / ms:.1f} TB/s"
+    assert said in prose("06_complete_gemm") and max(rates) < 1
+    assert f"serve the rest, at {fastest['bytes from L2, TB/s']:.0f} TB/s" in prose("06_complete_gemm")
+
+
+def test_one_truth_about_the_clock():
+    page = (ASSETS / "measurements" / "README.md").read_text(encoding="utf-8")
+    assert "while more launches" in RECORD["provenance"]["method"] and "while more launches" in page
+    assert "medians" in page and "one reading" not in page and "right after" not in page
+
+
+ARRIVALS = {
+    "mbarrier.arrive": (),
+    "mbarrier.arrive.release.cta": (),
+    "mbarrier.arrive.release.cluster": ("MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR"),
+    "fence.release.sync_restrict::shared::cta.cluster; mbarrier.arrive.relaxed.cluster": (
+        "FENCE.VIEW.ASYNC.S",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arrival", "more"), ARRIVALS.items())
+def test_what_an_arrival_at_another_block_takes(arrival, more):
+    source = f"""extern "C" __global__ void __cluster_dims__(2, 1, 1) arrive(int* out)
+{{
+    __shared__ unsigned long long barrier;
+    unsigned address = __cvta_generic_to_shared(&barrier);
+    out[threadIdx.x] = address;
+    asm volatile("{{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, 1;"
+                 " {arrival}.shared::cluster.b64 _, [there]; }}" :: "r"(address) : "memory");
+}}"""
+    opcodes = {each.opcode for each in sass(standin.RawKernel(source, "arrive", options=HOPPER)).instructions}
+    fences = {"MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR", "FENCE.VIEW.ASYNC.S"}
+    assert opcodes & fences == set(more)
