@@ -112,7 +112,8 @@ def lesson(tmp_path, monkeypatch):
 
     def write(source=SOURCE, other=AGAIN[0]):
         cell = nbformat.v4.new_code_cell
-        kernel = cell(f'fast = r"""{source}"""', metadata={"tags": ["kernel", "kernel:fast"]})
+        launch = "fast_launch = dict(tile=(64, 64, 16), threads=256)"
+        kernel = cell(f'fast = r"""{source}"""\n{launch}', metadata={"tags": ["kernel", "kernel:fast"]})
         uses = 'k = cp.RawKernel(fast, "fast", options=OPTIONS)\nresults = benchmark(gemm, {"fast": (k, {})})'
         nbformat.write(nbformat.v4.new_notebook(cells=[kernel, cell(uses), cell(other)]), path)
         return path
@@ -178,6 +179,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
 
 
 def a_speed(label, tflops, size=4096, **more):
+    more = {"tile": [64, 64, 16], "threads": 256, "shared_mem": 0} | more
     entry = {"label": label, "shape": [size] * 3, "dtype": "float32", "layout": "NT", "tflops": tflops}
     return entry | {"cublas_tflops": 50.0, "repeats": 20, "sm_clock_mhz": 1980, **more}
 
@@ -203,7 +205,10 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
         a_speed("cuBLAS", 50.0),
         a_speed("unroll 1", 9.0),
     ]
-    speeds += [a_speed("one block", 15.0, source=source), a_speed("small", 45.0, 2048, source=source)]
+    speeds += [
+        a_speed("another launch", 30.0, source=source, shared_mem=60_000),
+        a_speed("small", 45.0, 2048, source=source),
+    ]
     provenance = {"gpu": "Some GPU", "driver": "580", "nvrtc": "13.0", "date": "2026-11-21"}
     record = {"provenance": provenance, "timelines": {"t": timeline}}
     records.write(tmp_path / "some-gpu.json", record | {"speeds": dict(enumerate(speeds))})

@@ -70,6 +70,32 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     assert np.allclose(args[2], expected, atol=1e-3 if gemm.dtype == "float32" else 5e-2)
 
 
+WIDE = re.compile(r"\*\((?:const )?(?:float4|uint4|Word)\*\)&(\w+)")
+
+
+def not_aligned(source):
+    """Arrays of a kernel's own that are read or written 16 bytes at once, and nothing says that they lie so."""
+    declared = {
+        name: re.search(rf"^[^\n;=*]*\b(?:float|__half)\b[^\n;=*]*\b{name}\[.*", source, re.MULTILINE)
+        for name in WIDE.findall(source)
+    }
+    return [
+        name for name, line in declared.items() if line and "alignas" not in line[0] and "(" not in line[0]
+    ]
+
+
+def test_arrays_that_are_accessed_as_float4_are_aligned():
+    texts = {
+        (lesson, name): source for lesson in NOTEBOOKS for name, source in lessons.kernels(lesson).items()
+    }
+    texts |= {(lesson, "parts"): lessons.source_in_parts(lesson) for lesson in NOTEBOOKS}
+    assert {place: found for place, text in texts.items() if (found := not_aligned(text))} == {}
+    assert not_aligned("float acc[8][8] = {};\n*(float4*)&C[i] = *(float4*)&acc[j][i];") == ["acc"]
+    assert (
+        not_aligned("alignas(16) float acc[8];\nfloat* C;\n*(float4*)&C[i] = *(const float4*)&acc[i];") == []
+    )
+
+
 @every_kernel
 def test_nothing_spills(notebook, name):
     source = lessons.kernel_source(notebook, name)
