@@ -476,6 +476,46 @@ def test_a_link_stays_when_its_environment_is_made_again(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["course-installed"]
 
 
+PIP = """#!/bin/sh
+case "$*" in *" pip") exit 0 ;; esac
+echo "Processing a-1.0.whl"
+{says}
+echo "ERROR: it went wrong" >&2
+exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "stamp", "left"),
+    [
+        (":", "old none", ["course-installed"]),
+        ("echo 'Installing collected packages: a, b'", "old none", ["course-installing"]),
+        (":", "", ["course-installing"]),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for Python")
+def test_pip_that_changed_nothing_leaves_an_environment_that_is_whole(tmp_path, monkeypatch, says, stamp, left):
+    """Else the next command would install everything afresh."""
+    venv = tmp_path / "venv"
+    environment(venv, "course-installing")
+    if stamp:
+        (venv / "course-installed").write_text(stamp)
+    pip = tmp_path / "python"
+    pip.write_text(PIP.format(says=says))
+    pip.chmod(0o755)
+    monkeypatch.setattr(install, "ROOT", tmp_path)
+    monkeypatch.setattr(install, "python_of", lambda venv: pip)
+    with pytest.raises(SystemExit, match="it went wrong") as failed:
+        install.install(venv, ("none", "classroom"), afresh=False)
+    assert "wheelhouse" not in str(failed.value)
+    assert sorted(path.name for path in venv.glob("course-install[ie]*")) == left
+    if left == ["course-installed"]:
+        assert install.stamp_of(venv) == stamp
+    (tmp_path / install.WHEELHOUSE).mkdir(parents=True)
+    with pytest.raises(SystemExit, match=r"build/wheelhouse may lack .* Run make wheelhouse again"):
+        install.install(venv, ("none", "classroom"), afresh=False)
+
+
 def started(code: str, *arguments: object) -> subprocess.Popen:
     """A Python of its own in this folder that runs the code."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
@@ -554,6 +594,14 @@ def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
 def test_a_wheelhouse_has_what_the_installer_asks_for_by_name():
     others = {Requirement(line).name for line in wheelhouse.wanted()[1:]}
     assert others == {"setuptools", "pip"} and others <= set(lock())
+
+
+@pytest.mark.parametrize("stamp", ["", "x none", "x cuda13 browser", "x none classroom"])
+def test_a_wheelhouse_has_what_a_teacher_installs_later(monkeypatch, stamp):
+    """`make classroom` asks nobody else once there is one."""
+    monkeypatch.setattr(wheelhouse, "stamp_of", lambda venv: stamp)
+    extras = wheelhouse.wanted()[0].removeprefix(".[").removesuffix("]").split(",")
+    assert extras.count("classroom") == 1 and set(extras) >= set(stamp.split()[1:]) - {"none"}
 
 
 @pytest.mark.parametrize(("more", "compiles"), [({}, True), (install.NO_COMPILE, False)])

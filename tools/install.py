@@ -35,6 +35,22 @@ CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "
 """What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
 
 
+CHANGES = "Installing collected packages"
+"""pip says this before it changes anything: until then it only searches and fetches."""
+LACKING = (
+    f"{WHEELHOUSE} may lack what was asked for. Run make wheelhouse again on a machine with a network, or remove the "
+    "folder to take packages from the network."
+)
+
+
+class Failed(SystemExit):
+    """pip failed; the message says what it said."""
+
+
+class NothingChanged(Failed):
+    """pip failed before it changed anything."""
+
+
 def gpu_line() -> str:
     """What nvidia-smi says about the first GPU: "driver, compute capability, name"; "" without a driver."""
     query = ["nvidia-smi", "--query-gpu=driver_version,compute_cap,name", "--format=csv,noheader"]
@@ -153,7 +169,7 @@ def sources() -> dict[str, str]:
 def run_pip(python: Path, arguments: list[str], log: Path) -> None:
     """Run pip quietly: one changing line on a terminal, all in the log, its end shown on failure."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-    count, shown = 0, sys.stdout.isatty()
+    count, shown, changing = 0, sys.stdout.isatty(), False
     with (
         open(log, "a", encoding="utf-8") as file,
         subprocess.Popen(
@@ -171,7 +187,8 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
             if doing in ("Collecting", "Processing"):  # from the network, or a file
                 count += 1
                 say = f"  found {count}: {PurePath(rest.split(' (')[0]).name}"
-            elif line.startswith("Installing collected"):
+            elif line.startswith(CHANGES):
+                changing = True
                 say = f"  installing {line.count(',') + 1} of them"
             else:
                 continue
@@ -183,11 +200,8 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
         print(f"\r{'':78}\r", end="")
     if pip.returncode:
         tail = log.read_text(encoding="utf-8").splitlines()[-15:]
-        sys.exit(
-            "\n".join(
-                [*tail, f"pip failed; all it said is in {log}. Run the same command again to try again."]
-            )
-        )
+        again = f"pip failed; all it said is in {log}. Run the same command again to try again."
+        raise (Failed if changing else NothingChanged)("\n".join([*tail, again, *([LACKING] if sources() else [])]))
 
 
 def compile_all(venv: Path, log: Path) -> None:
@@ -208,8 +222,12 @@ def empty(venv: Path) -> None:
 
 
 def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
-    """Make the environment and install the course with the locked versions."""
+    """Make the environment and install the course with the locked versions.
+
+    An environment to which pip could add nothing is as good as before, and is marked so.
+    """
     venv.mkdir(exist_ok=True)
+    before = "" if afresh else stamp_of(venv)
     (venv / "course-installing").touch()
     (venv / "course-installed").unlink(missing_ok=True)
     if afresh:
@@ -230,14 +248,25 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
     log = venv / "course-install.log"
     wanted = ",".join(["dev", *(name for name in extras if name != "none")])
     locked = ["install", "-c", "requirements.lock"]
-    run_pip(python_of(venv), [*locked, "pip"], log)  # Python's own is old: it searches three times as long
-    run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]"], log)
+    try:
+        # Python's own pip is old: it searches three times as long.
+        run_pip(python_of(venv), [*locked, "pip"], log)
+        run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]"], log)
+    except NothingChanged:
+        if before:
+            done(venv, before)
+        raise
     if "cuda12" in extras:
         run_pip(python_of(venv), ["uninstall", "--yes", *CUDA13_ONLY], log)
     compile_all(venv, log)
-    stamp = venv / "course-installed.part"
-    stamp.write_text(" ".join([fingerprint(ROOT), *extras]), encoding="utf-8")
-    os.replace(stamp, venv / "course-installed")
+    done(venv, " ".join([fingerprint(ROOT), *extras]))
+
+
+def done(venv: Path, stamp: str) -> None:
+    """Mark the environment as whole."""
+    part = venv / "course-installed.part"
+    part.write_text(stamp, encoding="utf-8")
+    os.replace(part, venv / "course-installed")
     (venv / "course-installing").unlink()
 
 

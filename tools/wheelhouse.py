@@ -1,5 +1,6 @@
 """Collect what `make` installs, as files in build/wheelhouse, for machines without a network: `make wheelhouse`.
 
+What a teacher's `make classroom` adds is among them: where the folder is, nothing is taken from anywhere else.
 They serve machines of the same kind: system, processor and version of Python. tools/install.py uses the folder where
 it finds it.
 """
@@ -17,8 +18,9 @@ from tools.install import ROOT, WHEELHOUSE, stamp_of
 
 
 def wanted() -> list[str]:
-    """What to collect: the course with the extras that are installed here, what builds it, and pip."""
-    extras = ["dev", *(name for name in stamp_of(ROOT / ".venv").split()[1:] if name != "none")]
+    """What to collect: the course with the extras that are installed here, the classroom's, what builds it, and pip."""
+    here = stamp_of(ROOT / ".venv").split()[1:]
+    extras = ["dev", *(name for name in here if name not in ("none", "classroom")), "classroom"]
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip)==\S+", lock, re.MULTILINE)]
 
