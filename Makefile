@@ -65,6 +65,9 @@ clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name classroom -exec rm -rf {} +
 	@if [ -d build/classroom/submitted ]; then echo "build/classroom stays: learners' work and marks are in it."; \
+	elif [ -f build/classroom/nbgrader_config.py ] && \
+	  ! cmp -s tools/classroom/nbgrader_config.py build/classroom/nbgrader_config.py; then \
+	  echo "build/classroom stays: nbgrader_config.py in it is not the course's own."; \
 	else rm -rf build; fi
 
 # The first interpreter that is new enough, python3 before the others, and not newer than the locked packages.

@@ -302,6 +302,26 @@ def targets() -> list[str]:
     return line[1].split()
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "stays"),
+    [
+        ("submitted/kim/a/a.ipynb", "{}", True),
+        ("nbgrader_config.py", "# a teacher's own", True),
+        ("nbgrader_config.py", "# ours", False),
+        ("release/a/a.ipynb", "{}", False),
+    ],
+)
+def test_make_clean_leaves_what_no_command_makes_again(tmp_path, file, text, stays):
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for path, said in (("tools/classroom/nbgrader_config.py", "# ours"), (f"build/classroom/{file}", text)):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(said)
+    (tmp_path / "build" / "course").mkdir()
+    done = subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert (tmp_path / "build" / "classroom" / file).exists() == stays == ("stays" in done.stdout)
+    assert not (tmp_path / "build" / "course").exists()
+
+
 @pytest.mark.parametrize("target", sorted(set(targets()) - {"help", "clean", "install"}))
 def test_every_target_makes_the_environment_first(target):
     text = make("-n", target).stdout
@@ -494,7 +514,9 @@ exit 1
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for Python")
-def test_pip_that_changed_nothing_leaves_an_environment_that_is_whole(tmp_path, monkeypatch, says, stamp, left):
+def test_pip_that_changed_nothing_leaves_an_environment_that_is_whole(
+    tmp_path, monkeypatch, says, stamp, left
+):
     """Else the next command would install everything afresh."""
     venv = tmp_path / "venv"
     environment(venv, "course-installing")

@@ -201,7 +201,9 @@ def run_pip(python: Path, arguments: list[str], log: Path) -> None:
     if pip.returncode:
         tail = log.read_text(encoding="utf-8").splitlines()[-15:]
         again = f"pip failed; all it said is in {log}. Run the same command again to try again."
-        raise (Failed if changing else NothingChanged)("\n".join([*tail, again, *([LACKING] if sources() else [])]))
+        raise (Failed if changing else NothingChanged)(
+            "\n".join([*tail, again, *([LACKING] if sources() else [])])
+        )
 
 
 def compile_all(venv: Path, log: Path) -> None:

@@ -1,19 +1,23 @@
 """Assignments without solutions, made by rule from lessons; the pieces around nbgrader. Nothing here needs nbgrader."""
 
 import csv
+import hashlib
 import json
 import os
 import re
 import shutil
+from pathlib import Path
 
 import nbformat
 import pytest
 
 from tools import install
-from tools.classroom import grade, release, sandbox
+from tools.classroom import grade, rebuild, release, sandbox
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
+from tools.copies import originals
 
 NOTEBOOKS = release.notebooks()
+FIRST = dict([*NOTEBOOKS.items()][:1])
 
 
 def read(name):
@@ -112,29 +116,197 @@ def test_what_lies_in_the_wrong_place_is_named(tmp_path):
         "not graded, it is in the wrong place: submitted/00_a.ipynb",
         "not graded, it is in the wrong place: submitted/lee/00_b/00_b.ipynb",
         "not graded, it is in the wrong place: submitted/max/00_a/00_a (1).ipynb",
-        "missing: submitted/max/00_a/00_a.ipynb",
     ]
 
 
-def test_newer_work_is_graded_again(tmp_path):
-    old, new = (tmp_path / folder / "kim" / "00_a" / "00_a.ipynb" for folder in ("autograded", "submitted"))
-    for path in old, new:
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-    os.utime(old, (1000, 1000))
-    os.utime(new, (900, 900))
-    grade._forget_older(tmp_path, "kim", "00_a")
-    assert old.exists()
-    os.utime(new, (1100, 1100))
-    grade._forget_older(tmp_path, "kim", "00_a")
-    assert not old.exists() and new.exists()
+FORM = [
+    ("title", "# The title", {}),
+    ("needed", "given = 1", {"locked": True}),
+    ("text-1", "## Exercise 1", {}),
+    ("answer-1", "mine = ____", {"solution": True}),
+    ("check-1", "mine == 1", {"grade": True, "locked": True, "points": 1}),
+    ("text-2", "## Exercise 2", {}),
+    ("answer-2", "other = ____", {"solution": True}),
+    ("check-2", "other == 2", {"grade": True, "locked": True, "points": 1}),
+]
+
+
+def form(**answers):
+    """An assignment of two exercises as learners get it; `answer_1="..."` fills it in."""
+    made = nbformat.v4.new_notebook()
+    for name, source, mark in FORM:
+        new = nbformat.v4.new_code_cell if mark else nbformat.v4.new_markdown_cell
+        made.cells.append(new(answers.get(name.replace("-", "_"), source), id=name))
+        if mark:
+            kinds = {"grade": False, "solution": False, "locked": False, "task": False}
+            made.cells[-1].metadata.nbgrader = {"grade_id": name, "schema_version": 3} | kinds | mark
+    return made
+
+
+def own(source):
+    return nbformat.v4.new_code_cell(source)
+
+
+def without(notebook, *names):
+    notebook.cells = [cell for cell in notebook.cells if cell.id not in names]
+    return notebook
+
+
+def ran(notebook):
+    """The sources of the code, in the order in which grading runs it."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
+RIGHT = {"answer_1": "mine = given", "answer_2": "other = 2"}
+WHOLE = ["given = 1", "mine = given", "mine == 1", "other = 2", "other == 2"]
+
+
+def test_what_is_whole_stays_as_it_is():
+    assert rebuild.rebuilt(form(**RIGHT), form()) == form(**RIGHT)
+
+
+@pytest.mark.parametrize(
+    "lost", [["needed"], ["check-1"], ["check-2"], ["needed", "check-1", "text-2", "check-2"]]
+)
+def test_a_deleted_locked_cell_costs_nothing(lost):
+    assert ran(rebuild.rebuilt(without(form(**RIGHT), *lost), form())) == WHOLE
+
+
+def test_edited_and_moved_cells_cost_nothing():
+    handed = form(**RIGHT, needed="given = 7", check_1="mine")
+    handed.cells.reverse()
+    made = rebuild.rebuilt(handed, form())
+    assert ran(made) == WHOLE and [cell.id for cell in made.cells] == [name for name, *_ in FORM]
+    nbformat.validate(made)
+
+
+def test_cells_are_known_by_their_ids_where_a_program_drops_marks_and_by_marks_where_it_drops_ids():
+    for of in ("mark", "id"):
+        handed = without(form(**RIGHT), "check-1")
+        for cell in handed.cells:
+            (cell.metadata.pop if of == "mark" else cell.pop)({"mark": "nbgrader", "id": "id"}[of], None)
+        handed.nbformat_minor = 5 if of == "mark" else 4
+        made = rebuild.rebuilt(handed, form())
+        assert ran(made) == WHOLE
+        assert sum("Exercise" in cell.source for cell in made.cells) == 2, "no text stands twice"
+        nbformat.validate(made)
+
+
+def test_a_learners_own_cells_run_where_they_stood():
+    handed = form(**RIGHT | {"answer_1": "mine = helped(1)"})
+    handed.cells.insert(3, own("helped = int"))
+    handed.cells.insert(5, own("mine += 0"))  # below the answer, above its check
+    made = ran(rebuild.rebuilt(without(handed, "check-1"), form()))
+    assert made[:5] == ["given = 1", "helped = int", "mine = helped(1)", "mine += 0", "mine == 1"]
+
+
+def test_an_answer_in_a_cell_of_ones_own_is_not_undone_by_the_gap_that_comes_back():
+    handed = without(form(**RIGHT), "answer-1")
+    handed.cells.insert(3, own("mine = 1"))
+    assert ran(rebuild.rebuilt(handed, form()))[:4] == ["given = 1", "mine = ____", "mine = 1", "mine == 1"]
+
+
+def test_both_halves_of_a_split_answer_count():
+    handed = form(**RIGHT)
+    handed.cells.insert(3, form(answer_1="half = 1").cells[3])  # with the same mark
+    handed.cells[4].source = "mine = half"
+    made = rebuild.rebuilt(handed, form())
+    assert ran(made)[1:4] == ["half = 1", "mine = half", "mine == 1"]
+    nbformat.validate(made)
+
+
+def test_an_answer_that_became_text_is_code_again():
+    handed = form(**RIGHT)
+    handed.cells[3] = nbformat.v4.new_markdown_cell("mine = given", metadata=handed.cells[3].metadata)
+    assert ran(rebuild.rebuilt(handed, form())) == WHOLE
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (None, "the file 00_a.ipynb is missing"),
+        ("{", "it is no notebook (Notebook does not appear to be JSON"),
+        ('{"cells": 1, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "it is no notebook ("),
+        (nbformat.writes(without(form(), "answer-1", "answer-2")), "it is another notebook"),
+        (nbformat.writes(form(**RIGHT)), ""),
+    ],
+)
+def test_what_cannot_be_graded_says_why(tmp_path, text, why):
+    path = tmp_path / "00_a.ipynb"
+    if text:
+        path.write_text(text)
+    write(tmp_path / "form.ipynb", nbformat.writes(form()))
+    found = grade.unreadable(path, tmp_path / "form.ipynb")
+    assert why in found and bool(why) == bool(found)
+
+
+@pytest.fixture
+def marked(tmp_path, monkeypatch):
+    """A course where kim and lee handed in, and nbgrader's commands, which only leave their files; `asked` has them."""
+    for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
+        write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
+
+    def nbgrader(course, command, name="", student="", *more):
+        asked.append(f"{command} {student}".strip())
+        student = student.removeprefix("--student=")
+        if command == "autograde" and "left = 1" not in grade.submitted(course, student, name).read_text():
+            write(grade.graded(course, student, name), "{}")
+        if command == "generate_feedback":
+            write(course / "feedback" / student / name / f"{name}.html", "")
+        return command != "autograde" or grade.graded(
+            course, student, name
+        ).is_file(), "x.OddError: it broke\n"
+
+    asked = []
+    monkeypatch.setattr(grade, "_nbgrader", nbgrader)
+    return tmp_path, asked
+
+
+def test_other_content_is_graded_again_whatever_its_date(marked, capsys):
+    marked, asked = marked
+    assert grade.grade(marked) == []
+    assert asked[:3] == [
+        "autograde --student=kim",
+        "generate_feedback --student=kim",
+        "autograde --student=lee",
+    ]
+    assert re.search(
+        r"2 to grade, 0 as before\n  1 of 2, kim: 0 s\n  2 of 2, lee: 0 s\n$", capsys.readouterr().out
+    )
+    asked.clear()
+    again = grade.submitted(marked, "kim", "00_a")
+    again.write_text(nbformat.writes(form(**RIGHT)))
+    os.utime(again, (1000, 1000))  # unzip and cp -p keep a date
+    os.utime(grade.submitted(marked, "lee", "00_a"))  # newer, and the same
+    assert grade.grade(marked) == []
+    assert asked == ["autograde --student=kim", "generate_feedback --student=kim", "export"]
+    assert "1 to grade, 1 as before" in capsys.readouterr().out
+
+
+def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(marked):
+    marked, _ = marked
+    assert grade.grade(marked) == []
+    for student, text in ("kim", "{"), ("lee", nbformat.writes(form(answer_1="left = 1"))):
+        grade.submitted(marked, student, "00_a").write_text(text)
+    kim, lee = grade.grade(marked)
+    assert kim.startswith("cannot be graded: submitted/kim/00_a, it is no notebook")
+    assert lee == "cannot be graded: submitted/lee/00_a, nbgrader stopped (x.OddError: it broke)"
+    for student in "kim", "lee":
+        assert not grade.graded(marked, student, "00_a").exists()
+        assert not list((marked / "feedback" / student).rglob("*.html"))
+    assert grade.notes(marked)["lee/00_a"]["why"] == "nbgrader stopped (x.OddError: it broke)"
 
 
 def test_the_table_of_marks():
     rows = csv.DictReader(
-        "assignment,student_id,score,max_score\na,kim,0.0,3.0\na,lee,0.0,3.0\nb,kim,2.0,4.0\n".splitlines()
+        "assignment,student_id,score,max_score\na,lee,0.0,3.0\na,kim,,3.0\nb,kim,2.0,4.0\n".splitlines()
     )
-    assert grade.table(rows, {"a": ["kim"]}) == "student  a (3)\nkim      0\nlee      -"
+    assert grade.table(rows) == "student  a (3)  b (4)\nkim      ?      2\nlee      0      -"
 
 
 def test_grading_is_refused_without_a_sandbox(monkeypatch):
@@ -165,4 +337,40 @@ def test_the_course_has_a_folder_for_each_assignment(tmp_path):
     assert os.listdir(tmp_path / "source") == [name], "an assignment of an older version goes"
     made = json.loads((tmp_path / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))
     assert made["nbformat"] == 4
-    assert (tmp_path / "lessons" / f"{name}.ipynb").is_file()
+    assert (tmp_path / "lessons" / NOTEBOOKS[name].name).is_file()
+
+
+def test_an_assignment_replaces_no_copy_of_a_learner():
+    """Learners put it beside their lessons, which have their notebooks' names."""
+    copies = {path.name for path in originals(release.ROOT)}
+    assert copies and not copies & {f"{name}.ipynb" for name in NOTEBOOKS}
+    assert len(NOTEBOOKS) == len(originals(release.ROOT))
+
+
+def test_a_teachers_settings_stay(tmp_path):
+    file, ours = tmp_path / release.CONFIG, Path(release.__file__).with_name(release.CONFIG)
+    release.write_course(tmp_path, FIRST)
+    assert file.read_bytes() == ours.read_bytes() and not release.is_edited(tmp_path)
+    file.write_text("an older text of the course")
+    hashed = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert release.is_edited(tmp_path)
+    with pytest.MonkeyPatch.context() as known:
+        known.setattr(release, "OWN_TEXTS", (hashed,))
+        release.write_course(tmp_path, FIRST)
+    assert file.read_bytes() == ours.read_bytes()
+    mine = ours.read_text() + 'c.CourseDirectory.course_id = "gpu-2027"\n'
+    file.write_text(mine)
+    release.write_course(tmp_path, FIRST)
+    assert file.read_text() == mine and release.is_edited(tmp_path) and not release.unusable(tmp_path)
+    file.write_text("c = get_config()\n")
+    release.write_course(tmp_path, FIRST)
+    assert re.search(
+        r"lacks the line settings.apply\(c, HERE\).*sandbox.*Move the file", release.unusable(tmp_path)
+    )
+
+
+def test_an_older_text_of_the_settings_is_known_as_ours():
+    ours = Path(release.__file__).with_name(release.CONFIG).read_bytes()
+    assert (
+        hashlib.sha256(ours).hexdigest() == "4a9ef8b2b1ce79923841825fc53dcec5a821214080d1d2d419bca96a205f39f7"
+    ), "the text has changed: put the hash that stands here into release.OWN_TEXTS, and the new one here"

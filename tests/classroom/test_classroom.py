@@ -14,14 +14,16 @@ import nbformat
 import pytest
 
 from course_lib import lessons
+from tests.classroom.hostile import HOSTILE
 from tests.lessons import BANK, LESSONS, replaced
-from tools.classroom import release, sandbox
+from tools.classroom import grade, release, sandbox
 from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE
 
 ROOT = Path(__file__).parents[2]
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
-NAME = "00_start_here"
+NAME = "assignment_00_start_here"
+LESSON = lessons.NOTEBOOKS / "00_start_here.ipynb"
 LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
 WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
 
@@ -81,6 +83,22 @@ def solved(code: str, answer: str, solution: str) -> str:
     return "\n".join([code, *python, *parts])
 
 
+def given(nbgrader, course: Path, *names: str) -> None:
+    """Assignments, as learners get them."""
+    found = release.notebooks()
+    release.write_course(course, {name: found[name] for name in names or [NAME]})
+    for name in names or [NAME]:
+        made = nbgrader(course, "generate_assignment", name)
+        assert made.returncode == 0, made.stderr
+
+
+def quietly(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
     """A learner's copy of the release, with the code of some exercises replaced."""
     notebook = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
@@ -93,10 +111,13 @@ def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str
     nbformat.write(notebook, place / f"{assignment}.ipynb")
 
 
-def marks(course: Path) -> dict[str, float]:
-    """Student -> score, of nbgrader's export."""
+def marks(course: Path) -> dict[str, float | str]:
+    """Student -> score, or why there is none; of nbgrader's export."""
     with open(course / "grades.csv", newline="") as file:
-        return {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
+        return {
+            row["student_id"]: float(row["score"]) if row["score"] else row["remark"]
+            for row in csv.DictReader(file)
+        }
 
 
 def printed(course: Path, student: str, mark: str) -> str:
@@ -190,12 +211,8 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     course, home = tmp_path / "course", tmp_path / "home"
     home.mkdir()
     (home / "kept").touch()
-    lesson = lessons.NOTEBOOKS / f"{NAME}.ipynb"
-    assert release.write_course(course, {NAME: lesson}) == [NAME]
-    made = nbgrader(course, "generate_assignment", NAME)
-    assert made.returncode == 0, made.stderr
-
-    right = answers(lesson)
+    given(nbgrader, course)
+    right = answers(LESSON)
     assert list(right) == ["00.1", "00.2", "00.3"]
     with_names = QUIET
     for name, value in {
@@ -219,7 +236,9 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     graded = nbgrader(course, "autograde", NAME, *LIMITS, HOME=str(home), SECRET="x")
     after = state(home, ROOT / "notebooks", ROOT / "course_lib", course / "submitted", course / "source")
     assert "broken" in graded.stderr and graded.returncode == 1, "nbgrader says which file it cannot read"
-    assert json.loads(printed(course, "quiet", "answer-00-1")) == ["escaped", []]
+    quiet, stopped = printed(course, "quiet", "answer-00-1").split("Stopped: ")
+    assert json.loads(quiet) == ["escaped", []]
+    assert re.match(r"it left \d+ processes running", stopped)
     assert "no complete answer in 15 seconds" in printed(course, "loud", "answer-00-1")
     assert "Stopped" in printed(course, "loud", "answer-00-2")
     assert "more than" in printed(course, "lines", "answer-00-1")
@@ -234,19 +253,73 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     for command in ("generate_feedback", NAME), ("export",):
         done = nbgrader(course, *command)
         assert done.returncode == 0, done.stderr
-    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "broken": 0}
-    assert marks(course) == expected
-    for student in set(expected) - {"broken"}:
+    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1}
+    assert marks(course) == expected | {"broken": "not graded yet"}
+    for student in expected:
         page = (course / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
         assert f"Score: {expected[student]}.0 / 3.0" in page
         assert f"<head>{RULE}" in page, "a learner's script does not run in it"
 
 
-def quietly(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+SHOWS = """
+from IPython.display import HTML, Markdown, display
+from course_lib.style import axes, new_figure, show
+figure = new_figure(1)
+axes(figure).plot([1, 2])
+show(figure, "a line")
+display(HTML("<table><tr><td>a cell</td></tr></table>"))
+display(HTML(TAKES_OVER))
+display(Markdown("[*slanted*](javascript:x)" + TAKES_OVER))
+"""
+
+
+def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys):
+    """A locked cell that is gone costs nothing; a page shows what an answer shows, and nothing in it runs."""
+    other = "assignment_01_mainloop"
+    given(nbgrader, tmp_path, NAME, other)
+    right = answers(LESSON)
+    takes_over = "".join(
+        HOSTILE[name] for name in ("script", "meta refresh", "iframe", "event handler", "svg with a script")
+    )
+    shows = SHOWS.replace("TAKES_OVER", repr(takes_over))
+    hand_in(tmp_path, "kim", right | {"00.1": right["00.1"] + shows})
+    file = grade.submitted(tmp_path, "kim", NAME)
+    notebook = nbformat.read(file, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.id not in ("needed", "check-00-1")]
+    notebook.cells.append(nbformat.v4.new_markdown_cell("My *notes*." + takes_over))
+    nbformat.write(notebook, file)
+    hand_in(tmp_path, "lee", {})
+    grade.submitted(tmp_path, "lee", NAME).write_text("{")
+    hand_in(tmp_path, "max", {})
+    grade.submitted(tmp_path, "max", NAME).unlink()
+
+    wrong = grade.grade(tmp_path)
+    assert [line.partition(",")[0] for line in wrong] == [
+        f"cannot be graded: submitted/{student}/{NAME}" for student in ("lee", "max")
+    ]
+    assert re.search(r"  1 of 3, kim: \d+ s\n", capsys.readouterr().out)
+    assert marks(tmp_path) == {
+        "kim": 3,
+        "lee": "it is no notebook (Notebook does not appear to be JSON: '{')",
+        "max": f"the file {NAME}.ipynb is missing",
+    }
+    with open(tmp_path / "grades.csv", newline="") as rows:
+        assert {row["assignment"] for row in csv.DictReader(rows)} == {NAME}, f"nobody handed in {other}"
+    page = (tmp_path / "feedback" / "kim" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
+    body = page.partition("<body>")[2]
+    assert f"<head>{RULE}" in page and not re.search(
+        r"<(script|meta|iframe|svg)|<[^>]*(onerror|javascript:)", body
+    )
+    for kept in (
+        '<img alt="a line" src="data:image/png;base64,',
+        "<td>a cell</td>",
+        "<em>slanted</em>",
+        "<em>notes</em>",
+        "Score: 3.0 / 3.0",
+        '<span class="kn">import</span>',
+        "00.3 passed",
+    ):
+        assert kept in body, kept
 
 
 @pytest.mark.skipif(
@@ -255,9 +328,7 @@ def quietly(path: Path) -> bytes:
 @pytest.mark.parametrize("name", release.notebooks())
 def test_the_solutions_get_all_points_wrong_answers_and_the_stubs_none(nbgrader, tmp_path, name):
     lesson = release.notebooks()[name]
-    release.write_course(tmp_path, {name: lesson})
-    made = nbgrader(tmp_path, "generate_assignment", name)
-    assert made.returncode == 0, made.stderr
+    given(nbgrader, tmp_path, name)
     right = answers(lesson)
     hand_in(tmp_path, "right", right, name)
     hand_in(tmp_path, "wrong", answers(lesson, wrong=True), name)

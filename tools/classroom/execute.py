@@ -81,7 +81,10 @@ class SandboxedExecute(Execute):
         self.printed = 0
         try:
             if time.monotonic() < self.ends:
-                return super().preprocess_cell(cell, resources, index)
+                super().preprocess_cell(cell, resources, index)
+                if left := self._left_behind():
+                    self._stop(cell, index, f"it left {left} processes running")
+                return cell, resources
             _fail(cell, f"Not run: the cells above took {self.all_seconds} seconds, which is all there is.")
         except CellTimeoutError:
             self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
@@ -99,6 +102,11 @@ class SandboxedExecute(Execute):
                 os.kill(self.km.provisioner.pid, signal.SIGKILL)
             return None
         return super().process_message(msg, cell, cell_index)
+
+    def _left_behind(self) -> int:
+        """How many processes there are beside the kernel and the sandbox's first one: none shall outlive its cell."""
+        inside = Path(f"/proc/{self.km.provisioner.pid}/root/proc")
+        return 0 if sandbox.unsafe() else max(0, len(list(inside.glob("[0-9]*"))) - 2)
 
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""

@@ -6,6 +6,7 @@ an update: what learners handed in, marks and feedback stay.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -23,33 +24,60 @@ ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "build" / "classroom"
 BANK = "exercises"
 """The folder of notebooks/ with more exercises for each lesson, under the same names."""
+CONFIG = "nbgrader_config.py"
+OWN_TEXTS = (
+    "0db76f5ae41e20c60d59e4efb7fd2d432c5df44a9ab934694bc546078f4dc2f9",
+    "951a75dd4e441f04fceb9ca8e2a9881e887a46b857074685fa158aef1f890393",
+    "4d2dd78738843a2a61977c994872cdf313e595708a7c20ff8524ac816795ca42",
+)
+"""SHA-256 of the settings that the course brought before: a file with one of these texts is no teacher's own."""
 
 
 def notebooks() -> dict[str, Path]:
-    """Assignment -> the notebook that it is made of."""
-    found = {path.stem: path for path in lessons.notebooks(lessons.NOTEBOOKS)}
-    return found | {f"{path.stem}_more": path for path in lessons.notebooks(lessons.NOTEBOOKS / BANK)}
+    """Assignment -> the notebook that it is made of. No lesson has the name of an assignment: learners put it beside
+    theirs."""
+    made = {f"assignment_{path.stem}": path for path in lessons.notebooks(lessons.NOTEBOOKS)}
+    more = lessons.notebooks(lessons.NOTEBOOKS / BANK)
+    return made | {f"assignment_{path.stem}_more": path for path in more}
 
 
 def write_course(course: Path, found: dict[str, Path]) -> list[str]:
     """Write settings, assignments, and the lessons without solutions that the sandbox shows. Returns what is made."""
     course.mkdir(parents=True, exist_ok=True)
-    _replace(
-        course / "nbgrader_config.py",
-        Path(__file__).with_name("nbgrader_config.py").read_text(encoding="utf-8"),
-    )
+    if not is_edited(course):
+        replace(course / CONFIG, Path(__file__).with_name(CONFIG).read_text(encoding="utf-8"))
     made = []
     for name, path in found.items():
         lesson = nbformat.read(path, as_version=4)
         bare = without_solutions(lesson)
-        _replace(course / "lessons" / path.relative_to(lessons.NOTEBOOKS), nbformat.writes(bare))
+        replace(course / "lessons" / path.relative_to(lessons.NOTEBOOKS), nbformat.writes(bare))
         if exercises(lesson):
             text = nbformat.writes(assignment(lesson, title_of(lesson, name)))
-            _replace(course / "source" / name / f"{name}.ipynb", text)
+            replace(course / "source" / name / f"{name}.ipynb", text)
             made.append(name)
     for old in sorted(set(os.listdir(course / "source")) - set(made)):
         shutil.rmtree(course / "source" / old)
     return made
+
+
+def is_edited(course: Path) -> bool:
+    """Whether the settings are a teacher's own."""
+    try:
+        text = (course / CONFIG).read_bytes()
+    except FileNotFoundError:
+        return False
+    ours = Path(__file__).with_name(CONFIG).read_bytes()
+    return text != ours and hashlib.sha256(text).hexdigest() not in OWN_TEXTS
+
+
+def unusable(course: Path) -> str:
+    """Why the settings are not used, and what to do; "" where they have what grading needs, such as the sandbox."""
+    if (course / CONFIG).is_file() and "settings.apply(" in (course / CONFIG).read_text(encoding="utf-8"):
+        return ""
+    return (
+        f"build/classroom/{CONFIG} lacks the line settings.apply(c, HERE), which brings the sandbox and all else that "
+        "the course's assignments need. Move the file away, run make classroom, and write your lines into the new one."
+    )
 
 
 def generate(course: Path, names: list[str]) -> list[str]:
@@ -65,7 +93,7 @@ def generate(course: Path, names: list[str]) -> list[str]:
     return [f"{name}: {result.get('log', '')}{result['error']}" for name, result in failed.items()]
 
 
-def _replace(path: Path, text: str) -> None:
+def replace(path: Path, text: str) -> None:
     """Write a whole file or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
@@ -77,12 +105,16 @@ def main() -> int:
     """0 when every assignment was made."""
     with alone(ROOT / "build" / "classroom.lock", "Another make classroom runs here: waiting for it."):
         names = write_course(COURSE, notebooks())
+        if reason := unusable(COURSE):
+            sys.exit(reason)
         wrong = generate(COURSE, names)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     for name in names:
         cells = json.loads((COURSE / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
         points = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
         print(f"{name}: {points} points")
+    if is_edited(COURSE):
+        print(f"\nYour own build/classroom/{CONFIG} stays as it is.")
     print("\nHand out the folders in build/classroom/release. How to collect and grade: docs/instructor.md")
     return 1 if wrong else 0
 

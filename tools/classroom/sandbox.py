@@ -2,7 +2,8 @@
 
 The command sees Python, the packages, `course_lib` and what the caller shows it, all read-only, and an empty /tmp.
 There is no network, no home, no lesson of the teacher, no other process. It needs no rights: a user may make such
-namespaces where the system allows it. sandbox.sh does the mounting.
+namespaces where the system allows it. sandbox.sh does the mounting. What runs inside has a low priority, and
+cannot take a higher one.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ EMPTY = ROOT / "build" / "sandbox"
 """The sandbox mounts its files over this folder, in its own view only; it stays empty."""
 MEMORY = 8 << 30  # bytes of address space of each process; numpy and NVRTC reserve more than they use
 FILES = 256 << 20  # bytes, of /tmp and of each file in it
-PROCESSES = 256  # and threads; Linux counts them for users other than root
-TOOLS = ("unshare", "mount", "umount", "pivot_root", "prlimit", "setpriv")
+PROCESSES = 64  # and threads, where a kernel has 13; Linux counts them for users other than root
+CPU_SECONDS = 600  # of each process, with all its threads
+TOOLS = ("unshare", "mount", "umount", "pivot_root", "prlimit", "setpriv", "nice")
 SYSTEM = (
     "/usr",
     "/bin",
@@ -67,7 +69,12 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
         "LANG": "C.UTF-8",
     } | {name: "2" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
     clean = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
-    limits = {"SANDBOX_MEMORY": MEMORY, "SANDBOX_FILES": FILES, "SANDBOX_PROCESSES": PROCESSES}
+    limits = {
+        "SANDBOX_MEMORY": MEMORY,
+        "SANDBOX_FILES": FILES,
+        "SANDBOX_PROCESSES": PROCESSES,
+        "SANDBOX_CPU": CPU_SECONDS,
+    }
     around = ["env", f"PATH={_path()}", *(f"{name}={value}" for name, value in limits.items())]
     EMPTY.mkdir(parents=True, exist_ok=True)
     script = [str(Path(__file__).with_name("sandbox.sh")), str(EMPTY)]

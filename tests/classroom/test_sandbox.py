@@ -1,0 +1,56 @@
+"""What a submission may take of the machine, tried as the ordinary user who grades."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools.classroom import sandbox
+
+NOBODY = 65534
+
+
+def run(monkeypatch, script: str) -> subprocess.CompletedProcess:
+    """A shell's script in the sandbox. For root, Linux does not count processes: then as a user who is nobody."""
+    user = {}
+    if os.geteuid() == 0:
+        user = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        monkeypatch.setattr(sys, "base_prefix", "/usr")  # root's own Python is not for others to see
+    if reason := sandbox.why_not():
+        pytest.skip(reason)
+    done = subprocess.run(
+        sandbox.command(["sh", "-c", script]), capture_output=True, text=True, timeout=60, **user
+    )
+    if "bind" in done.stderr:
+        pytest.skip("this folder can be read by root only")
+    return done
+
+
+def test_a_fork_bomb_gets_few_processes_and_ends_with_its_submission(monkeypatch):
+    name = f"{os.getpid()}.5"  # the processes are found again by what they sleep
+    bomb = f"(i=0; while [ $i -lt 400 ]; do sleep {name} & i=$((i+1)); done)"
+    done = run(monkeypatch, f"{bomb}; set -- /proc/[0-9]*; echo $#")  # the shell counts without a new process
+    assert 20 < int(done.stdout) < 70, done.stderr
+    assert [path for path in Path("/proc").glob("[0-9]*/cmdline") if name.encode() in quietly(path)] == []
+
+
+def test_a_process_that_only_counts_ends(monkeypatch):
+    monkeypatch.setattr(sandbox, "CPU_SECONDS", 1)
+    begin = time.monotonic()
+    done = run(monkeypatch, "sh -c 'while :; do :; done'; echo $?")
+    assert time.monotonic() - begin < 30 and int(done.stdout) > 128, "ended by a signal"
+
+
+def test_the_rest_of_the_machine_goes_first(monkeypatch):
+    done = run(monkeypatch, "nice; nice -n -5 nice; ulimit -t")
+    assert done.stdout.split() == ["5", "5", str(sandbox.CPU_SECONDS)]
+
+
+def quietly(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
