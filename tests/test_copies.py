@@ -344,6 +344,33 @@ def test_lab_allows_root_where_one_is_root(course, monkeypatch):
     assert lab.command(course.root, ["--port=9000"])[-1] == "--port=9000"
 
 
+DEFAULTS = """
+import json
+from pathlib import Path
+import jupyterlab
+from jupyterlab_server.settings_utils import get_settings
+share = Path(jupyterlab.__file__).with_name("schemas")
+name = "@jupyterlab/apputils-extension:notification"
+from jupyter_server.services.config import ConfigManager
+overrides = ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
+settings, _ = get_settings(str(Path.cwd()), str(share), str(Path.cwd()), name, overrides)
+print(settings["schema"]["properties"]["fetchNews"]["default"])
+"""
+
+
+def test_lab_asks_nobody_whether_they_want_jupyters_news(tmp_path, monkeypatch):
+    """JupyterLab asks each learner as long as its setting fetchNews is "none"."""
+    (tmp_path / "labconfig").mkdir()
+    (tmp_path / "labconfig" / "default_setting_overrides.json").write_text('{"x:y": {"z": 1}}')
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(tmp_path))
+    command = [sys.executable, "-c", DEFAULTS]
+    said = subprocess.run(
+        command, cwd=tmp_path, env=lab.environment(), check=True, capture_output=True, text=True
+    )
+    assert said.stdout == "false\n"
+    assert lab.environment()["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path)), "one's own goes first"
+
+
 def test_lab_says_what_is_in_the_way(tmp_path, monkeypatch):
     Course(tmp_path)
     (tmp_path / "my_lessons").write_text("a file")

@@ -30,6 +30,12 @@ def command(root: Path, more: list[str]) -> list[str]:
     ]
 
 
+def environment() -> dict[str, str]:
+    """What JupyterLab is started with: the defaults of tools/labconfig, which a learner's own settings beat."""
+    paths = [*filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")]), str(Path(__file__).parent)]
+    return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(paths)}
+
+
 def progress(root: Path) -> str:
     """One line: how much is solved."""
     from course_lib.answers import exercises
@@ -51,7 +57,7 @@ def main(more: list[str]) -> None:
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run it again: every file is whole.")
     print(*filter(None, said), sep="\n", flush=True)
-    os.execv(sys.executable, command(root, more))
+    os.execve(sys.executable, command(root, more), environment())
 
 
 if __name__ == "__main__":

@@ -164,6 +164,13 @@ def source_of(lab, number: str, change) -> str:
     return change(source)
 
 
+def test_lab_asks_nothing_when_it_opens(opened):
+    """Jupyter's news is what it asks for by itself."""
+    page = opened(FIRST)
+    page.wait_for_timeout(2000)
+    assert "news" not in page.inner_text("body"), page.locator(".Toastify").all_inner_texts()
+
+
 @pytest.mark.parametrize("name", [FIRST, *OTHERS, *MORE])
 def test_a_lesson_runs_in_lab(lab, opened, keep, name):
     if name != FIRST and not os.environ.get("COURSE_ALL_LESSONS"):
