@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections import Counter
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ import nbformat
 import pytest
 
 from course_lib import lessons
+from course_lib.backend.timeline_chart import LOOKS
 from tools import course
 from tools.book import build, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
@@ -233,10 +235,21 @@ def test_the_modelled_pipeline():
     copies, math = moving.modelled(1)
     assert all(copy.end == sums.begin for copy, sums in zip(copies, math)), "in turn"
     copies, math = moving.modelled(3)
+    assert all(after.end - before.end >= moving.APART for before, after in pairwise(copies)), (
+        "one memory brings them, and no three in the time of one"
+    )
+    assert all(copy.end - copy.begin >= moving.COPY for copy in copies)
     assert all(before.end == after.begin for before, after in pairwise(math)), "it never stops"
     assert all(copies[tile].begin >= math[tile - 3].end for tile in range(3, moving.TILES)), (
         "a slot is free first"
     )
+
+
+def test_the_moving_picture_has_the_colours_of_the_timelines():
+    drawn = Counter(re.findall(r'<rect fill="(#\w+)"', moving.picture()))
+    assert drawn == {LOOKS[phase][0]: 2 * moving.TILES for phase in ("copy", "math")}
+    look = (ROOT / "tools" / "book" / "static" / "book.css").read_text(encoding="utf-8")
+    assert LOOKS["wait"][0] not in look, "the page would paint over them"
 
 
 def test_a_book_that_fails_leaves_the_one_that_is_there(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ It is made from the committed outputs of a few lessons; COURSE_ALL_LESSONS=1 tak
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,19 @@ def test_nothing_stands_in_the_way_of_some_readers(book, open_page, name, dark):
         for each in found
         if each["impact"] in ("serious", "critical")
     ] == []
+
+
+def test_comments_are_quieter_than_code_in_the_dark(book, open_page):
+    page = open_page(address(book, "notebooks/00_start_here"), 1280, True, reduced_motion="reduce")
+    page.wait_for_timeout(500)
+    seen = page.evaluate("""() => [...document.querySelectorAll("div.highlight :is(.c, .c1, .cm)")].map(
+        token => getComputedStyle(token).color)""")
+    spread = [max(channels) - min(channels) for colour in set(seen) if (channels := rgb(colour))]
+    assert seen and max(spread) < 40, f"grey, not a colour: {set(seen)}"
+
+
+def rgb(colour: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", colour)[:3]]
 
 
 def test_search_finds_a_word(book, open_page):

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-COPY, MATH, TILES = 3, 2, 5
-"""Units of time for the copy of a k-tile and for its math; k-tiles."""
+from course_lib import style
+
+COPY, APART, MATH, TILES = 3, 1, 2, 5
+"""Units of time from the issue of a copy to its landing, between two landings at least, and for the math; k-tiles."""
+COLOURS = {"copy": style.SKY, "math": style.GREEN}
+"""As in every timeline of the lessons, where orange is a wait."""
 UNIT, LEFT, ROW = 18, 116, 22  # pixels: a unit of time, the labels, a row
 
 
@@ -23,12 +27,13 @@ class Span(NamedTuple):
 
 def modelled(slots: int) -> tuple[list[Span], list[Span]]:
     """(copies, math) of a loop over k-tiles: a copy begins when its slot is free, math when its copy has landed and
-    the math before it is done. Copies do not disturb each other."""
+    the math before it is done. Copies are on their way together, and land one after the other."""
     copies: list[Span] = []
     math: list[Span] = []
     for tile in range(TILES):
         free = math[tile - slots].end if tile >= slots else 0
-        copies.append(Span(tile, free, free + COPY))
+        landed = max(free + COPY, copies[-1].end + APART if copies else 0)
+        copies.append(Span(tile, free, landed))
         begin = max(copies[-1].end, math[-1].end if math else 0)
         math.append(Span(tile, begin, begin + MATH))
     return copies, math
@@ -44,7 +49,10 @@ def picture() -> str:
         f"{last} units of time. With three slots copies run behind the math, which never stops again once it has "
         f"begun: {gain:.1f} times as fast."
     )
-    note = f"model: a copy takes {COPY} units of time, the math of a k-tile {MATH}; three slots: {gain:.1f} x as fast"
+    note = (
+        f"model: a copy takes {COPY} units of time, and copies land at least {APART} apart; the math of a k-tile takes "
+        f"{MATH}; three slots: {gain:.1f} x as fast"
+    )
     lines = [
         '<figure class="pipeline">',
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{words}">',
@@ -81,6 +89,6 @@ def _text(x: int, y: int, words: str, kind: str) -> str:
 def _box(span: Span, y: int, kind: str) -> str:
     x, width = LEFT + UNIT * span.begin, UNIT * (span.end - span.begin)
     return (
-        f'<rect class="{kind}" x="{x + 1}" y="{y + 1}" width="{width - 2}" height="{ROW - 3}" rx="2"/>'
+        f'<rect fill="{COLOURS[kind]}" x="{x + 1}" y="{y + 1}" width="{width - 2}" height="{ROW - 3}" rx="2"/>'
         f'<text class="tile" x="{x + width / 2:g}" y="{y + 15}">{span.tile}</text>'
     )
