@@ -787,12 +787,15 @@ while not pathlib.Path("here").exists():
 """
 
 
-def test_lessons_run_at_the_same_time_and_keep_their_order(tmp_path):
+def test_lessons_run_at_the_same_time_and_keep_their_order(tmp_path, capsys):
     write_notebook(tmp_path / "01_a.ipynb", WAITS)
     write_notebook(tmp_path / "02_b.ipynb", "open('here', 'w').close()")
     paths = [tmp_path / "01_a.ipynb", tmp_path / "02_b.ipynb"]
     first, second = asyncio.run(course.run_all(paths, at_once=2))
     assert (first.name, first.failures, second.name, second.failures) == ("01_a", (), "02_b", ())
+    said = re.sub(r"\d+ s", "- s", capsys.readouterr().out).splitlines()
+    assert [line.partition(",")[0] for line in said] == ["1 of 2", "2 of 2"], "how far it is"
+    assert sorted(line.partition(", ")[2] for line in said) == ["01_a: - s", "02_b: - s"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -203,7 +204,6 @@ async def run_lesson(path: Path) -> Outcome:
         text = f"# {path.stem}\n\n```text\n{stopped[0]}\n```"
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
     seconds = time.monotonic() - begin
-    print(f"{name_of(path)}: {seconds:.0f} s", flush=True)
     return outcome(name_of(path), notebook, seconds, stopped)
 
 
@@ -218,11 +218,13 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
     asyncio.get_running_loop().set_exception_handler(
         lambda *_: None
     )  # Ctrl-C ends the kernels; that is no news
-    places = asyncio.Semaphore(at_once)
+    places, done = asyncio.Semaphore(at_once), itertools.count(1)
 
     async def run(path: Path) -> Outcome:
         async with places:
-            return await run_lesson(path)
+            outcome = await run_lesson(path)
+        print(f"{next(done)} of {len(paths)}, {outcome.name}: {outcome.seconds:.0f} s", flush=True)
+        return outcome
 
     longest_first = sorted(
         paths, key=lambda path: path.stat().st_size, reverse=True
