@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from tools.classroom import sandbox
 
 MOST_OUTPUT = 2_000_000
 """Bytes that a cell may print or draw."""
+MOST_PROCESSES = 10
+"""That a cell may start. The sandbox's own limit counts threads, of which a kernel alone has a dozen."""
 CONNECTION = Path("/run/connection.json")  # inside, as the next one
 SOCKETS = str(Path("/tmp", "k"))
 
@@ -73,25 +76,36 @@ class SandboxedExecute(Execute):
         if reason := sandbox.refusal():
             raise NbGraderException(reason)
         self.ends = time.monotonic() + self.all_seconds
-        return super().preprocess(nb, resources, km)
+        over, self.watched = threading.Event(), 0
+        threading.Thread(target=self._watch, args=(over,), daemon=True).start()
+        try:
+            return super().preprocess(nb, resources, km)
+        finally:
+            over.set()
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         if cell.cell_type != "code" or not cell.source.strip():
             return cell, resources
-        self.printed = 0
+        self.printed, self.crowded = 0, False
         try:
             if time.monotonic() < self.ends:
+                self.watched = self.km.provisioner.pid
                 super().preprocess_cell(cell, resources, index)
-                if left := self._left_behind():
+                if left := _started(self.watched):
                     self._stop(cell, index, f"it left {left} processes running")
                 return cell, resources
             _fail(cell, f"Not run: the cells above took {self.all_seconds} seconds, which is all there is.")
         except CellTimeoutError:
             self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
         except DeadKernelError:
-            loud = f"it printed more than {MOST_OUTPUT} bytes"
-            dead = "the cell ended its kernel, or took more memory than there is"
-            self._stop(cell, index, loud if self.printed > MOST_OUTPUT else dead)
+            why = "the cell ended its kernel, or took more memory than there is"
+            if self.printed > MOST_OUTPUT:
+                why = f"it printed more than {MOST_OUTPUT} bytes"
+            elif self.crowded:
+                why = f"it started more than {MOST_PROCESSES} processes"
+            self._stop(cell, index, why)
+        finally:
+            self.watched = 0
         return cell, resources
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
@@ -103,13 +117,21 @@ class SandboxedExecute(Execute):
             return None
         return super().process_message(msg, cell, cell_index)
 
-    def _left_behind(self) -> int:
-        """How many processes there are beside the kernel and the sandbox's first one: none shall outlive its cell."""
-        inside = Path(f"/proc/{self.km.provisioner.pid}/root/proc")
-        return 0 if sandbox.unsafe() else max(0, len(list(inside.glob("[0-9]*"))) - 2)
+    def _watch(self, over: threading.Event) -> None:
+        """End the kernel of a cell that starts more and more processes, long before its time is up.
+
+        `watched` is 0 between cells: a sandbox that is being made still shows all processes of this machine.
+        """
+        while not over.wait(0.5):
+            pid = self.watched
+            if pid and _started(pid) > MOST_PROCESSES:
+                self.crowded = True
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
+        self.watched = 0
         _fail(cell, f"Stopped: {why}.")
         self._cleanup_kernel()
         self.create_kernel_manager()
@@ -119,6 +141,12 @@ class SandboxedExecute(Execute):
             if above.cell_type == "code" and is_locked(above) and not is_grade(above):
                 self.printed = 0
                 self.execute_cell(above, self.nb.cells.index(above))
+
+
+def _started(pid: int) -> int:
+    """How many processes a sandbox has beside its first one and the kernel. `pid`: of the process outside."""
+    inside = Path(f"/proc/{pid}/root/proc")
+    return 0 if sandbox.unsafe() else max(0, len(list(inside.glob("[0-9]*"))) - 2)
 
 
 def _fail(cell: NotebookNode, why: str) -> None:

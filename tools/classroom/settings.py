@@ -29,7 +29,7 @@ def apply(c: Config, course: Path) -> None:
     c.ClearSolutions.enabled = False  # the cells hold the lessons' own gaps
     c.LimitOutput.max_lines = 200
     c.GenerateFeedback.exporter_class = SafePages
-    c.NbConvertBase.display_data_priority = SHOWN
+    c.WidgetsDataTypeFilter.display_data_priority = SHOWN
     c.ExportApp.plugin_class = Marks
     traits = Autograde.class_traits()
     c.Autograde.sanitize_preprocessors = [Rebuild, *traits["sanitize_preprocessors"].default()]
