@@ -162,7 +162,10 @@ def _read(m, access: Access, memory, unit: np.ndarray) -> np.ndarray:
     if access.act.strong:
         _hear(m, access, memory, unit)  # first: what is acquired is ordered before this read, too
     _watch(m, access, memory, unit)
-    return memory.memory.units(access.size)[unit]
+    found = memory.memory.units(access.size)[unit]
+    if access.act.strong:
+        m.look(access.pc, unit, found)
+    return found
 
 
 def _write(m, access: Access, memory, unit: np.ndarray, values: np.ndarray) -> None:
@@ -195,7 +198,7 @@ def _update(
     units = memory.memory.units(access.size)
     order, ends = _in_turn(unit)
     m.work(len(ends))
-    old = np.empty(len(unit), units.dtype)
+    old, changed = np.empty(len(unit), units.dtype), False
     lanes, talks = m.active(), memory is not m.local
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
         now = order[start:end]
@@ -206,9 +209,15 @@ def _update(
             _hear(m, access, memory, unit[now], lanes[now])
         if written is not None:
             now, after = now[written], after[written]
+            before = before[written]
+        changed = changed or differs(before, after).any()
         units[unit[now]] = after
         if talks:
             _tell(m, access, memory, unit[now], True, lanes[now])
+    if changed:
+        m.idling = False
+    else:
+        m.look(access.pc, unit, old)
     return old
 
 

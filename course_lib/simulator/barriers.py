@@ -212,12 +212,13 @@ class Gathering(Rendezvous):
 
     def come(self, lanes: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """These lanes come; those that may go on now, others that waited among them. The rest waits."""
+        came = lanes
         if self.waiting:
             (entry,) = self.waiting
-            order = np.argsort(np.concatenate([entry.lanes, lanes]))
+            order = np.argsort(np.concatenate([entry.lanes, lanes]), kind="stable")
             masks = np.concatenate([entry.masks, masks])[order]
             lanes = np.concatenate([entry.lanes, lanes])[order]
-        _, complete = gathered(self.m, lanes, masks)
+        complete = self._complete(lanes, masks, came)
         rest = ~complete
         self.waiting = [Waiting(self.pc, lanes[rest], self._go_on, masks[rest])] if rest.any() else []
         return lanes[complete]
@@ -225,10 +226,21 @@ class Gathering(Rendezvous):
     def look_again(self, lanes: np.ndarray) -> None:
         """Somebody exited: lanes that waited only for those come to the instruction once more."""
         for entry in self.waiting:
-            _, complete = gathered(self.m, entry.lanes, entry.masks)
+            complete = self._complete(entry.lanes, entry.masks, lanes)
             if complete.any():
                 self.m.jump(self.pc, entry.take(complete).lanes)
         self.waiting = [entry for entry in self.waiting if len(entry.lanes)]
+
+    def _complete(self, lanes: np.ndarray, masks: np.ndarray, new: np.ndarray) -> np.ndarray:
+        """Which of these lanes, that wait with these masks, wait no longer since others came or exited. Those are of
+        the same block."""
+        near = np.zeros(len(self.m.blocks), bool)
+        near[self.m.block_of[new]] = True
+        at = np.flatnonzero(near[self.m.block_of[lanes]])
+        complete = np.zeros(len(lanes), bool)
+        if len(at):
+            complete[at] = gathered(self.m, lanes[at], masks[at])[1]
+        return complete
 
     def give_up(self) -> np.ndarray:
         """All that wait here; they go on without those that never come."""

@@ -6,7 +6,7 @@ each lane, or with a single value when all lanes hold the same. Register arrays 
 Lanes that stand at the same instruction form a group and run a basic block together; a branch splits a group,
 and groups that meet join again. The group with the lowest pc runs first, so that lanes of a divergent branch
 meet behind it; every now and then the group that has waited longest runs instead, so that nobody starves when
-warps loop in different places. Lanes that wait for others (barriers.py) are in no group.
+warps loop in different places. A group that looks at a flag again and again lets the others go first. Lanes that wait for others (barriers.py) are in no group.
 """
 
 from __future__ import annotations
@@ -134,6 +134,9 @@ class Machine:
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
         self.turn = 0
+        self.idle: set[int] = set()  # where groups are ready that look for something, and have found nothing new
+        self.idling = False  # whether the group that runs is one
+        self.found: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the pc of a strong access: where, and what
         self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}
@@ -195,13 +198,23 @@ class Machine:
     def pick(self) -> tuple[int, np.ndarray | None]:
         if self.random is not None:
             return self._pick_at_random()
+        busy = self.ready.keys() - self.idle if self.idle else self.ready
         if len(self.ready) == 1:
             pc = next(iter(self.ready))
-        elif self.turn % (LOWEST_FIRST + OLDEST_FIRST) < LOWEST_FIRST:
-            pc = min(self.ready)
+        elif busy and self.turn % (LOWEST_FIRST + OLDEST_FIRST) < LOWEST_FIRST:
+            pc = min(busy)
         else:
             pc = min(self.ready, key=self.since.__getitem__)
+        self.idling = pc in self.idle
+        self.idle.discard(pc)
         return pc, self.ready.pop(pc)
+
+    def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
+        """A strong access found this. A loop that finds the same again waits for others: they go first."""
+        where, what = self.found.get(pc, (None, None))
+        self.idling = np.array_equal(where, unit) and np.array_equal(what, values)
+        if not self.idling:
+            self.found[pc] = unit, values
 
     def _pick_at_random(self) -> tuple[int, np.ndarray | None]:
         """Another legal order: any group, and often only some of its warps; the others come later."""
@@ -217,6 +230,10 @@ class Machine:
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
         """These lanes go on at `pc`, together with those already there."""
+        if not self.idling:
+            self.idle.discard(pc)
+        elif pc not in self.ready:
+            self.idle.add(pc)
         if pc not in self.ready:
             self.ready[pc] = lanes
             self.since[pc] = self.turn
@@ -230,7 +247,9 @@ class Machine:
             self.alive[:] = False
             return
         self.alive[lanes] = False
-        self._alive_bits = None
+        if self._alive_bits is not None:
+            bits = np.uint32(1) << (self.thread_of[lanes] % WARP).astype(np.uint32)
+            np.bitwise_and.at(self._alive_bits, self.warp_of[lanes], ~bits)
         for rendezvous in self._rendezvous():
             if rendezvous.waiting:
                 rendezvous.look_again(lanes)

@@ -17,6 +17,7 @@ from .work import Budget
 
 SORT = 0.01  # steps of work (work.py) for each access that is sorted
 MOST_NOTED = 1 << 24  # accesses that wait to be entered
+MOST_LATER = 256  # instructions whose accesses wait while others are asked for
 MOST_KEPT = 1 << 23  # accesses of further lanes; of more the oldest are forgotten
 
 
@@ -88,6 +89,10 @@ class Touches:
                 later.append(touch)
             else:
                 self._enter(*touch.spread(), touch.time, low)
+        if len(later) > MOST_LATER:  # looking at each again and again would take longer
+            for touch in later:
+                self._enter(*touch.spread(), touch.time, low)
+            later = []
         self.noted = later
         if not later:
             self.bounds.clear()
