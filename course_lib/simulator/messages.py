@@ -13,8 +13,10 @@ of who reads counts for all that was released to its block, whatever its own sco
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
 from operator import itemgetter
 
 import numpy as np
@@ -31,14 +33,45 @@ class News:
     rows: dict[int, np.ndarray] = field(default_factory=dict)
     chains: dict[Chain, int] = field(default_factory=dict)
 
-    def has(self, block: int, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Whether it knows what these threads of a block did at these times."""
+    def has(self, blocks: np.ndarray, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether it knows what these threads of these blocks did at these times."""
         known = np.zeros(len(threads), bool)
-        if block in self.rows:
-            known |= self.rows[block][threads] > times
-        for chain, length in self.chains.items():
-            known |= chain.has(length, block, threads, times)
+        order = np.argsort(blocks, kind="stable")
+        starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+        asked = {int(blocks[at[0]]): at for at in np.split(order, starts[1:])}
+        for of_block, length in self._sources():
+            for block in asked.keys() & of_block.keys():
+                row = of_block[block] if length is None else _first(of_block[block], length)
+                if row is not None:
+                    at = asked[block]
+                    known[at] |= row[threads[at]] > times[at]
+                    if known[at].all():
+                        del asked[block]
+            if not asked:
+                break
         return known
+
+    def _sources(self) -> Iterator[tuple[dict, int | None]]:
+        """All rows that it leads to: its own, with None; of a chain with how many of its releases are known.
+
+        The newest release comes first, and what it leads to is older: so each chain comes once, with as many releases
+        as are known of it on any way.
+        """
+        yield self.rows, None
+        news, longest, left = self, {}, []
+        while True:
+            for chain, length in news.chains.items():
+                if length > longest.get(chain, 0):
+                    longest[chain] = length
+                    heappush(left, (-chain.numbers[length - 1], length, chain))
+            while left and left[0][1] < longest[left[0][2]]:
+                heappop(left)
+            if not left:
+                return
+            _, length, chain = heappop(left)
+            yield chain.of_block, length
+            news = chain.news[length]
+            yield news.rows, None
 
 
 NOTHING = News()
@@ -59,6 +92,12 @@ def joined(parts: Iterable[News]) -> News:
     return News(rows, chains)
 
 
+def _first(rows: list[tuple[int, np.ndarray]], length: int) -> np.ndarray | None:
+    """Of a block's rows in a chain the one that stands for the first `length` releases of the chain."""
+    at = bisect_left(rows, length, key=itemgetter(0))
+    return rows[at - 1][1] if at else None
+
+
 @dataclass(frozen=True)
 class Released:
     """What one release brings: a row of its block (a time for each thread), and the news that its thread had."""
@@ -71,6 +110,9 @@ class Released:
         return joined([News({self.block: self.row}), self.news])
 
 
+_numbers = count()
+
+
 class Chain:
     """The releases at one place in memory since the last write there that was no atomic.
 
@@ -80,6 +122,7 @@ class Chain:
 
     def __init__(self) -> None:
         self.length = 0
+        self.numbers: list[int] = []  # of its releases, which are counted over all chains
         self.of_block: dict[int, list[tuple[int, np.ndarray]]] = {}
         self.news = [NOTHING]  # that came with the first so many
         self.near: dict[
@@ -94,15 +137,8 @@ class Chain:
         if self in news.chains:  # it knows the beginning of this chain, as who reads on does anyway
             news = News(news.rows, {c: n for c, n in news.chains.items() if c is not self})
         self.news.append(joined([self.news[-1], news]))
+        self.numbers.append(next(_numbers))
         self.length += 1
-
-    def has(self, length: int, block: int, threads: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Whether its first `length` releases tell of what these threads did at these times."""
-        known = self.news[length].has(block, threads, times)
-        rows = self.of_block.get(block, ())
-        if last := bisect_left(rows, length, key=itemgetter(0)):
-            known |= rows[last - 1][1][threads] > times
-        return known
 
     def told(self, groups: Iterable[tuple[int, int]]) -> News:
         """What a thread is told that reads the place now. `groups`: the scopes that it is in, with their numbers."""
@@ -246,12 +282,11 @@ class Messages:
             return of
         left = of.copy()
         at = np.flatnonzero(of & (self.known[lanes] > 0))
-        kinds = self.known[lanes[at]].astype(np.int64) << 32 | others[at] // self.threads
-        for kind in np.unique(kinds).tolist() if len(kinds) else ():
-            these = at[kinds == kind]
-            left[these] = ~self.book[kind >> 32].has(
-                kind & 0xFFFFFFFF, others[these] % self.threads, times[these]
-            )
+        known = self.known[lanes[at]]
+        for kind in np.unique(known).tolist() if len(known) else ():
+            these = at[known == kind]
+            blocks, threads = np.divmod(others[these], self.threads)
+            left[these] = ~self.book[kind].has(blocks, threads, times[these])
         return left
 
     # ---- meetings
