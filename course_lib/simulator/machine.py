@@ -6,7 +6,8 @@ each lane, or with a single value when all lanes hold the same. Register arrays 
 Lanes that stand at the same instruction form a group and run a basic block together; a branch splits a group,
 and groups that meet join again. The group with the lowest pc runs first, so that lanes of a divergent branch
 meet behind it; every now and then the group that has waited longest runs instead, so that nobody starves when
-warps loop in different places. A group that looks at a flag again and again lets the others go first. Lanes that wait for others (barriers.py) are in no group.
+warps loop in different places. A group that looks at a flag again and again lets the others go first. Lanes that wait
+for others (barriers.py) are in no group.
 """
 
 from __future__ import annotations
