@@ -13,6 +13,7 @@ bookkeeping is exact to the byte.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,10 @@ CHECK = 15
 """Steps of work (work.py) of a check."""
 MOST_GRANULES = 1 << 26
 """Of one memory; what lies behind is not watched. The tables of so many take 1.7 GB, if all is touched."""
+
+
+ALL = slice(None)
+"""All units of an access are watched."""
 
 
 class Act(NamedTuple):
@@ -100,9 +105,12 @@ class Shadow:
     ) -> None:
         """`changed()`: for a weak write, which lanes alter the bytes. Writing what is there is no race of two
         writes."""
-        if size < self.granule:  # a copy that reads some bytes of a word
-            unit, size = unit * size // self.granule, self.granule
-        lanes, unit, count = self._inside(lanes, unit, size // self.granule)
+        inside, unit, count = self._inside(unit, size)
+        lanes, unit = lanes[inside], unit[inside]
+        if not len(lanes):
+            return
+        if changed is not None and inside is not ALL:
+            changed = partial(_some_of, changed, inside)
         low = m.orders.low if self.private else 0
         if act.writes or act.strong or self._any_narrow or self._recent(m.orders, lanes, unit, count):
             self._check(m, act, lanes, unit, count, pc, changed)
@@ -190,11 +198,12 @@ class Shadow:
         self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
     ) -> None:
         """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
-        lanes, unit, count = self._inside(lanes[beaten], unit[beaten], size // self.granule)
-        granules = granules_of(unit, count)
-        self._tell(
-            m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
-        )
+        inside, unit, count = self._inside(unit[beaten], size)
+        lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
+        if len(lanes):
+            self._tell(
+                m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
+            )
 
     def on_read_over(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """Reads that began earlier, and were checked then, are over now."""
@@ -214,8 +223,8 @@ class Shadow:
     ) -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""
-        lanes, unit, count = self._inside(lanes, unit, size // self.granule)
-        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        inside, unit, count = self._inside(unit, size)
+        granules, lanes = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
         self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, late)
@@ -225,11 +234,14 @@ class Shadow:
 
     # ---- helpers
 
-    def _inside(self, lanes: np.ndarray, unit: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray, int]:
+    def _inside(self, unit: np.ndarray, size: int) -> tuple[np.ndarray | slice, np.ndarray, int]:
+        """Which of these units are watched; the units, and how many granules each has."""
+        if size < self.granule:  # a copy that reads some bytes of a word
+            unit, size = unit * size // self.granule, self.granule
+        count = size // self.granule
         if self.clipped and (unit >= self.granules // count).any():
-            inside = unit < self.granules // count
-            return lanes[inside], unit[inside], count
-        return lanes, unit, count
+            return unit < self.granules // count, unit, count
+        return ALL, unit, count
 
     def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
         self.write_time[granules] = time
@@ -402,6 +414,10 @@ class Shadow:
             pc,
             Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
         )
+
+
+def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarray:
+    return changed()[inside]
 
 
 def _span(m, scope: int) -> int:

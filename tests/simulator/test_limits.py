@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from course_lib.simulator import work
+from course_lib.simulator import shadow, work
 from tests.simulator.small_kernels import found, run
 
 PLAIN, VOLATILE = "int* out", "volatile int* out"
@@ -108,6 +108,40 @@ def test_the_bookkeeping_of_bytes_stays_small():
     out, errors = python(BYTES).communicate(timeout=100)
     assert out.startswith("True True"), errors
     assert int(out.split()[-1]) < 8 * (1 << 25)
+
+
+WATCHED = 1 << 10
+BEHIND = {
+    "stores of blocks to their own places": ("out[at + 32 * blockIdx.x + t] = t;", None),
+    "stores of two blocks to one place": ("out[at + 8 * t] = blockIdx.x;", "block-conflict"),
+    "of the same value": ("out[at + 8 * t] = 5;", None),
+    "loads and stores": ("out[at + 8 * t] += blockIdx.x + 1;", "block-conflict"),
+    "two lanes to one place": ("if (blockIdx.x == 0) out[at + t / 2 * 8] = t;", "write-after-write"),
+    "atomics and a store": ("atomicAdd(out + at + 8 * t, 1); out[at + 8 * t] = 3;", "block-conflict"),
+    "words and bytes": ("((char*)out)[4 * at + t] = t; out[at + t] = blockIdx.x;", "block-conflict"),
+    "copies": ("__shared__ int s[32]; COPY(s + t, out + at + 8 * t); COMMIT; out[at + 8 * t] = 1;\n"
+               "WAIT(0); out[at + 8 * t + 1] = s[t];", "block-conflict"),
+    "copies of some bytes": ('__shared__ int s[32]; asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: '
+                             '"r"(SHARED(s + t)), "l"(out + at + 8 * t), "r"(t & 3) : "memory"); COMMIT;\n'
+                             "out[at + 8 * t] = 1; WAIT(0); out[at + 8 * t + 1] = s[t];", "block-conflict"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "kind"), BEHIND.values(), ids=BEHIND)
+def test_a_large_array_is_watched_up_to_a_place(body, kind, monkeypatch):
+    """Nothing is said of what lies behind; at the border, of what lies before it."""
+    monkeypatch.setattr(shadow, "MOST_GRANULES", WATCHED)
+    for at, seen in ((0, True), (WATCHED // 4 - 16, True), (WATCHED - 16, True), (WATCHED, False)):
+        report = run(body, np.zeros(4096, np.int32), np.int32(at), parameters="int* out, int at", grid=2)
+        if "char" not in body or at in (0, WATCHED):  # a byte is a granule: the border is elsewhere
+            assert (kind in found(report)[0]) == (seen and kind is not None), (at, report)
+
+
+def test_an_array_of_more_than_64_mb_of_bytes():
+    body = "long i = (blockIdx.x ? n - 1024 : 0) + t; out[i] = 1; if (t) out[i - 1] = 2;"
+    out = np.zeros((1 << 26) + 4096, np.uint8)
+    report = run(body, out, np.int32(len(out)), parameters="unsigned char* out, int n", grid=2, block=1024)
+    assert found(report)[0] == ["write-after-write"] and (out[:1024] == out[-1024:]).all(), report
 
 
 # ---- Ctrl-C
