@@ -30,9 +30,21 @@ from .instructions.registry import (
     work_of_one,
 )
 from .instructions.rounding import flush
-from .memory import Fault
+from .memory import UNIT, Fault
 from .provenance import ANY, Roots, roots_of
-from .ptx import Address, Immediate, Instruction, Pair, Program, Register, Special, Variable, Vector, Where
+from .ptx import (
+    Address,
+    Immediate,
+    Instruction,
+    Pair,
+    Program,
+    Register,
+    Special,
+    Target,
+    Variable,
+    Vector,
+    Where,
+)
 from .recorder import Costs
 from .work import Work, work_of
 
@@ -70,7 +82,7 @@ class Code:
         self.program = program
         self.variables = variables  # address of each __device__ and __constant__ variable
         bits = (*program.register_bits, 1)  # the last one is the carry flag
-        self.register_dtypes = [np.dtype(bool if n == 1 else f"u{max(n, 8) // 8}") for n in bits]
+        self.register_dtypes = [np.dtype(bool) if n == 1 else UNIT[max(n, 8) // 8] for n in bits]
         self.carry = Register(len(program.register_bits), 1)
         self.costs = Costs(program.instructions)
         self.reads_clock = any(
@@ -217,6 +229,10 @@ class Code:
         )
         return frozenset().union(*map(_registers, vectors))
 
+    @cached_property
+    def _of_128_bits(self) -> frozenset[int]:
+        return frozenset(number for number, bits in enumerate(self.program.register_bits) if bits == 128)
+
     def _watched(self, step: Callable, instructions: list[Instruction], pc: int) -> Callable:
         """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
         if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
@@ -241,6 +257,11 @@ class Code:
         try:
             if reason := not_simulated(instruction.opcode.text):
                 raise UnsupportedInstruction(reason)
+            if self._of_128_bits & frozenset().union(*map(_registers, instruction.operands)):
+                raise UnsupportedInstruction(
+                    "registers of 128 bits (.b128), which atomicCAS and atomicExch of 16 bytes take, are not "
+                    "simulated; use values of 8 bytes"
+                )
             build = table.get(instruction.opcode.root)
             step = build(decoder, instruction) if build else None
             return step or pure_step(decoder, instruction)
@@ -281,7 +302,7 @@ class Decoder:
         if isinstance(operand, Special):
             return _read_special(operand.name, dtype, self.pc)
         if not isinstance(operand, Register):
-            raise UnsupportedInstruction(f"operand {operand} cannot be read")
+            raise UnsupportedInstruction(f"it has {_words(operand)} where a value is read")
         if operand.bits == 1:
             return _read_predicate(operand)
         if operand.bits != 8 * dtype.itemsize:
@@ -293,7 +314,7 @@ class Decoder:
         if operand is None:
             return lambda m, value: None
         if not isinstance(operand, Register):
-            raise UnsupportedInstruction(f"operand {operand} cannot be written")
+            raise UnsupportedInstruction(f"it has {_words(operand)} where a register is written")
         return _write(operand.index, operand.bits)
 
 
@@ -490,6 +511,12 @@ def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
 def _join(pc: int) -> Callable:
     """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
     return lambda m: m.recorder.join(pc)
+
+
+def _words(operand: object) -> str:
+    """What kind of operand it is."""
+    kinds = {Vector: "a list of registers", Address: "an address in brackets", Target: "a label"}
+    return kinds.get(type(operand), "an operand of another kind")
 
 
 def _registers(operand: object) -> set[int]:

@@ -68,7 +68,8 @@ def _own(instruction: Instruction, program: Program) -> Roots:
 
 def _loaded(instruction: Instruction, program: Program) -> Roots:
     """A parameter of 8 bytes may be a pointer and is its own root; any other value of 8 bytes may be any pointer."""
-    if DTYPES[instruction.opcode.types[-1]].itemsize < 8:
+    types = instruction.opcode.types  # none: .b128
+    if types and DTYPES[types[-1]].itemsize < 8:
         return 0
     base = instruction.operands[1].base
     if instruction.opcode.has("param") and isinstance(base, Variable) and base.space == "param":

@@ -44,7 +44,12 @@ def operation_of(opcode: Opcode, space: str) -> Callable:
     if opcode.has("cas"):
         return lambda old, b, c: (c, old.view(b.dtype) == b)
     name = next((m for m in opcode.modifiers if m in OPERATIONS), None)
-    if name is None or any(opcode.has(m) for m in ("v2", "v4", "v8")):
+    if several := next((m[1:] for m in ("v2", "v4", "v8") if opcode.has(m)), None):
+        raise UnsupportedInstruction(
+            f"an atomic of {several} values at once is not simulated; make one of each value, such as "
+            "atomicAdd(&place->x, value.x)"
+        )
+    if name is None:
         raise UnsupportedInstruction("this atomic operation is not simulated")
     compute = OPERATIONS[name]
     if kind in HALVES:
@@ -57,7 +62,7 @@ def operation_of(opcode: Opcode, space: str) -> Callable:
 @machine("atom")
 def atom(d, ins: Instruction) -> Callable:
     """atom{.space}.op.type  d, [a], b{, c}: d gets the old value."""
-    return _atomic(d, ins, d.target(ins.operands[0]), ins.operands[1], ins.operands[2:])
+    return _atomic(d, ins, ins.operands[0], ins.operands[1], ins.operands[2:])
 
 
 @machine("red")
@@ -66,7 +71,7 @@ def red(d, ins: Instruction) -> Callable:
     return _atomic(d, ins, None, ins.operands[0], ins.operands[1:])
 
 
-def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple) -> Callable:
+def _atomic(d, ins: Instruction, to, place, operands: tuple) -> Callable:
     kind = ins.opcode.types[-1]
     space = space_of(ins.opcode)
     operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
@@ -74,10 +79,10 @@ def _atomic(d, ins: Instruction, write: Callable | None, place, operands: tuple)
     access = access_of(d, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(d, place, space != "shared")
     reads = [d.source(operand, kind) for operand in operands]
+    write = d.target(to)
 
     def step(m) -> None:
         old = update(m, access, address(m), operation, [read(m) for read in reads])
-        if write:
-            write(m, old.view(DTYPES[kind]))
+        write(m, old.view(DTYPES[kind]))
 
     return step
