@@ -197,10 +197,10 @@ def _update(
     _watch(m, access, memory, unit)
     units = memory.memory.units(access.size)
     order, ends = _in_turn(unit)
-    m.work(len(ends))
     old, changed = np.empty(len(unit), units.dtype), False
     lanes, talks = m.active(), memory is not m.local
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        m.work(1)
         now = order[start:end]
         old[now] = before = units[unit[now]]
         after, written = operation(before, *(operand[now] for operand in operands))

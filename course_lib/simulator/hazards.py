@@ -56,7 +56,7 @@ KINDS = (
     Kind("deadlock", True, "all threads wait, and nobody is left to come"),
     Kind("assertion-failed", True, "assert() is false"),
     Kind("trap", True, "the kernel ended itself, with __trap()"),
-    Kind("step-limit", True, "so much work that there must be a loop that never ends"),
+    Kind("step-limit", True, "much work and no end: a loop without an end, or a launch that is too large"),
     Kind("unsupported-instruction", True, "something that the simulator cannot run"),
 )
 """Most serious first; those that end the launch come last, because they are the last to be found."""

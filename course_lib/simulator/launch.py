@@ -146,7 +146,8 @@ def launch(
 
     `args` are NumPy arrays (contiguous, in C or Fortran order; changed in place, as a launch would), None for a null
     pointer, and NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps`
-    ends a launch after so much work (see work.py); by default one that does not get on ends after about 15 seconds.
+    ends a launch after so much work (see work.py), and by that alone; by default one that does not get on ends after at
+    most about 15 seconds.
     `seed` chooses another legal order of the warps.
 
     Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in

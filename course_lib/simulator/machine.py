@@ -252,6 +252,7 @@ class Machine:
             self.alive[:] = False
             return
         self.alive[lanes] = False
+        self.launch.budget.got_on()
         if self._alive_bits is not None:
             bits = np.uint32(1) << (self.thread_of[lanes] % WARP).astype(np.uint32)
             np.bitwise_and.at(self._alive_bits, self.warp_of[lanes], ~bits)

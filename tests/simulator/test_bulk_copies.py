@@ -157,7 +157,6 @@ def test_stores_of_several_threads_to_one_place(value, right):
 def test_a_launch_of_copies_alone_gets_on(monkeypatch):
     """As long as they come from new parts of an array."""
     monkeypatch.setattr(work, "PATIENCE", 30_000)
-    monkeypatch.setattr(work, "PAGE", 256)
     text = """
 extern "C" __global__ void k(const char* from, int step)
 {

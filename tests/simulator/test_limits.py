@@ -3,15 +3,17 @@
 python -m tests.simulator.test_limits       how long each endless loop takes
 """
 
+import re
 import signal
 import subprocess
 import sys
 import time
+from itertools import count
 
 import numpy as np
 import pytest
 
-from course_lib.simulator import shadow, work
+from course_lib.simulator import messages, shadow, work
 from tests.simulator.small_kernels import found, run
 
 PLAIN, VOLATILE = "int* out", "volatile int* out"
@@ -21,6 +23,7 @@ COPIES = """__shared__ int s[1024]; unsigned to = (unsigned)__cvta_generic_to_sh
         asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(out + t) : "memory");
         {then}
     }}"""
+WORDS = "has not ended.*a loop goes on for ever, or the launch needs more: then simulate a smaller size.*max_steps="
 ENDLESS = {
     "volatile, one warp": (VOLATILE, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
     "volatile, many warps": (VOLATILE, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
@@ -49,8 +52,76 @@ def test_an_endless_loop_ends(parameters, how, body, monkeypatch):
     start = time.thread_time()
     report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
     assert found(report)[0][-1] == "step-limit", report
-    assert "is there a loop that never ends?" in report.hazards[-1].message
+    assert re.search(WORDS, report.hazards[-1].message)
     assert time.thread_time() - start < 5
+
+
+@pytest.mark.parametrize(("parameters", "how", "body"), ENDLESS.values(), ids=ENDLESS)
+def test_a_clock_ends_an_endless_loop(parameters, how, body, monkeypatch):
+    """Where the steps would not. (The clock here goes on a second each time it is looked at.)"""
+    monkeypatch.setattr(work, "PATIENCE", 10**12)
+    monkeypatch.setattr(work, "monotonic", count().__next__)
+    monkeypatch.setattr(work, "SECONDS", 20)
+    report = run(body, np.zeros(1100, np.int32), parameters=parameters, **how)
+    assert found(report)[0][-1] == "step-limit", report
+    assert "no thread has ended and no new part of an array was touched" in report.hazards[-1].message
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        ("out[t] = x;", False),
+        ("out[t + 64 * (i / 16)] = x;", True),  # new parts of an array
+        ("if (i / 500 == t) return; out[t] = x;", True),  # threads that end
+    ],
+)
+def test_the_clock_runs_while_nothing_gets_on(body, ends, monkeypatch):
+    monkeypatch.setattr(work, "monotonic", count().__next__)
+    monkeypatch.setattr(work, "SECONDS", 5000)
+    loop = f'int x = t; for (int i = 0; i < n; ++i) {{ {body} asm volatile("" ::: "memory"); }} out[t] = x;'
+    how = dict(parameters="int* out, int n")
+    report = run(loop, np.zeros(1 << 17, np.int32), np.int32(6000), **how)
+    assert found(report)[0] == ([] if ends else ["step-limit"])
+    assert run(loop, np.zeros(1 << 17, np.int32), np.int32(6000), max_steps=10**9, **how).ok  # and no clock
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [(dict(max_steps=2000), "which is all that max_steps=2,000 allows"), (dict(), "no thread has ended")],
+)
+def test_a_launch_that_only_needs_more_is_told_so(how, words, monkeypatch):
+    """Its loop ends, later."""
+    monkeypatch.setattr(work, "PATIENCE", 5000)
+    body = "int x = t; for (int i = 0; i < n; ++i) x = x * 3 + i; out[t] = x;"
+    report = run(body, np.zeros(32, np.int32), np.int32(10**6), parameters="int* out, int n", **how)
+    assert found(report)[0] == ["step-limit"]
+    message = report.hazards[0].message
+    assert words in message and re.search(WORDS, message)
+
+
+def test_fences_of_many_blocks():
+    """Of 8192 warps, in blocks that may wait for each other: all of them run at once."""
+    body = "for (int i = 0; i < 4; ++i) { __threadfence(); if (out[0]) return; }"
+    start = time.thread_time()
+    assert run(body, np.zeros(32, np.int32), parameters=VOLATILE, grid=1024, block=256).ok
+    assert time.thread_time() - start < 10
+
+
+def test_a_loop_of_fences_needs_no_more_memory():
+    """It waits for nobody, and has seen the same at each of them."""
+    kept = []
+
+    class Fences(messages._Fences):
+        def set(self, *what):
+            super().set(*what)
+            kept.append(len(self.kept))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(messages, "_Fences", Fences)
+        run(
+            "do __threadfence(); while (!out[0]);", np.zeros(1, np.int32), parameters=VOLATILE, max_steps=5000
+        )
+    assert len(kept) > 100 and max(kept) == 2
 
 
 @pytest.mark.parametrize(("parameters", "how", "body"), [*ENDLESS.values()][:2], ids=[*ENDLESS][:2])
