@@ -13,7 +13,10 @@ from .simulator.hazards import KINDS as TABLE
 from .simulator.shipped import ToolMissing
 
 GAP = "____"
-ENDLESS = {"step-limit": "a loop has no end. Look at its condition, and at what changes in each turn."}
+ENDLESS = {
+    "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
+    "changes in each turn."
+}
 """The first hint of every exercise."""
 KINDS = {kind.name for kind in TABLE}
 
