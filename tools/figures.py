@@ -78,7 +78,9 @@ def steps_table(record: dict) -> str:
     for notebook in (path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)):
         for name, source in lessons.kernels(notebook).items():
             key = records.source_key(name, source)
-            if found := [each for each in speeds if each.get("source") == key and _own_launch(notebook, name, each)]:
+            if found := [
+                each for each in speeds if each.get("source") == key and _own_launch(notebook, name, each)
+            ]:
                 shown.append(max(found, key=lambda entry: entry["tflops"]))
                 lines.append(_line(notebook[:2], f"`{name}`", shown[-1]))
     if not shown:
@@ -100,7 +102,9 @@ def steps_table(record: dict) -> str:
 def _own_launch(notebook: str, name: str, entry: dict) -> bool:
     """Whether it is of the launch that stands under the kernel: a lesson measures some kernels with others, too."""
     own = {"shared_mem": 0, "blocks": None, **lessons.kernel_launch(notebook, name)}
-    return all(entry.get(part) == (list(value) if isinstance(value, tuple) else value) for part, value in own.items())
+    return all(
+        entry.get(part) == (list(value) if isinstance(value, tuple) else value) for part, value in own.items()
+    )
 
 
 def _line(lesson: str, kernel: str, entry: dict) -> str:

@@ -285,8 +285,9 @@ display(Markdown("[*slanted*](javascript:x)" + TAKES_OVER))
 """
 
 
-def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys):
+def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys, monkeypatch):
     """A locked cell that is gone costs nothing; a page shows what an answer shows, and nothing in it runs."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # in build/classroom the settings find it themselves
     other = "assignment_01_mainloop"
     given(nbgrader, tmp_path, NAME, other)
     right = answers(LESSON)

@@ -171,11 +171,21 @@ def needed(lesson: NotebookNode, found: list[Exercise]) -> str:
     texts, bound = [], {}
     for (number, place), names in sorted(wanted.items()):
         statement = ast.parse(lesson.cells[number].source).body[place]
-        for name in names:
-            if bound.setdefault(name, (number, place)) != (number, place):
+        again = {name for name in names if name in bound and bound[name] == _imported(statement, name)}
+        for name in names - again:
+            value = _imported(statement, name) or (number, place)
+            if bound.setdefault(name, value) != value:
                 raise ValueError(f"exercises of this lesson use two values of {name!r}: rename one of them")
-        texts.append(_text(lesson.cells[number].source, statement, names))
+        if names - again:
+            texts.append(_text(lesson.cells[number].source, statement, names - again))
     return "\n".join(texts)
+
+
+def _imported(statement: ast.stmt, name: str) -> tuple[str, str] | None:
+    """(module, name there) of what an import binds to this name: the same wherever it stands."""
+    if not isinstance(statement, ast.ImportFrom):
+        return None
+    return next(((statement.module, a.name) for a in statement.names if (a.asname or a.name) == name), None)
 
 
 def _gather(
