@@ -11,13 +11,15 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab test quick long outputs record tune bench classroom grade wheelhouse clean install
 
 help:
 	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
 	@echo "make lab      open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date"
 	@echo "make install  make .venv, or bring it up to date; every other target does that first"
 	@echo "make test     style, library and notebooks"
+	@echo "make quick    style, import rules, and the tests of what changed since the last commit; no proof"
+	@echo "make long     test, with every case and every lesson that it otherwise samples"
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
 	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
@@ -37,6 +39,15 @@ test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
 
+quick: install
+	@$(RUN) -m tools.quick
+
+long: export COURSE_EVERY_CASE = 1
+long: export COURSE_ALL_LESSONS = 1
+long: export COURSE_NOTHING_MISSING = 1
+long: WITH := $(WITH) browser classroom
+long: test
+
 outputs: install
 	@$(RUN) -m tools.outputs
 
@@ -48,7 +59,7 @@ tune: install
 
 bench: install
 	@$(RUN) tools/bench.py
-	@$(RUN) -m tests.test_matmul 200
+	@$(RUN) -m tests.course_lib.matmul.test_matmul 200
 
 classroom grade: WITH := $(WITH) classroom
 

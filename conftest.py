@@ -8,7 +8,7 @@ import signal
 import hypothesis
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 
 hypothesis.settings.register_profile(
     "course",
@@ -41,8 +41,15 @@ def pytest_configure():
 def pytest_ignore_collect(collection_path, config):
     """A learner's own notebooks are not tested; None leaves it to pytest."""
     folder = config.rootpath / "notebooks"
-    ours = lessons.notebooks(folder) + lessons.exercise_notebooks(folder)
+    ours = sources.notebooks(folder) + sources.exercise_notebooks(folder)
     return (collection_path.suffix == ".ipynb" and collection_path not in ours) or None
+
+
+def pytest_collection_modifyitems(items):
+    """The notebooks carry no execution counts, and by them nbval tells which cells were run: all of ours were."""
+    for item in items:
+        if cell := getattr(item, "cell", None):
+            cell.execution_count = 1
 
 
 def pytest_collection_finish():

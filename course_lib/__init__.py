@@ -1,28 +1,38 @@
 """The small library that the notebooks lean on. `cp` is looked up when it is used: CuPy is large."""
 
-from . import device
-from .bench import benchmark, progress
-from .checklist import checklist
-from .device import HOPPER, OPTIONS, only_on, show_env
-from .exercises import check_exercise, score
-from .gemm import Gemm
-from .lessons import edited, kernel_source, lesson_kernel, show_diff
-from .logbook import show_progress
-from .matmul import matmul
-from .profile import profile
-from .sass import sass
-from .simulate import simulate
-from .simulator import HazardError
-from .spans import spans
-from .timed import timed
-from .timeline import timeline
-from .tma import tensor_map
-from .tune import tune, tuned
+from ptxsim import HazardError
+from ptxsim.compiler import cache
+
+from . import draw
+from .check.gemm import Gemm
+from .exercises.logbook import show_progress
+from .exercises.verdicts import check_exercise, score
+from .gpu import device
+from .gpu.device import HOPPER, OPTIONS, only_on, show_env
+from .gpu.simulate import simulate
+from .gpu.tensor_maps import tensor_map
+from .gpu.timing import cublas
+from .launch import Launch
+from .lessons import folders
+from .lessons.sources import course_header, edited, kernel_source, lesson_kernel, show_diff
+from .matmul.matmul import matmul, matmul_source
+from .matmul.tune import tune, tuned
+from .measure.bench import benchmark, so_far
+from .measure.checklist import checklist
+from .measure.ncu import ncu
+from .measure.profile import profile
+from .measure.sass import sass
+from .measure.spans import spans
+from .measure.timed import timed
+from .measure.timeline import timeline
+
+cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
 
 __all__ = [
-    "HOPPER", "OPTIONS", "Gemm", "HazardError", "benchmark", "check_exercise", "checklist", "cp", "edited",
-    "kernel_source", "lesson_kernel", "matmul", "only_on", "profile", "progress", "sass", "score", "show_diff",
-    "show_env", "show_progress", "simulate", "spans", "tensor_map", "timed", "timeline", "tune", "tuned",
+    "HOPPER", "OPTIONS", "Gemm", "HazardError", "Launch", "benchmark", "check_exercise", "checklist", "course_header",
+    "cp", "cublas", "draw", "edited", "kernel_source", "lesson_kernel", "matmul", "matmul_source", "ncu", "only_on",
+    "profile", "sass", "score", "show_diff", "show_env", "show_progress", "simulate", "so_far", "spans", "tensor_map",
+    "timed", "timeline", "tune", "tuned",
 ]  # fmt: skip
 
 

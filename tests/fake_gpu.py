@@ -83,11 +83,10 @@ class FakeCupy:
 
 def install(monkeypatch, fake):
     """Make the library believe that `fake` is CuPy on a GPU."""
-    from course_lib import device
-    from course_lib.backend import gpu
+    from course_lib.gpu import device, timing
 
-    gpu._helper.cache_clear()
-    monkeypatch.setattr(gpu, "PAUSE", 0)
+    timing._helper.cache_clear()
+    monkeypatch.setattr(timing, "PAUSE", 0)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", fake, raising=False)
     return fake

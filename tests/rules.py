@@ -2,9 +2,13 @@
 
 import os
 import re
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
+"""Of the repository."""
 
 FOLDERS = "home|root|work|tmp|opt|mnt|Users|private|scratch"
 ABSOLUTE = re.compile(rf"(?:(?<![\w.~$}}>*-])|(?<=-[IL]))/(?:{FOLDERS})/\w|(?<!\w)[A-Z]:\\\\?\w")

@@ -18,7 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the pipelined kernels are the tests'
 
-from course_lib import OPTIONS, Gemm, device, kernel_source, lessons, simulator
+import ptxsim
+from course_lib import OPTIONS, Gemm, kernel_source
+from course_lib.gpu import device
+from course_lib.lessons import sources
 from tests.kernels.pipelined import Pipelined, gemm_fp16, gemm_fp32
 
 HERE = Path(__file__).resolve().parent
@@ -35,7 +38,7 @@ def main() -> None:
     compare("import course_lib and use Gemm, s", import_seconds(), 0.5)
     compare("compile a kernel, s", compile_seconds("// no text ships for this one"), 0.3)
     compare("the same from what ships with the course, s", compile_seconds(), 0.1)
-    kernel = simulator.compile(kernel_source(LESSON, KERNEL), KERNEL, OPTIONS)
+    kernel = ptxsim.compile(kernel_source(LESSON, KERNEL), KERNEL, OPTIONS)
     gemm_seconds(kernel, 64)  # decodes the PTX
     compare("GEMM 64x64x16 fp32, hazards on, 256^3, s", repeated(lambda: gemm_seconds(kernel, 256)), 0.6)
     compare("GEMM 64x64x16 fp32, hazards on, 512^3, s", repeated(lambda: gemm_seconds(kernel, 512)), 3.5)
@@ -50,7 +53,7 @@ def main() -> None:
     if device.backend() == "cupy":
         from course_lib import benchmark, lesson_kernel
 
-        kernels = {name: lesson_kernel(LESSON, name) for name in lessons.kernels(LESSON)}
+        kernels = {name: lesson_kernel(LESSON, name) for name in sources.kernels(LESSON)}
         print(benchmark(Gemm(4096, 4096, 4096), kernels))
 
 
@@ -88,23 +91,23 @@ def compile_seconds(more: str = "") -> float:
     """The first compilation in a process; NVRTC is loaded before, by asking for its version."""
     code = (
         "import time; from course_lib import OPTIONS, kernel_source, simulator\n"
-        "from course_lib.simulator import nvrtc; nvrtc.version()\n"
+        "from ptxsim.compiler import nvrtc; nvrtc.version()\n"
         f"source = kernel_source({LESSON!r}, {KERNEL!r}) + {more!r}\n"
-        f"start = time.perf_counter(); simulator.compile(source, {KERNEL!r}, OPTIONS)\n"
+        f"start = time.perf_counter(); ptxsim.compile(source, {KERNEL!r}, OPTIONS)\n"
         "print(time.perf_counter() - start)"
     )
     return repeated(lambda: fresh_process(code))
 
 
-def gemm_seconds(kernel: simulator.Kernel, size: int) -> float:
+def gemm_seconds(kernel: ptxsim.Kernel, size: int) -> float:
     """Seconds of one simulated launch, with all hazard checks; the result must be exact."""
     gemm = Gemm(size, size, size)
     random = np.random.default_rng(0)
     A, B = (np.asfortranarray(random.integers(-4, 5, (size, size)).astype(np.float32)) for _ in "AB")
     args = (A, B, np.full((size, size), np.nan, np.float32, order="F"), *(np.int32(size),) * 3)
-    launch = lessons.kernel_launch(LESSON, KERNEL)
+    launch = sources.kernel_launch(LESSON, KERNEL)
     start = time.perf_counter()
-    report = simulator.launch(kernel, gemm.grid(launch["tile"]), (launch["threads"],), args)
+    report = ptxsim.launch(kernel, gemm.grid(launch), launch.block, args)
     seconds = time.perf_counter() - start
     if not report.ok or not np.array_equal(args[2], A @ B.T):
         raise SystemExit(f"the simulated {size}^3 GEMM is wrong:\n{report}")
@@ -117,10 +120,10 @@ def pipelined_seconds(kernel: Pipelined, size: int) -> float:
     random = np.random.default_rng(0)
     A, B = (np.asarray(random.integers(-4, 5, (size, size)), kernel.dtype, order=order) for _ in "AB")
     C = np.full((size, size), np.nan, np.float32, order=order)
-    compiled = simulator.compile(kernel.source, kernel.kernel, OPTIONS)
+    compiled = ptxsim.compile(kernel.source, kernel.kernel, OPTIONS)
     grid = (size // kernel.tile[0], size // kernel.tile[1])
     start = time.perf_counter()
-    report = simulator.launch(
+    report = ptxsim.launch(
         compiled, grid, (kernel.threads,), (A, B, C, *(np.int32(size),) * 3), kernel.shared_mem
     )
     seconds = time.perf_counter() - start
@@ -148,7 +151,7 @@ def compare_with_numba() -> None:
     ours = fresh_process(
         f"import sys; sys.path.insert(0, {str(HERE)!r}); import bench\n"
         "from course_lib import OPTIONS, kernel_source, simulator\n"
-        "kernel = simulator.compile(kernel_source(bench.LESSON, bench.KERNEL), bench.KERNEL, OPTIONS)\n"
+        "kernel = ptxsim.compile(kernel_source(bench.LESSON, bench.KERNEL), bench.KERNEL, OPTIONS)\n"
         f"print(bench.gemm_seconds(kernel, {size}))"
     )
     code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import numba_gemm; numba_gemm.main({size})"

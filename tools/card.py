@@ -13,14 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from course_lib import OPTIONS, Gemm, checklist, lesson_kernel, lessons, simulate, style
-from course_lib.backend.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
-from course_lib.backend.standin import RawKernel
-from course_lib.checklist import Item
-from course_lib.simulator.counters import BANKS
-from course_lib.simulator.gpus import H100, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
-from course_lib.simulator.instructions.tensor import fragment
-from course_lib.simulator.launch import MAX_REGISTERS
+from course_lib import OPTIONS, Gemm, checklist, course_header, lesson_kernel, simulate
+from course_lib.draw import style
+from course_lib.gpu.cupy_on_numpy import RawKernel
+from course_lib.lessons import sources
+from course_lib.measure.checklist import Item
+from course_lib.measure.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
+from ptxsim.gpus import H100, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
+from ptxsim.instructions.tensor import fragment
+from ptxsim.launch import MAX_REGISTERS
+from ptxsim.observe.counters import BANKS
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 A4 = 8.27, 11.69  # inches
@@ -71,10 +73,10 @@ def fitting(code: str, widest: int) -> str:
 
 def codes() -> dict[str, str]:
     """Title -> code, cut out of the lessons."""
-    ring = lessons.kernel_source("05_three_stage", "ring")
-    buffers = lessons.kernel_source("03_double_buffer", "two_buffers")
-    cells = {cell.get("id"): "".join(cell["source"]) for cell in lessons._cells("06_complete_gemm")}
-    tile = (Path(lessons.__file__).parent / "include/course/mma_tile.cuh").read_text(encoding="utf-8")
+    ring = sources.kernel_source("05_three_stage", "ring")
+    buffers = sources.kernel_source("03_double_buffer", "two_buffers")
+    cells = {cell.get("id"): "".join(cell["source"]) for cell in sources._cells("06_complete_gemm")}
+    tile = course_header("mma_tile.cuh")
     pipeline = (
         cut(ring, "auto issue", "commit_group"), "};",
         cut(ring, "k_tile < STAGES - 1", "multiply(sum, a, b)"), "    }", "}",
@@ -97,7 +99,7 @@ def codes() -> dict[str, str]:
 
 def hopper() -> tuple[str, str]:
     """What the producer and what each consumer does for a k-tile, cut out of lesson 07."""
-    roles = lessons.kernel_source("07_hopper", "roles")
+    roles = sources.kernel_source("07_hopper", "roles")
     producer = cut(roles, "int slot = k_tile % SLOTS", "load_rows(TN") + "\n}"
     consumer = cut(roles, "mbarrier_wait(&s.full", "mbarrier_arrive(&s.empty")
     return fitting(producer, LEFT_LETTERS), fitting(consumer, RIGHT_LETTERS)
@@ -165,7 +167,7 @@ def named(code: str) -> list[str]:
 def targets() -> tuple[Item, ...]:
     """The checklist's items, of one of the lessons' kernels: only what does not depend on the kernel is shown."""
     kernel, launch = lesson_kernel("04_tensor_cores", "one_stage")
-    return checklist(Gemm(4096, 4096, 4096, "float16"), kernel, **launch).items
+    return checklist(Gemm(4096, 4096, 4096, "float16"), kernel, launch).items
 
 
 # --------------------------------------------------------------------------- the page

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools.copies import COLAB_CELL as CELL
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,28 +27,22 @@ def source() -> str:
         "import sys\n\n"
         'if "google.colab" in sys.modules:  # it opens a notebook without the course. Elsewhere nothing happens\n'
         f'    get_ipython().run_line_magic("pip", "install -q --no-deps {release}")\n'
-        '    __import__("course_lib.backend.colab").backend.colab.prepare()'
+        '    __import__("course_lib.lessons.colab").lessons.colab.prepare()'
     )
 
 
 def put(notebook: nbformat.NotebookNode) -> None:
-    """Put the cell behind the header, or renew it; the numbers of the cells below go up by one."""
+    """Put the cell behind the header, or renew it."""
     cells = notebook.cells
     there = next((cell for cell in cells if cell.get("id") == CELL), None)
     if there is None:
-        there = nbformat.v4.new_code_cell(id=CELL, execution_count=1, metadata=dict(FOLDED))
-        for cell in cells:
-            if cell.cell_type == "code" and cell.execution_count:
-                cell.execution_count += 1
-                for output in cell.outputs:
-                    if "execution_count" in output:
-                        output.execution_count += 1
+        there = nbformat.v4.new_code_cell(id=CELL, metadata=dict(FOLDED))
         cells.insert(1, there)
     there.source = source()
 
 
 def main() -> None:
-    for path in sorted(lessons.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb")):
+    for path in sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         put(notebook)
         part = path.with_suffix(".partial")

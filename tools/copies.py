@@ -23,9 +23,9 @@ import os
 import tomllib
 from pathlib import Path
 
-from course_lib import lessons
-from course_lib.logbook import GIVEN, PROGRESS_CELL
-from course_lib.style import picture
+from course_lib.draw.style import picture
+from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
+from course_lib.lessons import sources
 from tools.install import alone
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,7 +69,7 @@ def update(root: Path) -> list[str]:
 
 def originals(root: Path) -> list[Path]:
     """The lessons, and the notebooks with more exercises."""
-    return [path for part in ("", "exercises") for path in lessons.notebooks(root / "notebooks" / part)]
+    return [path for part in ("", "exercises") for path in sources.notebooks(root / "notebooks" / part)]
 
 
 def version_of(root: Path) -> str:

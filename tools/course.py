@@ -24,7 +24,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools import copies
 from tools.book.build import BookError, write_book
 from tools.install import alone
@@ -235,7 +235,7 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
 
 def run_course(notebooks: Path, machine: str) -> list[Outcome]:
     """Run the lessons of a folder, and their further exercises."""
-    found = lessons.notebooks(notebooks) + lessons.exercise_notebooks(notebooks)
+    found = sources.notebooks(notebooks) + sources.exercise_notebooks(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
@@ -266,7 +266,7 @@ def bring_copies() -> None:
 
 def main() -> int:
     """Run the course and return the exit status: 0 when everything ran, every check passed and the book is there."""
-    from course_lib import device
+    from course_lib.gpu import device
 
     out, machine = ROOT / "build" / "course", device.backend()
     try:

@@ -11,11 +11,13 @@ import sys
 from pathlib import Path
 from unittest import mock
 
-from course_lib import lessons, style
-from course_lib.backend import records
-from course_lib.backend.gpu import CUBLAS
-from course_lib.backend.timeline_chart import LOOKS
-from course_lib.timeline import timeline_of
+from course_lib import draw
+from course_lib.draw import style
+from course_lib.gpu.timing import CUBLAS
+from course_lib.lessons import sources
+from course_lib.measure import records
+from course_lib.measure.timeline import timeline_of
+from course_lib.measure.timeline_chart import LOOKS
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
@@ -53,16 +55,16 @@ def main() -> int:
 def drawings() -> dict[str, tuple]:
     """File -> (figure, description in words) of the pipelines, drawn by the lessons' own cells."""
     cells: dict[str, list[str]] = {}
-    for path in lessons.notebooks(lessons.NOTEBOOKS):
+    for path in sources.notebooks(sources.NOTEBOOKS):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for tag in cell["metadata"].get("tags", ()):
                 if tag.startswith(FIGURE):
                     cells.setdefault(tag.removeprefix(FIGURE) + ".svg", []).append("".join(cell["source"]))
     found = {}
-    for file, sources in cells.items():
+    for file, texts in cells.items():
         names: dict[str, object] = {}
-        with mock.patch.object(style, "show", lambda *shown: found.update({file: shown})):  # noqa: B023
-            for source in sources:
+        with mock.patch.object(draw, "show", lambda *shown: found.update({file: shown})):  # noqa: B023
+            for source in texts:
                 exec(source, names)
     return found
 
@@ -75,8 +77,8 @@ def steps_table(record: dict) -> str:
         "|---|---|--:|--:|--:|--:|",
     ]
     shown = []
-    for notebook in (path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)):
-        for name, source in lessons.kernels(notebook).items():
+    for notebook in (path.stem for path in sources.notebooks(sources.NOTEBOOKS)):
+        for name, source in sources.kernels(notebook).items():
             key = records.source_key(name, source)
             if found := [
                 each for each in speeds if each.get("source") == key and _own_launch(notebook, name, each)
@@ -101,10 +103,8 @@ def steps_table(record: dict) -> str:
 
 def _own_launch(notebook: str, name: str, entry: dict) -> bool:
     """Whether it is of the launch that stands under the kernel: a lesson measures some kernels with others, too."""
-    own = {"shared_mem": 0, "blocks": None, **lessons.kernel_launch(notebook, name)}
-    return all(
-        entry.get(part) == (list(value) if isinstance(value, tuple) else value) for part, value in own.items()
-    )
+    own = {"blocks": None, **sources.kernel_launch(notebook, name).record()}
+    return all(entry.get(part) == value for part, value in own.items())
 
 
 def _line(lesson: str, kernel: str, entry: dict) -> str:

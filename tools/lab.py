@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-from course_lib.logbook import FILE, Progress, entries
+from course_lib.exercises.logbook import FILE, Progress, entries
 from tools import copies
 
 
@@ -38,7 +38,7 @@ def environment() -> dict[str, str]:
 
 def progress(root: Path) -> str:
     """One line: how much is solved."""
-    from course_lib.answers import exercises
+    from course_lib.exercises.answers import exercises
 
     states = Progress(entries(root / copies.FOLDER / FILE), list(exercises())).states()
     solved = list(states.values()).count("solved")

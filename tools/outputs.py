@@ -2,7 +2,7 @@
 
 For whoever edits a lesson: the notebooks are kept with the outputs that a machine without a GPU gives, and the tests
 compare them. Measured numbers in them come from assets/measurements/. What the compiler made on the way, and what it
-makes of the folded solutions, ships with the course (course_lib/simulator/shipped.py).
+makes of the folded solutions, ships with the course (ptxsim/compiler/cache.py).
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib import lessons
-from course_lib.simulator import shipped
+from course_lib.lessons import sources
+from course_lib.lessons.folders import COMPILED
+from ptxsim.compiler import cache
 
 CELL_TIMEOUT = 600  # seconds
 
 
 def main(begins: tuple[str, ...]) -> int:
     """0 when all that were asked for ran; a lesson that fails is left as it was."""
-    folder = lessons.NOTEBOOKS
-    paths = lessons.notebooks(folder) + lessons.exercise_notebooks(folder)
+    folder = sources.NOTEBOOKS
+    paths = sources.notebooks(folder) + sources.exercise_notebooks(folder)
     chosen = [path for path in paths if path.relative_to(folder).as_posix().startswith(begins or "")]
     if not chosen:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
     os.environ["COURSE_BACKEND"] = "simulator"  # the notebooks' kernels inherit it
     status = max(renew(path) for path in chosen)
-    for left in set(shipped.FOLDER.rglob("*.zip")) - {archive_of(path) for path in paths}:
+    for left in set(COMPILED.rglob("*.zip")) - {archive_of(path) for path in paths}:
         left.unlink()  # its notebook has gone
     return status
 
 
 def archive_of(path: Path) -> Path:
     """Where the texts ship that the compiler makes for a notebook."""
-    return shipped.FOLDER / path.relative_to(lessons.NOTEBOOKS).with_suffix(".zip")
+    return COMPILED / path.relative_to(sources.NOTEBOOKS).with_suffix(".zip")
 
 
 def renew(path: Path) -> int:
@@ -56,7 +57,7 @@ def renew(path: Path) -> int:
         nbformat.write(notebook, part)
         os.replace(part, path)
         archive_of(path).parent.mkdir(parents=True, exist_ok=True)
-        texts = shipped.write(archive_of(path), Path(folder))
+        texts = cache.write(archive_of(path), Path(folder))
     print(f"{path.name}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")
     return 0
 
@@ -66,7 +67,7 @@ def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:
 
     Returns the notebook with its outputs, None after a failure, which is printed.
     """
-    os.environ[shipped.KEEP] = str(folder)
+    os.environ[cache.KEEP] = str(folder)
     notebook = execute(path)
     return notebook if notebook and not solve(path) else None
 
@@ -93,10 +94,21 @@ def execute(path: Path) -> nbformat.NotebookNode | None:
         resources={"metadata": {"path": str(path.parent)}},
     )
     try:
-        return client.execute()
+        return without_counts(client.execute())
     except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
         print(error)
         return None
+
+
+def without_counts(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Numbers that say in which order cells ran would change with every cell that comes or goes."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            for output in cell.outputs:
+                if output.output_type == "execute_result":
+                    output.execution_count = None
+    return notebook
 
 
 if __name__ == "__main__":

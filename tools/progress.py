@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from course_lib import logbook
+from course_lib.exercises import logbook
 from tools.copies import FOLDER
 
 
@@ -31,7 +31,7 @@ def line_of(path: Path, exercises: list[str]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Print the table; 0 when there was something to read."""
-    from course_lib.answers import exercises
+    from course_lib.exercises.answers import exercises
 
     if len(arguments) != 1:
         print(

@@ -17,8 +17,9 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib import device, lessons
-from course_lib.backend import gpu, records
+from course_lib.gpu import device, timing
+from course_lib.lessons import sources
+from course_lib.measure import records
 
 ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
@@ -40,11 +41,11 @@ def main() -> int:
         )
         device.show_env()
         return 2
-    fresh, target = ROOT / "build" / "record.json", records.FOLDER / records.file_name(gpu.name())
+    fresh, target = ROOT / "build" / "record.json", records.FOLDER / records.file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)
     fresh.unlink(missing_ok=True)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
-    for path in lessons.notebooks(ROOT / "notebooks"):
+    for path in sources.notebooks(ROOT / "notebooks"):
         start = time.monotonic()
         print(f"{path.name} ...", end=" ", flush=True)
         try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
-from course_lib import lessons
+from course_lib.lessons import sources
 
 WORDS, LINES, EXERCISE = 130, 10, 8
 """Words a minute, lines of code a minute, minutes for an exercise."""
@@ -72,7 +72,7 @@ def _minutes(cell: dict, text: str) -> float:
 def table() -> str:
     """The sittings of all lessons as a table in Markdown, with the minutes that the lessons promise."""
     rows = ["| lesson | sitting | minutes |", "|---|---|--:|"]
-    for path in lessons.notebooks(lessons.NOTEBOOKS):
+    for path in sources.notebooks(sources.NOTEBOOKS):
         found = sittings(path)
         rows += [f"| {path.stem[:2]} | {sitting.title} | {sitting.promise} |" for sitting in found]
         needed = sum(sitting.promise for sitting in found if sitting.title.startswith("Sitting"))

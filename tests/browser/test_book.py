@@ -9,25 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools import course
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
-EVERY = lessons.notebooks(lessons.NOTEBOOKS) + lessons.exercise_notebooks(lessons.NOTEBOOKS)
+EVERY = sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS)
 WHOLE = bool(os.environ.get("COURSE_ALL_LESSONS"))
 PATHS = (
     EVERY
     if WHOLE
-    else [path for path in lessons.notebooks(lessons.NOTEBOOKS) if path.name.startswith(SAMPLE)]
+    else [path for path in sources.notebooks(sources.NOTEBOOKS) if path.name.startswith(SAMPLE)]
 )
 NAMES = [course.name_of(path) for path in PATHS]
-LINKED = [
-    f"course_lib/{page}"
-    for page in ("include/course/register_tile.cuh", "backend/plans.py", "simulator/README")
-]
+LINKED = ["course_lib/include/course/register_tile.cuh", "course_lib/matmul/plans.py", "ptxsim/README"]
 PAGES = [
     "index",
     PAGE,

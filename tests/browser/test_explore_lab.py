@@ -1,24 +1,23 @@
-"""The figures of course_lib/explore.py in JupyterLab itself: alive where a notebook is trusted, still where it is not.
+"""The figures of draw/explore.py in JupyterLab itself: alive where a notebook is trusted, still where it is not.
 
-A server and a kernel for each test, half a minute, so only where COURSE_LONG=1 asks for it:
-`COURSE_LONG=1 .venv/bin/python -m pytest tests/browser/test_explore_lab.py`. Again after a new JupyterLab.
+A server and a kernel for each test, half a minute, so only where COURSE_ALL_LESSONS=1 asks for it:
+`COURSE_ALL_LESSONS=1 .venv/bin/python -m pytest tests/browser/test_explore_lab.py`. Again after a new JupyterLab.
 """
 
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 
-from course_lib.explore import handover, pipeline
+from course_lib.draw.explore import handover, pipeline
+from tests.rules import ROOT
 
 pytestmark = pytest.mark.skipif(
-    not os.environ.get("COURSE_LONG"), reason="half a minute: COURSE_LONG=1 runs it"
+    not os.environ.get("COURSE_ALL_LESSONS"), reason="half a minute: COURSE_ALL_LESSONS=1 runs it"
 )
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

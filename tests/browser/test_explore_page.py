@@ -1,12 +1,12 @@
-"""The figures of course_lib/explore.py in a real browser: by mouse and keys, narrow and wide, light and dark; and the
+"""The figures of draw/explore.py in a real browser: by mouse and keys, narrow and wide, light and dark; and the
 script's model against the one in Python."""
 
 import itertools
 
 import pytest
 
-from course_lib.backend import explore_chart
-from course_lib.explore import K_TILES, LIMITS, handover, pipeline, schedule
+from course_lib.draw import explore_chart
+from course_lib.draw.explore import K_TILES, LIMITS, handover, pipeline, schedule
 
 GRID = [
     *itertools.product((50, 969, 1500, 5000), (100, 768, 1480, 5000), (1, 2, 3, 5), (1, 2, 4)),

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
+from tests.rules import ROOT
 
-ROOT = Path(__file__).parents[2]
-FIRST, *OTHERS = (path.name for path in lessons.notebooks(lessons.NOTEBOOKS))
-MORE = [f"exercises/{path.name}" for path in lessons.exercise_notebooks(lessons.NOTEBOOKS)]
+FIRST, *OTHERS = (path.name for path in sources.notebooks(sources.NOTEBOOKS))
+MORE = [f"exercises/{path.name}" for path in sources.exercise_notebooks(sources.NOTEBOOKS)]
 CELL = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell"
 ENDLESS = """# in place of check_exercise("00.3", ...)
 spin = 'extern "C" __global__ void spin(int* x) { while (true) x[0] += 1; }'

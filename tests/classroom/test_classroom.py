@@ -13,17 +13,17 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tests.classroom.hostile import HOSTILE
 from tests.lessons import BANK, LESSONS, replaced
+from tests.rules import ROOT
 from tools.classroom import grade, release, sandbox
 from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE
 
-ROOT = Path(__file__).parents[2]
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 NAME = "assignment_00_start_here"
-LESSON = lessons.NOTEBOOKS / "00_start_here.ipynb"
+LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
 LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
 WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
 
@@ -75,7 +75,7 @@ def solved(code: str, answer: str, solution: str) -> str:
         else:
             kernel = re.search(r"RawKernel\((\w+)", answer) or re.match(r"(\w+)", code)
             code += f"\n{kernel[1]} = {text}"
-    if launch := re.search(r"`(dict\(.*?\))`", solution):
+    if launch := re.search(r"`(Launch\(.*?\))`", solution):
         code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
     python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
     gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
@@ -275,7 +275,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
 
 SHOWS = """
 from IPython.display import HTML, Markdown, display
-from course_lib.style import axes, new_figure, show
+from course_lib.draw import axes, new_figure, show
 figure = new_figure(1)
 axes(figure).plot([1, 2])
 show(figure, "a line")

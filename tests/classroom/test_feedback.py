@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from course_lib import style
+from course_lib.draw import style
 from tests.classroom.hostile import HOSTILE, PAGE
 from tools.classroom.feedback import IN_PLACE, RULE, safe
 

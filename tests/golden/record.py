@@ -21,8 +21,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from course_lib.backend.tensor_maps import encoded
-from course_lib.simulator import TensorMap
+from course_lib.gpu.tensor_maps import encoded
+from ptxsim import TensorMap
 from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction
 from tests.kernels.case import Case, array_of, fingerprint, mismatch, same_text

@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from course_lib.backend.ncu import find
+from course_lib.measure.ncu import find
 from tests.golden.record import provenance
 from tests.kernels.case import Case
 from tests.kernels.case import fingerprint as case_fingerprint

@@ -29,8 +29,8 @@ from tests.kernels import hopper, hopper_lessons
 from tests.kernels.case import Case, WrongCase, array_of, mismatch
 from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name, groups
-from tests.simulator import mutate_hopper
-from tests.simulator.mutate import RULES, Mutant, fingerprint, mutants
+from tests.ptxsim.races import mutate_hopper
+from tests.ptxsim.races.mutate import RULES, Mutant, fingerprint, mutants
 
 FILE = Path(__file__).parent / "sanitizer_h100.json"
 TOOLS = {  # racecheck twice: pairs of places, and single hazards with their kind (too many to print them all)
@@ -113,8 +113,8 @@ def tried(group: str) -> dict[str, int]:
 
 def suspect(group: str, case: Case | WrongCase, mutant: Mutant, number: int) -> Suspect | None:
     """None for a mutant that does not compile, does not end, or is the same program as the kernel."""
-    from course_lib.simulator import CompileError, compile, launch
-    from course_lib.simulator.hazards import FATAL
+    from ptxsim import CompileError, compile, launch
+    from ptxsim.races.hazards import FATAL
 
     old = kernel_name(case)
     name = f"{old}_m{number}"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .case import Case, poison
-from .instruction_cases import InstructionCase
+from tests.kernels.case import Case, poison
+from tests.kernels.instruction_cases import InstructionCase
 
 
 def from_instruction(case: InstructionCase) -> Case:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .case import CPP17, Case, poison, random
-from .gemm import gemm_args, gemm_float
+from tests.kernels.case import CPP17, Case, poison, random
+from tests.kernels.gemm import gemm_args, gemm_float
 
 RING = r"""
 // 64 threads make a 32x32 tile of C from k-tiles of 8, in a ring of STAGES buffers.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import Case, poison, random
+from tests.kernels.case import Case, poison, random
 
 HISTOGRAM_GLOBAL = r"""
 extern "C" __global__ void histogram_global(const unsigned char* x, unsigned* bins, int n) {

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .case import Case, fma32, from_bf16, poison, random, scaled, to_bf16
+from tests.kernels.case import Case, fma32, from_bf16, poison, random, scaled, to_bf16
 
 # -- y = a * x + y in four number formats ------------------------------------------------------------------
 

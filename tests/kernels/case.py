@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.backend.records import options_that_count, source_key
-from course_lib.simulator import TensorMap
+from course_lib.measure.records import options_that_count, source_key
+from ptxsim import TensorMap
 
 CPP17 = ("--std=c++17",)
 

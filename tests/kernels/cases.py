@@ -1,6 +1,6 @@
 """All test kernels: `CASES` are right, `WRONG` have one known mistake each."""
 
-from . import (
+from tests.kernels import (
     async_copy,
     atomics,
     basics,
@@ -14,7 +14,7 @@ from . import (
     warp,
     wmma,
 )
-from .case import Case, WrongCase
+from tests.kernels.case import Case, WrongCase
 
 CASES: list[Case] = [
     case

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from .case import Case, fma32, poison, random
+from tests.kernels.case import Case, fma32, poison, random
 
 NAIVE = r"""
 #include <cuda_fp16.h>

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .case import Case
+from tests.kernels.case import Case
+from tests.rules import ROOT
 
-FOLDER = Path(__file__).parent.parent / "golden"
+FOLDER = ROOT / "tests" / "golden"
 HOW_TO_RECORD = "run `python tests/golden/record.py` on a machine with an H100"
 
 

@@ -10,10 +10,9 @@ from itertools import product
 
 import numpy as np
 
-from course_lib.simulator import TensorMap
-from course_lib.simulator.instructions.wgmma import _chunks as chunks_of
-
-from .case import Case, poison, random, to_bf16
+from ptxsim import TensorMap
+from ptxsim.instructions.wgmma import _chunks as chunks_of
+from tests.kernels.case import Case, poison, random, to_bf16
 
 OPTIONS = ("--std=c++17", "-arch=sm_90a")
 COMMON = r"""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import HOPPER, Gemm
-from course_lib.backend import standin
-from course_lib.lessons import kernel_launch, kernel_source, kernels
-
-from .case import Case, array_of
+from course_lib.gpu import cupy_on_numpy
+from course_lib.lessons.sources import kernel_launch, kernel_source, kernels
+from tests.kernels.case import Case, array_of
 
 NOTEBOOK = "07_hopper"
 NAMES = [name for name in kernels(NOTEBOOK) if "TensorMap" in kernel_source(NOTEBOOK, name)]
@@ -21,7 +20,7 @@ def hopper_case(name: str) -> Case:
     gemm = Gemm(*SHAPE, "float16")
 
     def make() -> list:
-        kernel = standin.RawKernel(source, name, options=HOPPER)
+        kernel = cupy_on_numpy.RawKernel(source, name, options=HOPPER)
         return list(gemm.passed(kernel, gemm.arguments(*gemm.integers(0))))
 
     def reference(args: list) -> dict[int, np.ndarray]:
@@ -29,8 +28,8 @@ def hopper_case(name: str) -> Case:
         return {2: (A @ B.T).astype(np.float16)}
 
     return Case(
-        f"lesson.07.{name}", source, name, make, gemm.grid(launch["tile"], 2 if "blocks" in launch else None),
-        (launch["threads"],), reference, HOPPER, shared_mem=launch.get("shared_mem", 0), cheap=False,
+        f"lesson.07.{name}", source, name, make, gemm.grid(launch.small()),
+        launch.block, reference, HOPPER, shared_mem=launch.shared_mem, cheap=False,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .case import WrongCase, poison
+from tests.kernels.case import WrongCase, poison
 
 OPTIONS = ("--std=c++17", "-arch=sm_90a")
 MACROS = r"""

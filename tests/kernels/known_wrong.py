@@ -3,7 +3,7 @@ line that calls the helper in which it sits. Threads and inputs are few: one mis
 
 import numpy as np
 
-from .case import WrongCase, poison
+from tests.kernels.case import WrongCase, poison
 
 COPY_HELPERS = r"""
 __device__ __forceinline__ unsigned place(const void* p) {

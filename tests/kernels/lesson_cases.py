@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from course_lib import kernel_source
-from course_lib.device import OPTIONS, options_for
+from course_lib.gpu.device import OPTIONS, options_for
+from tests.kernels.case import Case
+from tests.kernels.gemm import gemm_args, gemm_float
 from tests.lessons import DTYPES, GEMMS, LESSONS
-
-from .case import Case
-from .gemm import gemm_args, gemm_float
 
 OTHERS = {(lesson.NOTEBOOK, name): case for lesson in LESSONS for name, case in lesson.OTHERS.items()}
 INPUTS = ("integers", "random")
@@ -31,7 +30,7 @@ def lesson_case(notebook: str, kernel: str, inputs: str, k_tiles: int = 3) -> Ca
     if (notebook, kernel) in OTHERS:
         return _case(notebook, kernel, inputs, *OTHERS[notebook, kernel](integers))
     launch = GEMMS[notebook, kernel]
-    tile_m, tile_n, tile_k = launch["tile"]
+    tile_m, tile_n, tile_k = launch.tile
     half = DTYPES[notebook] == "float16"
     blocks = 1 if tile_m * tile_n > 8192 else 2  # random numbers of a large C take room in the frozen results
     shape = blocks * tile_m, tile_n, k_tiles * tile_k
@@ -44,8 +43,8 @@ def lesson_case(notebook: str, kernel: str, inputs: str, k_tiles: int = 3) -> Ca
 
     name = inputs if k_tiles == 3 else f"{inputs}_k{k_tiles}"
     return _case(
-        notebook, kernel, name, make, (blocks, 1), (launch["threads"],), gemm_float,
-        launch.get("shared_mem", 0), half and not integers,
+        notebook, kernel, name, make, (blocks, 1), launch.block, gemm_float,
+        launch.shared_mem, half and not integers,
     )  # fmt: skip
 
 

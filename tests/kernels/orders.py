@@ -5,8 +5,8 @@ Marked as in known_wrong.py. compute-sanitizer's verdicts on them are frozen bes
 
 import numpy as np
 
-from .case import WrongCase
-from .known_wrong import floats, with_copy, with_marked_copy
+from tests.kernels.case import WrongCase
+from tests.kernels.known_wrong import floats, with_copy, with_marked_copy
 
 
 def kernel(name: str, body: str, before: str = "") -> str:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import Case, fma32, poison, random
+from tests.kernels.case import Case, fma32, poison, random
 
 TRANSPOSE = r"""
 #define TILE 32

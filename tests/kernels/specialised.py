@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import Case, poison, random
+from tests.kernels.case import Case, poison, random
 
 PRODUCER_CONSUMER = r"""
 __device__ __forceinline__ void copy_16(void* to, const void* from) {

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from .case import Case
+from tests.kernels.case import Case
 
 FORMS = [  # inputs, k, accumulator
     (kind, k, to)

@@ -8,10 +8,9 @@ from itertools import chain
 import numpy as np
 
 from course_lib import OPTIONS
-
-from . import async_copy, gemm, hopper, hopper_lessons, pipelined, shared, specialised
-from .case import Case, poison, random
-from .lesson_cases import LESSON_CASES, POINTERS, lesson_case
+from tests.kernels import async_copy, gemm, hopper, hopper_lessons, pipelined, shared, specialised
+from tests.kernels.case import Case, poison, random
+from tests.kernels.lesson_cases import LESSON_CASES, POINTERS, lesson_case
 
 
 def pipelined_case(kernel: pipelined.Pipelined, tiles: int) -> Case:

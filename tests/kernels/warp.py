@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .case import Case, poison, random
+from tests.kernels.case import Case, poison, random
 
 VOTES = r"""
 extern "C" __global__ void votes(const int* x, unsigned* out, int n) {

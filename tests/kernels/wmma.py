@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from .case import Case, random, to_bf16
+from tests.kernels.case import Case, random, to_bf16
 
 KERNEL = """
 #include <mma.h>

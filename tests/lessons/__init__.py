@@ -6,7 +6,7 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
     DTYPE           of its GEMM kernels, where it is not float32
     OTHERS          {kernel that is no GEMM: function(integers: bool) -> inputs, grid, block, reference of its `Case`}
     WRONG           {kernel: [(what is wrong, text to replace, new text, pattern of what the check says)]}; what mutants
-                    do too (tests/simulator/test_mutants.py), and stands with an earlier kernel, is not repeated
+                    do too (tests/ptxsim/races/test_mutants.py), and stands with an earlier kernel, is not repeated
     GAPS            exercises whose solution is the skeleton with its gaps filled
     WRONG_ANSWERS   {exercise: [(what is wrong, [(text of the solution, new text)], words of the verdict)]}
     RIGHT_ANSWERS   {exercise: [(how it is written, [(text of the solution, new text)])]}
@@ -20,14 +20,14 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from course_lib import lessons
-from course_lib.backend import standin
-from course_lib.device import options_for
+from course_lib.gpu import cupy_on_numpy
+from course_lib.gpu.device import options_for
+from course_lib.lessons import sources
 
 
 def kernel(source: str, name: str):
     """A kernel as a notebook makes it on a machine without a GPU."""
-    return standin.RawKernel(source, name, options=options_for(source))
+    return cupy_on_numpy.RawKernel(source, name, options=options_for(source))
 
 
 def replaced(source: str, old: str, new: str) -> str:
@@ -80,9 +80,9 @@ def _rooms(kind: str) -> list:
 LESSONS, BANK = _rooms("lesson"), _rooms("bank")
 _OTHERS = {(lesson.NOTEBOOK, name) for lesson in LESSONS for name in lesson.OTHERS}
 GEMMS = {
-    (lesson.NOTEBOOK, name): lessons.kernel_launch(lesson.NOTEBOOK, name)
+    (lesson.NOTEBOOK, name): sources.kernel_launch(lesson.NOTEBOOK, name)
     for lesson in LESSONS
-    for name in lessons.kernels(lesson.NOTEBOOK)
+    for name in sources.kernels(lesson.NOTEBOOK)
     if (lesson.NOTEBOOK, name) not in _OTHERS
 }
 """(notebook, kernel): its launch, as it stands under the kernel. Every kernel that is not in OTHERS is a GEMM."""

@@ -1,6 +1,6 @@
 """The exercises of the bank for lesson 00."""
 
-from . import solved_numbers
+from tests.lessons import solved_numbers
 
 NEXT = "    if (t == 0 && i + 64 < n)\n        tile[64] = x[i + 64];\n"
 ADD = "            tile[t] += tile[t + half];                // 256 numbers become 128, then 64, 32, ...\n"

@@ -1,6 +1,6 @@
 """The exercises of the bank for lesson 01."""
 
-from . import solved_numbers
+from tests.lessons import solved_numbers
 
 PIECE = """    if (4 * i + 3 < n) {                              // four floats that all exist
         float4 v = *(const float4*)&x[4 * i];

@@ -1,6 +1,6 @@
 """The exercises of the bank for lesson 02."""
 
-from . import solved_numbers
+from tests.lessons import solved_numbers
 
 START = """        if (p + 3 < pieces)
             copy_async<4>(&slots[(p + 3) % 4][t], &in[64 * (p + 3) + t]);

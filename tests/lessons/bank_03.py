@@ -1,6 +1,6 @@
 """The exercises of the bank for lesson 03."""
 
-from . import solved_numbers
+from tests.lessons import solved_numbers
 
 FRAGMENTS = """            alignas(16) float a[4], b[4];             // fragments
             *(float4*)a = *(float4*)&As[buffer][k][m];

@@ -2,7 +2,8 @@
 
 import re
 
-from . import solved_kernel
+from course_lib import Launch
+from tests.lessons import solved_kernel
 
 NOTEBOOK = "01_mainloop"
 OTHERS: dict = {}
@@ -407,7 +408,8 @@ WRONG_ANSWERS = {
 
 
 def _with_launch(skeleton, solution, changes):
-    return solved_kernel(skeleton[0], solution, changes), eval(re.search(r"`(dict\(.*?\))`", solution)[1])
+    launch = re.search(r"`(Launch\(.*?\))`", solution)[1]
+    return solved_kernel(skeleton[0], solution, changes), eval(launch, {"Launch": Launch})
 
 
 SOLVED = {"01.4": _with_launch}

@@ -1,6 +1,6 @@
 """Lesson 05."""
 
-from . import solved_function
+from tests.lessons import solved_function
 
 NOTEBOOK = "05_three_stage"
 OTHERS: dict = {}

@@ -1,6 +1,6 @@
-"""Lesson 06. Its kernels are templates in several cells with the tag `part`; tests/test_matmul.py runs them."""
+"""Lesson 06. Its kernels are templates in several cells with the tag `part`; tests/course_lib/matmul runs them."""
 
-from . import solved_function
+from tests.lessons import solved_function
 
 NOTEBOOK = "06_complete_gemm"
 OTHERS: dict = {}

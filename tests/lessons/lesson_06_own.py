@@ -1,6 +1,6 @@
 """Lesson 06, its last sitting: the notes' own kernel, mended, and the learner's own."""
 
-from . import kernel, replaced, solved_function, solved_kernel
+from tests.lessons import kernel, replaced, solved_function, solved_kernel
 
 NOTEBOOK = "06_complete_gemm"
 OTHERS: dict = {}
@@ -22,9 +22,9 @@ def _is_launch(change):
 
 def _own(skeleton, solution, changes=()):
     """The solution with its launch; of a change ("launch", {...}) the launch is made."""
-    launch = dict(skeleton[1])
+    launch = skeleton[1]
     for _, new in filter(_is_launch, changes):
-        launch |= new
+        launch = launch.but(**new) if isinstance(new, dict) else new
     answer = solved_kernel(skeleton[0], solution, [each for each in changes if not _is_launch(each)])
     return kernel(answer.code, "own"), launch
 
@@ -128,6 +128,6 @@ WRONG_ANSWERS = {
         ("a wait too late", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>")], "stand a wait"),
         ("two sums at once", [*SMALL, (STORE, WIDE)], "not yet for any N"),
         ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
-        ("a launch without a tile", [("launch", {"tile": None})], "dict(tile="),
+        ("a launch without a tile", [("launch", ((128, 128, 32), 128))], "Launch(tile="),
     ],
 }  # fmt: skip

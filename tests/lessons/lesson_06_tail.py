@@ -1,6 +1,6 @@
-"""Lesson 06, the sitting about the tail: its exercise. tests/test_tail.py runs its kernels."""
+"""Lesson 06, the sitting about the tail: its exercise. tests/course_lib/matmul/test_tail.py runs its kernels."""
 
-from . import solved_function
+from tests.lessons import solved_function
 
 NOTEBOOK = "06_complete_gemm"
 OTHERS: dict = {}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import check_exercise, cp
-from course_lib.answers import exercises
+from course_lib.exercises.answers import exercises
 
 OTHER = 'extern "C" __global__ void other(float* p) { p[0] = 1; }'
 NONSENSE = {
@@ -31,9 +31,7 @@ def test_what_is_no_answer_gets_a_verdict(name, answer):
 
 
 @pytest.mark.parametrize("name", [name for name in exercises() if name[:2] != "00"])
-@pytest.mark.parametrize(
-    "launch", [{"threads": 256}, {"tile": None}, {"tile": 5, "threads": 256}, {"tiles": (1, 1, 1)}]
-)
+@pytest.mark.parametrize("launch", [{"threads": 256}, {"tile": (64, 64, 16), "threads": 256}, 256])
 def test_a_launch_without_a_tile_is_told(name, launch):
     verdict = check_exercise(name, (cp.RawKernel(OTHER, "other"), launch))
     assert not verdict.ok

@@ -9,8 +9,10 @@ from statistics import median
 
 import pytest
 
-from course_lib import HOPPER, lessons, sass, tuned
-from course_lib.backend import records, standin
+from course_lib import HOPPER, sass, tuned
+from course_lib.gpu import cupy_on_numpy
+from course_lib.lessons import sources
+from course_lib.measure import records
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README, ASSETS = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "assets"
@@ -18,7 +20,7 @@ RECORD = json.loads(records.files()[0].read_text(encoding="utf-8"))
 
 
 def cells(notebook: str) -> list[dict]:
-    return json.loads((lessons.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return json.loads((sources.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
 
 
 def source(cell: dict) -> str:
@@ -150,7 +152,7 @@ def test_what_several_blocks_leave_of_lesson_02s_gain():
 
 
 def test_sums_of_a_thread_of_two_buffers():
-    source = lessons.kernel_source("03_double_buffer", "two_buffers")
+    source = sources.kernel_source("03_double_buffer", "two_buffers")
     rows, columns = re.search(r"float acc\[(\d+)\]\[(\d+)\]", source).groups()
     assert f"`two_buffers` (lesson 03): {rows} x {columns} sums in each thread" in prose("06_complete_gemm")
 
@@ -192,6 +194,8 @@ def test_what_an_arrival_at_another_block_takes(arrival, more):
     asm volatile("{{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, 1;"
                  " {arrival}.shared::cluster.b64 _, [there]; }}" :: "r"(address) : "memory");
 }}"""
-    opcodes = {each.opcode for each in sass(standin.RawKernel(source, "arrive", options=HOPPER)).instructions}
+    opcodes = {
+        each.opcode for each in sass(cupy_on_numpy.RawKernel(source, "arrive", options=HOPPER)).instructions
+    }
     fences = {"MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR", "FENCE.VIEW.ASYNC.S"}
     assert opcodes & fences == set(more)

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from course_lib import lessons
-from course_lib.backend import gpu
+import course_lib
+from course_lib.lessons import sources
 from tests.lessons import replaced
 
 CELLS = ["c01", "waste", "run", "fuse-separate", "fuse-one", "fuse-exact", "fuse-pieces"]
@@ -17,7 +17,7 @@ CELLS = ["c01", "waste", "run", "fuse-separate", "fuse-one", "fuse-exact", "fuse
 
 def names_of(*cells, changes=(), **names):
     """The names that these cells of the lesson define, where some of their text is replaced."""
-    path = lessons.NOTEBOOKS / "06_complete_gemm.ipynb"
+    path = sources.NOTEBOOKS / "06_complete_gemm.ipynb"
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if "part" in cell["metadata"].get("tags", ()) or cell["id"] in cells:
             source = "".join(cell["source"])
@@ -41,7 +41,7 @@ def written(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(gpu, "cublas", cublas)
+    monkeypatch.setattr(course_lib, "cublas", cublas)
     return found
 
 

@@ -6,7 +6,8 @@ sent to the line that is wrong, or to the one that suffers from it.
 
 import pytest
 
-from course_lib import Gemm, lessons
+from course_lib import Gemm
+from course_lib.lessons import sources
 from tests.lessons import kernel, replaced
 from tests.sample import sample
 
@@ -58,10 +59,10 @@ CASES = [(mistake, *case) for mistake, cases in MISTAKES.items() for case in cas
 
 def report_of(name, old, new):
     """What one tile of five k-tiles finds, and the source."""
-    source = replaced(lessons.kernel_source(NOTEBOOK, name), old, new)
+    source = replaced(sources.kernel_source(NOTEBOOK, name), old, new)
     return (
         Gemm(8192, 8192, 8192, "float16").one_block(
-            kernel(source, name), **lessons.kernel_launch(NOTEBOOK, name)
+            kernel(source, name), sources.kernel_launch(NOTEBOOK, name)
         ),
         source,
     )

@@ -5,12 +5,13 @@ import re
 
 import pytest
 
-from course_lib import Gemm, lessons
-from course_lib.backend.records import course_headers
+from course_lib import Gemm
+from course_lib.lessons import sources
+from course_lib.measure.records import course_headers
 
 TEXTS = [
     "".join(cell["source"])
-    for cell in json.loads((lessons.NOTEBOOKS / "07_hopper.ipynb").read_text(encoding="utf-8"))["cells"]
+    for cell in json.loads((sources.NOTEBOOKS / "07_hopper.ipynb").read_text(encoding="utf-8"))["cells"]
     if cell["cell_type"] == "markdown"
 ]
 FUNCTION = re.compile(r"^__device__ __forceinline__ \w+ \w+\(.*?(?:\}$|^\})", re.MULTILINE | re.DOTALL)
@@ -32,9 +33,9 @@ def test_functions_shown_in_the_text_stand_in_the_headers():
 )
 def test_instructions_of_a_k_tile_are_those_of_the_table(notebook, name, blocks, said, capsys):
     assert any(f"| about {said} |" in text for text in TEXTS)
-    kernel, launch = lessons.lesson_kernel(notebook, name)
+    kernel, launch = sources.lesson_kernel(notebook, name)
     gemm = Gemm(512, 512, 512, "float16")
     more, less = (
-        gemm.one_block(kernel, **launch, k_tiles=k_tiles).counters.total.instructions for k_tiles in (9, 6)
+        gemm.one_block(kernel, launch, k_tiles=k_tiles).counters.total.instructions for k_tiles in (9, 6)
     )
     assert (more - less) / 3 / blocks == pytest.approx(said, rel=0.05)

@@ -11,11 +11,13 @@ import re
 import numpy as np
 import pytest
 
-from course_lib import HOPPER, OPTIONS, Gemm, check_exercise, lessons, simulate, simulator
-from course_lib.backend import standin
-from course_lib.backend.records import canonical, course_headers
-from course_lib.device import options_for
-from course_lib.verdict import CheckFailed
+import ptxsim
+from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, simulate
+from course_lib.check.verdict import CheckFailed
+from course_lib.gpu import cupy_on_numpy
+from course_lib.gpu.device import options_for
+from course_lib.lessons import sources
+from course_lib.measure.records import canonical, course_headers
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.sample import sample
 
@@ -25,10 +27,10 @@ every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join
 def launch_of(notebook, name):
     """(the problem, four tiles in each direction; the launch)"""
     launch = GEMMS[notebook, name]
-    return Gemm(*(4 * size for size in launch["tile"]), DTYPES[notebook]), launch
+    return Gemm(*(4 * size for size in launch.tile), DTYPES[notebook]), launch
 
 
-NOTEBOOKS = [path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)]
+NOTEBOOKS = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
 """From the folder, and not from the rooms: a lesson that has none is found."""
 
 
@@ -44,7 +46,7 @@ def test_every_lesson_has_a_room():
 
 def test_every_kernel_of_the_lessons_is_listed():
     listed = [(lesson.NOTEBOOK, name) for lesson in LESSONS for name in [*lesson.WRONG, *lesson.OTHERS]]
-    assert sorted(listed) == sorted((each, name) for each in NOTEBOOKS for name in lessons.kernels(each))
+    assert sorted(listed) == sorted((each, name) for each in NOTEBOOKS for name in sources.kernels(each))
     for lesson in LESSONS:
         assert all(len(variants) >= 6 for variants in lesson.WRONG.values())
 
@@ -52,18 +54,16 @@ def test_every_kernel_of_the_lessons_is_listed():
 @every_kernel
 def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name):
     gemm, launch = launch_of(notebook, name)
-    tile_m, tile_n, tile_k = launch["tile"]
+    tile_m, tile_n, tile_k = launch.tile
     small = Gemm(tile_m, tile_n, 3 * tile_k, gemm.dtype)
-    source, args = lessons.kernel_source(notebook, name), small.arguments(*small.inputs)
+    source, args = sources.kernel_source(notebook, name), small.arguments(*small.inputs)
     passed = small.passed(kernel(source, name), args)
     # With the trace on it is the same product: one more argument, and clock reads in between.
     trace = [np.zeros((32, 5, 16, 2), np.int64)] if "TRACE_ARG" in source else []
     options = *options_for(source), *["-DCOURSE_TRACE"] * len(trace)
-    compiled = simulator.compile(source, name, options)
-    grid = small.grid(launch["tile"], compiled.code.program.cluster[0])  # one block, or one cluster
-    report = simulator.launch(
-        compiled, grid, (launch["threads"],), [*passed, *trace], launch.get("shared_mem", 0), seed=1
-    )
+    compiled = ptxsim.compile(source, name, options)
+    grid = small.grid(launch.but(blocks=compiled.code.program.cluster[0]))  # one block, or one cluster
+    report = ptxsim.launch(compiled, grid, launch.block, [*passed, *trace], launch.shared_mem, seed=1)
     assert report.ok, str(report)
     assert not trace or trace[0].any()
     expected = args[0].astype("f4") @ args[1].astype("f4").T
@@ -86,9 +86,9 @@ def not_aligned(source):
 
 def test_arrays_that_are_accessed_as_float4_are_aligned():
     texts = {
-        (lesson, name): source for lesson in NOTEBOOKS for name, source in lessons.kernels(lesson).items()
+        (lesson, name): source for lesson in NOTEBOOKS for name, source in sources.kernels(lesson).items()
     }
-    texts |= {(lesson, "parts"): lessons.source_in_parts(lesson) for lesson in NOTEBOOKS}
+    texts |= {(lesson, "parts"): sources.source_in_parts(lesson) for lesson in NOTEBOOKS}
     assert {place: found for place, text in texts.items() if (found := not_aligned(text))} == {}
     assert not_aligned("float acc[8][8] = {};\n*(float4*)&C[i] = *(float4*)&acc[j][i];") == ["acc"]
     assert (
@@ -98,8 +98,8 @@ def test_arrays_that_are_accessed_as_float4_are_aligned():
 
 @every_kernel
 def test_nothing_spills(notebook, name):
-    source = lessons.kernel_source(notebook, name)
-    needs = simulator.resources(simulator.compile(source, name, options_for(source)))
+    source = sources.kernel_source(notebook, name)
+    needs = ptxsim.resources(ptxsim.compile(source, name, options_for(source)))
     assert needs.spill_stores == needs.spill_loads == 0
 
 
@@ -107,9 +107,9 @@ def test_nothing_spills(notebook, name):
     "name", ["double_buffer", "wide_loads"]
 )  # 128 threads of 255 registers always fit twice
 def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
-    compiled = simulator.compile(lessons.kernel_source("03_double_buffer", name), name, OPTIONS)
-    threads = GEMMS["03_double_buffer", name]["threads"]
-    assert simulator.resources(compiled).registers * threads * 2 <= 65536
+    compiled = ptxsim.compile(sources.kernel_source("03_double_buffer", name), name, OPTIONS)
+    threads = GEMMS["03_double_buffer", name].threads
+    assert ptxsim.resources(compiled).registers * threads * 2 <= 65536
 
 
 WRONG = [
@@ -132,10 +132,10 @@ OF_A_KIND = sample(WRONG, lambda case: (case[0], case[2][-1]))  # in a lesson, b
 )
 def test_wrong_kernel_is_rejected(notebook, name, variant):
     _, old, new, words = variant
-    wrong = replaced(lessons.kernel_source(notebook, name), old, new)
+    wrong = replaced(sources.kernel_source(notebook, name), old, new)
     gemm, launch = launch_of(notebook, name)
     with pytest.raises(CheckFailed, match=words):
-        gemm.check(kernel(wrong, name), **launch)
+        gemm.check(kernel(wrong, name), launch)
 
 
 def functions_of(header):
@@ -158,7 +158,7 @@ def functions_of(header):
 )
 def test_header_holds_what_a_lesson_explains(header, notebook, name):
     """A function is written out in a lesson once; later kernels take it from the header."""
-    source = canonical(lessons.kernel_source(notebook, name))
+    source = canonical(sources.kernel_source(notebook, name))
     assert [function for function in functions_of(header) if function in source]
 
 
@@ -204,7 +204,7 @@ START = {
 
 @pytest.mark.parametrize("name", START)
 def test_first_kernels(name):
-    source, (is_right, variants) = lessons.kernel_source("00_start_here", name), START[name]
+    source, (is_right, variants) = sources.kernel_source("00_start_here", name), START[name]
     assert is_right(source)
     assert not any(is_right(replaced(source, old, new)) for old, new in variants)
 
@@ -216,15 +216,15 @@ def read_exercises():
     """Exercise -> (answer as the unfilled cell gives it, text of the solution cell)."""
     found, answers = {}, []
     given = {
-        "cp": standin,
+        "cp": cupy_on_numpy,
         "OPTIONS": OPTIONS,
         "HOPPER": HOPPER,
         "check_exercise": lambda *answer: answers.append(answer),
     }
-    given |= {"kernel_source": lessons.kernel_source, "edited": lessons.edited}
-    folder = lessons.NOTEBOOKS
-    for path in lessons.notebooks(folder) + lessons.exercise_notebooks(folder):
-        kernels = lessons.kernels(path.relative_to(folder).with_suffix("").as_posix())
+    given |= {"Launch": Launch, "kernel_source": sources.kernel_source, "edited": sources.edited}
+    folder = sources.NOTEBOOKS
+    for path in sources.notebooks(folder) + sources.exercise_notebooks(folder):
+        kernels = sources.kernels(path.relative_to(folder).with_suffix("").as_posix())
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])
             if "exercise" in tags:
@@ -326,9 +326,9 @@ def test_wrong_answer_gets_the_hint_that_fits(name, wrong):
 @pytest.mark.parametrize(
     "launch",
     [
-        {"tile": (128, 64, 16), "threads": 128},
-        {"tile": (64, 128, 16), "threads": 256},
-        {"tile": (64, 128, 32), "threads": 128},
+        Launch((128, 64, 16), 128),
+        Launch((64, 128, 16), 256),
+        Launch((64, 128, 32), 128),
     ],
 )
 def test_wrong_launch_gets_the_hint_that_fits(launch):

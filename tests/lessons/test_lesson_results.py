@@ -2,9 +2,9 @@
 
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tests.kernels.lesson_cases import GEMMS, LESSON_CASES, OTHERS, lesson_case
-from tests.simulator.test_kernels import assert_as_frozen, assert_current, assert_right, simulate
+from tests.ptxsim.test_kernels import assert_as_frozen, assert_current, assert_right, simulate
 
 every_case = pytest.mark.parametrize("which", LESSON_CASES, ids=".".join)
 
@@ -23,6 +23,6 @@ def test_frozen_result_is_current(which):
 
 
 def test_every_lesson_kernel_is_here():
-    notebooks = [path.stem for path in lessons.notebooks(lessons.NOTEBOOKS)]
-    expected = {(notebook, kernel) for notebook in notebooks for kernel in lessons.kernels(notebook)}
+    notebooks = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
+    expected = {(notebook, kernel) for notebook in notebooks for kernel in sources.kernels(notebook)}
     assert {*OTHERS, *GEMMS} == expected, "add new lesson kernels to the rooms of tests/lessons"

@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from course_lib import Gemm, lessons, simulate
-from course_lib.simulator.gpus import H100
+from course_lib import Gemm, simulate
+from course_lib.lessons import sources
+from ptxsim.gpus import H100
 from tests.lessons import kernel
 
-NOTEBOOKS = {path.stem[:2]: path for path in lessons.notebooks(lessons.NOTEBOOKS)}
+NOTEBOOKS = {path.stem[:2]: path for path in sources.notebooks(sources.NOTEBOOKS)}
 LESSONS = "03", "04", "05"
 PROBLEM = "4096 x 4096 x 4096"
 SPEEDS = re.compile(r"((?:\d+(?:\.\d)?(?:, | and | against | or ))*\d+(?:\.\d)?) TFLOP/s")
@@ -152,7 +153,7 @@ def test_numbers_in_the_text_are_those_of_the_tables(lesson, words, right):
 def test_links_lead_to_the_guide_that_is_kept_and_to_the_next_lesson(lesson):
     assert FROZEN not in text(lesson)
     (following,) = re.findall(r"## Next\n\n\[[^]]+\]\(([\w.]+)\)", text(lesson))
-    assert (lessons.NOTEBOOKS / following).is_file()
+    assert (sources.NOTEBOOKS / following).is_file()
 
 
 @pytest.mark.parametrize("name", ["early_issue", "double_buffer"])
@@ -161,7 +162,7 @@ def test_both_kernels_of_the_example_add_in_order(name):
     gemm = Gemm(128, 128, 64)
     A, B, C, *sizes = gemm.arguments(*gemm.inputs)
     assert simulate(
-        kernel(lessons.kernel_source("03_double_buffer", name), name), (1, 1), (256,), (A, B, C, *sizes)
+        kernel(sources.kernel_source("03_double_buffer", name), name), (1, 1), (256,), (A, B, C, *sizes)
     ).ok
     expected = np.zeros((128, 128), np.float32)
     for k in range(64):

@@ -12,8 +12,8 @@ import re
 import pytest
 
 from course_lib import kernel_source
-from course_lib.device import options_for
-from course_lib.simulator import nvrtc
+from course_lib.gpu.device import options_for
+from ptxsim.compiler import nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 
 TIMES = 3

@@ -10,9 +10,9 @@ import re
 
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 
-NOTEBOOKS = lessons.notebooks(lessons.NOTEBOOKS)
+NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
 ANSWER = re.compile(r"^(?P<question>.+?): (?:no prediction|you said .+); it is (?P<answer>.+)$", re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(?:\s*(%|percent\b)|\s*(x\b|×|times\b))?(?![\w]|[.,]\d)")
 SMALL, TILE = 12, 16

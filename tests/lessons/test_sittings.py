@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools.sittings import LONGEST, PAGE, Sitting, promised, sittings, with_table
 
 
@@ -39,7 +39,7 @@ def test_minutes_of_a_lesson(lesson):
     assert promised(lesson) == [("Sitting 1 · Copies", 5), ("Optional · More", 10)]
 
 
-@pytest.mark.parametrize("path", lessons.notebooks(lessons.NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS), ids=lambda path: path.stem)
 def test_the_header_tells_the_minutes(path):
     found = sittings(path)
     assert promised(path) == [(sitting.title, sitting.promise) for sitting in found]
@@ -49,7 +49,7 @@ def test_the_header_tells_the_minutes(path):
 def test_the_instructors_page_has_the_minutes_and_every_sitting():
     text = PAGE.read_text(encoding="utf-8")
     assert with_table(text) == text, "run `python -m tools.sittings`"
-    for path in lessons.notebooks(lessons.NOTEBOOKS):
+    for path in sources.notebooks(sources.NOTEBOOKS):
         for sitting in sittings(path):
             if sitting.title.startswith("Sitting"):
                 assert text.count(f"**{sitting.title}.**") == 1, (

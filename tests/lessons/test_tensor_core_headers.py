@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, lessons, simulate
-from course_lib.backend import standin
-from course_lib.backend.records import canonical, course_headers
+from course_lib import OPTIONS, simulate
+from course_lib.gpu import cupy_on_numpy
+from course_lib.lessons import sources
+from course_lib.measure.records import canonical, course_headers
 from tests.lessons.lesson_04 import NOTEBOOK
 
 WRITTEN_OUT = {
@@ -35,7 +36,7 @@ def function(source: str, name: str) -> str:
 
 @pytest.mark.parametrize("kernel", WRITTEN_OUT)
 def test_headers_hold_the_functions_that_the_lesson_explains(kernel):
-    source = lessons.kernel_source(NOTEBOOK, kernel)
+    source = sources.kernel_source(NOTEBOOK, kernel)
     for header, names in WRITTEN_OUT[kernel].items():
         for name in names:
             assert function(text_of(header), name) == function(source, name)
@@ -54,7 +55,7 @@ def test_every_function_of_the_headers_is_written_out():
 def test_the_inner_loops_of_the_header_are_those_of_the_lesson():
     lines = {
         re.sub(r"\s+", " ", line.strip())
-        for line in lessons.kernel_source(NOTEBOOK, "warp_tile").splitlines()
+        for line in sources.kernel_source(NOTEBOOK, "warp_tile").splitlines()
     }
     header = text_of("mma_tile.cuh")
     for name in "load_fragments", "multiply":
@@ -76,6 +77,6 @@ extern "C" __global__ void order(unsigned* tiles)
 }
 """
     tiles = np.full((6 * 3, 2), 99, np.uint32)
-    assert simulate(standin.RawKernel(source, "order", options=OPTIONS), (6, 3), (1,), (tiles,)).ok
+    assert simulate(cupy_on_numpy.RawKernel(source, "order", options=OPTIONS), (6, 3), (1,), (tiles,)).ok
     groups = [(range(0, 4), 3), (range(4, 6), 3)]
     assert tiles.tolist() == [[x, y] for rows, columns in groups for y in range(columns) for x in rows]

@@ -7,8 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from course_lib import Gemm, benchmark, lesson_kernel, lessons, timeline
-from course_lib.simulator.counters import shared_wavefronts
+from course_lib import Gemm, benchmark, lesson_kernel, timeline
+from course_lib.lessons import sources
+from ptxsim.observe.counters import shared_wavefronts
 
 START, MAINLOOP, PRODUCER = "00_start_here", "01_mainloop", "02_producer_consumer"
 LARGE = 10
@@ -17,7 +18,7 @@ NUMBER = r"(?<![\w.])\d+\.\d+(?![\w.]*\d)"
 
 
 def cells(notebook: str) -> list[dict]:
-    return json.loads((lessons.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return json.loads((sources.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
 
 
 def words(some: list[dict]) -> str:
@@ -64,8 +65,8 @@ def test_the_depths_that_a_learner_predicts_stand_only_in_the_optional_part():
 
 
 def test_what_lesson_00_says_of_the_model_is_in_its_table():
-    """course_lib/simulator/README.md has the times of the lessons' kernels, measured and modelled."""
-    table = (lessons.NOTEBOOKS.parent / "course_lib/simulator/README.md").read_text(encoding="utf-8")
+    """ptxsim/README.md has the times of the lessons' kernels, measured and modelled."""
+    table = (sources.NOTEBOOKS.parent / "ptxsim/README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (0\d) \| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| \d \|$", table, re.MULTILINE
     )
@@ -88,7 +89,7 @@ def test_what_lesson_00_says_of_the_two_timelines():
     gemm, (kernel, launch) = Gemm(4096, 4096, 4096), lesson_kernel(MAINLOOP, "mainloop")
     median = {}
     for model in False, True:
-        shown = timeline(kernel, gemm, **launch, model=model).events
+        shown = timeline(kernel, gemm, launch, model=model).events
         for warp in 0, 2, 4, 6:
             took = [each.end - each.begin for each in shown if (each.warp, each.phase) == (warp, "math")]
             median[model, warp] = round(float(np.median(took)), -2)
@@ -112,7 +113,7 @@ def test_a_load_of_16_bytes_takes_the_wavefronts_that_lesson_01_explains():
 def turn(notebook: str, name: str, **launch: int) -> float:
     """Cycles from one k-tile's math to the next in the recorded timeline."""
     kernel, own = lesson_kernel(notebook, name)
-    shown = timeline(kernel, Gemm(4096, 4096, 4096), **own, **launch).events
+    shown = timeline(kernel, Gemm(4096, 4096, 4096), own.but(**launch)).events
     begins = sorted((each.warp, each.begin) for each in shown if each.phase == "math")
     steps = [later - first for (one, first), (two, later) in itertools.pairwise(begins) if one == two]
     return float(np.median(steps))
@@ -121,7 +122,7 @@ def turn(notebook: str, name: str, **launch: int) -> float:
 def test_the_traced_turns_are_as_long_as_the_words_say():
     """The trace writes down its times, and that makes a turn longer: the words say so beside the picture."""
     kernel, launch = lesson_kernel(PRODUCER, "specialised")
-    alone = {"alone": (kernel, launch | {"shared_mem": 116 * 1024})}
+    alone = {"alone": (kernel, launch.but(shared_mem=116 * 1024))}
     us = benchmark(Gemm(4096, 4096, 4096), alone).rows[0].median_us
     untraced = us * 1980 / (8 * 512)  # cycles at 1.98 GHz; 8 rounds of blocks, 512 k-tiles
     assert turn(PRODUCER, "specialised") / untraced == pytest.approx(1.5, abs=0.05)
@@ -164,7 +165,7 @@ def test_lesson_00_says_how_to_stop_a_loop():
     assert not re.search(r"\d+ (seconds|steps)|second", told)
 
 
-@pytest.mark.parametrize("path", lessons.notebooks(lessons.NOTEBOOKS)[:3], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS)[:3], ids=lambda path: path.stem)
 def test_links_lead_to_pages_that_are_kept(path):
     """NVIDIA has frozen the old programming guide, and archives versions under their number."""
     links = re.findall(r"\]\((https?://[^)]*)\)", words(cells(path.stem)))

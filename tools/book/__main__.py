@@ -2,16 +2,16 @@
 
 import sys
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools import course
 from tools.book.build import write_book
 
 if __name__ == "__main__":
-    every = lessons.notebooks(lessons.NOTEBOOKS) + lessons.exercise_notebooks(lessons.NOTEBOOKS)
+    every = sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS)
     chosen = [path for path in every if path.name.startswith(tuple(sys.argv[1:]) or "")]
     out = course.ROOT / "build" / "preview"
     out.parent.mkdir(exist_ok=True)
-    names = [path.relative_to(lessons.NOTEBOOKS).with_suffix("").as_posix() for path in chosen]
+    names = [path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix() for path in chosen]
     outcomes = [course.outcome(name, course.read(path), 0.0, []) for name, path in zip(names, chosen)]
     print("\n".join(write_book(outcomes, "as committed", out)))
     print(f"Read the pages: {(out / 'index.html').relative_to(course.ROOT)}")

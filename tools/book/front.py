@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools import sittings
 from tools.book import moving
 
@@ -35,7 +35,7 @@ def _row(outcome: Outcome) -> str:
     promise = next((_PROMISE.search(cell.source) for cell in outcome.notebook.cells[:1]), None)
     title = f"[{_plain(outcome.title)}](notebooks/{outcome.name}.ipynb)"
     words = f"<br>{' '.join(promise[1].split())}" if promise else ""
-    return f"| {title}{words} | {duration(lessons.NOTEBOOKS / f'{outcome.name}.ipynb')} | {outcome.checks} passed |"
+    return f"| {title}{words} | {duration(sources.NOTEBOOKS / f'{outcome.name}.ipynb')} | {outcome.checks} passed |"
 
 
 def duration(path: Path) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib import style
+from course_lib.draw import style
 
 COPY, APART, MATH, TILES = 3, 1, 2, 5
 """Units of time from the issue of a copy to its landing, between two landings at least, and for the math; k-tiles."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib import lessons
+from course_lib.lessons import sources
 from tools.classroom.assignment import assignment, exercises, without_solutions
 from tools.course import title_of
 from tools.install import alone
@@ -36,8 +36,8 @@ OWN_TEXTS = (
 def notebooks() -> dict[str, Path]:
     """Assignment -> the notebook that it is made of. No lesson has the name of an assignment: learners put it beside
     theirs."""
-    made = {f"assignment_{path.stem}": path for path in lessons.notebooks(lessons.NOTEBOOKS)}
-    more = lessons.notebooks(lessons.NOTEBOOKS / BANK)
+    made = {f"assignment_{path.stem}": path for path in sources.notebooks(sources.NOTEBOOKS)}
+    more = sources.notebooks(sources.NOTEBOOKS / BANK)
     return made | {f"assignment_{path.stem}_more": path for path in more}
 
 
@@ -50,7 +50,7 @@ def write_course(course: Path, found: dict[str, Path]) -> list[str]:
     for name, path in found.items():
         lesson = nbformat.read(path, as_version=4)
         bare = without_solutions(lesson)
-        replace(course / "lessons" / path.relative_to(lessons.NOTEBOOKS), nbformat.writes(bare))
+        replace(course / "lessons" / path.relative_to(sources.NOTEBOOKS), nbformat.writes(bare))
         if exercises(lesson):
             text = nbformat.writes(assignment(lesson, title_of(lesson, name)))
             replace(course / "source" / name / f"{name}.ipynb", text)

@@ -1,6 +1,6 @@
 """Run a command where it can do no harm: own namespaces, made by `unshare`, and limits. Linux only.
 
-The command sees Python, the packages, `course_lib` and what the caller shows it, all read-only, and an empty /tmp.
+The command sees Python, the packages, the course and what the caller shows it, all read-only, and an empty /tmp.
 There is no network, no home, no lesson of the teacher, no other process. It needs no rights: a user may make such
 namespaces where the system allows it. sandbox.sh does the mounting. What runs inside has a low priority, and
 cannot take a higher one.
@@ -53,11 +53,11 @@ OWN_REST = (
 def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str]:
     """What to start so that `inside` runs in the sandbox.
 
-    `seen` maps files and folders to the places where they are seen, beside the system, Python and course_lib. The
+    `seen` maps files and folders to the places where they are seen, beside the system, Python and the course. The
     process that starts is outside; killing it ends everything inside.
     """
     places = [Path(name) for name in (*SYSTEM, sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))]
-    places += [ROOT / "course_lib", ROOT / "assets"]
+    places += [ROOT / "course_lib", ROOT / "ptxsim", ROOT / "assets"]
     pairs = {place: place for place in places if place.exists()} | (seen or {})
     mounts = [str(path) for what, where in pairs.items() for path in (what.resolve(), where)]
     variables = {

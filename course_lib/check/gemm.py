@@ -1,0 +1,38 @@
+"""`Gemm`: one GEMM problem, and the way to a verdict on a kernel that should solve it."""
+
+from __future__ import annotations
+
+from ptxsim import Report
+
+from ..gpu import device
+from ..launch import STANDARD, Launch
+from . import verdict
+from .problem import Problem
+
+
+class Gemm(Problem):
+    """C = A @ B.T with A (M,K), B (N,K), C (M,N); float32 is column-major (NT), float16 row-major (TN).
+
+    What is launched and timed reads normal random numbers; `zeros`: zeros, for which a chip draws less power.
+    """
+
+    def launch(self, kernel, launch: Launch = STANDARD) -> object:
+        """Run the kernel on `inputs` and return C."""
+        if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
+            raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")
+        C, run = self.prepare(kernel, self.inputs, launch)
+        run()
+        return C
+
+    def one_block(self, kernel, launch: Launch = STANDARD, k_tiles: int = 5) -> Report:
+        """Simulate one tile of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report."""
+        M, N, K = launch.tile
+        return verdict.one_block(self.like(M, N, k_tiles * K), kernel, launch)
+
+    def check(self, kernel, launch: Launch = STANDARD, seed: int = 0) -> verdict.Verdict:
+        """Return a verdict, or raise CheckFailed with the hazard, or with where and how C is wrong.
+
+        First small shapes in the simulator, on every machine: integers, so that C must be exact, and no
+        hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
+        """
+        return verdict.check(self, kernel, launch, seed)

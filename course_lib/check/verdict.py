@@ -1,0 +1,125 @@
+"""The verdict on a kernel that should compute C = A @ B.T: first in the simulator, then where the course runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import wait
+
+import numpy as np
+
+from ptxsim import Report, assemble
+from ptxsim.interrupts import in_background, result_of
+from ptxsim.races.hazards import Hazard
+from ptxsim.report import MessageOnly
+
+from ..gpu import device
+from ..gpu.simulate import compiled
+from ..launch import Launch, Tile
+from .mistakes import guess, product, where_wrong
+from .pairing import who_meets_whom
+from .problem import Problem
+
+SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
+"""(k-tiles, blocks along M, along N) of the simulated checks."""
+ONE_BLOCK = (4, 6, 7, 8)
+"""k-tiles of more checks, with one block each: a pipeline may fail for one number only."""
+
+
+SEVERAL_TILES = (5, 4, 1)
+"""Of persistent kernels, in place of the last of SMALL: tiles enough for several a block, and more k-tiles than a ring
+has slots."""
+
+
+class CheckFailed(MessageOnly, AssertionError):
+    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first; `picture`: a
+    drawing of what is wrong, and its description in words."""
+
+    def __init__(self, message: str, hazards: tuple[Hazard, ...] = (), picture: tuple | None = None) -> None:
+        super().__init__(message)
+        self.hazards, self.picture = hazards, picture
+
+
+class Verdict(str):
+    """What `Gemm.check` returns when everything is right: one line."""
+
+    __repr__ = str.__str__
+
+
+def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None = None) -> Verdict:
+    """See `Gemm.check`; `max_steps` is that of each simulated launch."""
+    tile = launch.tile
+    gemm.grid(launch)
+    shapes = (*SMALL[:-1], SEVERAL_TILES) if launch.blocks else SMALL
+    first, *others = [_small(gemm, tile, *counts) for counts in shapes]
+    others += [gemm.like(*tile[:2], k_tiles * tile[2]) for k_tiles in ONE_BLOCK]
+    _check_simulated(first, kernel, launch, seed, max_steps)
+    # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
+    assembled = in_background(lambda: assemble(compiled(kernel), launch.block, launch.shared_mem))
+    try:
+        for other in others:
+            _check_simulated(other, kernel, launch, seed, max_steps)
+    except CheckFailed:
+        wait([assembled])  # a program that ends while the assembler works would crash
+        raise
+    result_of(assembled, "the compiler")
+    _check_here(first, kernel, launch, first.random(seed), "random data", first.limit)
+    if device.backend() == "cupy":
+        _check_here(gemm, kernel, launch, gemm.random(seed), "random data", gemm.limit)
+        _check_here(gemm, kernel, launch, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
+    return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
+
+
+def one_block(gemm: Problem, kernel, launch: Launch) -> Report:
+    """See `Gemm.one_block`; the whole of `gemm` is one block."""
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch.small())
+    right = not where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
+    why = "" if right or not report.ok else _meetings(gemm, kernel, launch)
+    print(f"numbers right: {right}\nhazards: {report.brief()}{why}")
+    return report
+
+
+def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
+    """The report comes first: a race may leave the numbers right, on this machine, today."""
+    (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps)
+    if wrong := where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0):
+        wrong += guess(C, A, B, launch.tile, gemm.order)
+    if not report.ok:
+        wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
+        text = f"{_failed(gemm, launch)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped)
+        raise CheckFailed(text, report.hazards)
+    if wrong:
+        wrong += "" if "What was written equals" in wrong else _meetings(gemm, kernel, launch)
+        raise CheckFailed(f"{_failed(gemm, launch)} no hazard, wrong numbers\n{wrong}")
+
+
+def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str, limit: float) -> None:
+    """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
+    C, run = gemm.prepare(kernel, inputs, launch)
+    run()
+    expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
+    if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
+        raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}")
+
+
+def _meetings(gemm: Problem, kernel, launch: Launch) -> str:
+    """For tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
+    one = gemm.like(*launch.tile)
+
+    def run(*inputs: np.ndarray) -> np.ndarray:
+        return one.simulated(kernel, inputs, launch.small())[0][2].astype(float)
+
+    return who_meets_whom(run, *launch.tile) if gemm.dtype == "float16" else ""
+
+
+def _small(gemm: Problem, tile: Tile, k_tiles: int, blocks_m: int, blocks_n: int) -> Problem:
+    """A small problem; M, N and K all differ, so that mixing them up shows."""
+    M, N, K = blocks_m * tile[0], blocks_n * tile[1], k_tiles * tile[2]
+    while N == K:
+        N += tile[1]
+    while M in (N, K):
+        M += tile[0]
+    return gemm.like(M, N, K)
+
+
+def _failed(gemm: Problem, launch: Launch) -> str:
+    k_tiles = gemm.K // launch.tile[2]
+    return f"check failed with M={gemm.M}, N={gemm.N}, K={gemm.K} (k-tiles: {k_tiles}):"

@@ -1,0 +1,33 @@
+"""What a notebook's own figures are drawn with: one style, one set of colours, and a description in words for each.
+
+style                    colours, sizes, and how a picture is shown
+pictures                 what lanes do to banks and sectors
+cells, fragment_charts   drawings made of cells; who holds what of a fragment
+explore, explore_chart   figures to drag: a pipeline, a hand-over
+"""
+
+from ptxsim.instructions.tensor import fragment
+
+from .explore import handover, pipeline, schedule
+from .pictures import bank_picture, fragment_picture, ldmatrix_picture, sector_picture
+from .style import (
+    BLUE,
+    FACE,
+    GREEN,
+    GRID,
+    ORANGE,
+    PURPLE,
+    SKY,
+    TEXT,
+    VERMILLION,
+    axes,
+    new_figure,
+    show,
+    styled,
+)
+
+__all__ = [
+    "BLUE", "FACE", "GREEN", "GRID", "ORANGE", "PURPLE", "SKY", "TEXT", "VERMILLION", "axes", "bank_picture",
+    "fragment", "fragment_picture", "handover", "ldmatrix_picture", "new_figure", "pipeline", "schedule",
+    "sector_picture", "show", "styled",
+]  # fmt: skip

@@ -1,0 +1,6 @@
+"""Exercises.
+
+verdicts  an answer is judged: passed, or not yet, with one hint
+answers/  what each exercise tests, and its hints
+logbook   what a learner has solved and predicted
+"""

@@ -1,0 +1,125 @@
+"""The exercises of the bank for lesson 00."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+
+from ...gpu import device
+from ...gpu.simulate import simulate
+from ...lessons.sources import kernel_source
+from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors, kernel_and_numbers
+
+NOTEBOOK = "exercises/00_start_here"
+MOST_STEPS = 100_000
+"""Of a launch here, which takes some hundreds: an endless loop ends after a second."""
+
+MOST_LOADS = 300
+"""Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
+
+
+def _four_loads(answer: object) -> None:
+    kernel, *said = kernel_and_numbers(answer, *(f"the number of sectors of {name}" for name in "abcd"))
+    x, y = np.arange(64, dtype=np.float32), np.full(32, np.nan, np.float32)
+    report = simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    for name, mine in zip("abcd", said):
+        counted = report.counters.at(f"float {name} = ").global_sectors
+        demand(mine == counted, f"load {name} does not take {mine} sectors.")
+
+
+def _smooth(answer: object) -> None:
+    kernel, thread, element = kernel_and_numbers(
+        answer, "the number of the thread", "the number of the element"
+    )
+    named, place = _reported()
+    demand(thread == named, f"the report does not name thread {thread}.")
+    demand(element == place, f"the report does not name element {element} of the tile.")
+    for n in 200, 128, 1, 65:
+        report, y = _smoothed(kernel, n)
+        demand_no_hazard(report)
+        expected = np.append((_ramp(n)[:-1] + _ramp(n)[1:]) / 2, np.float32(-1))
+        demand(np.array_equal(y, expected), f"{(y != expected).sum()} of {n} elements are wrong.")
+
+
+@cache
+def _reported() -> tuple[int, int]:
+    """The thread, and the element of the tile, that the report on the kernel as given names."""
+    given = device.cp.RawKernel(kernel_source(NOTEBOOK, "smooth"), "smooth", options=device.OPTIONS)
+    said = re.search(r"thread (\d+) of block \d+ reads byte (\d+)", str(_smoothed(given, 200)[0]))
+    return int(said[1]), int(said[2]) // 4
+
+
+def _ramp(n: int) -> np.ndarray:
+    return np.arange(n, dtype=np.float32) ** 2
+
+
+def _smoothed(kernel: object, n: int) -> tuple:
+    y = np.full(n, -1, np.float32)
+    args = (_ramp(n), y, np.int32(n))
+    return simulate(kernel, (-(-n // 64),), (64,), args, max_steps=MOST_STEPS), y
+
+
+def _block_sum(kernel: object) -> None:
+    demand_kernel(kernel)
+    x = np.random.default_rng(0).integers(-99, 100, 512).astype(np.float32)
+    sums = np.full(2, np.nan, np.float32)
+    report = simulate(kernel, (2,), (256,), (x, sums), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    expected = x.reshape(2, 256).sum(axis=1)
+    demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 2 sums are wrong.")
+    barriers = report.counters.total.barriers / 16  # of a warp
+    demand(barriers <= 9, f"the sums are right, but a thread comes to {barriers:.0f} barriers.")
+    loads = report.counters.total.shared_loads
+    demand(loads <= MOST_LOADS, f"the sums are right, but warps load {loads} times from shared memory.")
+
+
+def _column_sums(kernel: object) -> None:
+    demand_kernel(kernel)
+    x = np.random.default_rng(0).integers(-99, 100, (64, 32)).astype(np.float32, order="F")
+    sums, expected = np.full(32, np.nan, np.float32), x.sum(axis=0)
+    report = simulate(kernel, (1,), (256,), (x, sums), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 32 sums are wrong or missing.")
+    demand_whole_sectors(report)
+    moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
+    demand(moved <= enough, f"the sums are right, but {moved} sectors move in all; {enough} hold the data.")
+
+
+EXERCISES = {
+    "00.11": (_four_loads, {
+        "load a": "floats 1 to 32: the first one is not the first of a sector. How many sectors do they touch?",
+        "load b": "floats 0, 2, 4, ... 62: which sectors lie from the first to the last, and is one left out?",
+        "load c": "a sector moves once for the whole warp. Does it matter which lane wants which of its floats?",
+        "load d": "two lanes want the same float. How many different floats does the warp ask for?",
+        "": "four whole numbers, one for each load, in the order a, b, c, d."}),
+    "00.12": (_smooth, {
+        "name thread": "look for the words \"thread ... of block\" in the report.",
+        "name element": "the report counts bytes, and a float has 4.",
+        "uninitialised-read": "element 64 of the tile has no thread of its own. Which thread brings it too?",
+        "read-after-write": "what one thread brings and another one reads must be there before the barrier.",
+        "write-after-write": "element 64 of the tile needs one thread, not many.",
+        "block-conflict": "two blocks write one element of y: block b has elements b * 64 to b * 64 + 63.",
+        "out-of-bounds": "the tile has 65 elements and x has n: does the one that you bring exist in both?",
+        "": "element 64 of the tile is the first one of the next block, x[(blockIdx.x + 1) * 64], if there is one."}),
+    "00.13": (_block_sum, FOR_ALL | {
+        "read-after-write|write-after-read": "a turn reads what the turn before has added: all threads must meet "
+        "between two turns, and before the first one.",
+        "uninitialised-read": "256 numbers lie in the tile: the first half is 128.",
+        "out-of-bounds": "256 numbers lie in the tile: t + half must stay below 256.",
+        "barriers": "one barrier after the copy and one in each turn are enough.",
+        "times from shared": "a thread adds one number to its own in each turn, and half of the threads rest.",
+        "": "follow 4 numbers: two turns. Is every number added, and once?"}),
+    "00.14": (_column_sums, FOR_ALL | {
+        "read-after-write": "a barrier must stand between what one thread writes and another one reads.",
+        "uninitialised-read": "a part of the tile is never written. Are 2048 floats copied? Is a sum zero at first?",
+        "out-of-bounds": "x and the tile have 2048 elements each: where does the loop end?",
+        "write-after-write|write-after-read|block-conflict": "several threads write to one place, and nothing orders "
+        "them: let one thread do it, or atomicAdd.",
+        "are enough: in line": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
+        "belongs in shared memory.",
+        "sectors move in all": "an element is read more than once, or by several threads: share the work out.",
+        "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
+}  # fmt: skip

@@ -1,0 +1,158 @@
+"""The exercises of the bank for lesson 02."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+
+from ptxsim import Report
+
+from ...check.verdict import CheckFailed
+from ...gpu import device
+from ...gpu.simulate import simulate
+from ...lessons.sources import kernel_source
+from .common import demand, demand_kernel, kernel_and_numbers
+from .lesson_02 import LANDED
+
+NOTEBOOK = "exercises/02_producer_consumer"
+MOST_STEPS = 100_000
+"""Of a launch here, which takes some hundreds."""
+LOOKS = ("first", "second", "third")
+
+
+def _groups(answer: object) -> None:
+    kernel, *said = kernel_and_numbers(
+        answer, *(f"the number of pieces at the {look} look" for look in LOOKS)
+    )
+    x, y = np.arange(128, dtype=np.float32), np.full(3 * 128, np.nan, np.float32)
+    simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
+    landed = (y.reshape(3, 4, 32) == x.reshape(4, 32)).all(axis=2).sum(axis=1)
+    for look, mine, counted in zip(LOOKS, said, landed):
+        demand(mine == counted, f"at the {look} look not {mine} pieces are sure to have landed.")
+
+
+def _on_their_way(events: Iterable[tuple], after: tuple[str, ...]) -> int:
+    """How many groups with copies are on their way at most events of the kinds `after`, in a warp."""
+    found: Counter[int] = Counter()
+    groups: list[float] = []
+    current = 0.0  # bytes that are not committed yet
+    for kind, *numbers in events:
+        if kind == "copy":
+            current += numbers[0]
+        elif kind == "commit":
+            groups, current = [*groups, current], 0.0
+        elif kind == "wait" and numbers[0] is None:
+            groups, current = [], 0.0
+        elif kind == "wait":
+            groups = groups[max(len(groups) - numbers[0], 0) :]
+        if kind in after:
+            found[sum(map(bool, groups)) + bool(current)] += 1
+    return max(found, key=found.__getitem__, default=0)
+
+
+def _pieces(kernel: object, pieces: int, size: int, block: int, results: int = 1) -> tuple[Report, tuple]:
+    """A launch of one block on so many pieces of `size` floats; its report, and what went in and came out."""
+    x = np.random.default_rng(2).integers(-99, 100, pieces * size).astype(np.float32)
+    y = np.full(results * x.size, np.nan, np.float32)
+    report = simulate(kernel, (1,), (block,), (x, y, np.int32(pieces)), max_steps=MOST_STEPS)
+    return report, (x.reshape(pieces, size), y.reshape(pieces, results, size))
+
+
+def _demand_right(report: Report, given: np.ndarray, expected: np.ndarray) -> None:
+    if not report.ok:
+        raise CheckFailed(f"with {len(given)} pieces: {report}", report.hazards)
+    wrong = int((given != expected).sum())
+    demand(not wrong, f"with {len(given)} pieces: {wrong} of {given.size} elements are wrong or missing.")
+
+
+def _ring(kernel: object) -> None:
+    demand_kernel(kernel)
+    for pieces in 9, 1, 2, 3, 4, 6:
+        report, (x, y) = _pieces(kernel, pieces, 64, 64)
+        _demand_right(report, y[:, 0], 2 * x)
+    report, _ = _pieces(kernel, 9, 64, 64)
+    total = report.counters.total
+    demand(not total.barriers, "the numbers are right, but there is a barrier.")
+    demand(
+        total.cp_async_bytes == 4 * 9 * 64,
+        "the numbers are right, but cp.async does not bring each piece, once.",
+    )
+    ahead = _on_their_way(report.events[0], after=("store",))
+    demand(ahead >= 2, f"the numbers are right, but {ahead} later pieces are on their way when one is used.")
+
+
+@cache
+def _reported() -> int:
+    """The line where the producer waits, as the report on the kernel as given says."""
+    given = device.cp.RawKernel(kernel_source(NOTEBOOK, "two_readers"), "two_readers", options=device.OPTIONS)
+    said = re.search(r"thread 0 of block 0 among them, at line (\d+)", str(_pieces(given, 4, 32, 96, 2)[0]))
+    return int(said[1])
+
+
+def _two_readers(answer: object) -> None:
+    kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
+    demand(line == _reported(), f"the producer does not wait in line {line}.")
+    demand(threads == 96, f"not {threads} threads come to that barrier.")
+    for pieces in 4, 1, 2, 7:
+        report, (x, y) = _pieces(kernel, pieces, 32, 96, 2)
+        _demand_right(report, y, np.stack([x[:, ::-1], 2 * x[:, ::-1]], axis=1))
+
+
+def _one_ahead(kernel: object) -> None:
+    demand_kernel(kernel)
+    for pieces in 8, 1, 2, 3, 4:
+        report, (x, y) = _pieces(kernel, pieces, 32, 64)
+        named = {event[1] for mine in report.events for event in mine if event[0] == "arrive"}
+        if not report.ok and 0 in named:  # no slot's: they begin at 1
+            raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.")
+        _demand_right(report, y[:, 0], x[:, ::-1])
+    report, _ = _pieces(kernel, 8, 32, 64)
+    ahead = max(_on_their_way(mine, after=("arrive",)) for mine in report.events)
+    demand(ahead >= 1, "the numbers are right, but no copy is on its way while the producer goes on.")
+
+
+EXERCISES = {
+    "02.11": (_groups, {
+        "the answer is": "three whole numbers from 0 to 4, one for each look.",
+        "first look": "wait_group<3> leaves the newest three groups open. There are four: which one is the oldest?",
+        "second look": "wait_group<2> leaves the newest two groups open. What is in these two?",
+        "third look": "a commit without a copy closes a group too, an empty one. What is in the newest group?",
+        "": "a number of pieces, from 0 to 4, for each look."}),
+    "02.12": (_ring, LANDED | {
+        "unwaited-copy": "a copy is still on its way to what is read. Which slot is that, and how many groups are "
+        "newer than that of piece p, in the first turns and in the last ones?",
+        "uninitialised-read": "a slot is read that nothing was copied to: piece p lies in slot p % 4.",
+        "out-of-bounds": "there are pieces 0 to pieces - 1, and slots 0 to 3.",
+        "write-after-read|write-after-write|read-after-write": "a copy goes to a slot in use: piece p + 3 has slot "
+        "(p + 3) % 4.",
+        "there is a barrier": "each thread reads only what it has copied itself: it waits for its own copies, and for "
+        "no other thread.",
+        "does not bring": "every piece comes by one copy_async for each thread, and once.",
+        "later pieces are on": "wait for piece p only, not for the pieces after it: they may stay on their way.",
+        "": "piece p lies in slot p % 4. Has every piece from 3 on been copied, to its own slot?"}),
+    "02.13": (_two_readers, {
+        "does not wait in": "the producer is warp 0. Which of the two places in the report names thread 0?",
+        "come to that barrier": "the 32 threads of the producer come, and both consumers, with 32 each.",
+        "barrier-divergence": "__syncthreads() in two branches is two barriers. Warps that go different ways need "
+        "named barriers.",
+        "deadlock|barrier-count": "for each barrier, add up the threads that come, in either way, and the turns in "
+        "which they come: both sides must agree.",
+        "write-after-read": "the producer writes while a consumer still reads. Does it wait at EMPTY, and do both "
+        "barriers count everybody who comes?",
+        "uninitialised-read|read-after-write": "a consumer reads before the producer has written: FULL is for all 96.",
+        "": "each piece is read by both consumers; only the barriers need a repair."}),
+    "02.14": (_one_ahead, {
+        "arrives at barrier 0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as "
+        "in Python.",
+        "unwaited-copy|read-after-write|uninitialised-read": "a slot is called full while its copy is on its "
+        "way. Which piece is sure to have landed, after which wait, and which slot is that? The last piece too.",
+        "deadlock": "count for each slot how often FULL is said and how often it is waited for: once for each piece.",
+        "write-after-read|write-after-write": "a slot is filled again while the consumer still reads it.",
+        "out-of-bounds": "slots are 0 to SLOTS - 1.",
+        "on its way while": "if the producer waits for everything, nothing overlaps. The newest copy may stay.",
+        "": "only the hand-over needs a repair: what is copied, and what is written out, was right."}),
+}  # fmt: skip

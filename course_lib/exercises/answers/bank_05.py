@@ -1,0 +1,237 @@
+"""More exercises for lesson 05."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from ptxsim import Report
+
+from ...check.gemm import Gemm
+from ...gpu import cupy_on_numpy
+from ...gpu.simulate import compiled, simulate
+from ...measure.sass import sass
+from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, k_tiles_on_their_way, kernel_and_numbers
+
+MOST_STEPS = 250_000
+
+
+def _one_block(
+    kernel, tile: tuple[int, int, int], k_tiles: int, threads: int = 64, seed: int = 0
+) -> tuple[bool, Report]:
+    """Whether one block makes the exact product, and its report."""
+    gemm, random = Gemm(*tile[:2], tile[2] * k_tiles, "float16"), np.random.default_rng(seed)
+    A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
+    args = gemm.arguments(A, B)
+    report = simulate(kernel, (1, 1), (threads,), args, 0, MOST_STEPS)
+    return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
+
+
+# --------------------------------------------------------------------------- 05.11: how many are on their way?
+
+
+def _orders(answer: object) -> None:
+    """The numbers that the simulator counts, with each ORDER."""
+    kernel, *mine = kernel_and_numbers(answer, *(f"the number of ORDER {order}" for order in range(1, 5)))
+    for order, number in enumerate(mine, 1):
+        counted = _on_their_way(kernel.code, kernel.name, (*kernel.options, f"-DORDER={order}"))
+        demand(number == counted, f"ORDER {order}: the simulator counts not {number}.")
+
+
+@lru_cache(maxsize=8)
+def _on_their_way(code: str, name: str, options: tuple[str, ...]) -> int:
+    right, report = _one_block(cupy_on_numpy.RawKernel(code, name, options), (64, 64, 32), 8, 32)
+    demand_no_hazard(report)
+    demand(right, f"the kernel is not right any more with {options[-1]}: take the one of the exercise.")
+    return k_tiles_on_their_way(report, 8)
+
+
+# --------------------------------------------------------------------------- 05.12: the last k-tiles
+
+TILE = (128, 64, 32)
+
+
+def _drained(answer: object) -> None:
+    """A right ring of four slots, in which no wait covers more than the k-tile of its turn."""
+    demand_kernel(answer)
+    for k_tiles in 4, 1:
+        right, report = _one_block(answer, TILE, k_tiles)
+        demand_no_hazard(report)
+        demand(right, f"the product is wrong for {k_tiles} k-tiles.")
+        for turn, left in enumerate(_left_on_their_way(report)):
+            may = min(2, k_tiles - 1 - turn)
+            demand(
+                left >= may,
+                f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more.",
+            )
+
+
+def _left_on_their_way(report: Report) -> list[int]:
+    """Groups that are on their way when the first warp comes to the barrier of each turn."""
+    found, groups = [], 0
+    for event in report.events[0]:
+        if event[0] == "commit":
+            groups += 1
+        elif event[0] == "wait":
+            groups = 0 if event[1] is None else min(groups, event[1])
+        elif event[0] == "barrier":
+            found.append(groups)
+    return found[:-1]  # behind the loop stands one more
+
+
+# --------------------------------------------------------------------------- 05.13: which cure?
+
+ANSWER = "(kernels, my_kind, my_cures, my_best)"
+
+
+def _cure(answer: object) -> None:
+    """The kind of hazard, the changes that cure it, and the one that costs nothing, as the simulator finds them."""
+    fits = isinstance(answer, tuple) and len(answer) == 4 and isinstance(answer[0], dict)
+    demand(fits, f"the answer is {ANSWER}, and not {answer!r:.60}.")
+    kernels, kind, cures, best = answer
+    for name, text in (("my_kind", kind), ("my_cures", cures), ("my_best", best)):
+        demand(isinstance(text, str), f"{name} is a text in quotes, and not {text!r:.40}.")
+    for kernel in kernels.values():
+        demand_kernel(kernel)
+    found = {name: _found(kernel.code, kernel.name, kernel.options) for name, kernel in kernels.items()}
+    letters = [name for name in found if len(name) == 1]
+    right_kind, cost = found["as it is"]
+    named = kind.strip().lower().replace(" ", "-")
+    demand(named == right_kind, f"the report does not name {named!r:.40} first.")
+    mine = {letter for letter in cures.upper() if letter.isalpha()}
+    for letter in sorted(mine):
+        demand(letter in letters, f"there is no change {letter}; there are {', '.join(letters)}.")
+        demand(not found[letter][0], f"{letter} is no cure: {found[letter][0]}.")
+    left_out = [letter for letter in letters if not found[letter][0] and letter not in mine]
+    demand(not left_out, f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.")
+    chosen = best.strip().upper()
+    demand(chosen in mine, f"my_best is {best!r:.20}, which is no cure.")
+    demand(found[chosen][1][0] <= cost[0], f"{chosen} takes a barrier more in each turn.")
+    demand(found[chosen][1][1] <= cost[1], f"{chosen} takes more shared memory.")
+
+
+@lru_cache(maxsize=16)
+def _found(code: str, name: str, options: tuple[str, ...]) -> tuple[str, tuple[int, int]]:
+    """What is wrong with a kernel, or nothing; its barriers, and its bytes of shared memory."""
+    kernel = cupy_on_numpy.RawKernel(code, name, options)
+    right, report = _one_block(kernel, TILE, 4)
+    cost = report.counters.total.barriers, compiled(kernel).code.program.static_shared
+    return report.brief() if not report.ok else "" if right else "wrong numbers", cost
+
+
+# --------------------------------------------------------------------------- 05.14: sets that are not in registers
+
+
+def _ping_pong(answer: object) -> None:
+    """Right for any number of k-steps, the next fragments loaded ahead, and nothing in local memory."""
+    pair = isinstance(answer, tuple) and len(answer) == 2
+    demand(pair, f"the answer is (kernel, my_opcode), and not {answer!r:.60}.")
+    kernel, opcode = answer
+    demand_kernel(kernel)
+    demand(
+        isinstance(opcode, str), f"the answer is a kernel and an opcode in quotes, and not {opcode!r:.40}."
+    )
+    name = opcode.strip().upper().partition(".")[0]
+    demand(name in ("LDL", "STL"), f"{opcode.strip()!r:.20} is not the opcode that was asked for.")
+    for steps in 1, 3, 8:
+        right, report = _one_block(kernel, (16, 16, 16), steps, 32)
+        demand_no_hazard(report)
+        demand(right, f"the product is wrong for {steps} k-steps.")
+        total = report.counters.total
+        demand(
+            total.mma == 2 * steps, f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed."
+        )
+    demand(
+        _loaded_ahead(kernel),
+        "right, but the first mma come before the second k-step's fragments are loaded.",
+    )
+    code = sass(kernel)
+    local = code.count("LDL") + code.count("STL")
+    demand(
+        not local, f"the product is right, but {local} instructions move fragments to local memory and back."
+    )
+    lines = re.sub(r"//.*", "", kernel.code)
+    demand(
+        re.search(r"#\s*pragma\s+unroll\s*\(?\s*1\b", lines),
+        "right, and all in registers, but the line `#pragma unroll 1` is gone.",
+    )
+
+
+def _loaded_ahead(kernel) -> bool:
+    """Whether the fragments of two k-steps have been loaded at the first `mma`: the launch is cut off there."""
+    gemm = Gemm(16, 16, 128, "float16")
+
+    def counted(steps: int):
+        args = gemm.arguments(*gemm.inputs)
+        return simulate(kernel, (1, 1), (32,), args, 0, steps).counters
+
+    few, many = 1, 4000
+    while few < many:
+        steps = (few + many) // 2
+        few, many = (few, steps) if counted(steps).total.mma else (steps + 1, many)
+    first = counted(few)
+    lines = [line for line, counts in first.by_line.items() if counts.ldmatrix]
+    different = sum(len(first.patterns[line]) for line in lines)  # of each instruction the first access only
+    written = [each for each in compiled(kernel).code.program.instructions if each.opcode.root == "ldmatrix"]
+    return first.total.ldmatrix >= 4 and different >= min(4, len(written))
+
+
+_TURNS = "follow turn t: k-tiles up to t + 2 are issued when it waits."
+
+EXERCISES = {
+    "05.11": (_orders, {
+        **FOR_ALL,
+        "ORDER 1:": "the wait leaves two k-tiles, t + 1 and t + 2. Is another one issued before the math?",
+        "ORDER 2:": "wait_group<0> leaves nothing on its way. What is issued between it and the math?",
+        "ORDER 3:": "the wait leaves two k-tiles, and the next one is issued behind the math: when the math begins it "
+        "is not on its way.",
+        "ORDER 4:": "a wait counts groups, and here a k-tile has two of them: A's and B's. How many k-tiles are two "
+        "groups? Then one more is issued before the math.",
+        "is a whole number": "a number of k-tiles, such as 2.",
+        "the answer is": "leave the kernel as it is, and write four numbers.",
+        "": _TURNS}),
+    "05.12": (_drained, {
+        **FOR_ALL,
+        "unwaited-copy": "a k-tile is read before it landed: in the last turns fewer than two newer groups exist, so "
+        "wait_group<2> or <1> may leave the k-tile that is needed.",
+        "read-after-write": "each thread waits for its own copies; the barrier behind the wait makes it true for all. "
+        "Is the wait before the barrier, in every turn?",
+        "write-after-read": "the barrier of the loop was right: put it back.",
+        "waits for": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay on "
+        "their way, and two at most.",
+        "out-of-bounds": "issue takes k-tiles that exist.",
+        "product is wrong": "issue, compute and store were right: only the wait is missing.",
+        "": "in most turns two newer k-tiles are on their way, in the last but one there is one, in the last none."}),
+    "05.13": (_cure, {
+        "the answer is": "leave the kernels as they are, and write three texts.",
+        "in quotes": 'write letters in quotes, such as "AE".',
+        "does not name": "turn t copies into the slot that the other warp may still read, in turn t - 1.",
+        "there is no change": "the letters are those of the table.",
+        "A is no cure": "a wait is about the thread's own copies. The warp that is overtaken does not copy: it reads.",
+        "E is no cure": "__syncwarp() orders the lanes of one warp. It is the other warp that overwrites.",
+        "is no cure:": "look for a barrier between the math of turn t - 1 and the copy of turn t.",
+        "cure it, too": "a second barrier, another order, another slot: three different ways lead there. For each "
+        "slot: which barrier stands between its last read and the next copy into it?",
+        "which is no cure": "my_best is one letter out of my_cures.",
+        "a barrier more": "right, but it makes the warps wait once more in each turn. One cure uses the barrier that "
+        "is there already.",
+        "more shared memory": "right, but it takes 12 KB more. One cure does with three slots.",
+        "": "which slot does turn t fill, who reads it last, and what stands between?"}),
+    "05.14": (_ping_pong, {
+        "the answer is": "leave the call of check_exercise as it is.",
+        "not the opcode": "look for a pair of kinds, one that stores and one that loads, which move fragments neither "
+        "to shared nor to global memory: L stands for local.",
+        "local memory and back": "a[set] is in registers only if set is a constant in every call of load and multiply. "
+        "Which of them still get a number that changes?",
+        "uninitialised-read|out-of-bounds": "a k-step is loaded that does not exist: min(..., steps - 1) was the "
+        "guard.",
+        "read-after-write": "the __syncwarp() behind the copy was right.",
+        "is gone": "without that line the compiler may unroll, and then the numbers of the sets may become constants, "
+        "by its choice. Make them constants yourself, in a loop that is not unrolled.",
+        "k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which set "
+        "holds which k-step?",
+        "before the second": "load the next k-step into the other set first, then multiply this one.",
+        "": "write two k-steps into one turn: load(1, ...), multiply(0), load(0, ...), multiply(1)."}),
+}  # fmt: skip

@@ -1,0 +1,282 @@
+"""More exercises for lesson 06."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from numbers import Real
+
+import numpy as np
+
+from ptxsim import launch
+
+from ...check.verdict import CheckFailed
+from ...gpu import cupy_on_numpy
+from ...gpu.simulate import compiled, simulate
+from .common import demand, demand_kernel, demand_no_hazard, results_of
+
+# --------------------------------------------------------------------------- 06.11: into how many parts?
+
+CASES = [
+    (20, 64), (132, 64), (33, 64), (66, 100), (1, 64), (1, 5), (44, 9), (67, 256), (264, 128), (140, 512),
+    (45, 3), (12, 1000, 108), (100, 64, 132, 40), (40, 64, 132, 0), (17, 77, 114, 7), (30, 48, 60, 1),
+]  # fmt: skip
+"""(tiles, k_tiles), and sms and extra where they are not 132 and 4."""
+
+
+def _times(
+    tiles: int,
+    k_tiles: int,
+    sms: int = 132,
+    extra: float = 4,
+    waves: Callable = ceil,
+    part: Callable = ceil,
+    each: bool = False,
+) -> list[float]:
+    """Of 1 to 8 parts. `each`: the extra time is counted for each part."""
+    return [
+        waves(tiles * parts / sms) * part(k_tiles / parts)
+        + (extra * (parts if each else 1) if parts > 1 else 0)
+        for parts in range(1, 9)
+    ]
+
+
+def _best(**rules: object) -> Callable:
+    return lambda *case: int(np.argmin(_times(*case, **rules))) + 1
+
+
+def _exact(number: float) -> float:
+    return number
+
+
+MISTAKES_OF_PARTS: list[tuple[str, Callable]] = [
+    ("says 8 in every case", lambda *case: 8),
+    ("forgets what more parts cost", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 0)),
+    ("counts the extra time for each part", _best(each=True)),
+    ("says 1 in every case", lambda *case: 1),  # so do parts of waves
+    ("drops the last wave", _best(waves=int)),
+    ("does not round the k-tiles", _best(part=_exact)),
+    ("drops k-tiles", _best(part=int)),
+    ("takes 132 SMs always", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, 132, extra)),
+    ("takes 4 for extra always", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 4)),
+    ("leaves out the waves", _best(waves=lambda waves: 1)),
+    ("fills the SMs once", lambda tiles, k_tiles, sms=132, extra=4: min(max(sms // tiles, 1), 8)),
+    ("takes the largest of those that are equal", lambda *case: 8 - int(np.argmin(_times(*case)[::-1]))),
+    ("returns the time", lambda *case: min(_times(*case))),
+    ("counts from 0", lambda *case: _best()(*case) - 1),
+]  # fmt: skip
+"""What a wrong function does, and what it would give. A hint for each stands below."""
+
+
+def _parts(answer: object) -> None:
+    """A function that gives the best number of parts for every case."""
+    given = results_of(answer, "best_parts", CASES)
+    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+    demand(
+        all(isinstance(value, Real) for value in given), f"the function returns {given[0]!r:.40}, no number."
+    )
+    right = [_best()(*case) for case in CASES]
+    if list(given) == right:
+        return
+    for what, formula in MISTAKES_OF_PARTS:
+        demand(not np.allclose(given, [formula(*case) for case in CASES]), f"the function {what}.")
+    for case, mine in zip(CASES, given, strict=True):
+        demand(mine in range(1, 9), f"{mine!r:.20} parts: allowed are 1 to 8.")
+        times = _times(*case)
+        best, yours = min(times), times[int(mine) - 1]
+        demand(
+            yours == best, f"{case}: {mine} parts take {yours:g} k-tiles, and the best number takes {best:g}."
+        )
+        demand(times.index(best) + 1 == mine, f"{case}: {mine} parts are as fast as fewer of them.")
+
+
+# --------------------------------------------------------------------------- 06.12: tests that see it
+
+SIZE = 8
+
+
+def _tests(answer: object) -> None:
+    """Tests that the right kernel passes, and each wrong one does not."""
+    pair = isinstance(answer, tuple) and len(answer) == 2
+    demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.")
+    kernel, tests = answer
+    demand_kernel(kernel)
+    some = isinstance(tests, list | tuple) and 1 <= len(tests) <= 3
+    demand(some, f"the answer is a kernel and a list of one to three tests, and not {tests!r:.40}.")
+    prepared = [_prepared(number, test) for number, test in enumerate(tests, 1)]
+    for number, test in enumerate(prepared, 1):
+        demand(
+            not _fails(kernel, 0, test),
+            f"test {number} fails with the right kernel, or gives no finite numbers.",
+        )
+    for mistake in 1, 3, 4, 6, 5, 2:
+        seen = any(_fails(kernel, mistake, test) for test in prepared)
+        demand(seen, f"no test sees mistake {mistake}.")
+
+
+def _prepared(number: int, test: object) -> tuple:
+    """alpha, beta, sums, bias and C in the types of the kernel."""
+    five = isinstance(test, list | tuple) and len(test) == 5
+    demand(five, f"the answer needs five things in test {number}: alpha, beta, sums, bias, C.")
+    try:
+        alpha, beta = (np.float32(value) for value in test[:2])
+        with np.errstate(over="ignore"):
+            arrays = [
+                np.array(a, t) for a, t in zip(test[2:], (np.float32, np.float16, np.float16), strict=True)
+            ]
+    except (TypeError, ValueError):
+        demand(False, f"the answer needs numbers and arrays of numbers in test {number}.")
+    shapes = [array.shape for array in arrays]
+    demand(
+        shapes == [(SIZE, SIZE), (SIZE,), (SIZE, SIZE)],
+        f"test {number} has sums, bias and C of the shapes {shapes}; they are (8, 8), (8,), (8, 8).",
+    )
+    return alpha, beta, *arrays
+
+
+def _fails(kernel, mistake: int, test: tuple) -> bool:
+    """Whether the kernel with this mistake gives something else than float64, rounded once."""
+    alpha, beta, sums, bias, C = test
+    with np.errstate(all="ignore"):
+        x = float(alpha) * sums.astype(float) + bias.astype(float)
+        x = x + float(beta) * C.astype(float) if beta else x
+        expected = np.where(x < 0, 0, x).astype(np.float16)
+    wrong = cupy_on_numpy.RawKernel(kernel.code, kernel.name, (*kernel.options, f"-DMISTAKE={mistake}"))
+    result = C.copy()
+    report = simulate(wrong, (SIZE,), (SIZE,), (sums, bias, result, alpha, beta, np.int32(SIZE)))
+    return not (report.ok and np.isfinite(expected).all() and np.array_equal(result, expected))
+
+
+# --------------------------------------------------------------------------- 06.13: the last block adds
+
+
+def _last(answer: object) -> None:
+    """Three launches with one count, whose parts are added in the order of the blocks."""
+    demand_kernel(answer)
+    for blocks in 4, 1, 5:
+        left, count = np.full((blocks, 64), np.nan, np.float32), np.zeros(1, np.uint32)
+        for number, which in enumerate(("first", "second", "third")):  # the warps in three different orders
+            A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
+            C = np.full(64, np.nan, np.float32)
+            args = (A, left, count, C, np.int32(len(A)))
+            demand_no_hazard(
+                launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, seed=number or None)
+            )
+            demand(not np.isnan(C).all(), f"in the {which} launch C stays as it was.")
+            demand(not np.isnan(C).any(), "a part was added that nobody had written.")
+            expected = _in_order(_in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1)))
+            near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
+            demand(near, f"in the {which} launch, of blocks: {blocks}, the sums are wrong.")
+            demand((expected == C).all(), "the sums are right but for the last bits: added in another order.")
+
+
+def _in_order(rows: np.ndarray) -> np.ndarray:
+    """The sum of the first dimension in float32, one after the other."""
+    total = np.zeros(rows.shape[1:], np.float32)
+    for row in rows:
+        total = total + row
+    return total
+
+
+# --------------------------------------------------------------------------- 06.14: the widest word that fits
+
+SHAPES = [
+    (0, 4, 256, 256), (8, 4, 256, 264), (4, 4, 128, 200), (0, 4, 128, 132), (0, 4, 132, 200), (2, 4, 64, 72),
+    (4, 4, 128, 132), (0, 4, 64, 66), (0, 4, 66, 80), (1, 4, 64, 64), (0, 4, 64, 67), (0, 4, 33, 40),
+]  # fmt: skip
+"""(first, count, width, stride), in halves."""
+
+
+def _rows(answer: object) -> None:
+    """Right for every shape, with as few loads and stores as the widest word allows."""
+    demand_kernel(answer)
+    for first, count, width, stride in SHAPES:
+        source = np.arange(1, first + count * stride + 1, dtype=np.uint16)
+        to = np.zeros((count, width), np.uint16)
+        sizes = (np.int32(value) for value in (first, count, width, stride))
+        report = simulate(answer, (1,), (64,), (source, to, *sizes), max_steps=60_000)
+        told = f"(first = {first}, width = {width}, stride = {stride})"
+        if not report.ok:
+            raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
+        expected = source[first:].reshape(count, stride)[:, :width]
+        demand((to != 0).all(), f"{(to == 0).sum()} of {to.size} elements are never written {told}.")
+        demand((to == expected).all(), f"{(to != expected).sum()} of {to.size} elements are wrong {told}.")
+        word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
+        enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
+        moved = report.counters.total.global_requests
+        demand(
+            moved <= enough,
+            f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}.",
+        )
+
+
+EXERCISES = {
+    "06.11": (_parts, {
+        "still a gap": "first the time of a number of parts, then the best number.",
+        "is a kernel": "write the name without brackets after it.",
+        "stops with": "all four are whole numbers; the check calls it with two, three and four of them.",
+        "no number": "return the number of parts, 1 to 8.",
+        "8 in every case": "with 8 parts there may be two waves where fewer need one, or K too short to share.",
+        "forgets what": "with more than one part, the sums cost `extra`; with one part nothing does.",
+        "for each part": "`extra` is counted once, however many parts there are.",
+        "1 in every case": "a wave with few blocks takes as long as a full one: round the waves up. Then more parts "
+        "can be faster.",
+        "drops the last wave": "blocks that are left over make a wave of their own: round up, not down.",
+        "does not round the k": "a part is a whole number of k-tiles: the longest one decides.",
+        "drops k-tiles": "somebody must multiply the k-tiles that are left over: round up.",
+        "132 SMs": "use the argument sms.",
+        "4 for extra": "use the argument extra.",
+        "leaves out the waves": "8 parts of a tile are 8 blocks: are there SMs for all of them at once?",
+        "fills the SMs": "as many parts as fill one wave are often good, not always: two full waves can be faster than "
+        "one that is half empty. Compute all eight times.",
+        "the largest of": "of several equal times take the one with fewest parts: < and not <=.",
+        "returns the time": "return the number of parts, and not its time.",
+        "counts from 0": "range(8) counts from 0; the parts are 1 to 8.",
+        "as fast as": "of several equal times take the one with fewest parts.",
+        "": "time = waves * k-tiles of a part + extra, if there is more than one part; waves and k-tiles rounded up."}),
+    "06.12": (_tests, {
+        "the answer is": "leave the kernel as it is; tests is a list.",
+        "the answer needs": "a test is (alpha, beta, sums, bias, C): two numbers and three arrays.",
+        "of the shapes": "sums and C are 8 x 8, and the bias has 8 elements.",
+        "right kernel": "the data are too hard: results beyond 65504 are infinite in a half, and a NaN in sums or "
+        "bias, or in a C that is read, goes into the result. Exact numbers are best: the kernel calculates in float32.",
+        "mistake 1": "a bias for each row and one for each column look the same where all its elements are equal.",
+        "mistake 3": "ReLU before the bias differs where the scaled sum is negative: does any test have that?",
+        "mistake 4": "alpha times the bias is the bias where alpha is 1, or the bias is 0; and both must not be cut "
+        "off by ReLU.",
+        "mistake 6": "a forgotten beta shows where beta and C are not 0.",
+        "mistake 5": "C times 0 is 0 for every number. What in C would show that it was read, with beta 0?",
+        "": "the sum must be one that a half cannot hold (above 2048 odd numbers), with a bias that is not 0, and a "
+        "result that shows it."}),
+    "06.13": (_last, {
+        "block-conflict": "what one block wrote and another one reads or overwrites is not ordered. The chain: all "
+        "write; what makes thread 0 know? A fence, the count, a fence; and what orders the reads of all behind that? "
+        "(`count` itself is touched by atomics only.)",
+        "write-after-write": "one thread counts for its block, and says to the others what it found.",
+        "read-after-write|write-after-read|uninitialised-read": "is_last is written by one thread and read by all: the "
+        "barrier between the two was right.",
+        "barrier-divergence|Not all threads|deadlock": "all threads of a block must come to a __syncthreads(), and all "
+        "lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
+        "step-limit": "nobody need wait: who is not the last returns.",
+        "in the first launch C": "C was full of NaN. Either nobody was the last: one block draws the number "
+        "gridDim.x - 1. Or something was added to what C held: the last block overwrites it.",
+        "launch C stays": "what is in `count` when this launch begins? Somebody must set it back, when nobody needs it "
+        "any more.",
+        "nobody had written": "the one who adds came too early, or adds a part that does not exist.",
+        "last bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
+        "order.",
+        "sums are wrong": "each part is added once, and C is written once. What is in `count` and in C when the launch "
+        "begins?",
+        "": "the barrier, the count and who sets it back: everything else was right."}),
+    "06.14": (_rows, {
+        "misaligned": "a word of W bytes must begin at a multiple of W in every row, of `from` and of `to`. Which of "
+        "the three numbers in brackets is no multiple of your word?",
+        "out-of-bounds|uninitialised-read": "count words and not halves: a row has width / HALVES of them.",
+        "write-after-write": "two threads write one place: words of a row must not reach over its end.",
+        "step-limit": "the loop never ends: what makes its variable grow?",
+        "where words of": "wider words fit here: first, stride and width are multiples of them. Is there a case for "
+        "each of 16, 8, 4 and 2 bytes?",
+        "never written": "each row has width / HALVES words; the last one ends with the row.",
+        "are wrong": "in halves, row r begins at r * stride in `from`, behind `first`, and at r * width in `to`.",
+        "": "choose the word by first, stride and width."}),
+}  # fmt: skip

@@ -1,0 +1,131 @@
+"""What the tests and hints of several lessons share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from ptxsim import Report
+from ptxsim.observe.counters import global_sectors
+
+from ...check.gemm import Gemm
+from ...check.verdict import CheckFailed, check
+from ...draw.pictures import sector_figure
+from ...launch import Launch
+
+MOST_STEPS = 250_000
+"""Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
+
+
+def demand(right: object, message: str) -> None:
+    """Raise `message` as the finding, unless it is right."""
+    if not right:
+        raise CheckFailed(message)
+
+
+def demand_no_hazard(report: Report) -> None:
+    """Raise its hazards as the finding, if it has any."""
+    if not report.ok:
+        raise CheckFailed(str(report), report.hazards)
+
+
+def demand_whole_sectors(report: Report) -> None:
+    """Raise the worst access to global memory, drawn, as the finding, if sectors move that need not."""
+    total = report.counters.total
+    if total.global_sectors <= total.global_sectors_ideal:
+        return
+
+    def waste(access: tuple[int, object]) -> float:
+        (used,), (ideal,) = global_sectors(np.array([access[1].offsets]), access[1].size)
+        return used / ideal
+
+    found = [(line, one) for line, some in report.counters.global_patterns.items() for one in some]
+    line, worst = max(found, key=waste)
+    places = ", ".join(str(offset) for offset in worst.offsets[:3])
+    raise CheckFailed(
+        f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are "
+        f"enough: in line {line} the first lanes of a warp are at the bytes {places}, ...",
+        picture=sector_figure(*worst),
+    )
+
+
+def demand_kernel(answer: object) -> None:
+    demand(hasattr(answer, "code"), f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.")
+
+
+def whole_number(value: object, name: str) -> int:
+    """The number that a learner gave, as any type of number; `name` says what it is."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    demand(number and float(value).is_integer(), f"{name} is a whole number, and not {value!r:.60}.")
+    return int(value)
+
+
+def kernel_and_numbers(answer: object, *names: str) -> tuple:
+    """An answer that is a kernel and whole numbers, which `names` call in words."""
+    form = f"(kernel, {', '.join(names)})"
+    fits = isinstance(answer, tuple) and len(answer) == 1 + len(names)
+    demand(fits, f"the answer is {form}, and not {answer!r:.60}.")
+    demand_kernel(answer[0])
+    return answer[0], *(whole_number(value, name) for value, name in zip(answer[1:], names))
+
+
+def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
+    """What the learner's Python function, called `name`, gives for each case."""
+    demand(
+        callable(answer) and not hasattr(answer, "code"),
+        f"what came is a kernel, a number or a text; pass the function itself: {name}.",
+    )
+    given = []
+    for case in cases:
+        try:
+            given.append(answer(*case))
+        except Exception as error:  # a learner's function may raise anything
+            demand(False, f"your function stops with {type(error).__name__}: {error}.")
+    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+    return given
+
+
+def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> object:
+    """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
+    kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
+    demand_kernel(kernel)
+    demand(
+        isinstance(launch, Launch),
+        f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.",
+    )
+    demand(launch == right, f"the launch is {launch}.")
+    check(Gemm(*(4 * size for size in right.tile), dtype), kernel, right, 0, MOST_STEPS)
+    return kernel
+
+
+def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
+    """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
+    math: Counter[int] = Counter()
+    for events in report.events:
+        groups: list[float] = []  # bytes of those that may be on their way
+        current = 0.0  # bytes of the one that is not committed yet
+        copied = sum(event[1] for event in events if event[0] == "copy") or 1.0
+        for kind, *numbers in events:
+            if kind == "copy":
+                current += numbers[0]
+            elif kind == "commit":
+                groups, current = [*groups, current], 0.0
+            elif kind == "wait" and numbers[0] is None:
+                groups, current = [], 0.0
+            elif kind == "wait":
+                groups = groups[max(len(groups) - numbers[0], 0) :]
+            elif kind == "work" and (fma_and_mma := sum(numbers[1:3])):
+                math[round((sum(groups) + current) * k_tiles / copied)] += int(fma_and_mma)
+    return max(math, key=math.__getitem__, default=0)
+
+
+FOR_ALL = {
+    "Not all threads come|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
+}
+COMPLETE = {
+    "read-after-write": "a barrier must stand between writing the tile and reading it.",
+    "uninitialised-read": "a part of the tile is never written: count what the copy moves.",
+}
+ALL_READ = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still multiplies."}

@@ -1,0 +1,265 @@
+"""The exercises of lesson 02."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from itertools import pairwise
+
+import numpy as np
+
+from ptxsim import Report
+
+from ...check.gemm import Gemm
+from ...check.verdict import CheckFailed
+from ...gpu.simulate import simulate
+from ...launch import Launch
+from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
+
+PIECES = 4  # of 1024 floats, in 02.1
+AHEAD = Launch((64, 64, 16), 256)
+ROLES = Launch((64, 64, 8), 96)
+LATE = AHEAD.but(shared_mem=8192)
+K_TILES = 12  # in a launch that is looked at for copies on their way
+MOST_STEPS = 200_000  # of one block: many times what it takes
+
+
+def _pieces(kernel: object) -> None:
+    """Each piece turned round, through shared memory that cp.async fills."""
+    demand_kernel(kernel)
+    x = np.random.default_rng(2).integers(-999, 1000, PIECES * 1024).astype(np.float32)
+    y, expected = np.full_like(x, np.nan), x.reshape(PIECES, 1024)[:, ::-1].ravel()
+    report = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    demand(np.array_equal(y, expected), f"{(expected != y).sum()} of {y.size} elements are wrong or missing.")
+    copied = report.counters.total.cp_async_bytes
+    demand(
+        copied == x.nbytes, f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}."
+    )
+
+
+def _one_ahead(kernel: object) -> None:
+    """A right product that has loaded the next k-tile before the math of this one."""
+    report = _watched(kernel, AHEAD)
+    try:
+        checked_gemm(kernel, AHEAD)
+    except CheckFailed as error:
+        if _right_if_square(kernel, AHEAD, finding=str(error)):
+            raise CheckFailed(f"{error}\nM and N are mixed up.") from None
+        raise
+    ahead = k_tiles_ahead(report, AHEAD.tile)
+    demand(
+        ahead >= 1, f"the product is right, but {max(ahead, 0)} of 1 k-tiles are loaded ahead of the math."
+    )
+
+
+def _late_load(kernel: object) -> None:
+    """A right product, also of one k-tile, for which the loop makes no turn."""
+    try:
+        checked_gemm(kernel, LATE)
+    except CheckFailed as error:
+        tm, tn, tk = LATE.tile
+        if "(k-tiles: 1)" in str(error) and _is_right(kernel, Gemm(2 * tm, 3 * tn, 2 * tk), LATE):
+            raise CheckFailed(f"{error}\nWith two k-tiles it is right.") from None
+        raise
+
+
+def _two_roles(kernel: object) -> None:
+    """A right product whose producer is one k-tile ahead of the consumers."""
+    report = _watched(kernel, ROLES)
+    try:
+        checked_gemm(kernel, ROLES)
+    except CheckFailed as error:
+        if why := _wrong_hand_over(report, [*error.hazards, *report.hazards]):
+            raise CheckFailed(f"{error}\n{why}") from None
+        raise
+    ahead = k_tiles_ahead(report, ROLES.tile)
+    demand(
+        ahead >= 1,
+        f"the product is right, but {max(ahead, 0)} of 1 k-tiles are on their way during the math.",
+    )
+
+
+def _divergence_first(test: Callable[[object], None]) -> Callable[[object], None]:
+    """The same test; whatever a barrier that not all come to has led to, that barrier is the finding."""
+
+    @wraps(test)
+    def tried(answer: object) -> None:
+        try:
+            test(answer)
+        except CheckFailed as error:
+            apart = tuple(hazard for hazard in error.hazards if hazard.kind == "barrier-divergence")
+            if apart:
+                raise CheckFailed(str(apart[0]), apart) from None
+            raise
+
+    return tried
+
+
+def _watched(kernel: object, launch: Launch) -> Report:
+    """The report on one block of a long product, which must come to an end."""
+    demand_kernel(kernel)
+    gemm = Gemm(*launch.tile[:2], K_TILES * launch.tile[2])
+    args = gemm.arguments(*_whole_numbers(gemm))
+    report = simulate(kernel, (1, 1), launch.block, args, max_steps=MOST_STEPS)
+    if any(hazard.kind == "step-limit" for hazard in report.hazards):
+        raise CheckFailed(str(report), report.hazards[-1:])
+    return report
+
+
+def k_tiles_ahead(report: Report, tile: tuple[int, int, int]) -> int:
+    """How many k-tiles are asked for beyond the one that is multiplied, for most of the math: if only math took time,
+    and every warp went on as far as the barriers let it."""
+    events = report.events
+    moved, k_tile_bytes = 0.0, 4 * (tile[0] + tile[1]) * tile[2]
+    math_of_k_tile = [sum(map(_math, mine)) / K_TILES for mine in events]
+    ahead: Counter[int] = Counter()
+    meeting: dict[int, list[tuple[int, bool]]] = {}
+    at, done, running = [0] * len(events), [0.0] * len(events), len(events)
+    queue = [(0.0, warp, 0.0) for warp in range(len(events))]  # time, warp, math that it is in the middle of
+    while queue:
+        time, warp, math = heapq.heappop(queue)
+        if math:
+            k_tile = int((done[warp] - math / 2) / math_of_k_tile[warp])
+            ahead[round(moved / k_tile_bytes) - k_tile - 1] += int(math)
+            continue
+        while at[warp] < len(events[warp]):
+            event = events[warp][at[warp]]
+            at[warp] += 1
+            if event[0] in ("copy", "load"):
+                moved += event[1]
+            elif math := _math(event):
+                done[warp] += math
+                heapq.heappush(queue, (time + math / 2, warp, math))
+                heapq.heappush(queue, (time + math, warp, 0.0))
+                break
+            elif event[0] in ("barrier", "arrive"):
+                here = meeting.setdefault(event[1], [])
+                here.append((warp, event[0] == "barrier"))
+                if len(here) >= (event[2] // 32 if event[2] else running):
+                    for other, waits in here:
+                        if waits and other != warp:
+                            heapq.heappush(queue, (time, other, 0.0))
+                    here.clear()
+                elif event[0] == "barrier":
+                    break
+        else:
+            running -= 1
+    return max(ahead, key=ahead.__getitem__, default=0)
+
+
+def _says_empty_at_once(events: list[tuple]) -> bool:
+    """Whether a consumer arrives at a barrier between its wait for another one and its math."""
+    steps = [event[0] for event in events if event[0] in ("barrier", "arrive") or _math(event)]
+    return any(pair == ("barrier", "arrive") for pair in pairwise(steps))
+
+
+def _math(event: tuple) -> float:
+    return sum(event[2:4]) if event[0] == "work" else 0.0
+
+
+def _right_if_square(kernel: object, launch: Launch, finding: str) -> bool:
+    """Whether a product that is wrong for M != N is right for M = N and as many k-tiles."""
+    k_tiles, (M, _, K) = re.search(r"k-tiles: (\d+)", finding), launch.tile
+    return bool(k_tiles) and _is_right(kernel, Gemm(2 * M, 2 * M, int(k_tiles[1]) * K), launch)
+
+
+def _is_right(kernel: object, gemm: Gemm, launch: Launch) -> bool:
+    args = gemm.arguments(*_whole_numbers(gemm))
+    report = simulate(kernel, gemm.grid(launch), launch.block, args, launch.shared_mem)
+    return report.ok and np.array_equal(args[2], args[0] @ args[1].T)
+
+
+def _whole_numbers(gemm: Gemm) -> list[np.ndarray]:
+    """A and B, on the host; the product is exact."""
+    random = np.random.default_rng(2)
+    shapes = (gemm.M, gemm.K), (gemm.N, gemm.K)
+    return [random.integers(-9, 10, shape).astype(np.float32, order="F") for shape in shapes]
+
+
+def _wrong_hand_over(report: Report, hazards: list) -> str:
+    """What is wrong with the meetings of producer and consumers, in words that the hints know; "" if nothing is."""
+    met = [event for mine in report.events for event in mine if event[0] in ("barrier", "arrive")]
+    odd = {str(event[2]) for event in met if event[2] not in (None, ROLES.threads)}
+    producers = [mine for mine in report.events if any(event[0] == "copy" for event in mine)]
+    consumers = [mine for mine in report.events if any(map(_math, mine))]
+    if odd:
+        return f"A named barrier counts to {', '.join(sorted(odd))}."
+    if not producers:
+        return "Nobody has copied anything yet."
+    if any(event[2] is None for event in met):
+        return ""
+    for side, warps in ("consumers", consumers), ("producer", producers):
+        if warps and not any(event[0] == "barrier" for mine in warps for event in mine):
+            return f"The {side} never waits." if side == "producer" else f"The {side} never wait."
+    if any(map(_says_empty_at_once, consumers)):
+        return "The consumers say empty before their math."
+    if len({event[1] for event in met}) < 3:
+        return "Slots share a named barrier."
+    if any(hazard.kind == "deadlock" for hazard in hazards):
+        return "One side comes more often than the other."
+    return ""
+
+
+LANDED = {
+    "unwaited-copy": "a thread must wait for its own copies, as wait_all does, before it tells the others that they "
+    "have landed.",
+    "Your wait stands behind": "the wait stands after the barrier, which then promises too much: first the wait, then "
+    "the barrier.",
+}
+ENDS = {"step-limit": "a loop does not end: which variable counts its turns?"}
+PLACES = {"misaligned": "16 bytes begin at a multiple of 4 floats, here and there."}
+
+EXERCISES = {
+    "02.1": (_divergence_first(_pieces), FOR_ALL | LANDED | ENDS | PLACES | {
+        "read-after-write": "wait_all is about a thread's own copies; a barrier must follow before others read them.",
+        "write-after-read|write-after-write": "a fast warp copies the next piece over one that a slow warp still "
+        "reads: when may the next copy start?",
+        "out-of-bounds": "a piece has 1024 floats: thread t copies the four from 1024 * piece + 4 * t on.",
+        "uninitialised-read": "256 threads with 16 bytes each fill the tile: thread t copies floats 4 * t to "
+        "4 * t + 3.",
+        "but cp.async moved": "the exercise is about copy_async: let it bring every piece, once.",
+        "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece?"}),
+    "02.2": (_divergence_first(_one_ahead), FOR_ALL | ENDS | PLACES | {
+        "M and N are mixed up": "a column of A has M floats, one of B has N.",
+        "read-after-write": "a barrier must stand between the stores of a k-tile and its math.",
+        "write-after-read": "a fast warp stores the next k-tile over the one that a slow warp still multiplies.",
+        "uninitialised-read": "what does the first turn multiply? It must have been loaded, and stored, before.",
+        "bytes? at byte \\d+ of shared memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
+        "out-of-bounds": "the last k-tile has no next one; in every other turn there is one.",
+        "ahead of the math": "the math hides only a load that stands before it. The store stays after it.",
+        "": "k-tile k of A starts k * TK columns of M floats after the first one; B has columns of N floats. Which "
+        "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
+    "02.3": (_divergence_first(_two_roles), {
+        "counts to": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, whether "
+        "they wait or only arrive.",
+        "Nobody has copied": "the producer waits for a slot to be emptied that was never full. Its first SLOTS turns "
+        "find an empty slot.",
+        "consumers never wait": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "
+        "at once.",
+        "producer never waits": "a slot is filled again while a consumer still reads it: the producer must wait at "
+        "EMPTY.",
+        "say empty before": "the consumers arrive at EMPTY after their math, when they have read the slot.",
+        "Slots share": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
+        "One side comes": "for each barrier, count the turns in which the producer comes, and those in which the "
+        "consumers come: the numbers must be equal."}
+        | LANDED | ENDS | PLACES | {
+        "barrier-count": "both sides must name the same number of threads.",
+        "barrier-divergence": "__syncthreads() is for all threads together; here two kinds of warps go different ways.",
+        "read-after-write|uninitialised-read": "a consumer reads before the slot is full: it must wait at FULL of this "
+        "slot.",
+        "write-after-read|write-after-write": "a slot is filled while a consumer still reads it: from turn SLOTS on "
+        "the producer waits at EMPTY, and the consumers arrive there after their math.",
+        "on their way during": "the next slot may be filled while this one is multiplied: who waits for too much?",
+        "": "the copies and the math are given: has the slot been filled when it is read?"}),
+    "02.4": (_divergence_first(_late_load), {
+        "With two k-tiles it is right": "it fails with one k-tile only: then the loop has no turn to make. What stands "
+        "before it and after it must do alone.",
+        "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
+        | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {
+        "out-of-bounds": "both tiles together have 8192 bytes; one has half of them.",
+        "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
+}  # fmt: skip

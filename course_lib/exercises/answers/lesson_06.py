@@ -1,0 +1,347 @@
+"""The exercises of lesson 06."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from numbers import Real
+
+import numpy as np
+
+from ...gpu.simulate import simulate
+from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, results_of
+
+Wrong = Sequence[tuple[str, Callable]]
+"""(what a wrong answer does, what it would then give for a case). A hint for each stands below."""
+
+
+def _demand_each(what: str, given: Sequence, cases: Sequence[tuple], right: Callable, wrong: Wrong) -> None:
+    """Raise what one number of each case is instead of the right one: a known mistake, or the first wrong number."""
+    given, expected = list(map(float, given)), [right(*case) for case in cases]
+    if np.allclose(given, expected, rtol=0, atol=1e-6):
+        return
+    for mistake, formula in wrong:
+        demand(not np.allclose(given, [formula(*case) for case in cases], atol=1e-6), f"{what} {mistake}.")
+    for case, mine, value in zip(cases, given, expected, strict=True):
+        demand(abs(mine - value) <= 1e-6, f"{what} is {mine:.6g} for {case}, and must be {value:.6g}.")
+
+
+# --------------------------------------------------------------------------- 06.1: the launch
+
+BIG, SQUARE, SMALL = (
+    ((128, 256, 64), (64, 64), 3),
+    ((128, 128, 64), (64, 64), 4),
+    ((64, 96, 64), (32, 48), 4),
+)
+LAUNCHES = [
+    (512, 768, *BIG),
+    (127, 257, *BIG),
+    (1, 1, *SQUARE),
+    (129, 1023, *SQUARE),
+    (3000, 500, *SMALL),
+    (191, 97, *SMALL),
+    (400, 1000, (192, 128, 64), (48, 64), 3),
+    (640, 65, (16, 64, 128), (16, 16), 4),
+    (100, 2048, (64, 64, 64), (32, 32), 6),
+]
+"""(M, N, tile, warp, stages). In each of these the ring needs the most shared memory: the sums fit into it."""
+PARTS = ("grid", "threads", "shared_mem")
+
+
+def _pair(grid: object) -> bool:
+    return isinstance(grid, tuple | list) and len(grid) == 2
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int | np.integer)
+
+
+def _mistakes_of_the_grid(side: int) -> Wrong:
+    """Of the tiles down C (side 0) or across it (1)."""
+
+    def of(formula: Callable, which: int = side, step: int = side) -> Callable:
+        return lambda M, N, tile, warp, stages: formula((M, N)[which] / tile[step])
+
+    other = 1 - side
+    return [
+        ("drops a part of a tile", of(int)),
+        ("is one too many where the tile fits exactly", of(lambda tiles: int(tiles) + 1)),
+        ("is rounded to the nearest", of(round)),
+        ("is that of the other side", of(ceil, other, other)),
+        ("is that of the other side", of(int, other, other)),
+        ("takes the wrong side of the tile", of(ceil, step=other)),
+        (
+            "counts parts of warps",
+            lambda M, N, tile, warp, stages: ceil((M, N)[side] / warp[side]),
+        ),
+    ]
+
+
+def _warps(tile: Sequence[int], warp: Sequence[int]) -> int:
+    return tile[0] // warp[0] * (tile[1] // warp[1])
+
+
+MISTAKES_OF_THREADS: Wrong = [
+    ("counts warps", lambda M, N, tile, warp, stages: _warps(tile, warp)),
+    ("counts the warps of one direction", lambda M, N, tile, warp, stages: tile[0] // warp[0] * 32),
+    ("counts the warps of one direction", lambda M, N, tile, warp, stages: tile[1] // warp[1] * 32),
+    (
+        "adds the warps of both directions",
+        lambda M, N, tile, warp, stages: (tile[0] // warp[0] + tile[1] // warp[1]) * 32,
+    ),
+    ("counts elements of C", lambda M, N, tile, warp, stages: tile[0] * tile[1]),
+    ("counts elements of C", lambda M, N, tile, warp, stages: warp[0] * warp[1]),
+]
+
+
+def _bytes(formula: Callable) -> Callable:
+    return lambda M, N, tile, warp, stages: formula(*tile, stages)
+
+
+MISTAKES_OF_SHARED_MEM: Wrong = [
+    ("counts halves", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK)),
+    ("is that of one slot", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK * 2)),
+    ("is one slot, in halves", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK)),
+    ("is one slot too small", _bytes(lambda TM, TN, TK, stages: (stages - 1) * (TM + TN) * TK * 2)),
+    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * TK * 2)),
+    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * 2)),
+    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: TM * TN * 2)),
+    ("leaves out TK", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * 2)),
+    ("counts floats", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 4)),
+    ("holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TM * TK * 2)),
+    ("holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TN * TK * 2)),
+]
+
+
+def _launch(answer: object) -> None:
+    """A function that gives the right launch for every case."""
+    given = results_of(answer, "launch_of", LAUNCHES)
+    three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
+    demand(three, f"the function returns {given[0]!r:.60}; it must return three things.")
+    grids, threads, shared_mem = zip(*given, strict=True)
+    for part, values in zip(PARTS, (grids, threads, shared_mem), strict=True):
+        for value in values:
+            sides = value if isinstance(value, tuple | list) else [value]
+            demand(all(side is not None for side in sides), f"there is still a gap: {part} is None.")
+    demand(all(map(_pair, grids)), f"grid is {grids[0]!r:.40}, and must be a pair.")
+    x, y = ([grid[side] for grid in grids] for side in range(2))
+    named = (("grid[0]", x), ("grid[1]", y), ("threads", threads), ("shared_mem", shared_mem))
+    for name, values in named:
+        for value in values:
+            demand(_whole(value), f"{name} is {value!r:.40}, which is no whole number of type int.")
+    _demand_each("grid[0]", x, LAUNCHES, lambda M, N, tile, *_: ceil(M / tile[0]), _mistakes_of_the_grid(0))
+    _demand_each("grid[1]", y, LAUNCHES, lambda M, N, tile, *_: ceil(N / tile[1]), _mistakes_of_the_grid(1))
+    demand(len(set(threads)) > 1, f"threads is {threads[0]} for every tile.")
+    _demand_each(
+        "threads", threads, LAUNCHES, lambda M, N, tile, warp, _: _warps(tile, warp) * 32, MISTAKES_OF_THREADS
+    )
+    _demand_each(
+        "shared_mem",
+        shared_mem,
+        LAUNCHES,
+        _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 2),
+        MISTAKES_OF_SHARED_MEM,
+    )
+
+
+# --------------------------------------------------------------------------- 06.2: the tail
+
+SMS = 132
+PROBLEMS = [
+    (4096, 4096, (128, 256, 64), 1),
+    (12 * 128, 11 * 256, (128, 256, 64), 1),  # 132 tiles: one full wave
+    (24 * 128, 22 * 128, (128, 128, 64), 2),  # 528: two
+    (19 * 128, 7 * 256, (128, 256, 64), 1),  # 133: one more than a wave
+    (1000, 1000, (128, 128, 64), 2),
+    (1030, 1030, (128, 128, 64), 1),
+    (1300, 1550, (128, 128, 64), 1),  # 143; by area 123, rounded down 120
+    (3000, 2000, (64, 64, 64), 3, 114),
+    (1, 77, (64, 64, 64), 3, 108),
+]
+"""(M, N, tile, at_once), and the number of SMs where it is not that of an H100."""
+
+
+def _of(formula: Callable) -> Callable:
+    """A formula of the number of tiles, of those that run at once on an SM, and of the SMs."""
+    return lambda M, N, tile, at_once, sms=SMS: formula(ceil(M / tile[0]) * ceil(N / tile[1]), at_once, sms)
+
+
+def _waves(tiles: float, at_once: int, sms: int) -> int:
+    return ceil(tiles / (sms * at_once))
+
+
+def _last(tiles: int, at_once: int, sms: int) -> float:
+    """The share of the last wave's places that have a block."""
+    return tiles / (sms * at_once) - _waves(tiles, at_once, sms) + 1
+
+
+MISTAKES_OF_WAVES: Wrong = [
+    ("drops the last wave where it is not full", _of(lambda tiles, at_once, sms: tiles // (sms * at_once))),
+    ("is not rounded", _of(lambda tiles, at_once, sms: tiles / (sms * at_once))),
+    (
+        "is one too many where the last wave is full",
+        _of(lambda tiles, at_once, sms: tiles // (sms * at_once) + 1),
+    ),
+    ("forgets at_once", _of(lambda tiles, at_once, sms: _waves(tiles, 1, sms))),
+    ("multiplies by at_once", _of(lambda tiles, at_once, sms: _waves(tiles * at_once, 1, sms))),
+    ("takes 132 SMs always", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, SMS))),
+    ("leaves out the SMs", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, 1))),
+    ("is the number of tiles", _of(lambda tiles, at_once, sms: tiles)),
+    (
+        "counts tiles by their area",
+        lambda M, N, tile, at_once, sms=SMS: _waves(M * N / (tile[0] * tile[1]), at_once, sms),
+    ),
+    (
+        "leaves out the tiles at the edge",
+        lambda M, N, tile, at_once, sms=SMS: _waves((M // tile[0]) * (N // tile[1]), at_once, sms),
+    ),
+]
+MISTAKES_OF_IDLE: Wrong = [
+    ("is 1 where the last wave is full", _of(lambda *case: 1 - _last(*case) % 1)),
+    ("is the busy share", _of(_last)),
+    ("is the busy share, and 0 where the last wave is full", _of(lambda *case: _last(*case) % 1)),
+    ("is in percent", _of(lambda *case: 100 * (1 - _last(*case)))),
+    ("is a number of places", _of(lambda tiles, at_once, sms: -tiles % (sms * at_once))),
+    ("is that of all waves", _of(lambda *case: (1 - _last(*case)) / _waves(*case))),
+    ("forgets at_once", _of(lambda tiles, at_once, sms: 1 - _last(tiles, 1, sms))),
+]
+
+
+def _tail(answer: object) -> None:
+    """A function that gives the waves, and the idle share of the last one."""
+    given = results_of(answer, "waves", PROBLEMS)
+    two = all(isinstance(one, tuple | list) and len(one) == 2 for one in given)
+    demand(two, f"the function returns {given[0]!r:.60}; it must return two numbers.")
+    for name, values in zip(("count", "idle"), zip(*given, strict=True), strict=True):
+        for value in values:
+            demand(value is not None, f"there is still a gap: {name} is None.")
+            demand(isinstance(value, Real), f"{name} is {value!r:.40}, which is no number.")
+    count, idle = ([float(one[part]) for one in given] for part in range(2))
+    _demand_each("the number of waves", count, PROBLEMS, _of(_waves), MISTAKES_OF_WAVES)
+    _demand_each("the idle share", idle, PROBLEMS, _of(lambda *case: 1 - _last(*case)), MISTAKES_OF_IDLE)
+
+
+# --------------------------------------------------------------------------- 06.3: rows with zeros behind them
+
+NAN = 0x7E00
+"""What `to` is full of: halves that are NaN."""
+WHOLE = (5, 48, 64)
+"""A shape whose rows begin and end with sectors."""
+SHAPES = [(1, 33, 40), (7, 37, 64), (40, 5, 8), (2, 150, 264), (11, 24, 24), (2, 1, 8), WHOLE]
+"""(rows, width, stride)"""
+GRIDS = (1, 2)
+SECTOR = 32  # bytes
+MOST_STEPS = 60_000
+"""Of a launch here, which takes up to 4000, and 20,000 if every thread copies all."""
+
+
+def _pad(kernel: object) -> None:
+    demand_kernel(kernel)
+    for shape in SHAPES:
+        for blocks in GRIDS:
+            _padded(kernel, shape, blocks)
+
+
+def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
+    rows, width, stride = shape
+    source = np.arange(1, rows * width + 1, dtype=np.uint16).reshape(rows, width)
+    to, expected = np.full((rows, stride), NAN, np.uint16), np.pad(source, ((0, 0), (0, stride - width)))
+    args = (source, to, *map(np.int32, shape))
+    report = simulate(kernel, (blocks,), (256,), args, max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    wrong, untouched = to != expected, to == NAN
+    if wrong.any():
+        told = f"(rows = {rows}, width = {width}, stride = {stride}; blocks = {blocks})"
+        packed = np.array_equal(to.ravel()[: source.size], source.ravel())
+        demand(not packed or rows == 1, f"the rows of `to` stand without a space {told}.")
+        blank = stride > width and untouched[:, width:].all() and not wrong[:, :width].any()
+        demand(not blank, f"nothing is written behind the rows {told}.")
+        demand(wrong[0].any() or not untouched[1:].all(), f"only the first row is written {told}.")
+        only = (untouched == wrong).all()
+        demand(not only, f"{wrong.sum()} of {to.size} elements are never written {told}.")
+        behind = not wrong[:, :width].any()
+        demand(not behind, f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}.")
+        demand(False, f"{wrong.sum()} of {to.size} elements are wrong {told}.")
+    if shape == WHOLE:
+        demand_whole_sectors(report)
+        moved, enough = report.counters.total.global_sectors, (source.nbytes + to.nbytes) // SECTOR
+        demand(
+            moved <= enough,
+            f"the numbers are right, but {moved} sectors move in all, and {enough} hold the data.",
+        )
+
+
+EXERCISES = {
+    "06.1": (_launch, {
+        "still a gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
+        "is a kernel": "write the name without brackets after it.",
+        "stops with": "M, N and stages are whole numbers; tile holds three of them, warp two.",
+        "three things": "return grid, threads, shared_mem, in this order; grid is a pair.",
+        "must be a pair": "grid = (tiles down C, tiles across C).",
+        "no whole number": "a launch takes whole numbers. / makes a float; // and math.ceil do not.",
+        "drops a part": "// leaves out the rows or columns behind the last whole tile. They need a block: round up.",
+        "one too many where": "a size that is a multiple of the tile needs no block more: add tile - 1 before you "
+        "divide, not tile.",
+        "to the nearest": "a tile of which only a few rows are used is a tile: round up.",
+        "of the other side": "x counts the tiles down C, along M; y those across C, along N. (Other texts have it the "
+        "other way round: the kernel decides.)",
+        "wrong side of the tile": "M is divided by TM, N by TN.",
+        "parts of warps": "a block makes a tile of TM x TN; WM x WN is only what one of its warps makes.",
+        "counts warps": "a launch counts threads, and a warp has 32.",
+        "for every tile": "a block has as many warps as parts of WM x WN fit into its tile of TM x TN.",
+        "of one direction": "warps stand side by side along M and along N: TM / WM times TN / WN.",
+        "adds the warps": "TM / WM rows of warps with TN / WN warps each: multiply.",
+        "elements of C": "a warp of 32 threads makes WM x WN elements: count warps first.",
+        "counts halves": "shared memory is counted in bytes, and a half has two.",
+        "of one slot": "the ring has `stages` slots, and each holds a tile of A and one of B.",
+        "in halves": "the ring has `stages` slots, and a half has two bytes.",
+        "one slot too small": "stages - 1 k-tiles are on their way; the one that is multiplied needs a slot, too.",
+        "TM by TN": "a slot holds TM rows of A and TN columns of B, of TK halves each: TM + TN.",
+        "out TK": "each row of A and column of B in a slot has TK elements.",
+        "counts floats": "A and B are halves: two bytes each. The sums are floats, but no slot holds them.",
+        "one operand": "a slot holds a tile of A and a tile of B.",
+        "": "grid: M / TM and N / TN, rounded up. threads: TM / WM * (TN / WN) warps of 32. shared_mem: `stages` slots "
+        "of TM + TN rows, TK halves each, in bytes."}),
+    "06.2": (_tail, {
+        "still a gap": "tiles first, then how many of them run at once on the whole GPU.",
+        "is a kernel": "write the name without brackets after it.",
+        "stops with": "M, N, at_once and sms are whole numbers, tile holds three; the check calls it with and without "
+        "sms.",
+        "two numbers": "return count, idle.",
+        "is no number": "both are plain numbers.",
+        "drops the last": "the tiles that are left over need a wave, too: round up.",
+        "not rounded": "a wave with few blocks takes about as long as a full one: round up.",
+        "one too many where": "where the tiles fill the last wave there is none behind it: round up, do not add 1.",
+        "of waves forgets at_once": "each SM has `at_once` blocks at the same time.",
+        "multiplies by": "more blocks at once mean fewer waves.",
+        "132 SMs always": "sms is an argument: another GPU has another number.",
+        "leaves out the SMs": "all SMs work at once.",
+        "number of tiles": "sms * at_once blocks run at the same time, and are one wave.",
+        "by their area": "round the tiles up in each direction, as the grid does, before you multiply.",
+        "tiles at the edge": "a tile that reaches over the edge is a block, too: round up in each direction.",
+        "is 1 where": "a remainder of 0 means that the last wave is full, not empty.",
+        "is the busy share": "what is asked for is the share without a block: 1 minus that. A full wave leaves 0.",
+        "in percent": "a share is a number from 0 to 1.",
+        "number of places": "divide by all places of a wave.",
+        "of all waves": "only the last wave has places without a block: divide by the places of one wave.",
+        "share forgets at_once": "a wave has sms * at_once places.",
+        "": "tiles = those down C times those across C, each rounded up. A wave has sms * at_once places. The last one "
+        "has what the full ones before it leave."}),
+    "06.3": (_pad, {
+        "out-of-bounds.* of from": "something is read behind the end of `from`. A row begins at row * width there; "
+        "behind its last column, width - 1, and behind the last row nothing may be read.",
+        "out-of-bounds": "something lies behind the end of `to`, which has rows * stride elements: where does the last "
+        "turn end?",
+        "block-conflict|read-after-write|write-after-read|write-after-write":
+            "two threads write one element. Each has one place, row * stride + column, and one value, number or zero.",
+        "without a space": "a row of `to` begins at row * stride.",
+        "behind the rows": "the columns from `width` to `stride` must become zeros: NaN times zero is NaN.",
+        "only the first row": "there may be fewer blocks than rows: go on until all rows are done.",
+        "never written": "there may be fewer threads than elements, in a row and in all: where does each thread start, "
+        "and how far does it step until the end?",
+        "should be zeros": "behind the `width` elements of a row stand zeros, not what comes next in `from`.",
+        "are enough: in line": "neighbouring threads must take neighbouring elements of a row.",
+        "sectors move in all": "an element is copied more than once, or one thread copies for many: share the "
+        "work out.",
+        "": "element i of `to` stands in row i / stride, column i % stride; in `from` that is row * width + column."}),
+}  # fmt: skip

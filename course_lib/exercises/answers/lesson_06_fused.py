@@ -1,0 +1,107 @@
+"""The exercise of lesson 06's sitting about fused epilogues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import erf, pi, sqrt
+
+import numpy as np
+
+from ...gpu.simulate import simulate
+from .common import demand, demand_kernel, demand_no_hazard
+
+ROWS, COLUMNS = 6, 96
+FLOAT, HALF = 2e-6, 5e-3
+"""What a few roundings may add: of float32, and of a half below 8."""
+CLOSE = 0.03
+"""Relative: a result this near to the right one is GELU, computed or rounded in another way."""
+
+
+def _share(x: np.ndarray) -> np.ndarray:
+    """Of normally distributed numbers, those below x."""
+    return 0.5 * (1 + np.vectorize(erf, otypes=[float])(x / sqrt(2)))
+
+
+def _gelu(x: np.ndarray) -> np.ndarray:
+    return x * _share(x)
+
+
+def _tanh(x: np.ndarray) -> np.ndarray:
+    return x * 0.5 * (1 + np.tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))
+
+
+def _sigmoid(x: np.ndarray, factor: float) -> np.ndarray:
+    return x / (1 + np.exp(-factor * x))
+
+
+MISTAKES: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
+    ("is GELU of the sum, and then the bias", lambda sum, bias: _gelu(sum) + bias),
+    ("is GELU of the sum, without the bias", lambda sum, bias: _gelu(sum)),
+    ("is the sum and its bias, without GELU", lambda sum, bias: sum + bias),
+    ("is ReLU", lambda sum, bias: np.maximum(sum + bias, 0)),
+    ("is twice what it must be", lambda sum, bias: 2 * _gelu(sum + bias)),
+    ("is the share itself", lambda sum, bias: _share(sum + bias)),
+    ("has erf(x)", lambda sum, bias: _gelu((sum + bias) * sqrt(2)) / sqrt(2)),
+    ("has erf(√2 x)", lambda sum, bias: _gelu((sum + bias) * 2) / 2),
+    ("has erf(x / 2)", lambda sum, bias: _gelu((sum + bias) / sqrt(2)) * sqrt(2)),
+    ("lacks the 1 of 1 + erf", lambda sum, bias: (sum + bias) * (_share(sum + bias) - 0.5)),
+    ("is x sigmoid(x)", lambda sum, bias: _sigmoid(sum + bias, 1)),
+    ("is x sigmoid(1.702 x)", lambda sum, bias: _sigmoid(sum + bias, 1.702)),
+    ("is GELU of the sum less the bias", lambda sum, bias: _gelu(sum - bias)),
+]
+"""(what a wrong epilogue does, what it would then give). A hint for each stands below."""
+
+
+def _wrong(given: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where `given` is not `expected`, rounded to a half once. NaN is wrong."""
+    step = np.spacing(np.abs(expected).astype(np.float16)).astype(np.float64)
+    return ~(np.abs(given - expected) <= 0.51 * step + FLOAT)
+
+
+def _epilogue(kernel: object) -> None:
+    """GELU of each sum and its column's bias, rounded to a half once."""
+    demand_kernel(kernel)
+    random = np.random.default_rng(0)
+    x = random.permutation(np.linspace(-6, 6, ROWS * COLUMNS)).reshape(ROWS, COLUMNS)
+    bias = random.uniform(-2, 2, COLUMNS).astype(np.float16)
+    sums, C = (x - bias).astype(np.float32), np.full((ROWS, COLUMNS), np.nan, np.float16)
+    report = simulate(kernel, (ROWS,), (32,), (sums, bias, C, np.int32(COLUMNS)), max_steps=100_000)
+    demand_no_hazard(report)
+    both = sums.astype(np.float64), bias.astype(np.float64)
+    given, right = C.astype(np.float64), _gelu(sum(both))
+    wrong = _wrong(given, right)
+    if not wrong.any():
+        return
+    for mistake, formula in MISTAKES:
+        demand(not np.allclose(given, formula(*both), rtol=1e-3, atol=HALF), f"what is stored {mistake}.")
+    demand(_wrong(given, _tanh(sum(both))).any(), "what is stored is the form with tanh.")
+    i, j = np.argwhere(wrong)[0]
+    where = f"for a sum of {sums[i, j]:.4f} and a bias of {bias[j]:.4f} it is {C[i, j]:.6g}"
+    where += f", and must be {right[i, j]:.6g}"
+    near = np.abs(given - right) <= CLOSE * np.abs(right) + 0.01
+    some = f"{wrong.sum()} of {C.size} results"
+    demand(not near.all(), f"{some} are near GELU, and not GELU rounded once: {where}.")
+    demand(False, f"{some} are wrong: {where}.")
+
+
+EXERCISES = {
+    "06.4": (_epilogue, {
+        "out-of-bounds": "the kernel below `finish` is right as it is: change only the gap.",
+        "and then the bias": "the bias belongs to x: add it first.",
+        "without the bias": "x is the sum plus the bias of its column.",
+        "without GELU": "x is there; now x times the share of numbers below x.",
+        "is ReLU": "ReLU cuts at 0. GELU is x times a share that grows from 0 to 1.",
+        "twice": "1 + erf goes from 0 to 2, and a share from 0 to 1: a factor of 0.5.",
+        "share itself": "GELU is x times this share.",
+        r"erf\(x\)": "the argument of erf is x / √2: x * 0.70710678f.",
+        r"erf\(√2 x\)": "the argument of erf is x / √2, not x times √2: x * 0.70710678f.",
+        r"erf\(x / 2\)": "the argument of erf is x / √2, not x / 2: x * 0.70710678f.",
+        "lacks the 1": "erf goes from -1 to 1, and a share from 0 to 1: 0.5f * (1 + erff(...)).",
+        r"sigmoid\(x\)": "this is called SiLU. GELU has erf in place of the sigmoid.",
+        r"sigmoid\(1\.702": "this is an approximation, wrong by up to 0.02. Use erff.",
+        "tanh": "many networks use it, and it is wrong by up to 0.0005, the count above says. Asked for is erff.",
+        "less the bias": "the bias is added.",
+        "are near GELU": "is something a half before the end, or a formula an approximation? Keep floats: "
+        "float(bias), constants with an f; only the return value is a half.",
+        "": "float x = sum + float(bias); then x * 0.5f * (1 + erff(x * 0.70710678f)), as a __half."}),
+}  # fmt: skip

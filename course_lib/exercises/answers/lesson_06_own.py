@@ -1,0 +1,195 @@
+"""The exercises of lesson 06's last sitting: the notes' own kernel, and the learner's own."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ptxsim import Report
+
+from ...check.gemm import Gemm
+from ...check.verdict import check
+from ...gpu.simulate import simulate
+from ...launch import Launch
+from .common import FOR_ALL, MOST_STEPS, demand, demand_kernel, demand_no_hazard, results_of
+
+BLOCK = 128
+"""Rows and columns of C that a block of the notes' kernel makes."""
+SHAPES = [(128, 128, 64), (128, 128, 16), (128, 128, 40), (200, 300, 72), (129, 140, 8)]
+"""(M, N, K): whole tiles; one k-tile; a part of one at the end; then edges everywhere."""
+
+
+def _product(M: int, N: int, K: int, dtype: str, order: tuple[int, ...]) -> tuple[list, np.ndarray]:
+    """[A, B, C] in the order of a kernel's arguments, then M, N, K; and A @ B.T, k by k: (K + 1, M, N) sums so far."""
+    random = np.random.default_rng(M + N + K)
+    A, B = (random.integers(-4, 5, (size, K)).astype(np.float16) for size in (M, N))
+    arrays = A, B, np.full((M, N), np.nan, dtype)
+    return [*(arrays[i] for i in order), *map(np.int32, (M, N, K))], arrays[2]
+
+
+def _sums(A: np.ndarray, B: np.ndarray, k: slice) -> np.ndarray:
+    return A[:, k].astype(np.float32) @ B[:, k].astype(np.float32).T
+
+
+def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> str:
+    """What C holds in place of A @ B.T, in a few words; "" if it is right."""
+    K = A.shape[1]
+    if np.array_equal(C, _sums(A, B, slice(K)).astype(C.dtype)):
+        return ""
+    never = np.isnan(C)
+    for name, lines in (("rows", never.all(axis=1)), ("columns", never.all(axis=0))):
+        if lines.any() and not lines.all():
+            return f"{name} from {lines.argmax()} on are never written"
+    if never.all():
+        return "nothing is written"
+    if never.any():
+        return "some elements are NaN: never written, or computed from NaN"
+    for last in range(K - 8, -1, -8):
+        if np.array_equal(C, _sums(A, B, slice(last)).astype(C.dtype)):
+            return f"k from {last} on are left out" if last else "every sum is 0"
+        if np.array_equal(C, (_sums(A, B, slice(K)) + _sums(A, B, slice(last))).astype(C.dtype)):
+            return f"k from 0 to {last - 1} are added twice"
+    return "the numbers are wrong"
+
+
+# --------------------------------------------------------------------------- 06.6: the notes' kernel
+
+
+def _notes(answer: object) -> None:
+    """The notes' kernel, mended, and a function that gives its launch."""
+    demand(
+        isinstance(answer, tuple) and len(answer) == 2, f"what came is {answer!r:.60}, and not two things."
+    )
+    kernel, launch = answer
+    demand_kernel(kernel)
+    demand(callable(launch), f"the launch is {launch!r:.60}, and must be a function of M and N.")
+    launches = results_of(launch, "launch", [shape[:2] for shape in SHAPES])
+    for (M, N, K), given in zip(SHAPES, launches, strict=True):
+        three = isinstance(given, tuple | list) and len(given) == 3
+        demand(three, f"the launch is {given!r:.60}; it must be three things.")
+        grid, block, shared_mem = given
+        demand(
+            isinstance(grid, tuple | list) and all(isinstance(size, int) and size >= 1 for size in grid),
+            f"the grid is {grid!r:.40} for M = {M}, N = {N}.",
+        )
+        demand(
+            isinstance(shared_mem, int) and shared_mem >= 0, f"the shared memory is {shared_mem!r:.40} bytes."
+        )
+        (C, A, B, *sizes), _ = _product(M, N, K, "float32", (2, 0, 1))
+        report = simulate(kernel, tuple(grid), _block(block), (C, A, B, *sizes), shared_mem, 4 * MOST_STEPS)
+        demand_no_hazard(report)
+        wrong = _what_is_wrong(C, A, B)
+        demand(not wrong, f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {wrong}.")
+        blocks, tiles = prod(grid), -(-M // BLOCK) * -(-N // BLOCK)
+        told = f"{blocks} for {tiles}, M = {M}, N = {N}"
+        demand(blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.")
+
+
+def _block(threads: object) -> tuple[int, ...]:
+    block = tuple(threads) if isinstance(threads, tuple | list) else (threads,)
+    demand(all(isinstance(size, int) for size in block), f"the threads of a block are {threads!r:.40}.")
+    return block
+
+
+# --------------------------------------------------------------------------- 06.7: a GEMM of one's own
+
+
+def _own(answer: object) -> None:
+    """A kernel with the course's arguments, and its launch: right for whole tiles, then for any M, N and K."""
+    demand(
+        isinstance(answer, tuple) and len(answer) == 2,
+        f"the answer is a kernel and its launch, and not {answer!r:.60}.",
+    )
+    kernel, launch = answer
+    demand_kernel(kernel)
+    _demand_launch(launch)
+    TM, TN, TK = launch.tile
+    steps = {
+        "whole tiles": [(TM, TN, 3 * TK), (TM, 2 * TN, TK)],
+        "any K": [(TM, TN, 3 * TK + 8), (TM, TN, 8), (TM, TN, 2 * TK - 8)],
+        "any M": [(TM + 1, TN, 2 * TK), (TM - 3, TN, 2 * TK)],
+        "any N": [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)],
+        "all three": [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)],
+    }
+    found = {step: _first_wrong(kernel, launch, shapes) for step, shapes in steps.items()}
+    missing = [f"{step} ({wrong})" for step, wrong in found.items() if wrong]
+    if not missing or found["whole tiles"]:  # this takes longer, and says more
+        gemm = Gemm(*(4 * size for size in launch.tile), "float16")
+        check(gemm, kernel, launch, 0, 8 * MOST_STEPS)
+    reached = [step for step, wrong in found.items() if not wrong]
+    demand(not missing, f"right for {', '.join(reached) or 'no size'}; not yet for {', '.join(missing)}.")
+
+
+def _demand_launch(launch: object) -> None:
+    """It is written as the lessons write it, for a tile that the exercise's shapes suit."""
+    known = isinstance(launch, Launch)
+    demand(known, f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...).")
+    tile = launch.tile
+    demand(
+        all(isinstance(size, int) for size in tile) and min(tile) >= 4 and tile[2] % 8 == 0,
+        f"the launch is for a tile of {tile!r:.40}, and must be for (rows, columns, a multiple of 8).",
+    )
+    _block(launch.threads)
+
+
+def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> str:
+    """The first of the shapes for which the kernel is not right, and how it is wrong; "" if there is none."""
+    for M, N, K in shapes:
+        args, C = _product(M, N, K, "float16", (0, 1, 2))
+        grid = -(-M // launch.tile[0]), -(-N // launch.tile[1])
+        report: Report = simulate(kernel, grid, launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
+        kinds = ", ".join(dict.fromkeys(hazard.kind for hazard in report.hazards))
+        wrong = kinds or _what_is_wrong(C, *args[:2])
+        if wrong:
+            return f"{M} x {N} x {K}: {wrong}"
+    return ""
+
+
+_HAZARDS = FOR_ALL | {
+    "write-after-read": "a fast warp copies the next k-tile to where a slow one still reads. What must stand between "
+    "math and load?",
+    "write-after-write": "two tiles lie on each other. Count in bytes: where does the first one end?",
+    "uninitialised-read": "something is multiplied that nothing has loaded: an mma takes 16 k, and no slot before "
+    "its copy.",
+    "unwaited-copy|read-after-write": "between a copy and the math on it stand a wait, and then a barrier.",
+}
+EXERCISES = {
+    "06.6": (_notes, {
+        "two things": "the answer is (kernel, launch): cp.RawKernel(...), and the function below it.",
+        "is a kernel|function of M": "the answer is (kernel, launch), the function without brackets behind it.",
+        "stops with": "M and N are whole numbers.",
+        "three things": "return grid, block, shared_mem.",
+        "shared memory is|threads of": "whole numbers: 128 threads; the bytes of a tile of A and one of B.",
+        "the grid is": "each tile of C needs a block, also one that is only partly there: round up.",
+        "out-of-bounds.* of shared memory": "an mma takes 16 k: how many has a row of the tile? And if that was "
+        "changed: does the launch bring room for both tiles?",
+        "out-of-bounds": "load_tile and the loop behind the epilogue know where the matrices end: leave them so.",
+        **_HAZARDS,
+        "K = 64 .* left out|K = 16 .* left out": "a k-tile was loaded and never multiplied: each turn multiplies the "
+        "one before the one that it loads, and the epilogue the last.",
+        "are left out": "a division that drops the rest: the last k-tile may be only partly there. load_tile fills it "
+        "up with zeros.",
+        "added twice": "the loop is right to begin at 1: k-tile 0 was loaded before it, and each turn multiplies the "
+        "one before the one that it loads.",
+        "more blocks than": "a size that is a multiple of 128 needs no block more: add 127 before you divide, not 128.",
+        "never written": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
+        "along M, rounded up.",
+        "nothing is written|every sum": "the sums start at 0, and the mma of all k-tiles are missing.",
+        "": "which k does each mma multiply, and where does each element of a tile lie?"}),
+    "06.7": (_own, {
+        "and its launch": "the answer is (kernel, launch), as for `gemm.check`.",
+        "is a kernel": "the first of the two is cp.RawKernel(...).",
+        "the launch is|threads of": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
+        **_HAZARDS,
+        "out-of-bounds.* of shared memory": "does the launch bring as many bytes of shared memory as all slots take?",
+        "misaligned": "16 bytes at once want an address that is a multiple of 16.",
+        "not yet for any K": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills "
+        "with zeros when it is told to read fewer bytes than it writes (sitting 1).",
+        "not yet for any M": "rows behind M must not be read, and not be stored. What is computed from them does no "
+        "harm.",
+        "not yet for any N": "as for M: rows of B behind N must not be read, columns of C not be stored. And rows of "
+        "C begin at multiples of 16 bytes only where N is a multiple of 8.",
+        "not yet": "each edge alone is right. Does one guard rely on another edge being whole?",
+        "": "first make it right for whole tiles, as the lessons' kernels are."}),
+}  # fmt: skip

@@ -1,0 +1,85 @@
+"""The exercises of lesson 07 about mbarrier and wgmma."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ...check.gemm import Gemm
+from ...gpu.simulate import simulate
+from ...launch import Launch
+from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard
+
+PIECE, THREADS = 512, 128
+HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
+
+
+def _difference(answer: object) -> None:
+    """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
+    demand_kernel(answer)
+    calls = len(re.findall(r"\bload_bytes\s*\(", answer.code)) - 1  # one is its definition
+    demand(calls > 0, "nothing is copied by the engine: start the copies with `load_bytes`.")
+    random = np.random.default_rng(0)
+    for pieces in 1, 2, 5:
+        x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
+        out = np.full(pieces * PIECE, np.nan, np.float32)
+        args = x, y, out, np.int32(pieces)
+        demand_no_hazard(simulate(answer, (1,), (THREADS,), args, max_steps=MOST_STEPS))
+        right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
+        wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
+        demand(not len(wrong), f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.")
+
+
+def _hasty(answer: object) -> None:
+    """A kernel that multiplies one tile right, of one k-tile and of several."""
+    demand_kernel(answer)
+    for k_tiles in 1, 5:
+        gemm = Gemm(64, 256, 64 * k_tiles, "float16")
+        (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
+        demand_no_hazard(report)
+        last = next((k for k in (gemm.K, 64, 16) if np.array_equal(C, _of_the_last(k, A, B))), 0)
+        demand(last in (0, gemm.K), f"of {gemm.K} columns only the last {last} are in the sums.")
+        demand(last, f"with {k_tiles} k-tiles the product is wrong, and there is no hazard.")
+
+
+def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """The product of so many last columns."""
+    return (A[:, -columns:].astype("f4") @ B[:, -columns:].astype("f4").T).astype(np.float16)
+
+
+EXERCISES = {
+    "07.1": (_difference, {
+        r"lacks [1-9]\d* of": "the barrier waits for arrivals that never come. How many does `mbarrier_init` ask for, "
+        "and how many threads arrive in each phase?",
+        "of which|was told to expect": "compare the bytes that were expected with those that came: both copies count, "
+        "in every phase, and in bytes.",
+        "there is no mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
+        "arrivals at once": "more threads arrive than a phase counts. Who arrives? And do all wait in every turn, for "
+        "its parity, before anybody arrives again?",
+        "unwaited-copy": "a piece is read before it has come. Which parity has the phase of piece p? Are all bytes of "
+        "both copies expected? And is there a wait in every turn?",
+        "shared array full": "the barrier is used before all threads know of it: something must stand between "
+        "`mbarrier_init` and its first use.",
+        "read-after-write": "all threads must wait at the barrier: a thread that does not knows nothing of the copies.",
+        "write-after-write": "a place is written twice: how many threads start a copy?",
+        "write-after-read": "a piece comes while another one is still read.",
+        "deadlock|barrier-divergence": "some threads wait for ever. Which ones come to the barrier, and which phase do "
+        "they wait for?",
+        "out-of-bounds|misaligned": "where does piece p begin, and how many bytes has it?",
+        "by the engine": "the text of `load_bytes` stands above the kernel.",
+        "is wrong": "which piece of x and of y is copied in turn p, and where to?",
+        "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
+    }),
+    "07.4": (_hasty, {
+        "unwaited-wgmma|write-after-read": "the wgmma are still at work behind the wait. It waits for groups: which "
+        "ones are closed when it is called?",
+        "missing-wgmma-fence": "a fence must stand before the first wgmma.",
+        "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look behind `mbarrier_wait`.",
+        "out-of-bounds": "a descriptor counts in units of 16 bytes. How many are 16 halves?",
+        "are in the sums": "each wgmma adds to d but the first one of all: its last argument says so, and was right.",
+        "the product is wrong": "every byte has come. How far apart are the columns of two k-steps, in the unit of a "
+        "descriptor?",
+        "": "look at the four lines behind `wgmma_fence`.",
+    }),
+}  # fmt: skip

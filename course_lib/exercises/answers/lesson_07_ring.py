@@ -1,0 +1,126 @@
+"""The exercises of lesson 07 about rings of full and empty barriers, and about clusters."""
+
+from __future__ import annotations
+
+import re
+
+from ...check.gemm import Gemm
+from ...check.mistakes import product, where_wrong
+from ...check.verdict import CheckFailed
+from ...gpu import cupy_on_numpy
+from ...gpu.simulate import compiled
+from ...launch import Launch
+from .common import demand, demand_kernel
+
+SLOT = (64 + 256) * 64 * 2
+"""Bytes of a slot in the rings of the exercises."""
+ROUND = 64
+"""Bytes for the barriers behind the slots."""
+ORDER = ("write-after-read", "unwaited-copy", "mbarrier", "deadlock")
+"""What is told first, where one mistake makes several findings."""
+MOST_STEPS = 2_000_000
+"""Of one launch: some five times what the solutions take."""
+
+
+def _run(
+    kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None
+) -> None:
+    """Raise what is wrong with a product of so many tiles along M, N and K."""
+    M, N, K = (size * count for size, count in zip(tile, tiles, strict=True))
+    gemm = Gemm(M, N, K, "float16")
+    launch = Launch(tile, 256, slots * SLOT + ROUND, blocks)
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch, MOST_STEPS)
+    if not report.ok:
+        found = sorted(report.hazards, key=lambda h: ORDER.index(h.kind) if h.kind in ORDER else len(ORDER))
+        raise CheckFailed(str(found[0]), tuple(found))
+    wrong = where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
+    demand(not wrong, wrong)
+
+
+def _ring(answer: object) -> None:
+    """A ring that is right for other numbers of slots, for fewer k-tiles than slots, and for other blocks."""
+    demand_kernel(answer)
+    count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
+    demand(count == 1, "leave `SLOTS = 3` in its line: the check puts other numbers there.")
+    _run(answer, (64, 256, 64), (1, 1, 7), 3, None)
+    _run(answer, (64, 256, 64), (1, 1, 1), 3, None)
+    _run(answer, (64, 256, 64), (2, 2, 2), 3, None)
+    source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
+    try:
+        _run(
+            cupy_on_numpy.RawKernel(source, answer.name, options=answer.options),
+            (64, 256, 64),
+            (1, 1, 5),
+            2,
+            None,
+        )
+    except CheckFailed as error:
+        found = error.hazards[0].kind if error.hazards else "wrong numbers"
+        demand(False, f"right for three slots, and {found} for SLOTS = 2.")
+
+
+def _pair(answer: object) -> None:
+    """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots."""
+    demand_kernel(answer)
+    _run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
+    _run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
+    demand(
+        ".multicast::cluster" in compiled(answer).ptx,
+        "right, but each block loads all of B for itself alone.",
+    )
+
+
+EXERCISES = {
+    "07.2": (_ring, {
+        "right for three slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
+        "there is no mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
+        "may still read": 
+        "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
+        "warpgroup arrive in a turn?",
+        "write-after-read": 
+        "a slot is filled while its k-tile is still read: whose arrival does the producer wait for?",
+        "at most": "a phase was told to expect far too many bytes: how many threads start the copies?",
+        "arrivals at once": 
+        "somebody arrives again in a phase that has all its arrivals. How many threads arrive in a turn, and does "
+        "the producer wait until the slot is empty before it fills it again?",
+        "of which 0 came": "a full barrier was made for more arrivals than come: who arrives there, and how often?",
+        "was told to expect": 
+        "the bytes that a full barrier expects are not those that come: both operands of one slot.",
+        r"lacks [2-9]\d* of|lacks 1\d+ of": 
+        "a barrier was made for more arrivals than come: count who arrives, in one turn.",
+        "Phase 0 of [^.]*lacks 1 of 1 arrivals. Phase 0 ": 
+        "in its first turn every slot is free, and the phase before the first has parity 1. Does the producer's "
+        "wait let it pass there? And does it call `mbarrier_expect`?",
+        "deadlock|barrier-divergence": 
+        "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in which turn?",
+        "unwaited-copy": 
+        "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
+        "turn?",
+        "uninitialised-read": 
+        "a slot is read that nothing has filled: which slot and which k-tile does each role take?",
+        "out-of-bounds|misaligned": "where do the rows of a k-tile lie, and where its slot?",
+        "missing-wgmma-fence|unwaited-wgmma": 
+        "`start_k_tile` holds the fence and the commit; the sums are read after `wgmma_wait<0>`.",
+        "of C|elements": 
+        "no hazard, and other numbers: does each block load its own rows, of every k-tile once, and does the first "
+        "k-tile start the sums?",
+        "": "both roles go through all k-tiles: slot and turn, a wait, the work, an arrival.",
+    }),
+    "07.5": (_pair, {
+        "for itself alone": 
+        "`load_rows_shared` was right, and no mistake: each block fetches half of B, for both.",
+        "may still read": "a slot is freed before `wgmma` has read it: which line says that it has?",
+        "write-after-read": 
+        "each producer writes into the slots of both blocks: have the consumers of both read them?",
+        "exited-block": 
+        "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
+        "deadlock": 
+        "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? And do both roles "
+        "count their turns on from tile to tile?",
+        "mbarrier|unwaited-copy|of C|elements": 
+        "phases and slots go on from tile to tile. Does each role count them so, and do both wait for what they "
+        "must?",
+        "barrier-divergence": "all threads of both blocks must come to `cluster_sync`, or leave.",
+        "": "compare the two roles line by line with those of `cluster`.",
+    }),
+}  # fmt: skip

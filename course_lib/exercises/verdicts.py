@@ -1,0 +1,114 @@
+"""Verdicts on the exercises: passed, or not yet, with the finding and the one hint that fits it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ptxsim import CompileError
+from ptxsim.compiler.cache import ToolMissing
+from ptxsim.races.hazards import KINDS as TABLE
+
+from ..draw import style
+from . import logbook
+from .answers import exercises
+
+GAP = "____"
+ENDLESS = {
+    "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
+    "changes in each turn."
+}
+"""The first hint of every exercise."""
+KINDS = {kind.name for kind in TABLE}
+
+
+@dataclass(frozen=True, repr=False)
+class ExerciseVerdict:
+    """What `check_exercise` returns; `ok` says whether the exercise is solved."""
+
+    name: str
+    ok: bool
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{self.name} {'passed' if self.ok else 'not yet'}: {self.text}"
+
+
+def check_exercise(name: str, answer: object) -> ExerciseVerdict:
+    """The verdict on an answer: a kernel, or what the exercise asks for. A wrong answer raises nothing. What an access
+    pattern is blamed for is drawn."""
+    known = exercises()
+    if name not in known:
+        raise ValueError(f"there is no exercise {name!r}; exercises: {', '.join(known)}")
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    if any(part is None or GAP in getattr(part, "code", "") for part in parts):
+        return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
+    verdict = _judged(name, answer, *known[name])
+    logbook.keep_exercise(name, verdict.ok)
+    return verdict
+
+
+def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) -> ExerciseVerdict:
+    try:
+        test(answer)
+    except ToolMissing:
+        raise
+    except CompileError as error:
+        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}")
+    except (AssertionError, ValueError, TypeError, RuntimeError) as error:
+        if picture := getattr(error, "picture", None):
+            style.show(*picture)
+        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {_hint(ENDLESS | hints, error)}")
+    return ExerciseVerdict(name, True, "right, and proved by the check.")
+
+
+def _hint(hints: dict[str, str], error: Exception) -> str:
+    """The first that fits the most serious hazard, else another one, else what the error says.
+
+    A key has alternatives: kinds of hazards, and patterns of the text.
+    """
+    findings = [(hazard.kind, str(hazard)) for hazard in getattr(error, "hazards", ())]
+    return next(
+        hint
+        for kind, text in [*findings, (None, str(error))]
+        for key, hint in hints.items()
+        if any(part == kind if part in KINDS else re.search(part, text) for part in key.split("|"))
+        and (key or kind is None)
+    )
+
+
+def _first_error(log: str) -> str:
+    """The first error of a compiler's log and what is said of it, such as the types of the arguments, in one line;
+    without the source that the log quotes, and the mark below it."""
+    said = next((part for part in log.split("\n\n") if "error" in part), log).splitlines()
+    marks = [number for number, line in enumerate(said) if line.strip() == "^"]
+    quoted = {*marks, *(number - 1 for number in marks)}
+    return "; ".join(line.strip() for number, line in enumerate(said) if number not in quoted)
+
+
+def _in_short(finding: str) -> str:
+    """The most telling line of a long finding: kind and line of a hazard, a known mistake, what is wrong."""
+    hazard = rf"(?:{'|'.join(KINDS)}) at .*?(?=: | \()"
+    known = r"(?:What was written equals|In row|Row|Column|k =|The numbers are right, and stand) .*"
+    for pattern in (hazard, known, r"\d+ of .*"):
+        if found := re.search(
+            f"^{pattern}", finding, re.MULTILINE
+        ):  # from its first word, or the subject is lost
+            return found[0].rstrip(" .") + "."
+    return finding.partition("\n")[0]
+
+
+def score(predictions: Iterable[tuple[str, object, object]]) -> None:
+    """Print each (question, what the learner predicted, what is right); None means no prediction, or no record."""
+    for question, mine, right in predictions:
+        right = _number(right) if right is not None else "not known here: no record"
+        predicted = mine not in (None, (None, None))
+        said = f"you said {_number(mine)}" if predicted else "no prediction"
+        print(f"{question}: {said}; it is {right}")
+        if predicted:
+            logbook.keep_prediction(question, mine)
+
+
+def _number(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else str(value)

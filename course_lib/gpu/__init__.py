@@ -1,0 +1,9 @@
+"""The GPU, or what stands in its place.
+
+device         which machine this is: `cp`, compile options
+cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the simulator
+simulate       the simulator, for kernels and arrays of either `cp`
+tensor_maps    what the copy engine of a Hopper GPU is told of a matrix
+timing         launches timed on a GPU, cuBLAS, the machine's description
+power          how fast a kernel is when it runs on and on, and what the chip draws
+"""

@@ -1,0 +1,120 @@
+"""Which machine this is: `cp` (CuPy on a GPU, a stand-in on NumPy elsewhere) and the compile options."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+
+from ptxsim.compiler import nvrtc
+
+INCLUDE = Path(__file__).parents[1] / "include"
+_HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.cuh"))))
+
+OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x{_HEADERS.hexdigest()[:8]}")
+"""Compile options of every lesson: C++17 and the folder of the course's own headers. Nothing uses the last one;
+it makes CuPy, which keeps compiled kernels on disk, compile them again when a header was edited."""
+HOPPER: tuple[str, ...] = (*OPTIONS, "-arch=sm_90a")
+"""Compile options of lesson 07: wgmma is in no other architecture, not even in a later one. All else of that lesson
+(mbarrier, TMA, multicast, clusters, stmatrix, setmaxnreg) is in sm_100a and sm_120a as well: on such a GPU CuPy adds
+its own -arch behind these options, and NVRTC takes the last one and keeps the "a"."""
+_OF_HOPPER = re.compile(r"#include <course/(mbarrier|tma|cluster|wgmma)")
+
+
+def options_for(source: str) -> tuple[str, ...]:
+    """HOPPER for a kernel that includes the headers of lesson 07, OPTIONS for any other."""
+    return HOPPER if _OF_HOPPER.search(source) else OPTIONS
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`cp`, found on first use: importing the course never imports CuPy."""
+    if name != "cp":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if backend() == "cupy":
+        return _machine()[0]
+    from . import cupy_on_numpy
+
+    return cupy_on_numpy
+
+
+@cache
+def backend() -> str:
+    """Return "cupy" or "simulator". The environment variable COURSE_BACKEND overrides the choice."""
+    wanted = os.environ.get("COURSE_BACKEND", "")
+    if wanted not in ("", "cupy", "simulator"):
+        raise ValueError(f"COURSE_BACKEND is {wanted!r}; allowed are 'cupy' and 'simulator', or unset it")
+    _, gpu, reason = _machine()
+    if wanted == "cupy" and not gpu:
+        raise RuntimeError(
+            f"COURSE_BACKEND=cupy, but {reason}. With an NVIDIA GPU: `make EXTRA=cuda13`, or EXTRA=cuda12 for a "
+            "CUDA 12 driver. Without one: unset COURSE_BACKEND, and the simulator is used."
+        )
+    return wanted or ("simulator" if reason else "cupy")
+
+
+def only_on(capability: str, or_newer: bool = False) -> None:
+    """From here on everything runs in the simulator, unless the GPU has just this compute capability, say "9.0".
+
+    `or_newer`: a higher one will do as well. Where a call changes something it is printed. Import `cp` behind it.
+    """
+    if backend() != "cupy":
+        return
+    gpu = _machine()[1]
+    mine, wanted = (tuple(map(int, text.split()[-1].split("."))) for text in (gpu, capability))
+    if mine != wanted and not (or_newer and mine > wanted):
+        os.environ["COURSE_BACKEND"] = "simulator"
+        backend.cache_clear()
+        _machine.cache_clear()
+        print(f"{gpu}. What follows needs {capability}{' or newer' * or_newer}: it runs in the simulator.")
+
+
+@cache
+def _machine() -> tuple[ModuleType | None, str, str]:
+    """CuPy where there is one; the GPU in words; why the lessons do not use it, "" where they do."""
+    if os.environ.get("COURSE_BACKEND") == "simulator":
+        return None, "", "COURSE_BACKEND asks for it"
+    try:
+        import cupy
+    except ImportError:
+        return None, "", "CuPy is not installed"
+    if not cupy.cuda.is_available():
+        return cupy, "", "no NVIDIA GPU with a working driver was found"
+    about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    gpu = f"{about['name'].decode()}, compute capability {about['major']}.{about['minor']}"
+    old = f"cp.async needs compute capability 8.0, and this is {gpu}"
+    return cupy, gpu, "" if about["major"] >= 8 else old
+
+
+def _version() -> str:
+    try:
+        return metadata.version("hiding-latency")
+    except metadata.PackageNotFoundError:
+        return "not installed, used from its folder"
+
+
+def show_env() -> None:
+    """Print what this machine offers to the course, what is missing, and what works all the same."""
+    simulated, (cupy, gpu, reason) = backend() == "simulator", _machine()
+    works = "everything, simulated; measurements are recorded ones" if simulated else "everything, on the GPU"
+    try:
+        compiler = "{}.{}".format(*nvrtc.version())
+    except nvrtc.NvrtcMissing:
+        mac = sys.platform == "darwin"
+        compiler = "missing: " + ("NVIDIA makes none for macOS" if mac else "`make install` installs it")
+        works = f"the lessons as they are; kernels that you edit {'do not run' if simulated else 'are not checked'}"
+    print("course  ", _version())
+    print("backend ", f"simulator: {reason}" if simulated else "cupy")
+    print("GPU     ", gpu or "none used")
+    print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")
+    print("NVRTC   ", compiler)
+    print("works   ", works)
+    # CuPy looks for CUDA headers in CONDA_PREFIX, which only activating the environment sets.
+    if (Path(sys.prefix) / "conda-meta").is_dir() and os.environ.get("CONDA_PREFIX") != sys.prefix:
+        print("note     this conda environment is not activated, so CuPy may not find the CUDA headers.")
+        print("         Activate it before you start Jupyter, or once inside it:")
+        print('         python -m ipykernel install --user --name python3 --env CONDA_PREFIX "$CONDA_PREFIX"')

@@ -1,0 +1,58 @@
+"""The simulator brought upstairs: it takes kernels and arrays of CuPy or of the stand-in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import ptxsim
+
+from .tensor_maps import made_from
+
+
+def simulate(
+    kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0, max_steps: int | None = None
+) -> ptxsim.Report:
+    """Run a launch in the simulator, on every machine, and return its report.
+
+    Array arguments are updated in place, as a launch would. Nothing is raised for a hazard: after one that
+    stops the kernel, it is the last entry of `report.hazards`.
+    """
+    copies: dict[int, tuple[object, np.ndarray]] = {}
+    values = [_on_host(arg, copies) for arg in args]
+    report = ptxsim.launch(compiled(kernel), grid, block, values, shared_mem, max_steps)
+    for array, copy in copies.values():
+        array.set(copy)
+    return report
+
+
+def compiled(kernel) -> ptxsim.Kernel:
+    """The simulator's form of a `cp.RawKernel`, or of a function of a `cp.RawModule`."""
+    kind = type(kernel)
+    if not hasattr(kernel, "code") or not hasattr(kernel, "options"):
+        raise TypeError(f"expected cp.RawKernel(source, name, options=OPTIONS), got a {kind.__name__}")
+    if kernel.code is None:
+        raise TypeError("this kernel was loaded from a compiled file; the simulator needs its CUDA source")
+    expressions = getattr(kernel, "name_expressions", None)
+    if kind.__module__.startswith("cupy"):
+        # CuPy shows the name expressions of a RawModule's function in the pickled state only.
+        expressions = kernel.__getstate__()["name_expressions"]
+    return ptxsim.compile(kernel.code, kernel.name, kernel.options, expressions or ())
+
+
+def _on_host(arg: object, copies: dict[int, tuple[object, np.ndarray]]) -> object:
+    """An argument as the simulator takes it."""
+    if made := made_from(arg):
+        return ptxsim.TensorMap(_to_host(made.array, copies), made.box, made.swizzle)
+    return _to_host(arg, copies) if hasattr(arg, "__cuda_array_interface__") else arg
+
+
+def _to_host(array: object, copies: dict[int, tuple[object, np.ndarray]]) -> np.ndarray:
+    """A copy in the same memory order; an array that is passed twice stays one array."""
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ptxsim.LaunchError(
+            f"an array of shape {array.shape} is a view with gaps, and a kernel sees only its first address. "
+            "Pass cp.ascontiguousarray(array) or cp.asfortranarray(array)."
+        )
+    return copies.setdefault(array.data.ptr, (array, array.get(order="A")))[1]

@@ -1,0 +1,94 @@
+"""Tensor maps: what the copy engine of a Hopper GPU is told of a matrix before a launch. On a GPU its driver makes them
+(CUDA Driver API, "cuTensorMapEncodeTiled")."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ptxsim import TensorMap
+from ptxsim.tensor_map import BYTES
+
+ROW = 128
+"""Bytes of a row of the boxes that a `Gemm` copies, and of their swizzle."""
+ROWS = 64
+KINDS = {
+    "uint8": "UINT8",
+    "int8": "UINT8",
+    "uint16": "UINT16",
+    "int16": "UINT16",
+    "uint32": "UINT32",
+    "int32": "INT32",
+    "uint64": "UINT64",
+    "int64": "INT64",
+    "float16": "FLOAT16",
+    "float32": "FLOAT32",
+    "float64": "FLOAT64",
+}
+
+
+def tensor_map(array: object, box: Sequence[int], swizzle: int = ROW) -> TensorMap | np.void:
+    """The argument for a parameter `const __grid_constant__ TensorMap` (128 bytes).
+
+    `array` is CuPy's or NumPy's, of 1 to 5 dimensions; a copy takes `box` elements of it, a number for each dimension
+    (at most 256). In shared memory chunks of 16 bytes are exchanged in rows of `swizzle` bytes: 0, 32, 64 or 128 (PTX
+    ISA, "Swizzling Modes"). Raises ValueError for what the copy engine cannot do.
+    """
+    made = TensorMap(array, box, swizzle)
+    if isinstance(array, np.ndarray):
+        return made
+    return encoded(made, array.data.ptr)
+
+
+def box_of(dtype: str) -> tuple[int, int]:
+    """Rows and columns of the boxes that a `Gemm` copies: 64 rows of 128 bytes."""
+    return ROWS, ROW // np.dtype(dtype).itemsize
+
+
+def mapped(kernel) -> list[str]:
+    """The names of the parameters of a kernel that are tensor maps."""
+    declared = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", kernel.code)
+    return re.findall(r"\bTensorMap\s+(\w+)", declared[1]) if declared else []
+
+
+def encoded(made: TensorMap, place: int) -> np.void:
+    """The 128 bytes of a map of an array that lies at this address. Raises RuntimeError when the driver refuses."""
+    from cuda.bindings import driver
+
+    layout = made.at(place)
+    kind = KINDS.get(made.array.dtype.name)
+    if kind is None:
+        raise ValueError(f"the array is {made.array.dtype}; a tensor map takes {', '.join(KINDS)}")
+    rank = len(layout.shape)
+    strides = layout.strides[1:] or (layout.itemsize,)  # of one dimension there is none, and the list has one
+    error, result = driver.cuTensorMapEncodeTiled(
+        getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{kind}"),
+        rank,
+        place,
+        [driver.cuuint64_t(size) for size in layout.shape],
+        [driver.cuuint64_t(stride) for stride in strides],
+        [driver.cuuint32_t(size) for size in layout.box],
+        [driver.cuuint32_t(1)] * rank,
+        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        getattr(
+            driver.CUtensorMapSwizzle,
+            f"CU_TENSOR_MAP_SWIZZLE_{f'{layout.swizzle}B' if layout.swizzle else 'NONE'}",
+        ),
+        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+    )
+    if error != driver.CUresult.CUDA_SUCCESS:
+        raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
+    kind = np.dtype(
+        (np.void, BYTES), metadata={"made": made}
+    )  # for the simulator, which cannot read what follows
+    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), kind)[0]
+
+
+def made_from(argument: object) -> TensorMap | None:
+    """What `encoded` was given, if this is its result."""
+    metadata = argument.dtype.metadata if isinstance(argument, np.void) else None
+    return (metadata or {}).get("made")

@@ -1,0 +1,172 @@
+"""Kernels and their launches, read out of the notebooks, which are their only home; differences between kernels."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import html
+import json
+import operator
+import re
+from pathlib import Path
+
+from ..gpu import device
+from ..launch import Launch
+from .folders import place
+
+NOTEBOOKS = place("notebooks")
+_LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+
+def notebooks(folder: Path) -> list[Path]:
+    """The lessons in a folder, in order: `NN_name.ipynb`. Any other notebook there is a learner's own."""
+    return sorted(path for path in folder.glob("*.ipynb") if _LESSON.fullmatch(path.name))
+
+
+def exercise_notebooks(folder: Path) -> list[Path]:
+    """More exercises for the lessons in a folder, in order: `exercises/NN_name.ipynb`, named as the lesson."""
+    return notebooks(folder / "exercises")
+
+
+def kernels(notebook: str) -> dict[str, str]:
+    """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`."""
+    return {name: source for name, (source, _) in _kernel_cells(notebook).items()}
+
+
+def kernel_source(notebook: str, kernel_name: str) -> str:
+    """CUDA source of one kernel: `kernel_source("01_mainloop", "tiled")`."""
+    return _kernel_cell(notebook, kernel_name)[0]
+
+
+def source_in_parts(notebook: str) -> str:
+    """The CUDA source that a lesson shows in several cells: those with the tag `part`, one after the other."""
+    cells = [cell for cell in _cells(notebook) if "part" in cell["metadata"].get("tags", ())]
+    return "".join(_assigned("".join(cell["source"]), "part")[0] for cell in cells)
+
+
+def kernel_launch(notebook: str, kernel_name: str) -> Launch:
+    """The launch that stands under a kernel, as `Gemm` takes it."""
+    launch = _kernel_cell(notebook, kernel_name)[1]
+    if launch is None:
+        known = [name for name, (_, launch) in _kernel_cells(notebook).items() if launch is not None]
+        raise ValueError(
+            f"{notebook} has no {kernel_name}_launch; kernels with a launch: {', '.join(known) or 'none'}"
+        )
+    return launch
+
+
+def lesson_kernel(notebook: str, kernel_name: str) -> tuple[object, Launch]:
+    """A kernel that a lesson shows, and its launch: `kernel, launch = lesson_kernel("01_mainloop", "tiled")`."""
+    launch = kernel_launch(notebook, kernel_name)
+    source = kernel_source(notebook, kernel_name)
+    return device.cp.RawKernel(source, kernel_name, options=device.options_for(source)), launch
+
+
+def course_header(name: str) -> str:
+    """The text of a header that kernels include as `<course/NAME>`: `course_header("cp_async.cuh")`."""
+    path = device.INCLUDE / "course" / name
+    if not path.is_file():
+        known = ", ".join(sorted(each.name for each in path.parent.iterdir()))
+        raise ValueError(f"there is no header {name!r}; headers: {known}")
+    return path.read_text(encoding="utf-8")
+
+
+def edited(source: str, *changes: tuple[str, str]) -> str:
+    """The source with each (text, new text) replaced, everywhere. Raises ValueError when a text is not there."""
+    for old, new in changes:
+        if old not in source:
+            near = difflib.get_close_matches(old.strip(), [line.strip() for line in source.splitlines()], 1)
+            raise ValueError(f"the kernel has no {old!r}" + (f"; did you mean {near[0]!r}?" if near else "."))
+        source = source.replace(old, new)
+    return source
+
+
+def show_diff(a: object, b: object) -> Diff:
+    """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`."""
+    before, after = (getattr(side, "code", side).strip("\n").splitlines() for side in (a, b))
+    return Diff("\n".join([*difflib.unified_diff(before, after, lineterm="")][2:]) or "no difference")
+
+
+class Diff(str):
+    """A unified text diff; lines begin with `+`, `-`, a space, or `@@`."""
+
+    __repr__ = str.__str__
+
+    def _repr_html_(self) -> str:
+        # Half-transparent shades suit a light and a dark theme; the marks do without colour.
+        shades = {"+": "rgba(0,158,115,.22)", "-": "rgba(213,94,0,.22)", "@": "rgba(128,128,128,.18)"}
+        row = '<span style="display:block;background:{}">{}</span>'
+        rows = (row.format(shades.get(line[:1], "none"), html.escape(line)) for line in self.split("\n"))
+        return f'<pre style="line-height:1.35;font-family:monospace">{"".join(rows)}</pre>'
+
+
+def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, Launch | None]:
+    found = _kernel_cells(notebook)
+    if kernel_name not in found:
+        raise ValueError(f"{notebook} has no kernel {kernel_name!r}; it has {', '.join(found) or 'none'}")
+    return found[kernel_name]
+
+
+def _kernel_cells(notebook: str) -> dict[str, tuple[str, Launch | None]]:
+    """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed. A cell tagged
+    `after-parts` goes on from the parts above it."""
+    found, parts = {}, ""
+    for cell in _cells(notebook):
+        tags, text = cell["metadata"].get("tags", ()), "".join(cell["source"])
+        if "part" in tags:
+            parts += _assigned(text, "part")[0]
+        for tag in tags:
+            if tag.startswith("kernel:"):
+                source, launch = _assigned(text, tag)
+                found[tag.removeprefix("kernel:")] = (parts * ("after-parts" in tags) + source, launch)
+    return found
+
+
+def _cells(notebook: str) -> list[dict]:
+    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
+    if not path.is_file():
+        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
+        raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
+    """The string of `name = r'''...'''` in a kernel's cell, and the `<name>_launch = Launch(...)` below it."""
+    name = tag.removeprefix("kernel:")
+    values = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    texts = [node.value.value for node in values[:1] if isinstance(node.value, ast.Constant)]
+    below = [ast.unparse(node.targets[0]) for node in values[1:]]
+    if not (texts and isinstance(texts[0], str)) or below not in ([], [f"{name}_launch"]):
+        raise ValueError(
+            f"the cell tagged {tag!r} must hold one assignment of one plain string, and below it at most "
+            f"{name}_launch = Launch(tile=..., threads=...)"
+        )
+    return texts[0], _launch(values[1], name) if below else None
+
+
+def _launch(assignment: ast.Assign, name: str) -> Launch:
+    call = assignment.value
+    is_launch = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Launch"
+    try:
+        if not is_launch or call.args or not all(keyword.arg for keyword in call.keywords):
+            raise ValueError(ast.unparse(call))
+        return Launch(**{keyword.arg: _numbers(keyword.value) for keyword in call.keywords})
+    except (TypeError, ValueError) as wrong:
+        raise ValueError(
+            f"the cell tagged 'kernel:{name}': {name}_launch must be Launch(tile=..., threads=...) of plain numbers, "
+            f"and {wrong} is something else"
+        ) from None
+
+
+def _numbers(node: ast.expr) -> int | tuple[int, ...]:
+    return tuple(map(_number, node.elts)) if isinstance(node, ast.Tuple) else _number(node)
+
+
+def _number(node: ast.expr) -> int:
+    """The value of a whole number, or of sums and products of such."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        return _ARITHMETIC[type(node.op)](_number(node.left), _number(node.right))
+    raise ValueError(ast.unparse(node))

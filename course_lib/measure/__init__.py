@@ -1,0 +1,12 @@
+"""How fast kernels are, when their warps do what, and why.
+
+bench, results, rows, charts, roofline_chart  speeds of kernels on one problem, as a table and as pictures
+timed                                         calls compared, such as `matmul` with cuBLAS
+timeline, events, trace, timeline_chart       one block's warps over time, recorded or modelled
+spans, span_chart                             which SM works on what
+profile, ncu                                  what Nsight Compute counts
+sass                                          machine code beside its source
+checklist, evidence                           twelve properties of a good kernel, ticked
+model                                         a launch as the simulator's clock sees it
+records                                       measurements on file: how a kernel finds its own
+"""

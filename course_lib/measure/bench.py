@@ -1,0 +1,101 @@
+"""How fast kernels are: measured now on a GPU, replayed from `assets/measurements/` elsewhere, or modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..draw import style
+from ..gpu import device, timing
+from ..launch import Launch
+from . import charts, records
+from .model import ORIGIN, modelled
+from .results import Results
+from .rows import Row
+
+
+def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str | None = None) -> Results:
+    """Compare kernels with each other and with cuBLAS on one problem.
+
+    `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere
+    the records of exactly these kernels are shown.
+    `model`: what the simulator's clock says of the kernels on an H100, on every machine, without cuBLAS.
+    `base`: the label that gains are counted from; without it each row's gain is over the row before.
+    """
+    if base is not None and base not in kernels:
+        raise ValueError(f"base={base!r} is none of the kernels: {', '.join(kernels)}")
+    if not kernels or timing.CUBLAS in kernels:
+        raise ValueError(
+            f"give at least one kernel, none with the label {timing.CUBLAS!r}: that row comes by itself"
+        )
+    launches = dict(kernels)
+    if model:
+        entries = {label: _modelled(gemm, kernel, launch) for label, (kernel, launch) in launches.items()}
+    elif device.backend() == "cupy":
+        entries = _measured(gemm, launches)
+    else:
+        entries = _recorded(gemm, launches)
+    itemsize = np.dtype(gemm.dtype).itemsize
+    rows: list[Row] = []
+    for label, entry in entries.items():
+        tile = launches[label][1].tile if label in launches else None
+        measured = [row for row in rows if row.tflops and base in (None, row.label)]
+        before = measured[-1] if tile and measured else Row("")
+        rows.append(_row(label, entry, tile, before, itemsize) if entry else Row(label))
+    M, N, K = gemm.M, gemm.N, gemm.K
+    intensity = 2 * M * N * K / (itemsize * (M * K + N * K + M * N))
+    return Results(gemm.title, f"{gemm.dtype}, {gemm.layout}", tuple(rows), intensity)
+
+
+def so_far(*results: Results) -> None:
+    """Draw how far the kernels of several lessons came: each as a fraction of cuBLAS on its own problem."""
+    shown = [(each.title, [row for row in each.rows if row.of_cublas]) for each in results]
+    if any(rows for _, rows in shown):
+        style.show(*charts.fractions([(title, rows) for title, rows in shown if rows]))
+    else:
+        print(f"Nothing to draw. {results[0].rows[0].origin}.")
+
+
+def _keys(gemm, launches: dict[str, tuple]) -> dict[str, str]:
+    keys = {label: records.kernel_key(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+    return keys | {timing.CUBLAS: records.cublas_key(gemm)}
+
+
+def _measured(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
+    """An entry for each kernel and for cuBLAS, measured now; in record mode they are kept."""
+    keys, entries = _keys(gemm, launches), timing.measure(gemm, launches)
+    about = {label: records.about(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+    about[timing.CUBLAS] = records.problem(gemm)
+    records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
+    return {label: entry | {"origin": "measured now on"} for label, entry in entries.items()}
+
+
+def _recorded(gemm, launches: dict[str, tuple]) -> dict[str, dict | None]:
+    """An entry for each kernel and for cuBLAS, as recorded; None where there is no record."""
+    found = {label: records.find("speeds", key) for label, key in _keys(gemm, launches).items()}
+    return {label: entry and entry | {"origin": "recorded on"} for label, entry in found.items()}
+
+
+def _modelled(gemm, kernel, launch: Launch) -> dict:
+    """An entry from the clock's model."""
+    estimate = modelled(kernel, gemm, launch)
+    us = 1000 * estimate.ms
+    speed = {"tflops": 2 * gemm.M * gemm.N * gemm.K / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
+    return {"gpu": estimate.gpu.name, "origin": "model of an", **speed}
+
+
+def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int) -> Row:
+    """One row. Blocks of tile_m x tile_n read M N K (1/tile_m + 1/tile_n) numbers for 2 M N K FLOP."""
+    cublas, date = entry.get("cublas_tflops"), entry.get("date", ORIGIN)
+    return Row(
+        label,
+        f"{entry['origin']} {entry['gpu']}, {date}",
+        **{
+            name: entry[name] for name in entry.keys() & Row.__dataclass_fields__.keys() - {"label", "origin"}
+        },
+        of_cublas=entry["tflops"] / cublas if cublas else None,
+        intensity=2 / (itemsize * (1 / tile[0] + 1 / tile[1])) if tile else None,
+        gain=entry["tflops"] / before.tflops if before.tflops else None,
+        over=before.label,
+    )

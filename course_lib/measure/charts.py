@@ -1,0 +1,119 @@
+"""The pictures of `benchmark` and `profile` that are bars, each with its description in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ptxsim.gpus import GPUS, Ceilings
+
+from ..draw import style
+from ..gpu.timing import CUBLAS
+from .rows import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+LETTER = 0.0095  # of the width of the axes; with long names on the left
+
+
+def ceiling(gpu: str, kind: str) -> tuple[float, str]:
+    """TFLOP/s that no kernel of this kind ("float32, NT") exceeds on the GPU, and where that comes from; (0, "") for
+    a GPU that is not known here."""
+    return ceilings(gpu).math.get(kind.partition(",")[0], (0, ""))
+
+
+def ceilings(gpu: str) -> Ceilings:
+    """Those of the GPU of this name; none where it is not known."""
+    return next(
+        (known.ceilings for known in GPUS.values() if gpu in (known.name, known.driver_name)), Ceilings()
+    )
+
+
+@style.styled
+def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
+    """Bars of the measured rows under the GPU's ceiling, and their description in words."""
+    origin = rows[0].origin
+    highest, source = ceiling(rows[0].gpu, kind)
+    figure = style.new_figure(1.3 + 0.42 * len(rows))
+    axes = style.axes(figure)
+    for place, row in enumerate(rows):
+        below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
+        spread = [[below * row.tflops], [above * row.tflops]]
+        cublas = row.label == CUBLAS
+        look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
+        axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
+    if source:
+        axes.axvline(highest, color=style.VERMILLION, linestyle="--", zorder=0)
+        axes.text(highest, -0.55, f" ceiling {highest} TFLOP/s \n ({source})", va="bottom", fontsize=8)
+    highest = max(highest, *(row.tflops for row in rows))
+    for place, row in enumerate(rows):  # in a column behind everything that is drawn
+        axes.plot([row.tflops, 1.03 * highest], [place] * 2, color=style.GRID, linewidth=0.6, zorder=0)
+        axes.annotate(str(row), (1.03 * highest, place), (0, 0), va="center", **style.BESIDE)
+    room = 0.04 + LETTER * max(len(str(row)) for row in rows)
+    axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], xlabel="TFLOP/s")
+    axes.set(xlim=(0, highest / (1 - room)), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
+    axes.set_xticks([tick for tick in axes.get_xticks() if tick <= highest])
+    axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
+    words = "; ".join(f"{row.label} {row}" for row in rows)
+    return figure, f"Speeds in TFLOP/s, {title}, {origin}: {words}."
+
+
+@style.styled
+def fractions(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
+    """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
+    figure = style.new_figure(1.0 + 0.34 * sum(len(rows) + 1 for _, rows in groups))
+    axes = style.axes(figure)
+    labels: dict[float, str] = {}
+    words = []
+    for title, rows in groups:
+        place = max(labels, default=-1) + 1
+        axes.text(0.01, place, f"{title}, {rows[0].origin}", va="center", fontsize=8, style="italic")
+        line = [place + 0.5, place + len(rows) + 0.5]
+        axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
+        for row in rows:
+            place += 1
+            look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
+            axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, **look)
+            speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
+            beyond = max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas  # the line at 100 %
+            axes.annotate(speed, (beyond, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
+            labels[place] = row.label
+        words.append(
+            f"{title}, {rows[0].origin}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
+        )
+    axes.set(yticks=list(labels), yticklabels=list(labels.values()), ylim=(place + 0.6, -0.7))
+    axes.set(xlim=(0, 1.4), xlabel="speed, as a fraction of cuBLAS of the same type and layout")
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
+    axes.set_title("How far the lessons came")
+    return figure, f"Fraction of cuBLAS. {'. '.join(words)}."
+
+
+@style.styled
+def percentages(title: str, metrics: list[str], values: dict[str, dict[str, float]]) -> tuple[Figure, str]:
+    """Bars of metrics in percent, a group for each metric and a bar for each kernel, and their description in words."""
+    height = 0.8 / len(values)
+    figure = style.new_figure(0.9 + 0.3 * len(metrics) * (len(values) + 0.5))
+    axes = style.axes(figure)
+    looks = [(style.SKY, "///"), (style.GREEN, ""), (style.ORANGE, "xxx"), (style.PURPLE, "\\\\\\")]
+    for number, (label, found) in enumerate(values.items()):
+        colour, hatch = looks[number % len(looks)]
+        places = [group - 0.4 + (number + 0.5) * height for group in range(len(metrics))]
+        known = [(place, found[metric]) for place, metric in zip(places, metrics) if metric in found]
+        for place, value in known:
+            axes.barh(
+                place, value, 0.9 * height, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.5
+            )
+            axes.annotate(
+                f"{label}: {value:.3g} %", (value, place), (4, 0), va="center", fontsize=8, **style.BESIDE
+            )
+    axes.set(yticks=range(len(metrics)), yticklabels=[metric.removesuffix(", %") for metric in metrics])
+    axes.set(ylim=(len(metrics) - 0.5, -0.5), xlim=(0, 125), xticks=range(0, 101, 20))
+    axes.set_xlabel("% of what the hardware can do")
+    axes.set_title(title)
+    words = "; ".join(
+        f"{metric}: "
+        + ", ".join(f"{label} {found[metric]:.3g}" for label, found in values.items() if metric in found)
+        for metric in metrics
+    )
+    return figure, f"Bars in percent of what the hardware can do. {words}. {title}."

@@ -1,0 +1,28 @@
+"""A launch as the simulator's clock sees it on an H100: the source of modelled times and timelines."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ptxsim.estimate import Estimate, estimate
+
+from ..gpu.simulate import compiled
+from ..launch import Launch
+
+BAND = 0.76, 1.35
+"""Modelled over measured time of the lessons' kernels at 4096^3; tests/ptxsim/clock/test_clock_lessons.py holds it."""
+ORIGIN = f"not a measurement; times of the lessons' kernels are {BAND[0]} to {BAND[1]} of the measured ones"
+
+
+def modelled(kernel, gemm, launch: Launch) -> Estimate:
+    """The model of this launch. Only one block of it is simulated, with a few k-tiles."""
+    M, N, K = launch.tile
+
+    def block_of(k_tiles: int, tiles: int = 1) -> tuple:
+        problem = gemm.like(tiles * M, N, k_tiles * K)
+        return problem.passed(kernel, problem.arguments(*problem.integers(seed=0)))
+
+    code, grid, tiles = compiled(kernel), gemm.grid(launch), 1
+    if launch.blocks:  # or clusters, which share the tiles out
+        tiles = -(-prod(gemm.tiles(launch)) * code.code.program.cluster[0] // launch.blocks)
+    return estimate(code, grid, launch.block, block_of, gemm.K // K, launch.shared_mem, tiles=tiles)

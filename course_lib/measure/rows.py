@@ -1,0 +1,71 @@
+"""A row of a table of speeds: one kernel, or cuBLAS, on one problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..gpu.timing import CUBLAS
+
+HEADER = (
+    "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "FLOP/clk/SM",
+    "sustained TFLOP/s", "origin"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel. Times in microseconds; None where there is no measurement."""
+
+    label: str
+    origin: str = "no record: the kernel was edited, or never measured"
+    gpu: str = ""
+    tflops: float | None = None
+    median_us: float | None = None
+    p10_us: float | None = None
+    p90_us: float | None = None
+    repeats: int | None = None
+    registers: int | None = None
+    sm_clock_mhz: int | None = None  # while launches like the timed ones run
+    flop_per_clock: int | None = None  # of one SM, at that clock
+    sustained: float | None = (
+        None  # TFLOP/s of two seconds of launches; with what the chip drew and at what clock
+    )
+    sustained_mhz: int | None = None
+    watts: int | None = None
+    limits: str = ""  # why the driver held the clock down meanwhile
+    of_cublas: float | None = None  # fraction of cuBLAS in the same run
+    intensity: float | None = None  # FLOP per byte that the blocks read from global memory
+    gain: float | None = None  # speed over the row `over`; None for the first row and for cuBLAS
+    over: str = ""
+
+    def __str__(self) -> str:
+        gain = f", {self.gain:.2f} x {self.over}" if self.gain else ""
+        fraction = f", {self.of_cublas:.0%} of cuBLAS" if self.of_cublas and self.label != CUBLAS else ""
+        return f"{self.tflops:.1f}{gain}{fraction}"
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the printed table, as `HEADER` names it."""
+        if not self.tflops:
+            return self.label, *"-" * (len(HEADER) - 2), self.origin
+        return (
+            self.label,
+            f"{self.tflops:.1f}",
+            f"{self.gain:.2f} x {self.over}" if self.gain else "-",
+            f"{self.of_cublas:.0%}" if self.of_cublas else "-",
+            f"{self.median_us:,.0f}",
+            f"{self.p10_us:,.0f}-{self.p90_us:,.0f}",
+            str(self.registers or "-"),
+            str(self.flop_per_clock or "-"),
+            f"{self.sustained:.0f} at {self.sustained_mhz} MHz, {self.watts} W" if self.sustained else "-",
+            self.origin,
+        )
+
+
+class Measured(Protocol):
+    """Rows of one problem, as pictures take them."""
+
+    title: str
+    kind: str  # dtype and layout
+    rows: tuple[Row, ...]
+    most_intensity: float  # FLOP per byte, if A, B and C are each moved once

@@ -1,0 +1,199 @@
+"""What works beside the warps, as the clock sees it: mbarriers, the copy engine, and tensor cores that are given wgmma.
+
+An mbarrier counts arrivals and bytes as the real one does (PTX ISA, "mbarrier"); the other blocks of a cluster are
+taken to do at each moment what the watched one does. So a copy to n blocks brings n times its bytes, of which n - 1
+come from the copies of the others, and an arrival at another block's mbarrier stands for theirs at this one's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..gpus import SUB_CORES
+from .played import Player, Warp
+
+N = 256
+"""Of the wgmma that `Rates.wgmma` tells the time of."""
+LEAST, OF_N = 16, 64
+"""Cycles of an m64nNk16 at a full clock: N / 2 down to N = 64; below, 16 + N / 4 (arXiv 2501.12084: 18 at N = 8, 24 at
+N = 32)."""
+
+
+def wgmma_cycles(n: int) -> float:
+    """Cycles for which a wgmma of this N keeps the four tensor cores busy, at a clock that nothing holds back."""
+    return max(n / 2, LEAST + n / 4)
+
+
+@dataclass
+class _Mbarrier:
+    count: int = 0
+    pending: int = 0
+    bytes: int = 0
+    phase: int = 0
+    waiting: list[tuple[int, float, Warp]] = field(default_factory=list)  # (phase, since, who)
+
+
+@dataclass
+class _Groups:
+    """Of a warp: when what it started since its last commit is done, and each of its groups."""
+
+    open: float = 0.0
+    closed: list[float] = field(default_factory=list)
+
+    def commit(self) -> None:
+        self.closed.append(max([self.open, *self.closed[-1:]]))  # in order
+        self.open = 0.0
+
+    def done(self, keep: int) -> float:
+        """When all but the last `keep` groups are."""
+        return max([0.0, *self.closed[: max(len(self.closed) - keep, 0)]])
+
+
+class Engines:
+    """Of one block that is played. Each do_... is one event, as in clock.py."""
+
+    def __init__(self, block: Player, servers: list) -> None:
+        """`servers`: the tensor cores of the sub-cores."""
+        self.block, self.rates = block, block.rates
+        self.tensor = servers
+        self.mbarriers: dict[int, _Mbarrier] = {}
+        self.waits: dict[tuple[int, int], int] = {}  # (warp, mbarrier): how many
+        self.math: dict[int, _Groups] = {}
+        self.mathematicians = {
+            warp for warp, events in enumerate(block.events) if any(event[0] == "wgmma" for event in events)
+        }
+        self.reads: dict[int, _Groups] = {}  # of stores, by warp: until their sources are read
+        self.stores: dict[int, _Groups] = {}
+        self.flights: list[tuple[float, float]] = []  # when bytes are on their way to shared memory
+
+    # ---- mbarriers
+
+    def at(self, offset: int) -> _Mbarrier:
+        return self.mbarriers.setdefault(offset, _Mbarrier())
+
+    def do_init(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        self.mbarriers[offset] = _Mbarrier(count, count)
+        return time
+
+    def do_expect(self, time: float, warp: Warp, offset: int, size: int) -> float:
+        self.at(offset).bytes += size
+        return time
+
+    def do_signal(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        barrier = self.at(offset)
+        barrier.pending -= count
+        self.look(barrier, time)
+        return time
+
+    def do_copied(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        """The warp arrives when its cp.async so far have landed."""
+        landed = max([time, warp.copies, *warp.groups])
+        self.block.at(landed, partial(self.do_signal, warp=warp, offset=offset, count=count))
+        return time
+
+    def do_copied_besides(self, time: float, warp: Warp, offset: int, count: int) -> float:
+        """The same; the phase counts it besides the others."""
+        self.at(offset).pending += count
+        return self.do_copied(time, warp, offset, count)
+
+    def do_asks(self, time: float, warp: Warp) -> float:
+        return time
+
+    def do_await(self, time: float, warp: Warp, offset: int, ahead: int) -> float | None:
+        warp.k_tile = self.next_k_tile(warp)
+        barrier, key = self.at(offset), (warp.index, offset)
+        phase = self.waits.get(key, 0) + ahead
+        self.waits[key] = self.waits.get(key, 0) + 1
+        if phase < barrier.phase:
+            return time
+        barrier.waiting.append((phase, time, warp))
+        return None
+
+    def next_k_tile(self, warp: Warp) -> int:
+        """Of a warp that waits: a wgmma group is a k-tile; a warp without wgmma waits once for each."""
+        if warp.index in self.mathematicians:
+            return len(self.math.get(warp.index, _Groups()).closed)
+        return warp.k_tile + 1
+
+    def look(self, barrier: _Mbarrier, time: float) -> None:
+        """Complete the phase, if it lacks nothing, and wake who waits for it."""
+        if barrier.pending or barrier.bytes:
+            return
+        barrier.phase += 1
+        barrier.pending = barrier.count
+        end = time + self.rates.barrier
+        for phase, since, warp in barrier.waiting:
+            if phase < barrier.phase:
+                self.block.note(warp, "wait", since, end)
+                self.block.push(end, warp)
+        barrier.waiting = [entry for entry in barrier.waiting if entry[0] >= barrier.phase]
+
+    # ---- copies
+
+    def do_bulk(self, time: float, warp: Warp, offset: int, size: int, blocks: int) -> float:
+        end = self.block.l2.serve(time, size / self.rates.l2_bulk) + self.rates.l2_latency
+        self.flights.append((time, end))
+        self.block.at(end, partial(self.land, self.at(offset), size * blocks))
+        return time + self.rates.copy_issue
+
+    def land(self, barrier: _Mbarrier, size: int, time: float) -> None:
+        barrier.bytes -= size
+        self.look(barrier, time)
+
+    def do_bulk_store(self, time: float, warp: Warp, size: int) -> float:
+        read = self.block.shared.serve(time, size / 128 * self.rates.wavefront) + self.rates.shared_latency
+        end = self.block.stores.serve(read, size / self.rates.l2_bulk) + self.rates.l2_latency
+        for groups, at in ((self.reads, read), (self.stores, end)):
+            mine = groups.setdefault(warp.index, _Groups())
+            mine.open = max(mine.open, at)
+        return time + self.rates.copy_issue
+
+    def do_bulk_commit(self, time: float, warp: Warp) -> float:
+        for groups in (self.reads, self.stores):
+            groups.setdefault(warp.index, _Groups()).commit()
+        return time
+
+    def do_bulk_wait(self, time: float, warp: Warp, keep: int, read_only: bool) -> float:
+        groups = (self.reads if read_only else self.stores).get(warp.index, _Groups())
+        return max(time, groups.done(keep))
+
+    # ---- tensor cores
+
+    def do_wgmma(self, time: float, warp: Warp, n: int, wavefronts: float) -> float:
+        """Each warp of the warpgroup gives its share to the tensor core of its sub-core, and goes on."""
+        cycles = self.rates.wgmma * wgmma_cycles(n) / wgmma_cycles(N)
+        read = self.block.shared.serve(time, wavefronts * self.rates.wavefront)
+        end = max(read, self.tensor[warp.index % SUB_CORES].serve(time, cycles)) + self.rates.mma_latency
+        mine = self.math.setdefault(warp.index, _Groups())
+        mine.open = max(mine.open, end)
+        return time + 1
+
+    def do_wgmma_commit(self, time: float, warp: Warp) -> float:
+        self.math.setdefault(warp.index, _Groups()).commit()
+        return time
+
+    def do_wgmma_wait(self, time: float, warp: Warp, keep: int) -> float:
+        return max(time, self.math.get(warp.index, _Groups()).done(keep))
+
+    # ---- what is said of them
+
+    def busy(self) -> float:
+        return sum(core.busy for core in self.tensor) / SUB_CORES
+
+    def spans(self) -> dict[str, list[tuple[float, float]]]:
+        """When they were at work, and when the block's stores were on their way, whoever made them; nothing of a block
+        that uses neither engine."""
+        spans = {"tensor cores": self.tensor[0].spans, "copy engine": _joined(self.flights)}
+        spans = {name: found for name, found in spans.items() if found}
+        return spans | {"stores": self.block.stores.spans} if spans else {}
+
+
+def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same time, in spans that do not touch."""
+    result: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if result and begin <= result[-1][1]:
+            begin, end = result[-1][0], max(end, result.pop()[1])
+        result.append((begin, end))
+    return result

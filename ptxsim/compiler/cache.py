@@ -1,0 +1,144 @@
+"""What the compiler made of kernels, kept in files: `use(folder)` names a folder of them.
+
+Kernels that were not edited so run on machines for which NVIDIA has no compiler, and start sooner on all others. A
+folder holds zips: a text for each key, and `made_by`, the machine and the packages that made them. Where these packages
+are installed as well, a text counts only if they are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sys
+import zipfile
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from ..interrupts import MessageOnly
+
+FOLDERS: list[Path] = []
+"""Where kept texts are looked for."""
+HINTS: list[str] = []
+"""What to tell somebody who has no compiler, besides how to get one."""
+MADE_BY = "made_by"
+KEEP = "PTXSIM_KEEP"
+"""Environment variable: a folder into which every text is written that is asked for and, now, made anew."""
+PACKAGES = ("nvrtc", "runtime", "cccl", "crt", "nvdisasm")
+"""Of NVIDIA's wheels, those on which the texts depend: compiler, headers, disassembler."""
+
+
+class ToolMissing(MessageOnly, RuntimeError):
+    """The compiler, or the disassembler, is not installed here."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__("\n".join([missing, *HINTS]))
+
+
+def use(folder: Path, hint: str = "") -> None:
+    """Look for kept texts in this folder, too. `hint`: what to tell somebody who asks for another one and has no
+    compiler."""
+    if folder not in FOLDERS:
+        FOLDERS.append(folder)
+        HINTS.extend([hint] * bool(hint))
+
+
+def key_of(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> str:
+    """Key of a text of this kind. A folder of headers counts by what is in it, not by where it lies."""
+    same_everywhere = tuple(f"-I{_contents(o[2:])}" if o.startswith("-I") else o for o in options)
+    return hashlib.sha256(repr((kind, source, names, same_everywhere)).encode()).hexdigest()[:24]
+
+
+def kept(key: str, make: Callable[[], str]) -> str:
+    """The kept text with this key, or what `make` returns.
+
+    Where `make` raises ToolMissing, a text counts whoever made it.
+    """
+    if folder := os.environ.get(KEEP):
+        return _keep(Path(folder), key, make())
+    if (text := find(key, made_by())) is not None:
+        return text
+    try:
+        return make()
+    except ToolMissing:
+        if (text := find(key)) is None:
+            raise
+        return text
+
+
+@lru_cache(maxsize=1)
+def made_by() -> str:
+    """This machine's kind, and the versions of PACKAGES; "none" for one that pip did not install."""
+    found = {"machine": f"{sys.platform} {platform.machine()}"}
+    for name in (f"nvidia-cuda-{part}" for part in PACKAGES):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "none"
+    return json.dumps(found, indent=1)
+
+
+def find(key: str, by: str | None = None) -> str | None:
+    """The kept text with this key: made by `by`, or by anybody."""
+    for who, keys, archive in _archives(tuple(FOLDERS)):
+        if by in (None, who) and key in keys:
+            return archive.read(key).decode()
+    return None
+
+
+def write(path: Path, folder: Path) -> int:
+    """Pack the texts in `folder` into a zip; return how many there are.
+
+    A file that holds the same texts already stays: another zlib would write other bytes.
+    """
+    texts = {file.name: file.read_bytes().decode() for file in sorted(folder.iterdir()) if not file.suffix}
+    if path.exists() and read(path) == (made_by(), texts):
+        return len(texts)
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, text in {MADE_BY: made_by(), **texts}.items():
+            entry = zipfile.ZipInfo(name)  # with the date 1980-01-01
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, text.encode(), compresslevel=9)
+    os.replace(part, path)
+    return len(texts)
+
+
+def read(path: Path) -> tuple[str, dict[str, str]]:
+    """Who made a zip's texts, and the texts by their keys."""
+    with zipfile.ZipFile(path) as archive:
+        texts = {name: archive.read(name).decode() for name in archive.namelist()}
+    return texts.pop(MADE_BY), texts
+
+
+def _keep(folder: Path, key: str, text: str) -> str:
+    part = folder / f"{key}.{os.getpid()}.part"
+    part.write_text(text, encoding="utf-8", newline="")
+    os.replace(part, folder / key)
+    return text
+
+
+@lru_cache(maxsize=1)
+def _archives(folders: tuple[Path, ...]) -> tuple[tuple[str, frozenset[str], zipfile.ZipFile], ...]:
+    """Who made it, its keys, and the open file, of each zip."""
+    found = []
+    for path in sorted(path for folder in folders for path in folder.rglob("*.zip")):
+        try:
+            archive = zipfile.ZipFile(path)
+            found.append((archive.read(MADE_BY).decode(), frozenset(archive.namelist()), archive))
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise RuntimeError(f"{path} is damaged ({error}): get it again from where it came") from None
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _contents(folder: str) -> str:
+    def parts(files: Iterable[Path]) -> Iterable[bytes]:
+        for file in files:
+            yield repr((file.relative_to(folder).as_posix(), file.read_bytes())).encode()
+
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    return hashlib.sha256(b"".join(parts(files))).hexdigest()[:16]

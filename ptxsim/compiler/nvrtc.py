@@ -1,0 +1,310 @@
+"""CUDA C++ to PTX, and to a resource report, with NVRTC: no GPU and no driver are needed.
+
+NVRTC is NVIDIA's compiler as a library. It is found and loaded on first use, so importing this module works
+on machines that do not have it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+from ..interrupts import in_background, result_of
+from ..ptx.program import MAIN_FILE
+from . import cache
+from .disassembly import disassemble
+
+DEFAULT_ARCH = "compute_80"
+HEADERS = ("cudart", "cccl", "nvcc")
+"""Header sets that kernels include: the CUDA runtime's, `<cuda/...>` and `<nv/target>`, and `crt/`."""
+
+HOW_TO_GET_NVRTC = (
+    "On Linux, and on Windows inside WSL:\n"
+    "    pip install cuda-bindings nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl nvidia-cuda-crt\n"
+    "For macOS NVIDIA makes none: compile kernels on a Linux machine."
+)
+OF_PTXAS = ("--ptxas-options=-v", "--no-cache")
+"""What ptxas says of registers comes in the log. Where there is a driver, NVRTC would keep what it compiled, and then
+ptxas says nothing."""
+MOST_LINES = 15
+"""Of the compiler's log in a message."""
+NO_HEADERS = (
+    "NVRTC has no headers of the C++ library. printf, assert and the functions of math need no #include; of the "
+    "others, many exist as <cuda/std/...>, for example <cuda/std/cstdint>."
+)
+
+
+class NvrtcMissing(cache.ToolMissing):
+    """NVRTC is not installed here; the message says what is missing and what to do."""
+
+
+class CompileError(Exception):
+    """The CUDA source does not compile; the message is the compiler's log with the learner's line numbers."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A text, PTX or another, and the mangled name of every name expression that was asked for."""
+
+    text: str
+    lowered: dict[str, str]
+
+    @property
+    def ptx(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a thread (registers, bytes of spills and local memory) and a block (the rest) of a kernel take."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    static_shared: int
+    local_bytes: int
+    barriers: int
+
+
+def compile_ptx(
+    source: str,
+    name_expressions: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> Compiled:
+    """Compile CUDA C++ `source` to PTX for a virtual architecture (compute_80 unless an option names one).
+
+    `-ftz=true` is added because CuPy adds it, `-lineinfo` because every report names source lines.
+    """
+    arch = asked_arch(options).replace("sm_", "compute_")
+    return _compile("ptx", source, tuple(name_expressions), _full_options(options, arch))
+
+
+def resources(
+    source: str,
+    entry: str,
+    options: Sequence[str] = (),
+    arch: str = "sm_90",
+    name_expressions: Sequence[str] = (),
+) -> Resources:
+    """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
+    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
+    return parse_resources(_compile("log", source, tuple(name_expressions), full).text, entry)
+
+
+def machine_code(
+    source: str,
+    name_expressions: Sequence[str],
+    options: Sequence[str],
+    arch: str,
+) -> Compiled:
+    """What nvdisasm makes of a cubin for a real architecture, with the source line of each instruction."""
+    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
+    return _compile("code", source, tuple(name_expressions), full)
+
+
+def find_header(name: str, options: Sequence[str]) -> Path | None:
+    """Where the header is whose name stands in a text; None where the folders of CUDA's headers are not known."""
+    folders = [option[2:] for option in options if option.startswith("-I")]
+    with contextlib.suppress(ImportError):
+        folders += _include_paths()
+    return next((path for path in (Path(folder, name) for folder in folders) if path.is_file()), None)
+
+
+def asked_arch(options: Sequence[str]) -> str:
+    """The architecture that `options` name, for example "sm_90", or the default."""
+    for option in reversed(options):
+        if _is_arch(option):
+            return option.split("=", 1)[1]
+    return DEFAULT_ARCH
+
+
+def _specific(arch: str, options: Sequence[str]) -> str:
+    """sm_90a for sm_90, if that is what the options ask for: wgmma is in no plain architecture."""
+    asked = asked_arch(options).replace("compute_", "sm_")
+    return asked if asked == arch + "a" else arch
+
+
+def parse_resources(log: str, entry: str) -> Resources:
+    """Read the part about kernel `entry` in a `ptxas -v` log."""
+    parts = re.split(r"Compiling entry function '([^']+)'", log)
+    texts = dict(zip(parts[1::2], parts[2::2], strict=True))
+    if entry not in texts:
+        known = ", ".join(sorted(texts)) or "none"
+        raise ValueError(f"no kernel named {entry!r} was compiled; kernels in this source: {known}")
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, texts[entry])
+        return int(found[1]) if found else 0
+
+    return Resources(
+        registers=number(r"Used (\d+) registers"),
+        spill_stores=number(r"(\d+) bytes spill stores"),
+        spill_loads=number(r"(\d+) bytes spill loads"),
+        static_shared=number(r"(\d+) bytes smem"),
+        local_bytes=number(r"(\d+) bytes stack frame"),
+        barriers=number(r"used (\d+) barriers"),
+    )
+
+
+def _is_arch(option: str) -> bool:
+    return option.startswith(("-arch=", "--gpu-architecture="))
+
+
+def _full_options(options: Sequence[str], arch: str) -> tuple[str, ...]:
+    """The learner's options without their architecture, plus what every kernel here is compiled with."""
+    for option in options:
+        if option in ("-G", "--device-debug", "-device-debug"):
+            raise CompileError(
+                f"the option {option} is not supported: it turns every optimisation off and so "
+                "changes the program. Leave it out: line numbers are always kept."
+            )
+    kept = [option for option in options if not _is_arch(option)]
+    if not any(option.startswith(("--std=", "-std=")) for option in kept):
+        kept.append("--std=c++17")
+    if not any(option.startswith(("-ftz=", "--ftz=")) for option in kept):
+        kept.append("-ftz=true")
+    return (*kept, "-lineinfo", f"-arch={arch}")
+
+
+@lru_cache(maxsize=1)
+def _include_paths() -> tuple[str, ...]:
+    """Folders of the CUDA headers, wherever pip, conda or a CUDA toolkit put them."""
+    from cuda import pathfinder
+
+    found = (pathfinder.find_nvidia_header_directory(name) for name in HEADERS)
+    return tuple(dict.fromkeys(path for path in found if path))
+
+
+@lru_cache(maxsize=1)
+def _nvrtc() -> ModuleType:
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise NvrtcMissing(f"cuda-bindings cannot be imported ({error}).\n{HOW_TO_GET_NVRTC}") from error
+    try:
+        nvrtc.nvrtcVersion()
+    except RuntimeError as error:
+        raise NvrtcMissing(f"the NVRTC library was not found.\n{HOW_TO_GET_NVRTC}") from error
+    return nvrtc
+
+
+def version() -> tuple[int, int]:
+    """NVRTC's version, for example (13, 5)."""
+    _, major, minor = _nvrtc().nvrtcVersion()
+    return major, minor
+
+
+@lru_cache(maxsize=256)
+def _compile(
+    kind: str,
+    source: str,
+    names: tuple[str, ...],
+    options: tuple[str, ...],
+) -> Compiled:
+    """The one way to the compiler, once per process and argument list: what was kept, or NVRTC's result.
+
+    `kind` is "ptx", "log" (of ptxas), or "code" (the disassembled cubin).
+    """
+    key = cache.key_of(kind, source, names, options)
+    text = cache.kept(key, lambda: _fresh(kind, source, names, options))
+    head, _, body = text.partition("\n")
+    about = json.loads(head)
+    if "error" in about:
+        raise CompileError(body)
+    return Compiled(body, about["lowered"])
+
+
+def _fresh(
+    kind: str,
+    source: str,
+    names: tuple[str, ...],
+    options: tuple[str, ...],
+) -> str:
+    """What NVRTC makes, or its error, behind a line that says which; without the paths of this machine."""
+    try:
+        made = _made(source, names, options)
+    except CompileError as error:
+        return f"{json.dumps({'error': True})}\n{_without_paths(str(error), options)}"
+    text = {"ptx": lambda: made.ptx, "log": lambda: made.log, "code": lambda: disassemble(made.cubin)}[kind]()
+    return f"{json.dumps({'lowered': made.lowered})}\n{_without_paths(text, options)}"
+
+
+def _without_paths(text: str, options: Sequence[str]) -> str:
+    """Headers are named as in an #include, and the learner's source MAIN_FILE."""
+    folders = [option[2:] for option in options if option.startswith("-I")]
+    for folder in (*folders, *_include_paths()):
+        text = text.replace(f"{Path(folder).as_posix()}/", "")
+    return re.sub(rf'"[^"\n]*[/\\]{MAIN_FILE}"', f'"{MAIN_FILE}"', text)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What one compilation gives. `cubin` is empty for a virtual architecture."""
+
+    ptx: str
+    cubin: bytes
+    log: str
+    lowered: dict[str, str]
+
+
+@lru_cache(maxsize=16)  # `resources` and the machine code of a kernel come of one compilation
+def _made(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
+    """Compile in a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes
+    on to its end, and nobody looks at what it made."""
+    return result_of(in_background(lambda: _compile_now(source, names, options)), "the compiler")
+
+
+def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
+    nvrtc = _nvrtc()
+    flags = [*options, *(f"-I{path}" for path in _include_paths())]
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
+    try:
+        for name in names:
+            nvrtc.nvrtcAddNameExpression(program, name.encode())
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
+        log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
+        if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})")
+        lowered = {name: _lowered_name(program, name) for name in names}
+        cubin = _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        log = re.sub(r"^.*Compile time = .*\n?", "", log, flags=re.MULTILINE)
+        return _Made(_text(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX), cubin, log, lowered)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _text(program: object, get_size: Callable, get_text: Callable) -> str:
+    return _bytes(program, get_size, get_text).rstrip(b"\0 \n").decode(errors="replace")
+
+
+def _bytes(program: object, get_size: Callable, get: Callable) -> bytes:
+    _, size = get_size(program)
+    buffer = bytearray(size)
+    get(program, buffer)
+    return bytes(buffer)
+
+
+def _lowered_name(program: object, name: str) -> str:
+    status, lowered = _nvrtc().nvrtcGetLoweredName(program, name.encode())
+    if lowered is None:
+        raise CompileError(f"no kernel matches the name expression {name!r} ({status.name})")
+    return lowered.decode()
+
+
+def _readable(log: str) -> str:
+    """NVRTC's log, which quotes the source line under each error: errors before warnings, and not too many lines."""
+    log = "\n".join(line for line in log.splitlines() if "detected in the compilation of" not in line)
+    parts = [part for part in re.split(r"\n\s*\n", log) if part.strip()]
+    parts.sort(key=lambda part: not re.search(r"\berror\b", part.lstrip("\n").partition("\n")[0]))
+    lines = "\n\n".join(part.strip("\n") for part in parts).splitlines()
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} more lines"]
+    if "cannot open source file" in log:
+        lines.append(NO_HEADERS)
+    return "\n".join(lines)

@@ -1,0 +1,232 @@
+"""float32 and float64 arithmetic (PTX ISA: Floating Point Instructions).
+
+float32 inputs of `.ftz` instructions arrive flushed; results are flushed here. Everything IEEE 754 decides is
+rounded once and exactly; `.approx` results are rounded from float64, so a GPU's are close, not equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ptx.opcode import Opcode
+from . import float64, rounding
+from .forms import FLOATS, form, last
+from .half import maximum, minimum, saturate
+from .registry import Pure, pure
+from .rounding import MODES, rounding_mode
+
+
+def _finished(op: Opcode, compute: Callable, inputs: int) -> Pure:
+    """`compute`, then .sat and .ftz where the opcode asks for them."""
+    kind = last(op)
+    for wanted, finish in (("sat", saturate), ("ftz", rounding.flush)):
+        if op.has(wanted) and kind == "f32":
+            compute = _after(compute, finish)
+    return Pure(compute, (kind,) * inputs, (kind,))
+
+
+def _after(compute: Callable, finish: Callable) -> Callable:
+    return lambda *operands: finish(compute(*operands))
+
+
+# --- add, subtract, multiply, multiply and add
+
+
+@form("add", *FLOATS)
+def add(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    return _finished(op, _rounded_sum(op, np.add, 1), 2)
+
+
+@form("sub", *FLOATS)
+def sub(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    return _finished(op, _rounded_sum(op, np.subtract, -1), 2)
+
+
+def _rounded_sum(op: Opcode, nearest: Callable, sign: int) -> Callable:
+    """a + b, or a - b for sign -1, in the opcode's rounding mode."""
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return nearest
+    compute = _in_mode(_f32_sum if last(op) == "f32" else _f64_sum, mode)
+    return lambda a, b: compute(a, sign * b)
+
+
+def _f32_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    return rounding.narrow(rounding.odd_sum(a.astype(np.float64), b.astype(np.float64)), "f32", mode)
+
+
+def _f64_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
+    swap = np.abs(a) < np.abs(
+        b
+    )  # the larger first: beside the largest float64 an intermediate sum would overflow
+    return rounding.toward(*rounding.two_sum(np.where(swap, b, a), np.where(swap, a, b)), mode)
+
+
+def _in_mode(compute: Callable, mode: str) -> Callable:
+    """A sum (of the first operand or product, and the last operand) in a fixed mode.
+
+    Rounding down is rounding up in a mirror. This also gives x + (-x) its sign, minus for `rm` alone.
+    """
+    if mode != "rm":
+        return lambda *operands: compute(*operands, mode)
+    return lambda first, *others: -compute(-first, *others[:-1], -others[-1], "rp")
+
+
+@form("mul", *FLOATS)
+def mul(op: Opcode) -> Pure:
+    op.only(*MODES, "sat", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return _finished(op, np.multiply, 2)
+    if last(op) == "f64":
+        return _finished(op, lambda a, b: float64.mul(a, b, mode), 2)
+    return _finished(op, lambda a, b: rounding.narrow(a.astype(np.float64) * b, "f32", mode), 2)
+
+
+@form("fma", *FLOATS)
+def fma(op: Opcode) -> Pure:
+    """a * b + c, rounded once."""
+    op.only(*MODES, "sat", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode != "rn":
+        return _finished(op, _in_mode(_f32_fma if last(op) == "f32" else float64.fma_in_mode, mode), 3)
+    if op.has("ftz") and not op.has("sat"):
+        return Pure(rounding.fma32_ftz, ("f32",) * 3, ("f32",))
+    return _finished(op, rounding.fma32 if last(op) == "f32" else float64.fma, 3)
+
+
+form("mad", *FLOATS)(fma)
+
+
+def _f32_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
+    return rounding.narrow(rounding.fma32_odd(a, b, c), "f32", mode)
+
+
+# --- divide and square root
+
+
+@form("div", *FLOATS)
+def div(op: Opcode) -> Pure:
+    op.only(*MODES, "full", "approx", "ftz")
+    compute = _quotient(op)
+    if op.has("approx"):
+        return _finished(op, lambda a, b: np.where(_huge(b), _over_huge(a, b), compute(a, b)), 2)
+    return _finished(op, compute, 2)
+
+
+def _huge(b: np.ndarray) -> np.ndarray:
+    return (np.abs(b) > np.float32(2.0**126)) & np.isfinite(b)
+
+
+def _over_huge(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`div.approx.f32` gives 0 for divisors above 2^126, and NaN when the dividend is infinite."""
+    return np.where(np.isfinite(a), np.copysign(np.float32(0), a) * np.sign(b), np.float32(np.nan))
+
+
+@form("rcp", *FLOATS)
+def rcp(op: Opcode) -> Pure:
+    """1 / x."""
+    op.only(*MODES, "approx", "ftz")
+    quotient = _quotient(op)
+    return _finished(op, lambda x: quotient(np.ones_like(x), x), 1)
+
+
+def _quotient(op: Opcode) -> Callable:
+    """a / b. A float64 quotient of float32 values is never mistaken for a boundary between two float32."""
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return np.divide
+    if last(op) == "f32":
+        return lambda a, b: rounding.narrow(a.astype(np.float64) / b, "f32", mode)
+    return lambda a, b: float64.div(a, b, mode)
+
+
+@form("sqrt", *FLOATS)
+def sqrt(op: Opcode) -> Pure:
+    op.only(*MODES, "approx", "ftz")
+    mode = rounding_mode(op.modifiers)
+    if mode == "rn":
+        return _finished(op, np.sqrt, 1)
+    if last(op) == "f64":
+        return _finished(op, lambda x: float64.sqrt(x, mode), 1)
+    return _finished(op, lambda x: rounding.narrow(np.sqrt(x.astype(np.float64)), "f32", mode), 1)
+
+
+# --- approximations
+
+
+def _approximation(op: Opcode, function: Callable) -> Pure:
+    """A function computed in float64 and rounded; a GPU's `.approx` differs in the last bits."""
+    op.only("approx", "ftz")
+    return _finished(op, lambda x: function(x.astype(np.float64)).astype(x.dtype), 1)
+
+
+@form("rsqrt", *FLOATS)
+def rsqrt(op: Opcode) -> Pure:
+    """1 / square root."""
+    return _approximation(op, lambda x: 1.0 / np.sqrt(x))
+
+
+@form("ex2", "f32")
+def ex2(op: Opcode) -> Pure:
+    """2 to the power of x."""
+    return _approximation(op, np.exp2)
+
+
+@pure("lg2")
+def lg2(op: Opcode) -> Pure:
+    """Logarithm to base 2."""
+    return _approximation(op, np.log2)
+
+
+@pure("sin")
+def sin(op: Opcode) -> Pure:
+    return _approximation(op, np.sin)
+
+
+@pure("cos")
+def cos(op: Opcode) -> Pure:
+    return _approximation(op, np.cos)
+
+
+@form("tanh", "f32")
+def tanh(op: Opcode) -> Pure:
+    return _approximation(op, np.tanh)
+
+
+# --- sign, minimum, maximum
+
+
+@form("abs", *FLOATS)
+def abs_(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _finished(op, np.abs, 1)
+
+
+@form("neg", *FLOATS)
+def neg(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _finished(op, np.negative, 1)
+
+
+@form("min", *FLOATS)
+def min_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _finished(op, minimum(op), 2)
+
+
+@form("max", *FLOATS)
+def max_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _finished(op, maximum(op), 2)
+
+
+@pure("copysign")
+def copysign(op: Opcode) -> Pure:
+    """The sign of a on the value of b."""
+    op.only()
+    return _finished(op, lambda a, b: np.copysign(b, a), 2)

@@ -1,0 +1,172 @@
+"""16-bit floats (PTX ISA: Half Precision Floating Point Instructions): f16, bf16, and pairs of them.
+
+A formula works on float64 values: exact or rounded to odd, so that the one rounding to 16 bits is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..ptx.opcode import Opcode
+from . import rounding
+from .forms import HALVES, form, last
+from .registry import Pure
+
+SMALLEST_F16 = 2.0**-14
+"""The smallest normal float16."""
+
+
+def element(kind: str) -> str:
+    """The type of one element: "bf16x2" gives "bf16"."""
+    return kind.removesuffix("x2")
+
+
+def split(x: np.ndarray, kind: str) -> list[np.ndarray]:
+    """float64 values of a half register: one array, or two for packed types, the low half first."""
+    if kind.endswith("x2"):
+        parts = [(x >> shift).astype(np.uint16) for shift in (0, 16)]
+        return [value for part in parts for value in split(_as_half(part, kind), element(kind))]
+    return [(rounding.bf16_value(x) if kind == "bf16" else x).astype(np.float64)]
+
+
+def _as_half(bits: np.ndarray, kind: str) -> np.ndarray:
+    return bits if kind == "bf16x2" else bits.view(np.float16)
+
+
+def join(values: list[np.ndarray], kind: str, mode: str = "rn") -> np.ndarray:
+    """The inverse of `split`: round float64 values once and put them into a register of type `kind`."""
+    parts = [rounding.narrow(value, element(kind), mode) for value in values]
+    return pack_halves(*parts) if kind.endswith("x2") else parts[0]
+
+
+def pack_halves(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Two 16-bit arrays of any kind in one uint32 array."""
+    return low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << 16
+
+
+def _halves(op: Opcode, formula: Callable, inputs: int) -> Pure:
+    """An instruction that applies `formula` to every half, then .relu or .sat, then rounds."""
+    kind = last(op)
+    before = _flush if op.has("ftz") else lambda x: x
+    after = clamp_of(op)
+
+    def compute(*operands):
+        columns = zip(*([before(half) for half in split(x, kind)] for x in operands), strict=True)
+        result = join([after(formula(*column)) for column in columns], kind)
+        return join([_flush(half) for half in split(result, kind)], kind) if op.has("ftz") else result
+
+    return Pure(compute, (kind,) * inputs, (kind,))
+
+
+def _flush(x: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(x) < SMALLEST_F16, np.copysign(0.0, x), x)
+
+
+def clamp_of(op: Opcode) -> Callable[[np.ndarray], np.ndarray]:
+    """What happens to a result before it is written: .sat, .relu or nothing."""
+    if op.has("sat"):
+        return saturate
+    if op.has("relu"):
+        return relu
+    return lambda x: x
+
+
+def saturate(x: np.ndarray) -> np.ndarray:
+    """Clamp to [0, 1]; NaN becomes 0."""
+    return np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0))
+
+
+def relu(x: np.ndarray) -> np.ndarray:
+    """Negative numbers become 0; NaN stays."""
+    return np.where((x > 0) | np.isnan(x), x, x.dtype.type(0))
+
+
+@form("add", *HALVES)
+def add(op: Opcode) -> Pure:
+    op.only("rn", "sat", "ftz")
+    return _halves(op, _sum(op), 2)
+
+
+@form("sub", *HALVES)
+def sub(op: Opcode) -> Pure:
+    op.only("rn", "sat", "ftz")
+    plus = _sum(op)
+    return _halves(op, lambda a, b: plus(a, -b), 2)
+
+
+@form("mul", *HALVES)
+def mul(op: Opcode) -> Pure:
+    op.only("rn", "sat", "ftz")
+    return _halves(op, np.multiply, 2)
+
+
+@form("fma", *HALVES)
+def fma(op: Opcode) -> Pure:
+    op.only("rn", "sat", "ftz", "relu")
+    plus = _sum(op)
+    return _halves(op, lambda a, b, c: plus(a * b, c), 3)
+
+
+def _sum(op: Opcode) -> Callable:
+    """A float64 sum that may be rounded again.
+
+    With float16 the plain sum will do: it is exact, or one operand decides alone, because float64 is wider
+    than the range of float16. Values of bfloat16 lie further apart.
+    """
+    return np.add if element(last(op)) == "f16" else rounding.odd_sum
+
+
+@form("neg", *HALVES)
+def neg(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _halves(op, np.negative, 1)
+
+
+@form("abs", *HALVES)
+def abs_(op: Opcode) -> Pure:
+    op.only("ftz")
+    return _halves(op, np.abs, 1)
+
+
+@form("min", *HALVES)
+def min_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _halves(op, minimum(op), 2)
+
+
+@form("max", *HALVES)
+def max_(op: Opcode) -> Pure:
+    op.only("ftz", "NaN")
+    return _halves(op, maximum(op), 2)
+
+
+def minimum(op: Opcode) -> Callable:
+    """The smaller operand, -0 below +0. A NaN loses to a number, or with `.NaN` wins."""
+
+    def compute(a, b):
+        smaller = (a < b) | ((a == b) & np.signbit(a))
+        return np.where(smaller | np.isnan(a if op.has("NaN") else b), a, b)
+
+    return compute
+
+
+def maximum(op: Opcode) -> Callable:
+    """The larger operand; see `minimum`."""
+    smaller = minimum(op)
+    return lambda a, b: -smaller(-a, -b)
+
+
+@form("ex2", *HALVES)
+def ex2(op: Opcode) -> Pure:
+    """2 to the power of x, approximated on a GPU and therefore only close to its result."""
+    op.only("approx", "ftz")
+    return _halves(op, np.exp2, 1)
+
+
+@form("tanh", *HALVES)
+def tanh(op: Opcode) -> Pure:
+    """Hyperbolic tangent, approximated on a GPU."""
+    op.only("approx")
+    return _halves(op, np.tanh, 1)

@@ -1,0 +1,216 @@
+"""Tensor cores: ldmatrix and mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"), and who holds
+which element of a fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from ..gpus import WARP
+from ..memory import Fault
+from ..ptx.opcode import UnsupportedInstruction
+from ..ptx.program import Instruction, Register, Vector
+from ..races.shadow import Act
+from ..units.access import Access, read_rows
+from .memory import address_reader
+from .registry import machine, whole_warp
+from .rounding import bf16_value
+
+
+@cache
+def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the elements that each lane holds of an operand of mma.m16n8k{8,16}, 16-bit inputs.
+
+    `operand` is "A" (16 x k), "B" (k x 8), or "C" (16 x 8; D is the same). Both arrays have shape (32, n):
+    lane, then element in the order of its registers (two 16-bit elements a register, low half first).
+    """
+    lane = np.arange(WARP)[:, None]
+    g, t = lane // 4, lane % 4
+    if operand == "A":
+        i = np.arange(k // 2)[None, :]
+        return g + 8 * (i // 2 % 2), 2 * t + i % 2 + 8 * (i // 4)
+    if operand == "B":
+        i = np.arange(k // 4)[None, :]
+        return 2 * t + i % 2 + 8 * (i // 2), g + 0 * i
+    i = np.arange(4)[None, :]
+    return g + 8 * (i // 2), 2 * t + i % 2
+
+
+def whole_warps(m) -> int:
+    """Number of active warps; every lane of them must be there."""
+    if m.whole_warps and m.whole_warps[0] is m.idx:
+        return m.whole_warps[1]
+    count = m.count()
+    lanes = m.active()
+    if (
+        count % WARP
+        or (m.thread_of[lanes[::WARP]] % WARP).any()
+        or (np.diff(m.warp_of[lanes][::WARP]) == 0).any()
+    ):
+        raise Fault(
+            "barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0
+        )
+    m.whole_warps = m.idx, count // WARP
+    return count // WARP
+
+
+# --------------------------------------------------------------------------- ldmatrix
+
+
+@machine("ldmatrix", gathers=whole_warp)
+def ldmatrix(d, ins: Instruction) -> Callable:
+    """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16: lanes 8i .. 8i+7 name the rows of matrix i.
+
+    Lane t receives row t/4, columns 2(t%4) and the next, of each matrix; with .trans rows and columns change places.
+    """
+    ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")
+    count = next(int(m[1]) for m in ins.opcode.modifiers if m in ("x1", "x2", "x4"))
+    trans = ins.opcode.has("trans")
+    address = address_reader(d, ins.operands[1], wide=False)
+    writes = [d.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
+    access = Access(d.pc, "shared", 16, Act(True, False))
+
+    def step(m) -> None:
+        warps = whole_warps(m)
+        rows = m.spread(address(m)).reshape(warps, WARP)[:, : 8 * count]
+        lanes = m.active().reshape(warps, WARP)
+        readers = [lanes[:, None, reader].repeat(count, axis=1).ravel() for reader in _readers(trans)]
+        found = read_rows(m, access, rows, lanes[:, : 8 * count], readers)
+        data = found.view(np.uint16).reshape(warps, count, 8, 8)
+        if trans:
+            data = np.ascontiguousarray(data.transpose(0, 1, 3, 2))
+        data = data.view(np.uint32).reshape(warps, count, WARP)
+        for i, write in enumerate(writes):
+            write(m, np.ascontiguousarray(data[:, i]).reshape(-1))
+
+    return step
+
+
+def _readers(trans: bool) -> list[np.ndarray]:
+    """Which lanes receive word j of row r (at position 4r + j): one lane, or two when the matrix is transposed."""
+    if not trans:
+        return [np.arange(WARP)]
+    row, word = np.divmod(np.arange(WARP), 4)
+    return [8 * word + row // 2, 8 * word + 4 + row // 2]
+
+
+# --------------------------------------------------------------------------- mma
+
+
+@machine("mma", gathers=whole_warp, work=40)
+def mma(d, ins: Instruction) -> Callable:
+    """mma.sync.aligned.m16n8k{8,16}.row.col.d.a.b.c: D = A B + C for a warp, with f16 or bf16 inputs.
+
+    Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
+    """
+    ins.opcode.only("sync", "aligned", "m16n8k8", "m16n8k16", "row", "col")
+    to, a, b, c = (*ins.opcode.types, "", "", "", "")[:4]
+    if (
+        a != b
+        or a not in ("f16", "bf16")
+        or (to, c) not in (("f32", "f32"), ("f16", "f16"))
+        or (a, to) == ("bf16", "f16")
+    ):
+        raise UnsupportedInstruction(
+            "mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators"
+        )
+    k = 16 if ins.opcode.has("m16n8k16") else 8
+    if [m for m in ins.opcode.modifiers if m in ("row", "col")] != ["row", "col"]:
+        raise UnsupportedInstruction("mma.sync with these types is .row.col: A by rows, B by columns")
+    sums = 4 if to == "f32" else 2
+    lengths = [sums, k // 4, k // 8, sums]
+    if [len(operand.items) if isinstance(operand, Vector) else 0 for operand in ins.operands] != lengths:
+        raise UnsupportedInstruction(
+            "its operands are four lists of registers in braces: {} of D, {} of A, {} of B, {} of C".format(
+                *lengths
+            )
+        )
+    target, *sources = ins.operands
+    load_a = _loader(d, sources[0], a, "A", k)
+    load_b = _loader(d, sources[1], a, "B", k)
+    load_c = _loader(d, sources[2], c, "C", k)
+    store = _storer(d, target, to, k)
+
+    def step(m) -> None:
+        warps = whole_warps(m)
+        store(m, np.matmul(load_a(m, warps), load_b(m, warps)) + load_c(m, warps))
+
+    return step
+
+
+@cache
+def _order(operand: str, k: int) -> np.ndarray:
+    """Where each element of a matrix lies among the lanes' elements."""
+    rows, columns = fragment(operand, k)
+    order = np.empty({"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand], np.int64)
+    order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
+    return order
+
+
+Known = tuple[np.ndarray | None, list[np.ndarray], np.ndarray]
+"""Active lanes, registers, and the matrices that these are. A register's array is never written again: it is replaced,
+so the same arrays are the same matrices."""
+MOST_KNOWN, MOST_LANES = 256, 4096
+"""Fragments that are kept, and lanes of each."""
+
+
+def _key(operand, kind: str, name: str, k: int) -> tuple:
+    """What a fragment is known by: its registers, and how their bits lie in a matrix."""
+    registers = tuple(item.index for item in operand.items if isinstance(item, Register))
+    return registers, kind, name, k
+
+
+def _keep(m, key: tuple, matrices: np.ndarray) -> None:
+    if m.count() > MOST_LANES:
+        return
+    if len(m.fragments) == MOST_KNOWN:
+        m.fragments.clear()
+    m.fragments[key] = m.idx, [m.R[index] for index in key[0]], matrices
+
+
+def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
+    """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand. Each fragment of A
+    and B is used by several mma, and sums are those of an earlier one: they are read once."""
+    reads = [d.source(item, "b32") for item in operand.items]
+    order, key = _order(name, k), _key(operand, kind, name, k)
+
+    def read_matrices(m, warps: int) -> np.ndarray:
+        registers = np.empty((m.count(), len(reads)), np.uint32)
+        for i, read in enumerate(reads):
+            registers[:, i] = read(m)
+        if kind == "f32":
+            values = registers.view(np.float32)
+        elif kind == "f16":
+            values = registers.view(np.float16)
+        else:
+            values = bf16_value(registers.view(np.uint16))
+        return values.reshape(warps, -1).take(order, axis=1).astype(np.float64)
+
+    def load(m, warps: int) -> np.ndarray:
+        known: Known | None = m.fragments.get(key)
+        if known and known[0] is m.idx and all(m.R[i] is held for i, held in zip(key[0], known[1])):
+            return known[2]
+        matrices = read_matrices(m, warps)
+        if len(key[0]) == len(reads):  # none of them a constant
+            _keep(m, key, matrices)
+        return matrices
+
+    return load
+
+
+def _storer(d, target, kind: str, k: int) -> Callable:
+    writes = [d.target(item) for item in target.items]
+    rows, columns = fragment("C")
+    order, key = rows * 8 + columns, _key(target, kind, "C", k)
+    dtype = np.float32 if kind == "f32" else np.float16
+
+    def store(m, matrices: np.ndarray) -> None:
+        rounded = matrices.astype(dtype)
+        values = rounded.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
+        for write, bits in zip(writes, values.view(np.uint32).T.copy(), strict=True):
+            write(m, bits)
+        _keep(m, key, rounded.astype(np.float64))
+
+    return store

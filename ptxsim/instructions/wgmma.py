@@ -1,0 +1,256 @@
+"""wgmma: matrix products of four warps, out of shared memory (PTX ISA, "Asynchronous Warpgroup Level Matrix
+Instructions"), stmatrix and setmaxnreg."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from ..gpus import WARP, WARPGROUP
+from ..memory import Fault
+from ..ptx.opcode import UnsupportedInstruction
+from ..ptx.program import Immediate, Instruction, Register, Vector
+from ..races.shadow import Act
+from ..units.access import Access, write
+from ..units.async_math import CHUNK
+from .memory import address_reader, constant
+from .registry import machine, whole_warp, whole_warpgroup
+from .rounding import bf16_value
+from .tensor import whole_warps
+
+M, K_BYTES = 64, 32
+WAVEFRONT = 128  # bytes
+KINDS = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1}
+"""Types of A and B, and the bytes of an element."""
+SWIZZLE_BYTES = (0, 128, 64, 32)
+"""By the two highest bits of a descriptor (PTX ISA, "Matrix Descriptor Format")."""
+
+
+@machine("wgmma", gathers=whole_warpgroup)
+def wgmma(d, ins: Instruction) -> Callable:
+    """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
+    text, pc = ins.opcode.text, d.pc
+    if text.startswith("wgmma.fence"):
+        return lambda m: m.math.fence()
+    if text.startswith("wgmma.commit_group"):
+        return lambda m: _group(m, pc, "wgmma_commit", m.math.commit)
+    if text.startswith("wgmma.wait_group"):
+        keep = constant(ins.operands[0], "wgmma.wait_group")
+        return lambda m: _group(m, pc, "wgmma_wait", m.math.wait, keep)
+    return _mma(d, ins)
+
+
+def _group(m, pc: int, name: str, act: Callable, *number: int) -> None:
+    m.recorder.event(pc, name, *number)
+    act(*number)
+
+
+def _mma(d, ins: Instruction) -> Callable:
+    """wgmma.mma_async.sync.aligned.m64nNk.d.a.b  D, A or its descriptor, B's descriptor, scale-d, imm-scale-a,
+    imm-scale-b{, imm-trans-a, imm-trans-b}: D = A B + D, or A B where scale-d is false."""
+    shape = re.search(r"\.m64n(\d+)k(\d+)\.(f16|f32)\.(\w+)\.(\w+)", ins.opcode.text)
+    if not shape or shape[4] not in KINDS or shape[5] not in KINDS or ".sp." in ins.opcode.text:
+        raise UnsupportedInstruction(
+            "wgmma is simulated for dense f16, bf16, tf32, e4m3 and e5m2 inputs with f32 or f16 sums, not for "
+            "sparse ones (wgmma.mma_async.sp) or integers"
+        )
+    n, to, kind_a, kind_b = int(shape[1]), shape[3], shape[4], shape[5]
+    if n % 8 or not 8 <= n <= 256:
+        raise UnsupportedInstruction(f"the N of wgmma is a multiple of 8 up to 256, not {n}")
+    sums, a, b, scale_d, *rest = ins.operands
+    signs = [constant(each, "the scale of a wgmma") for each in rest[:2]]
+    trans = [constant(each, "the layout of a wgmma's operand") for each in rest[2:]]
+    from_registers = isinstance(a, Vector)
+    if len(trans) == 1 or (from_registers and trans):
+        trans = [0, trans[-1]]
+    trans_a, trans_b = (*trans, 0, 0)[:2]
+    registers = [item.index for item in sums.items]
+    held = frozenset(registers) | (
+        frozenset(i.index for i in a.items if isinstance(i, Register)) if from_registers else set()
+    )
+    keep = d.source(scale_d, "pred") if isinstance(scale_d, Register) else None
+    always = isinstance(scale_d, Immediate) and constant(scale_d, "scale-d") != 0
+    read_sums = [d.source(item, "b32") for item in sums.items]
+    write_sums = [d.target(item) for item in sums.items]
+    read_a = [d.source(item, "b32") for item in a.items] if from_registers else None
+    descriptor_a = None if from_registers else d.source(a, "b64")
+    descriptor_b = d.source(b, "b64")
+    order = _order(n, to)
+    read_bytes = ((0 if from_registers else M) + n) * K_BYTES // WARPGROUP  # a warp's share
+    pc = d.pc
+
+    def step(m) -> None:
+        warps = whole_warps(m)
+        m.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
+        m.recorder.event(pc, "wgmma", n, read_bytes / WAVEFRONT)
+        count = m.count()
+        lanes = m.active()
+        numbers = m.warp_of[lanes[::WARP]]
+        first_b = m.spread(descriptor_b(m))[::WARP]
+        first_a = first_b if from_registers else m.spread(descriptor_a(m))[::WARP]
+        adds = np.full(count, always) if keep is None else m.spread(keep(m))
+        if adds.any():
+            m.math.must_be_set(numbers[adds[::WARP]], pc, registers)
+        held_sums = np.empty((count, len(read_sums)), np.uint32)
+        for i, read in enumerate(read_sums):
+            held_sums[:, i] = read(m)
+        values = held_sums.view(np.float32 if to == "f32" else np.float16)
+        old = values.reshape(warps, -1).take(order, axis=1).astype(np.float64)  # (warps, 16, n)
+        old[~adds[::WARP]] = 0
+        result = np.empty_like(old)
+        groups = numbers // m.warps_per_block * m.warps_per_block + numbers % m.warps_per_block // WARPGROUP
+        for key in dict.fromkeys(zip(groups.tolist(), first_a.tolist(), first_b.tolist())):
+            at = np.flatnonzero((groups == key[0]) & (first_a == key[1]) & (first_b == key[2]))
+            base = int(m.block_base[lanes[at[0] * WARP]]) // CHUNK
+            B, chunks = _matrix(m, key[2], n, kind_b, bool(trans_b), base, at[0])
+            rows = numbers[at] % m.warps_per_block % WARPGROUP
+            if from_registers:
+                A = _fragments(m, [read(m) for read in read_a], at, kind_a, count)
+            else:
+                whole, more = _matrix(m, key[1], M, kind_a, bool(trans_a), base, at[0])
+                A, chunks = whole.reshape(WARPGROUP, 16, -1)[rows], np.union1d(chunks, more)
+            m.math.issue(numbers[at], pc, chunks, held)
+            result[at] = np.matmul(A * float(signs[0]), B.T * float(signs[1])) + old[at]
+        rounded = result.astype(np.float32 if to == "f32" else np.float16)
+        back = np.empty((warps, rounded[0].size), rounded.dtype)
+        back[:, order.ravel()] = rounded.reshape(warps, -1)
+        bits = back.reshape(count, -1).view(np.uint32)
+        for i, put in enumerate(write_sums):
+            put(m, np.ascontiguousarray(bits[:, i]))
+
+    return step
+
+
+@cache
+def _order(n: int, kind: str) -> np.ndarray:
+    """Of the 16 x n sums of a warp, where each lies among its lanes' elements (PTX ISA, "Register Fragments and Shared
+    Memory Matrix Layouts"): as in an mma.sync of 16 x 8, n / 8 times side by side."""
+    lane = np.arange(WARP)[:, None]
+    i = np.arange(n // 2)[None, :]
+    rows, columns = lane // 4 + 8 * (i // 2 % 2), 8 * (i // 4) + 2 * (lane % 4) + i % 2
+    order = np.empty((16, n), np.int64)
+    order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
+    return order
+
+
+def _fragments(m, registers: list[np.ndarray], at: np.ndarray, kind: str, count: int) -> np.ndarray:
+    """A (16 x k, for each of these warps) from the four registers of its lanes."""
+    words = np.stack([m.spread(each) for each in registers], axis=1).reshape(-1, WARP, 4)[at]
+    elements = _values(words, kind).reshape(len(at), WARP, -1)
+    each = 4 // KINDS[kind]
+    lane, i = np.arange(WARP)[:, None], np.arange(4 * each)[None, :]
+    register = i // each
+    rows = lane // 4 + 8 * (register % 2) + 0 * i
+    columns = lane % 4 * each + i % each + 4 * each * (register // 2)
+    A = np.empty((len(at), 16, 8 * each))
+    A[:, rows, columns] = elements
+    return A
+
+
+def _matrix(
+    m, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A matrix (rows, k) in shared memory, as float64, and the chunks of 16 bytes that it lies in."""
+    chunks = _chunks(descriptor, rows, KINDS[kind], trans)
+    if chunks.max() >= m.shared.stride // CHUNK:
+        text = f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has {m.shared.size}"
+        raise Fault("out-of-bounds", text, at * WARP)
+    chunks = chunks + base
+    data = m.shared.memory.units(CHUNK)[chunks]
+    values = _values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
+    values = values.reshape(data.shape[0], -1)
+    return (values.T if trans else values), np.unique(chunks)
+
+
+@cache
+def _chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarray:
+    """Where the chunks of a matrix lie: (rows, 2) of them along k, or, of a matrix that is contiguous along its rows,
+    (k, rows / 8). The layouts are those of the PTX ISA, "Shared Memory Matrix Layout"."""
+    start = (descriptor & 0x3FFF) * CHUNK
+    leading, stride = ((descriptor >> shift & 0x3FFF) * CHUNK for shift in (16, 32))
+    width = SWIZZLE_BYTES[descriptor >> 62]
+    if trans:
+        k, u = np.arange(K_BYTES // itemsize)[:, None], np.arange(rows * itemsize // CHUNK)[None, :]
+        if width:
+            each = width // CHUNK
+            place = u % each * CHUNK + u // each * leading + k % 8 * width + k // 8 * stride
+        else:
+            place = u * stride + k % 8 * CHUNK + k // 8 * leading
+    else:
+        row, half = np.arange(rows)[:, None], np.arange(K_BYTES // CHUNK)[None, :]
+        if width:
+            place = row % 8 * width + row // 8 * stride + half * CHUNK
+        else:
+            place = row % 8 * CHUNK + row // 8 * stride + half * leading
+    chunk = (start + place) // CHUNK
+    return chunk ^ (chunk >> 3 & (width // CHUNK - 1 if width else 0))
+
+
+def _values(words: np.ndarray, kind: str) -> np.ndarray:
+    """The numbers in some bytes, as float64."""
+    if kind == "f16":
+        return words.view(np.float16).astype(np.float64)
+    if kind == "bf16":
+        return bf16_value(words.view(np.uint16)).astype(np.float64)
+    if kind == "tf32":  # 10 bits of the mantissa count
+        return (words.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
+    return _eight_bits(kind)[words.view(np.uint8)]
+
+
+@cache
+def _eight_bits(kind: str) -> np.ndarray:
+    """The 256 values of an 8-bit float (OCP 8-bit Floating Point Specification)."""
+    exponents, mantissa, bias = (4, 3, 7) if kind == "e4m3" else (5, 2, 15)
+    code = np.arange(256)
+    sign = np.where(code >> 7, -1.0, 1.0)
+    e, f = code >> mantissa & (2**exponents - 1), (code & (2**mantissa - 1)) / 2**mantissa
+    value = sign * np.where(e == 0, f * 2.0 ** (1 - bias), (1 + f) * 2.0 ** (e - bias))
+    if kind == "e4m3":
+        value[(code & 0x7F) == 0x7F] = np.nan
+    else:
+        top = e == 31
+        value[top] = np.where(f[top] == 0, sign[top] * np.inf, np.nan)
+    return value
+
+
+# --------------------------------------------------------------------------- stmatrix, setmaxnreg
+
+
+@machine("stmatrix", gathers=whole_warp)
+def stmatrix(d, ins: Instruction) -> Callable:
+    """stmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16 [address], {registers}: ldmatrix, the other way."""
+    ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")
+    trans = ins.opcode.has("trans")
+    address = address_reader(d, ins.operands[0], wide=False)
+    reads = [d.source(item, "b32") for item in getattr(ins.operands[1], "items", (ins.operands[1],))]
+    half, word = (Access(d.pc, "shared", size, Act(False, True)) for size in (2, 4))
+    lane = np.arange(WARP)
+
+    def step(m) -> None:
+        warps = whole_warps(m)
+        rows = m.spread(address(m)).reshape(warps, WARP)
+        if (rows[:, : 8 * len(reads)] % CHUNK).any():
+            raise Fault("misaligned", "the rows of stmatrix begin at multiples of 16 bytes", 0)
+        for i, read in enumerate(reads):
+            values, starts = m.spread(read(m)), rows[:, 8 * i : 8 * i + 8]
+            if not trans:
+                write(m, word, (starts[:, lane // 4] + lane % 4 * 4).reshape(-1), values)
+                continue
+            for part in (0, 1):
+                places = starts[:, lane % 4 * 2 + part] + lane // 4 * 2
+                write(m, half, places.reshape(-1), (values >> np.uint32(16 * part)).astype(np.uint16))
+
+    return step
+
+
+@machine("setmaxnreg", gathers=whole_warp)
+def setmaxnreg(d, ins: Instruction) -> Callable:
+    """setmaxnreg.{inc,dec}.sync.aligned.u32 n: registers that a warpgroup takes or gives back. Here every lane has as
+    many as it names, so only the number is looked at."""
+    number = constant(ins.operands[0], "setmaxnreg")
+    if number % 8 or not 24 <= number <= 256:
+        raise UnsupportedInstruction(f"setmaxnreg takes a multiple of 8 from 24 to 256, not {number}")
+    return lambda m: None

@@ -1,0 +1,152 @@
+"""wmma: products of a warp by fragments, of which a program must not know who holds what (PTX ISA, "Matrix
+multiply-accumulate operation using wmma instructions").
+
+Here a lane holds elements of a matrix that follow each other, row by row, the next lane the next ones. Where fragments
+have more room than the matrix, it begins again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..gpus import WARP
+from ..memory import UNIT
+from ..ptx.opcode import Opcode, UnsupportedInstruction
+from ..ptx.program import Instruction
+from ..races.shadow import Act
+from ..units.access import Access, read, write
+from .memory import address_reader, space_of
+from .registry import machine, whole_warp
+from .rounding import bf16_value
+from .tensor import whole_warps
+
+SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
+"""Bytes of an element."""
+DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "s8": "i1", "u8": "u1", "s32": "i4"}
+
+
+@machine("wmma.load", gathers=whole_warp, work=8)
+def load(d, ins: Instruction) -> Callable:
+    """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type  fragment, [p]{, stride}."""
+    fragment = _Fragment(ins.opcode, ins.opcode.modifiers[1], ins.operands[0])
+    access = Access(d.pc, space_of(ins.opcode), fragment.size, Act(True, False))
+    places, puts = _places(d, ins, fragment, 1), [d.target(item) for item in ins.operands[0].items]
+
+    def step(m) -> None:
+        elements = np.stack([read(m, access, addresses) for addresses in places(m)], axis=1)
+        registers = elements.view(UNIT[fragment.register])
+        for i, put in enumerate(puts):
+            put(m, np.ascontiguousarray(registers[:, i]))
+
+    return step
+
+
+@machine("wmma.store", gathers=whole_warp, work=8)
+def store(d, ins: Instruction) -> Callable:
+    """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type  [p], fragment{, stride}."""
+    fragment = _Fragment(ins.opcode, "d", ins.operands[1])
+    access = Access(d.pc, space_of(ins.opcode), fragment.size, Act(False, True))
+    places = _places(d, ins, fragment, 0)
+    gets = [d.source(item, f"u{8 * fragment.register}") for item in ins.operands[1].items]
+
+    def step(m) -> None:
+        elements = fragment.elements(m, gets)
+        for i, addresses in enumerate(places(m)):
+            write(m, access, addresses, np.ascontiguousarray(elements[:, i]))
+
+    return step
+
+
+@machine("wmma.mma", gathers=whole_warp, work=40)
+def mma(d, ins: Instruction) -> Callable:
+    """wmma.mma.sync.aligned.alayout.blayout.shape.dtype{.atype.btype}.ctype{.satfinite}  d, a, b, c: D = A B + C."""
+    kinds = [m for m in ins.opcode.modifiers if m in SIZES]
+    to, a, b, c = kinds if len(kinds) == 4 else (*kinds[:1], "f16", "f16", *kinds[1:])
+    target = _Fragment(ins.opcode, "d", ins.operands[0], to)
+    puts = [d.target(item) for item in ins.operands[0].items]
+    A, B, C = (
+        _matrices(d, _Fragment(ins.opcode, name, operand, kind), operand)
+        for name, operand, kind in zip("abc", ins.operands[1:], (a, b, c), strict=True)
+    )
+    clips = ins.opcode.has("satfinite")
+
+    def step(m) -> None:
+        rounded = _rounded(np.matmul(A(m), B(m)) + C(m), to, clips)
+        registers = rounded.reshape(m.count(), -1).view(UNIT[target.register])
+        for i, put in enumerate(puts):
+            put(m, np.ascontiguousarray(registers[:, i]))
+
+    return step
+
+
+class _Fragment:
+    """Of an operand (a, b, c or d): its rows and columns, the bytes of an element and of a register, and how many
+    elements a lane holds."""
+
+    def __init__(self, opcode: Opcode, name: str, operand, kind: str | None = None) -> None:
+        shape = re.search(r"\.m(\d+)n(\d+)k(\d+)\.", opcode.text)
+        kind = kind or opcode.modifiers[-1]
+        if not shape or kind not in SIZES:
+            raise UnsupportedInstruction(
+                "wmma is simulated for f16, bf16, tf32, f64, s8 and u8 inputs, not for those of fewer bits"
+            )
+        rows, columns, depth = map(int, shape.groups())
+        self.kind, self.size = kind, SIZES[kind]
+        self.rows, self.columns = {"a": (rows, depth), "b": (depth, columns)}.get(name, (rows, columns))
+        self.register = max(self.size, 4)
+        self.each = len(operand.items) * self.register // self.size
+
+    def elements(self, m, gets: list[Callable]) -> np.ndarray:
+        """What the registers hold: (lanes, elements), as bits."""
+        registers = np.stack([m.spread(get(m)) for get in gets], axis=1)
+        return registers.view(UNIT[self.size])
+
+
+def _places(d, ins: Instruction, fragment: _Fragment, at: int) -> Callable:
+    """The addresses of the first element of each active lane, of the second one, and so on."""
+    by_rows = ins.opcode.has("row")
+    address = address_reader(d, ins.operands[at], space_of(ins.opcode) in ("global", "generic"))
+    least = fragment.columns if by_rows else fragment.rows
+    stride = d.source(ins.operands[2], "u32") if len(ins.operands) > 2 else lambda m: np.array([least])
+
+    def places(m) -> Iterator[np.ndarray]:
+        whole_warps(m)
+        base, apart = m.spread(address(m)), m.spread(stride(m)).astype(np.int64)
+        first = m.thread_of[m.active()] % WARP * fragment.each
+        for i in range(fragment.each):
+            row, column = np.divmod((first + i) % (fragment.rows * fragment.columns), fragment.columns)
+            element = row * apart + column if by_rows else column * apart + row
+            yield base + (element * fragment.size).astype(base.dtype)
+
+    return places
+
+
+def _matrices(d, fragment: _Fragment, operand) -> Callable:
+    """The matrices of the active warps, as float64."""
+    gets = [d.source(item, f"u{8 * fragment.register}") for item in operand.items]
+    count = fragment.rows * fragment.columns
+
+    def matrices(m) -> np.ndarray:
+        bits = fragment.elements(m, gets).reshape(whole_warps(m), -1)[:, :count]
+        values = _values(np.ascontiguousarray(bits), fragment.kind)
+        return values.astype(np.float64).reshape(-1, fragment.rows, fragment.columns)
+
+    return matrices
+
+
+def _values(bits: np.ndarray, kind: str) -> np.ndarray:
+    if kind == "bf16":
+        return bf16_value(bits)
+    if kind == "tf32":  # 10 bits of the mantissa count
+        return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+    return bits.view(DTYPES[kind])
+
+
+def _rounded(sums: np.ndarray, kind: str, clips: bool) -> np.ndarray:
+    if kind != "s32":
+        return sums.astype(DTYPES[kind])
+    whole = sums.astype(np.int64)
+    return np.clip(whole, -(2**31), 2**31 - 1).astype(np.int32) if clips else whole.astype(np.int32)

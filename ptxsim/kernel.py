@@ -1,0 +1,120 @@
+"""From CUDA C++ to a kernel that the simulator can launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .compiler import nvrtc, signature
+from .compiler.disassembly import SassInstruction, instructions_of
+from .machine.decode import Code
+from .memory import SPACING, Buffer, Bytes
+from .ptx import program as ptx
+from .ptx.opcode import UnsupportedInstruction
+
+
+class LaunchError(ValueError):
+    """The launch is wrong; nothing has run."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel. `entry` is its name in the PTX; `declared` has each parameter's C++ name, and
+    whether it is a pointer."""
+
+    name: str
+    entry: str
+    source: str
+    options: tuple[str, ...]
+    name_expressions: tuple[str, ...]
+    ptx: str
+    declared: tuple[tuple[str, bool], ...]
+    code: Code
+    variables: tuple[Buffer, ...]
+
+    @property
+    def params(self) -> tuple[ptx.Variable, ...]:
+        return self.code.program.params
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def compile(
+    source: str, name: str, options: Sequence[str] = (), name_expressions: Sequence[str] = ()
+) -> Kernel:
+    """CUDA C++ to a kernel for the simulator.
+
+    `name` is the name of an `extern "C"` kernel, one of `name_expressions`, or a mangled name.
+    Raises CompileError with NVRTC's log, and LaunchError when there is no kernel of that name.
+    """
+    if not isinstance(source, str) or not isinstance(name, str):
+        raise LaunchError(
+            f"source and name are strings, not {type(source).__name__} and {type(name).__name__}"
+        )
+    if isinstance(options, str) or isinstance(name_expressions, str):
+        raise LaunchError("options and name_expressions are tuples of strings, for example ('-arch=sm_90',)")
+    return _compile(source, name, tuple(options), tuple(name_expressions))
+
+
+@lru_cache(maxsize=64)
+def _compile(source: str, name: str, options: tuple[str, ...], name_expressions: tuple[str, ...]) -> Kernel:
+    compiled = nvrtc.compile_ptx(source, name_expressions, options)
+    entry = compiled.lowered.get(name, name)
+    try:
+        module = ptx.parse(compiled.ptx)
+        names = list(ptx.kernels(module))
+        if entry not in names:
+            raise LaunchError(
+                f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
+                'Is it declared extern "C" __global__?'
+            )
+        program = ptx.link(module, entry)
+        variables = tuple(_module_variables(program))
+    except UnsupportedInstruction as reason:
+        raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
+    code = Code(program, {v.label: v.base for v in variables})
+    declared = signature.parameters(source, name, [param.size for param in program.params])
+    return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
+
+
+def _module_variables(program: ptx.Program) -> list[Buffer]:
+    """__device__ and __constant__ variables and string literals; they live as long as the kernel."""
+    found = []
+    for number, variable in enumerate(program.globals):
+        data = np.zeros(max(variable.size, len(variable.data)), np.uint8)
+        data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
+        found.append(Buffer((1024 + number) * SPACING, Bytes(data), variable.name, variable.align))
+    _put_addresses(program, found)
+    return found
+
+
+def _put_addresses(program: ptx.Program, buffers: list[Buffer]) -> None:
+    """Variables that are initialised with addresses of others."""
+    bases = {buffer.label: buffer.base for buffer in buffers}
+    for variable, buffer in zip(program.globals, buffers, strict=True):
+        for at, name, more in variable.addresses:
+            if name not in bases:
+                raise UnsupportedInstruction(
+                    f"a variable is initialised with the address of {name}: calls through function pointers or virtual "
+                    "functions are not simulated"
+                )
+            buffer.memory.data[at : at + 8] = np.array([bases[name] + more], np.uint64).view(np.uint8)
+
+
+def resources(kernel: Kernel, arch: str = "sm_90") -> nvrtc.Resources:
+    """Registers, spills and shared memory of a kernel on a real GPU architecture, as ptxas reports them."""
+    return nvrtc.resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
+
+
+def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[SassInstruction, ...]:
+    """The instructions that ptxas makes of a kernel for a real GPU architecture, by address, with their source lines.
+
+    Raises NvdisasmMissing where nvdisasm is not installed, and CompileError for a source or an architecture that NVRTC
+    refuses.
+    """
+    made = nvrtc.machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
+    return instructions_of(made.text, made.lowered.get(kernel.name, kernel.name))

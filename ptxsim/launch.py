@@ -1,0 +1,292 @@
+"""From source to a kernel, and from a kernel to a launch: what is checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from .arguments import Bound, bind
+from .clock.clock import Clock, model_launch
+from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
+from .interrupts import interruptible
+from .kernel import Kernel, LaunchError
+from .machine.decode import Code
+from .machine.machine import Launch, Machine
+from .memory import Buffer, Fault, GlobalMemory
+from .observe.counters import Counters
+from .occupancy import launch_resources
+from .ptx import program as ptx
+from .races.hazards import FATAL, HazardLog
+from .report import Report
+from .units.clusters import MOST_BLOCKS
+from .work import Budget
+
+LANES_AT_ONCE = 16384
+"""Blocks run in batches of about this many lanes: enough to keep NumPy busy, and little memory."""
+
+LANES_OF_A_GPU = H100.sms * H100.warps * WARP
+"""Where blocks may wait for each other, as many run at once as the SMs of an H100 hold threads."""
+
+SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
+"""And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
+
+MAX_THREADS = 1024
+MAX_LOCAL = 512 * 1024
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_BLOCK = (1024, 1024, 64)
+"""Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
+227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
+
+MAX_REGISTERS = 255
+"""Of a thread."""
+
+MAX_SIMULATED = 2**28
+"""Threads of a launch: NumPy would take minutes to hours for more."""
+
+
+def launch(
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    args: Sequence,
+    shared_mem: int = 0,
+    max_steps: int | None = None,
+    seed: int | None = None,
+) -> Report:
+    """Run a kernel over the whole grid and report what was found.
+
+    `args` are NumPy arrays (contiguous, in C or Fortran order; changed in place, as a launch would), None for a null
+    pointer, and NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps`
+    ends a launch after so much work (see work.py), and by that alone; by default one that does not get on ends after at
+    most about 15 seconds.
+    `seed` chooses another legal order of the warps.
+
+    Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in
+    the report.
+    """
+    grid, block = _three(grid, "grid"), _three(block, "block")
+    _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
+    _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
+    _check_limits(grid, block, kernel, shared_mem)
+    bound = bind(kernel, args)
+    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
+    blocks = grid[0] * grid[1] * grid[2]
+    batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
+    cluster = math.prod(kernel.code.program.cluster)
+    batch = max(batch // cluster, 1) * cluster
+
+    def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
+        state = start(watched, clock)
+        return state, _run(state, blocks, batch)
+
+    with interruptible(f"the launch of {kernel.name}"):
+        if kernel.code.reads_clock:
+            state, events = _with_clock(
+                run, kernel, grid, block, shared_mem, [*bound.buffers, *kernel.variables]
+            )
+        else:
+            state, events = run()
+    counters, output = state.counters.table(kernel.source), "".join(state.output)
+    return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
+
+
+def _start(
+    kernel: Kernel,
+    grid: tuple,
+    block: tuple,
+    bound: Bound,
+    shared_mem: int,
+    max_steps: int | None,
+    seed: int | None,
+    watched: int,
+    clock: Clock | None,
+) -> Launch:
+    """A launch before its first instruction."""
+    code, program = kernel.code, kernel.code.program
+    owners = [*bound.buffer_of, *kernel.variables]  # in the order of code.roots
+    return Launch(
+        code=code,
+        grid=grid,
+        block=block,
+        params=bound.params,
+        memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
+        shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
+        dynamic_shared=shared_mem,
+        log=HazardLog(),
+        counters=Counters(code.program.instructions),
+        budget=Budget(max_steps),
+        seed=seed,
+        watched=watched,
+        clock=clock,
+        granules=_granules(code, owners),
+    )
+
+
+def _reachable(code: Code, owners: list[Buffer | None]) -> dict[int, list[Buffer]]:
+    """For each instruction the only buffers that its addresses may name, where these come from arrays alone."""
+    by_roots = {}  # a program has many addresses, and few sets of arguments that they come from
+    for roots in set(code.roots.values()):
+        numbers = [number for number in range(len(owners)) if roots >> number & 1]
+        if roots >= 0 and all(owners[number] is not None for number in numbers):
+            by_roots[roots] = list(dict.fromkeys(owners[number] for number in numbers))
+    return {pc: by_roots[roots] for pc, roots in code.roots.items() if roots in by_roots}
+
+
+def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
+    """For each buffer that the kernel may write the smallest access to it."""
+    found: dict[Buffer, int] = {}
+    written = {owner for number, owner in enumerate(owners) if owner is not None and code.writes(number)}
+    for number, owner in enumerate(owners):
+        if owner in written:
+            found[owner] = min(found.get(owner, 16), code.granule(number))
+        elif owner is not None and code.stores_in_bulk:
+            found[owner] = min(found.get(owner, 16), code.granule(number), owner.itemsize)
+    return found
+
+
+def _run(state: Launch, blocks: int, batch: int) -> list:
+    """Run all blocks; return the clock's events of the watched one."""
+    events: list = []
+    with np.errstate(all="ignore"):
+        try:
+            for first in range(0, blocks, batch):
+                machine = Machine(state, first, min(batch, blocks - first))
+                if machine.recorder.on:
+                    events = machine.recorder.events
+                machine.run()
+                state.budget.next_blocks()
+                # Its parts refer to it: do not leave their large arrays to the garbage collector.
+                vars(machine).clear()
+        except Fault:
+            pass  # it is in the log
+    return events
+
+
+def _with_clock(
+    run: Callable, kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, buffers: list[Buffer]
+) -> tuple[Launch, list]:
+    """For a program that reads the clock: run it for its events, then again with the clock that the model makes of
+    them. The model needs a block that reads the clock; if the first does not, a run goes to another."""
+    before = [buffer.memory.data.copy() for buffer in buffers]
+
+    def again(**how) -> tuple[Launch, list]:
+        for buffer, data in zip(buffers, before, strict=True):
+            buffer.memory.data[:] = data
+        return run(**how)
+
+    state, events = run()
+    if state.reader and not _stopped(state):
+        state, events = again(watched=state.reader)
+    if state.reader is None or _stopped(state):
+        return state, events
+    return again(watched=state.watched, clock=model_launch(kernel, grid, block, shared_mem, events))
+
+
+def _stopped(state: Launch) -> bool:
+    return any(hazard.kind in FATAL for hazard in state.log.sorted())
+
+
+def _blocks_at_once(code: Code, threads: int, shared_mem: int) -> int:
+    program = code.program
+    shared = SHARED_AT_ONCE // (program.static_shared + shared_mem + 1)
+    local = LOCAL_AT_ONCE // (threads * program.local_bytes + 1)
+    lanes = LANES_OF_A_GPU if code.blocks_may_wait else LANES_AT_ONCE
+    return max(1, min(lanes // threads, local, lanes if code.blocks_may_wait else shared))
+
+
+def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
+    dims = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not 1 <= len(dims) <= 3 or not all(isinstance(d, (int, np.integer)) for d in dims):
+        raise LaunchError(f"the {what} is {dims!r}; it must be one to three integers, for example (4, 2)")
+    return (*(int(d) for d in dims), 1, 1)[:3]
+
+
+def _check_whole(value: object, name: str, words: str) -> None:
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise LaunchError(f"{name} is {value!r}; it is {words}")
+
+
+def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) -> None:
+    threads = block[0] * block[1] * block[2]
+    if min(grid) < 1 or min(block) < 1:
+        raise LaunchError(f"grid {grid} and block {block}: every number must be at least 1")
+    if threads > MAX_THREADS or any(b > most for b, most in zip(block, MAX_BLOCK, strict=True)):
+        raise LaunchError(
+            f"a block of {block} has {threads} threads; a block has at most {MAX_THREADS}, and {MAX_BLOCK} in x, y, z"
+        )
+    if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
+        raise LaunchError(f"a grid of {grid} is too large; at most {MAX_GRID} in x, y, z")
+    _check_whole(shared_mem, "shared_mem", "a number of bytes, a whole one, 0 or more")
+    total = threads * grid[0] * grid[1] * grid[2]
+    if total > MAX_SIMULATED:
+        raise LaunchError(
+            f"a grid of {grid} with blocks of {block} has {total:,} threads; the simulator takes at most "
+            f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
+        )
+    _check_clusters(kernel, grid)
+    _check_memory(kernel.code.program, shared_mem)
+    _check_threads(kernel, block, threads, shared_mem)
+
+
+def _check_clusters(kernel: Kernel, grid: tuple) -> None:
+    cluster = kernel.code.program.cluster
+    if math.prod(cluster) > MOST_BLOCKS:
+        raise LaunchError(
+            f"{kernel.name} has clusters of {cluster} blocks; a cluster has at most {MOST_BLOCKS} blocks on an H100"
+        )
+    for axis, of_grid, of_cluster in zip("xyz", grid, cluster, strict=True):
+        if of_grid % of_cluster:
+            blocks, enough = "block" if of_grid == 1 else "blocks", -(-of_grid // of_cluster) * of_cluster
+            raise LaunchError(
+                f"the grid has {of_grid} {blocks} along {axis}, and {kernel.name} has clusters of {of_cluster} along "
+                f"it: a GPU refuses the launch. Make it a multiple of {of_cluster}, for example {enough}"
+            )
+
+
+def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:
+    """What a GPU asks of a launch and the simulator does not need: that the assembler accepts the PTX, and that a block
+    with its registers fits. Raises CompileError or LaunchError."""
+    threads = math.prod(block)
+    used = launch_resources("H100", kernel, threads, shared_mem)
+    if not used.occupancy.blocks:
+        raise LaunchError(
+            f"{kernel.name} takes {used.registers} registers a thread, and with {threads} threads a block more than "
+            f"the {REGISTERS:,} that there are: a GPU refuses the launch (out of resources). Use smaller blocks, or "
+            f"__launch_bounds__({threads}) before the kernel's name"
+        )
+
+
+def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) -> None:
+    program = kernel.code.program
+    if program.most_threads is not None and threads > program.most_threads:
+        raise LaunchError(
+            f"{kernel.name} has __launch_bounds__ of {program.most_threads} threads a block, and the block has "
+            f"{threads}: a GPU refuses the launch (invalid value)"
+        )
+    # The assembler takes seconds: it is asked where a thread may have so many registers that a block does not fit.
+    likely = 2 * sum(program.register_bits) // 32  # PTX has a register for each value; unrolling makes more
+    if program.most_threads is None and threads * min(likely, MAX_REGISTERS) > REGISTERS:
+        assemble(kernel, block, shared_mem)
+
+
+def _check_memory(program: ptx.Program, shared_mem: int) -> None:
+    static = program.static_shared
+    if static > SHARED_BY_DEFAULT:
+        raise LaunchError(
+            f"the __shared__ arrays of the kernel take {static} bytes; arrays of a fixed size may take at most "
+            f"{SHARED_BY_DEFAULT}. Use smaller tiles, or dynamic shared memory: declare "
+            "extern __shared__ float name[]; and give the launch shared_mem=..., in bytes"
+        )
+    if static + shared_mem > H100.shared_block:
+        raise LaunchError(
+            f"the block would use {static + shared_mem} bytes of shared memory ({static} static, "
+            f"{shared_mem} dynamic); a block has at most {H100.shared_block}. Use smaller tiles or fewer stages"
+        )
+    if program.local_bytes > MAX_LOCAL:
+        raise LaunchError(
+            f"the arrays that each thread declares for itself take {program.local_bytes} bytes; a thread has at most "
+            f"{MAX_LOCAL}. Keep large arrays in global memory, and pass them to the kernel"
+        )

@@ -1,0 +1,6 @@
+"""Blocks, warps and lanes that run a program.
+
+decode    instructions to steps: which registers a step reads and writes, basic blocks
+fma_runs  FMAs in a row as one step
+machine   the state of a launch, and who runs next
+"""

@@ -1,0 +1,548 @@
+"""Instructions to steps: each PTX instruction becomes one Python function that acts on a machine.
+
+A step reads registers, works on whole arrays of lanes and writes registers. Basic blocks are decoded when a
+group of lanes first reaches them; an instruction that nobody executes need not be known.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+
+import numpy as np
+
+from .. import instructions
+from ..instructions.registry import CONTROL, GATHERS, MACHINE, PURE, Pure, work_of_one
+from ..instructions.rounding import flush
+from ..memory import UNIT, Fault
+from ..observe.counters import LineCounts, counts_of
+from ..observe.recorder import Costs
+from ..ptx.flow import Flow, targets_of
+from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
+from ..ptx.program import (
+    Address,
+    Immediate,
+    Instruction,
+    Pair,
+    Program,
+    Register,
+    Special,
+    Target,
+    Variable,
+    Vector,
+    Where,
+)
+from ..ptx.provenance import ANY, Roots, roots_of
+from ..work import Work, work_of
+from . import fma_runs
+
+for _module in pkgutil.iter_modules(instructions.__path__):
+    importlib.import_module(f"{instructions.__name__}.{_module.name}")
+
+Read = Callable[..., np.ndarray]
+Write = Callable[..., None]
+
+
+READS, WRITES = ("ld", "wmma.load"), ("st", "atom", "red", "wmma.store")
+"""Instructions of threads that read memory, and those that write it."""
+
+
+@dataclass(frozen=True)
+class BasicBlock:
+    """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
+    lanes wait for others; it gives each active lane's mask of those (see `registry.machine`)."""
+
+    first: int
+    steps: tuple[tuple[int, Callable], ...]
+    end: Callable
+    end_pc: int
+    work_end: int
+    gathers: Callable | None
+    work: Work
+    length: int
+    counts: LineCounts
+
+
+class Code:
+    """A program with its basic blocks, decoded on demand. Holds nothing of any launch."""
+
+    def __init__(self, program: Program, variables: dict[str, int]) -> None:
+        self.program = program
+        self.variables = variables  # address of each __device__ and __constant__ variable
+        bits = (*program.register_bits, 1)  # the last one is the carry flag
+        self.register_dtypes = [np.dtype(bool) if n == 1 else UNIT[max(n, 8) // 8] for n in bits]
+        self.carry = Register(len(program.register_bits), 1)
+        self.costs = Costs(program.instructions)
+        self.reads_clock = any(
+            isinstance(operand, Special) and ("clock" in operand.name or "timer" in operand.name)
+            for instruction in program.instructions
+            for operand in instruction.operands
+        )
+        self.leaders = self._leaders()
+        self.flow = Flow(program.instructions, self.leaders)
+        self.roots = roots_of(program)  # which arguments the address of each instruction may come from
+        self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
+        self.meeting_points = {
+            pc: self.flow.meeting_points(pc) for pc in range(len(program.instructions)) if self.is_barrier(pc)
+        }
+        self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in program.instructions)
+        self._blocks: dict[int, BasicBlock] = {}
+
+    def block(self, pc: int) -> BasicBlock:
+        found = self._blocks.get(pc)
+        if found is None:
+            found = self._blocks[pc] = self._decode(pc)
+        return found
+
+    def where(self, pc: int) -> Where:
+        """The source line of an instruction."""
+        return self.program.instructions[pc].where
+
+    def is_barrier(self, pc: int) -> bool:
+        """Whether the instruction is an aligned barrier of a block."""
+        opcode = self.program.instructions[pc].opcode
+        if opcode.has("cluster"):
+            return False
+        return opcode.root == "bar" or (opcode.root == "barrier" and opcode.has("aligned"))
+
+    def granule(self, root: int) -> int:
+        """The smallest access to the memory that argument number `root` points to, at most 4."""
+        return min([4, *(size for roots, size in self._smallest_by_roots.items() if roots >> root & 1)])
+
+    def writes(self, root: int) -> bool:
+        """Whether any instruction may write what argument number `root` points to."""
+        return any(roots >> root & 1 for roots in self._written)
+
+    @cached_property
+    def _smallest_by_roots(self) -> dict[Roots, int]:
+        """For each set of arguments that addresses may come from the smallest access. Every launch asks for each
+        argument and variable, and <cuda/atomic> alone brings hundreds of variables: the program is read once."""
+        found: dict[Roots, int] = {}
+        for pc, size in self._accesses("global"):
+            roots = self.roots.get(pc, ANY)
+            found[roots] = min(found.get(roots, size), size)
+        return found
+
+    @cached_property
+    def _written(self) -> frozenset[Roots]:
+        """The sets of arguments that the addresses of writes may come from."""
+        instructions = self.program.instructions
+        return frozenset(roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in WRITES)
+
+    @cached_property
+    def stores_in_bulk(self) -> bool:
+        """Whether the copy engine may write global memory."""
+        texts = (instruction.opcode.text for instruction in self.program.instructions)
+        return any("async.bulk" in text and "global.shared" in text for text in texts)
+
+    def is_address(self, root: int) -> bool:
+        """Whether an address in global memory comes from argument number `root` alone: that is a pointer, and no number
+        that an index is made of, such as a row length of type size_t."""
+        instructions = self.program.instructions
+        return any(
+            roots == 1 << root and instructions[pc].opcode.has("global") for pc, roots in self.roots.items()
+        )
+
+    @cached_property
+    def blocks_may_wait(self) -> bool:
+        """Whether a block may wait for another one: a strong read of global memory stands in a loop."""
+        return any(
+            _reads_strongly(i) and self.flow.in_loop(pc) for pc, i in enumerate(self.program.instructions)
+        )
+
+    def _leaders(self) -> set[int]:
+        leaders = {0}
+        for pc, instruction in enumerate(self.program.instructions):
+            leaders.update(targets_of(instruction))
+            if instruction.opcode.root in GATHERS:
+                leaders.add(pc)
+            if instruction.opcode.root in CONTROL:
+                leaders.add(pc + 1)
+        return leaders
+
+    def _accesses(self, space: str) -> Iterator[tuple[int, int]]:
+        """The loads, stores and atomics that may go to a space (generic ones may), and the bytes of each."""
+        others = {"shared", "global", "local", "param", "const"} - {space}
+        for pc, instruction in enumerate(self.program.instructions):
+            opcode = instruction.opcode
+            named = {m.split("::")[0] for m in opcode.modifiers}
+            if opcode.root in (*WRITES, *READS) and opcode.types and not others & named:
+                yield pc, DTYPES[opcode.types[-1]].itemsize
+
+    def _decode(self, first: int) -> BasicBlock:
+        steps = []
+        loading: set[int] = set()  # registers that loads from global memory will fill
+        pc = first
+        while True:
+            instruction = self.program.instructions[pc]
+            ends = instruction.opcode.root in CONTROL
+            leads = pc != first and pc in self.leaders
+            if loading and (ends or leads or loading & _registers_read(instruction)):
+                steps.append((pc, _join(pc)))
+                loading.clear()
+            if ends or leads:
+                break
+            steps.append((pc, self._step(instruction, pc)))
+            if instruction.opcode.root == "ld" and instruction.opcode.has("global"):
+                loading |= _registers(instruction.operands[0])
+            pc += 1
+        end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
+        gather = GATHERS.get(self.program.instructions[first].opcode.root)
+        masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
+        mine = self.program.instructions[first : end_pc + 1]
+        costs = [work_of_one(instruction.opcode) for instruction in mine]
+        joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
+        length, counts = len(steps) + 1, counts_of(mine)
+        return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), length, counts)
+
+    def _step(self, instruction: Instruction, pc: int) -> Callable:
+        step = self._watched(self._build(MACHINE, instruction, pc), [instruction], pc)
+        return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
+
+    def _run_step(self, run: list[fma_runs.Step]) -> Callable:
+        decoder = Decoder(self, run[0][0])
+        read = partial(decoder.source, kind="f32", flushed=True)
+        step = fma_runs.run_step(run, self.program.instructions, read, decoder.target)
+        return self._watched(step, [self.program.instructions[pc] for pc, _ in run], run[0][0])
+
+    @cached_property
+    def _of_wgmma(self) -> frozenset[int]:
+        """The registers of matrices of wgmma."""
+        vectors = (
+            operand
+            for instruction in self.program.instructions
+            if instruction.opcode.root == "wgmma"
+            for operand in instruction.operands
+            if isinstance(operand, Vector)
+        )
+        return frozenset().union(*map(_registers, vectors))
+
+    @cached_property
+    def _of_128_bits(self) -> frozenset[int]:
+        return frozenset(number for number, bits in enumerate(self.program.register_bits) if bits == 128)
+
+    def _watched(self, step: Callable, instructions: list[Instruction], pc: int) -> Callable:
+        """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
+        if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
+            return step
+        used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
+        if not used:
+            return step
+        stores = ("st", "red", "stmatrix")
+        written = self._of_wgmma & frozenset().union(
+            *(_registers(i.operands[0]) for i in instructions if i.opcode.root not in stores)
+        )
+
+        def watched(m) -> None:
+            m.math.touch(pc, used, written)
+            step(m)
+
+        return watched
+
+    def _build(self, table: dict, instruction: Instruction, pc: int) -> Callable:
+        """The step; for an unknown instruction, a step that stops with its name when it is reached."""
+        decoder = Decoder(self, pc)
+        try:
+            if reason := not_simulated(instruction.opcode.text):
+                raise UnsupportedInstruction(reason)
+            if self._of_128_bits & frozenset().union(*map(_registers, instruction.operands)):
+                raise UnsupportedInstruction(
+                    "registers of 128 bits (.b128), which atomicCAS and atomicExch of 16 bytes take, are not "
+                    "simulated; use values of 8 bytes"
+                )
+            build = table.get(instruction.opcode.root)
+            step = build(decoder, instruction) if build else None
+            return step or pure_step(decoder, instruction)
+        except UnsupportedInstruction as reason:
+            message = f"the simulator does not know '{instruction.text}': {reason}"
+
+            def stop(m) -> None:
+                raise Fault("unsupported-instruction", message)
+
+            return stop
+
+
+class Decoder:
+    """Operands of the instruction at `pc` to functions that read and write them."""
+
+    def __init__(self, code: Code, pc: int) -> None:
+        self.code = code
+        self.pc = pc
+
+    def constant(self, operand: object, dtype: np.dtype) -> np.ndarray | None:
+        """The value (shape (1,)) of an immediate or of a variable's address; None for anything else."""
+        if isinstance(operand, Immediate):
+            return operand.value(dtype)
+        if isinstance(operand, Variable):
+            base = self.code.variables[operand.name] if operand.space in ("global", "const") else 0
+            return np.array([base + operand.offset], np.uint64).astype(dtype)
+        return None
+
+    def source(self, operand: object, kind: str, flushed: bool = False) -> Read:
+        """A function machine -> array of the active lanes' values (or of one value for all).
+
+        `flushed`: float32 subnormals are read as zero (`.ftz`).
+        """
+        dtype = DTYPES[kind]
+        value = self.constant(operand, dtype)
+        if value is not None:
+            return lambda m: value
+        if isinstance(operand, Special):
+            return _read_special(operand.name, dtype, self.pc)
+        if not isinstance(operand, Register):
+            raise UnsupportedInstruction(f"it has {_words(operand)} where a value is read")
+        if operand.bits == 1:
+            return _read_predicate(operand)
+        if operand.bits != 8 * dtype.itemsize:
+            return _read_part(operand, dtype)
+        return _read_flushed(operand.index) if flushed else _read(operand.index, dtype)
+
+    def target(self, operand: object) -> Write:
+        """A function (machine, array) that gives the active lanes a value; `_` and None swallow it."""
+        if operand is None:
+            return lambda m, value: None
+        if not isinstance(operand, Register):
+            raise UnsupportedInstruction(f"it has {_words(operand)} where a register is written")
+        return _write(operand.index, operand.bits)
+
+
+def _read(index: int, dtype: np.dtype) -> Read:
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if a.dtype != dtype:
+            a = a.view(dtype)
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _read_flushed(index: int) -> Read:
+    float32 = np.dtype(np.float32)
+
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if a.dtype != float32:
+            a = a.view(float32)
+        if not m.clean[index]:
+            flushed = flush(a)
+            if flushed is a:
+                m.clean[index] = True
+            a = flushed
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _read_part(register: Register, dtype: np.dtype) -> Read:
+    """A register that is wider than the type: its low bits. (Narrower ones are extended with zeros.)"""
+    whole = np.dtype(f"u{register.bits // 8}")
+    read_whole = _read(register.index, whole)
+    bits = np.dtype(f"u{dtype.itemsize}")
+    return lambda m: read_whole(m).astype(bits).view(dtype)
+
+
+def _read_predicate(register: Register) -> Read:
+    index, negated = register.index, register.negated
+
+    def read(m) -> np.ndarray:
+        a = m.R[index]
+        if m.idx is not None and len(a) > 1:
+            a = a[m.idx]
+        return ~a if negated else a
+
+    return read
+
+
+def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
+    if "clock" in name or "timer" in name:
+        shift = np.uint64(32 if name.endswith("_hi") else 0)
+        unit = "ns" if "timer" in name else "cycles"
+        return lambda m: (m.clock(pc, unit) >> shift).astype(dtype)
+
+    def read(m) -> np.ndarray:
+        a = m.special(name)
+        if a.dtype != dtype:
+            a = a.astype(dtype)
+        return a if m.idx is None or len(a) == 1 else a[m.idx]
+
+    return read
+
+
+def _write(index: int, bits: int) -> Write:
+    size = max(bits // 8, 1)
+    extended = {"i": np.dtype(f"i{size}"), "u": np.dtype(f"u{size}"), "f": np.dtype(f"u{size}")}
+
+    def write(m, value: np.ndarray) -> None:
+        if value.dtype.itemsize != size:
+            value = (value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "f" else value).astype(
+                extended[value.dtype.kind]
+            )
+        m.clean[index] = False
+        if m.idx is None:
+            m.R[index] = value
+            return
+        old = m.R[index]
+        new = np.full(m.lanes, old[0]) if len(old) == 1 else old.copy()
+        if new.dtype != value.dtype:
+            new = new.view(value.dtype)
+        new[m.idx] = value
+        m.R[index] = new
+
+    return write
+
+
+# --------------------------------------------------------------------------- pure instructions
+
+
+@cache
+def _pure(build: Callable, opcode: Opcode) -> Pure:
+    """One for each opcode: a program repeats the same few."""
+    return build(opcode)
+
+
+def pure_step(d: Decoder, instruction: Instruction) -> Callable:
+    """The step of an instruction that maps lanes to lanes."""
+    opcode = instruction.opcode
+    build = PURE.get(opcode.root)
+    if build is None:
+        raise UnsupportedInstruction(f"there is no instruction '{opcode.root}'{_similar(opcode.root)}")
+    spec = _pure(build, opcode)
+    outputs = instruction.operands[0]
+    targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
+    flushed = opcode.has("ftz")
+    reads = [
+        d.source(operand, kind, flushed and kind == "f32")
+        for operand, kind in zip(instruction.operands[1:], spec.inputs, strict=True)
+    ]
+    writes = [d.target(t) for t in targets]
+    return (
+        _with_carry(d, spec, reads, writes)
+        if spec.reads_carry or spec.writes_carry
+        else _plain(spec, reads, writes, flushed, targets)
+    )
+
+
+def _plain(spec: Pure, reads: list[Read], writes: list[Write], flushed: bool, targets: list) -> Callable:
+    compute = spec.compute
+    if len(spec.outputs) > 1:
+
+        def step(m) -> None:
+            for write, value in zip(writes, compute(*[read(m) for read in reads]), strict=False):
+                write(m, value)
+
+        return step
+    write = writes[0]
+    if flushed and spec.outputs == ("f32",) and isinstance(targets[0], Register):
+        return _flushed_step(compute, reads, write, targets[0].index)
+    if len(reads) == 1:
+        (first,) = reads
+        return lambda m: write(m, compute(first(m)))
+    if len(reads) == 2:
+        first, second = reads
+        return lambda m: write(m, compute(first(m), second(m)))
+    return lambda m: write(m, compute(*[read(m) for read in reads]))
+
+
+def _flushed_step(compute: Callable, reads: list[Read], write: Write, index: int) -> Callable:
+    """A float32 result that has been flushed: later reads need not look for subnormals again."""
+
+    def step(m) -> None:
+        clean = m.idx is None or m.clean[index]
+        write(m, compute(*[read(m) for read in reads]))
+        m.clean[index] = clean
+
+    return step
+
+
+def _with_carry(d: Decoder, spec: Pure, reads: list[Read], writes: list[Write]) -> Callable:
+    read_carry = d.source(d.code.carry, "pred")
+    write_carry = d.target(d.code.carry)
+
+    def step(m) -> None:
+        values = [read(m) for read in reads]
+        if spec.reads_carry:
+            values.append(read_carry(m))
+        result = spec.compute(*values)
+        if spec.writes_carry:
+            result, carry = result
+            write_carry(m, carry)
+        writes[0](m, result)
+
+    return step
+
+
+def _similar(root: str) -> str:
+    near = sorted(name for name in {*PURE, *MACHINE, *CONTROL} if name[:2] == root[:2])
+    return f" (near it: {', '.join(near)})" if near else ""
+
+
+# --------------------------------------------------------------------------- guards, jumps, warps
+
+
+def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
+    """`@p step`: only for the lanes whose predicate is true."""
+    read = d.source(guard, "pred")
+
+    def guarded(m) -> None:
+        p = read(m)
+        if p.all():
+            step(m)
+        elif p.any():
+            whole = m.idx
+            m.idx = np.flatnonzero(p) if whole is None else whole[p]
+            step(m)
+            m.idx = whole
+
+    return guarded
+
+
+def _join(pc: int) -> Callable:
+    """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
+    return lambda m: m.recorder.join(pc)
+
+
+def _words(operand: object) -> str:
+    """What kind of operand it is."""
+    kinds = {Vector: "a list of registers", Address: "an address in brackets", Target: "a label"}
+    return kinds.get(type(operand), "an operand of another kind")
+
+
+def _registers(operand: object) -> set[int]:
+    if isinstance(operand, Register):
+        return {operand.index}
+    if isinstance(operand, Address):
+        return _registers(operand.base)
+    if isinstance(operand, Vector):
+        return set().union(*map(_registers, operand.items))
+    return set()
+
+
+def _registers_read(instruction: Instruction) -> set[int]:
+    first = 0 if instruction.opcode.root in ("st", "red") else 1
+    return set().union(_registers(instruction.guard), *map(_registers, instruction.operands[first:]))
+
+
+def _go_to(pc: int) -> Callable:
+    return lambda m: m.jump(pc, m.idx)
+
+
+def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
+    """Whether it may order some lanes of a warp and not others: `__syncwarp` with a mask that is not all lanes."""
+    if instruction.opcode.root != "bar.warp":
+        return False
+    mask = instruction.operands[0]
+    return not isinstance(mask, Immediate) or int(mask.text, 0) & 0xFFFFFFFF != 0xFFFFFFFF
+
+
+def _reads_strongly(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    strong = any(opcode.has(m) for m in ("volatile", "relaxed", "acquire"))
+    return (opcode.root == "ld" and strong and not opcode.has("shared")) or (
+        opcode.root == "atom" and not opcode.has("shared") and not opcode.has("shared::cta")
+    )
+
+
+__all__ = ["BasicBlock", "Code", "Decoder", "Read", "Write", "pure_step"]

@@ -1,0 +1,563 @@
+"""Grids, blocks, warps and lanes: the state of a launch, and who runs next.
+
+One lane is one thread; lanes are numbered block after block. A register is a NumPy array with one value for
+each lane, or with a single value when all lanes hold the same. Register arrays are never changed in place.
+
+Lanes that stand at the same instruction form a group and run a basic block together; a branch splits a group,
+and groups that meet join again. The group with the lowest pc runs first, so that lanes of a divergent branch
+meet behind it; every now and then the group that has waited longest runs instead, so that nobody starves when
+warps loop in different places. A group that looks at a flag again and again lets the others go first. Lanes that wait
+for others (barriers.py) are in no group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from ..gpus import WARP
+from ..memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
+from ..observe.counters import Counters
+from ..observe.recorder import Recorder
+from ..ptx.opcode import not_simulated
+from ..races.findings import Findings
+from ..races.hazards import HazardLog
+from ..races.messages import Letters
+from ..races.orders import Orders, Trail
+from ..races.shadow import Shadow
+from ..units.async_math import AsyncMath
+from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
+from ..units.bulk import BulkCopies
+from ..units.clusters import Clusters, cluster_by_cluster
+from ..units.copies import CopyQueue
+from ..units.divergence import SyncCheck
+from ..units.mbarriers import Mbarrier
+from ..work import Budget
+from .decode import Code
+
+LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
+
+
+class Clock(Protocol):
+    """What a program reads that asks for the time."""
+
+    def read(self, blocks: np.ndarray, warps: np.ndarray, reads: np.ndarray, unit: str) -> np.ndarray:
+        """The clock at read number `reads` of these warps of these blocks, in "cycles" or "ns" (uint64)."""
+
+
+@dataclass
+class Launch:
+    """What a launch is: one for all batches of its blocks."""
+
+    code: Code
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    params: np.ndarray
+    memory: GlobalMemory
+    shared_bytes: int
+    dynamic_shared: int
+    log: HazardLog
+    counters: Counters
+    budget: Budget
+    seed: int | None = None
+    watched: int = 0  # the block whose events the clock's recorder notes
+    clock: Clock | None = None  # the model's, once it is known
+    reader: int | None = None  # the first block that reads the clock
+    steps: int = 0  # instructions executed by groups of lanes
+    output: list[str] = field(default_factory=list)
+    printed: int = 0  # characters in `output`
+    trail: Trail = field(default_factory=Trail)
+    letters: Letters = field(default_factory=dict)
+    # Of buffers that the kernel may write: the smallest access, and once they are touched their shadow.
+    granules: dict[Buffer, int] = field(default_factory=dict)
+    shadows: dict[Buffer, Shadow] = field(default_factory=dict)
+
+    @property
+    def threads(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def cluster_size(self) -> int:
+        """Blocks of a cluster."""
+        return math.prod(self.code.program.cluster)
+
+    @cached_property
+    def blocks(self) -> np.ndarray:
+        """The blocks of the grid in the order in which they run."""
+        return cluster_by_cluster(self.grid, self.code.program.cluster)
+
+
+class Machine:
+    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the order of `Launch.blocks`."""
+
+    def __init__(self, launch: Launch, first: int, count: int) -> None:
+        threads, code = launch.threads, launch.code
+        blocks = launch.blocks[first : first + count]
+        self.launch = launch
+        self.log = launch.log
+        self.blocks = blocks
+        self.lanes = len(blocks) * threads
+        self.warps_per_block = -(-threads // WARP)
+        self.warps = len(blocks) * self.warps_per_block
+        self.thread_of = np.tile(np.arange(threads), len(blocks))
+        self.block_of = np.repeat(np.arange(len(blocks)), threads)
+        self.warp_of = self.block_of * self.warps_per_block + self.thread_of // WARP
+        self.every_lane = np.arange(self.lanes)
+
+        self.R = [np.zeros(1, dtype) for dtype in code.register_dtypes]
+        self.unset = list(self.R)  # what a register holds until an instruction writes it
+        self.clean = [False] * len(self.R)  # known to hold no subnormal float32
+        self.idx: np.ndarray | None = None  # the active lanes; None means all
+
+        names = [(v.offset, v.size, plain_name(v.name)) for v in code.program.shared]
+        self.memory = launch.memory
+        self.shared = SharedMemory(len(blocks), launch.shared_bytes, names)
+        self.local = LocalMemory(self.lanes, code.program.local_bytes)
+        self.block_base = self.block_of * self.shared.stride
+        self.orders = Orders(
+            launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart, launch.cluster_size
+        )
+        self.findings = Findings(self)
+        shared_bytes = len(self.shared.memory.data)
+        apart = launch.cluster_size == 1  # blocks do not touch each other's
+        self.shadow = Shadow(
+            shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride if apart else 0
+        )
+        self.copies = CopyQueue(self)
+        self.bulk = BulkCopies(self)
+        self.math = AsyncMath(self)
+        self.clusters = Clusters(self, launch.cluster_size)
+        self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
+        self.counters = launch.counters
+        self.recorder = Recorder(self, launch.watched - first)
+
+        self.ready: dict[int, np.ndarray | None] = {}
+        self.since: dict[int, int] = {}
+        self.turn = 0
+        self.idle: set[int] = (
+            set()
+        )  # where groups are ready that look for something, and have found nothing new
+        self.idling = False  # whether the group that runs is one
+        self.found: dict[
+            int, tuple[np.ndarray, np.ndarray]
+        ] = {}  # by the pc of a strong access: where, and what
+        self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
+        self.alive = np.ones(self.lanes, bool)
+        self.barriers: dict[int, Barrier] = {}
+        self.mbarriers: dict[int, Mbarrier] = {}
+        self.warp_barrier = WarpBarrier(self)
+        self.gatherings: dict[int, Gathering] = {}
+        self.fragments: dict[tuple, tuple] = {}  # of mma: see there
+        self.whole_warps: tuple | None = None  # active lanes that were found to be so many whole warps
+        self.given_up: np.ndarray | None = None  # lanes that go on without others that they should wait for
+        self.sync_check = SyncCheck(self)
+        self._alive_bits: np.ndarray | None = None
+        self._specials: dict[str, np.ndarray] = {}
+        self.reads = 0  # of the clock
+        self.clock_reads = np.zeros(self.warps, int)  # the same, by warp
+
+    # ------------------------------------------------------------------ running
+
+    def run(self) -> None:
+        """Run to the end, or to a Fault, which is entered into the log and raised again."""
+        self.jump(0, None)
+        while self.alive.any():
+            while self.ready:
+                self.turn += 1
+                self.execute(*self.pick())
+            if self.alive.any() and not self._go_on_without():
+                self._deadlock()
+        self.copies.finish()
+        self.bulk.finish()
+        self.clusters.finish()
+        self.launch.letters.pop(self.shared, None)
+
+    def execute(self, pc: int, idx: np.ndarray | None) -> None:
+        block = self.launch.code.block(pc)
+        at = pc
+        try:
+            if idx is not None and pc in self.sync_check.watched:
+                self.sync_check.come(pc, idx)
+            if block.gathers is not None and not self._gather(pc, idx, block.gathers):
+                return
+            if block.gathers is None:
+                self.idx = idx
+            self.launch.steps += block.length
+            self.counters.executed(pc, block.counts, self.active_warps())
+            self.recorder.begin(pc)
+            for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
+                step(self)
+            at = block.end_pc
+            self.recorder.work(block.work_end)
+            self.launch.budget.spend(block.work.of(self.count()))
+            block.end(self)
+        except Fault as fault:
+            self.log_fault(fault, at)
+            raise
+
+    def work(self, amount: float) -> None:
+        """Something took longer than an instruction does: so many times as long."""
+        self.launch.budget.spend(amount)
+
+    def pick(self) -> tuple[int, np.ndarray | None]:
+        if self.random is not None:
+            return self._pick_at_random()
+        busy = self.ready.keys() - self.idle if self.idle else self.ready
+        if len(self.ready) == 1:
+            pc = next(iter(self.ready))
+        elif busy and self.turn % (LOWEST_FIRST + OLDEST_FIRST) < LOWEST_FIRST:
+            pc = min(busy)
+        else:
+            pc = min(self.ready, key=self.since.__getitem__)
+        self.idling = pc in self.idle
+        self.idle.discard(pc)
+        return pc, self.ready.pop(pc)
+
+    def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
+        """A strong access found this. A loop that finds the same again waits for others: they go first."""
+        where, what = self.found.get(pc, (None, None))
+        self.idling = np.array_equal(where, unit) and np.array_equal(what, values)
+        if not self.idling:
+            self.found[pc] = unit, values
+
+    def _pick_at_random(self) -> tuple[int, np.ndarray | None]:
+        """Another legal order: any group, and often only some of its warps; the others come later."""
+        pc = list(self.ready)[self.random.integers(len(self.ready))]
+        lanes = self.all_lanes(self.ready.pop(pc))
+        if self.random.random() < 0.5:
+            late = self.random.random(self.warps) < self.random.random()
+            chosen = ~late[self.warp_of[lanes]]
+            if chosen.any() and not chosen.all():
+                self.ready[pc] = lanes[~chosen]
+                lanes = lanes[chosen]
+        return pc, lanes if len(lanes) < self.lanes else None
+
+    def jump(self, pc: int, lanes: np.ndarray | None) -> None:
+        """These lanes go on at `pc`, together with those already there."""
+        if not self.idling:
+            self.idle.discard(pc)
+        elif pc not in self.ready:
+            self.idle.add(pc)
+        if pc not in self.ready:
+            self.ready[pc] = lanes
+            self.since[pc] = self.turn
+        else:
+            joined = np.sort(np.concatenate([self.ready[pc], lanes]))
+            self.ready[pc] = joined if len(joined) < self.lanes else None
+
+    def exit(self, lanes: np.ndarray | None) -> None:
+        """These lanes are done. Who waited only for them goes on."""
+        if lanes is None:
+            self.alive[:] = False
+            return
+        self.alive[lanes] = False
+        self.launch.budget.got_on()
+        if self._alive_bits is not None:
+            bits = np.uint32(1) << (self.thread_of[lanes] % WARP).astype(np.uint32)
+            np.bitwise_and.at(self._alive_bits, self.warp_of[lanes], ~bits)
+        for rendezvous in self._rendezvous():
+            if rendezvous.waiting:
+                rendezvous.look_again(lanes)
+
+    # ------------------------------------------------------------------ lanes
+
+    def all_lanes(self, lanes: np.ndarray | None) -> np.ndarray:
+        return self.every_lane if lanes is None else lanes
+
+    def active(self) -> np.ndarray:
+        """Numbers of the active lanes."""
+        return self.every_lane if self.idx is None else self.idx
+
+    def count(self) -> int:
+        return self.lanes if self.idx is None else len(self.idx)
+
+    def active_warps(self) -> int:
+        """Number of warps with an active lane."""
+        if self.idx is None:
+            return self.warps
+        return int(np.count_nonzero(np.diff(self.warp_of[self.idx]))) + 1
+
+    def alive_bits(self) -> np.ndarray:
+        """For each warp its lanes that have not exited."""
+        if self._alive_bits is None:
+            bits = np.zeros(self.warps, np.uint32)
+            lane = (self.thread_of % WARP).astype(np.uint32)
+            np.bitwise_or.at(bits, self.warp_of, self.alive.astype(np.uint32) << lane)
+            self._alive_bits = bits
+        return self._alive_bits
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """One value for each active lane, also when all hold the same."""
+        return values if len(values) == self.count() else np.broadcast_to(values, (self.count(),))
+
+    def special(self, name: str) -> np.ndarray:
+        """A special register (PTX ISA, "Special Registers") for all lanes, or one value if it is the same for all."""
+        found = self._specials.get(name)
+        if found is None:
+            found = self._specials[name] = _special(self, name)
+        return found
+
+    def clock(self, pc: int, unit: str) -> np.ndarray:
+        """The clock of the active lanes, in "cycles" or "ns": the model's, or steps so far until it is known."""
+        self.recorder.event(pc, "clock")
+        lanes = self.active()
+        if self.launch.reader is None:
+            self.launch.reader = self.orders.first_lane // self.launch.threads + int(self.block_of[lanes[0]])
+        if self.launch.clock is None:
+            self.reads += 1
+            return np.array([self.launch.steps + self.reads], np.uint64)
+        warps = self.warp_of[lanes]
+        reads = self.clock_reads[warps]
+        self.clock_reads[np.unique(warps)] += 1
+        return self.launch.clock.read(
+            self.blocks[self.block_of[lanes]], warps % self.warps_per_block, reads, unit
+        )
+
+    def describe_thread(self, lane: int) -> str:
+        """A lane of this machine: "thread (3, 0) of block 5"."""
+        return self.describe_lane(lane + self.orders.first_lane)
+
+    def describe_lane(self, lane: int) -> str:
+        """A lane of the grid."""
+        block, thread = divmod(lane, self.launch.threads)
+        place = np.unravel_index(int(self.launch.blocks[block]), self.launch.grid[::-1])[::-1]
+        return f"{self._thread(thread)} of block {_triple(place, self.launch.grid)}"
+
+    def describe_other(self, lane: int) -> str:
+        """A lane of this machine, when the block was named already."""
+        return self._thread(int(self.thread_of[lane]))
+
+    def _thread(self, thread: int) -> str:
+        place = np.unravel_index(thread, self.launch.block[::-1])[::-1]
+        return f"thread {_triple(place, self.launch.block)}"
+
+    # ------------------------------------------------------------------ waiting
+
+    def arrive(self, ident: int, pc: int, count: int, resume: Callable | None) -> None:
+        """The active lanes reach barrier `ident`. `resume(machine, lanes)` runs for those it lets go.
+
+        It completes when `count` threads of the block are there (whole warps are counted), with ALL when all threads of
+        the block are that have not exited. Without `resume` the lanes do not wait (bar.arrive).
+        """
+        self.recorder.event(pc, "barrier" if resume else "arrive", ident, None if count == ALL else count)
+        barrier = self.barrier(ident)
+        if self.idx is None and count == ALL and resume and not barrier.expected.any():
+            barrier.everyone_votes()
+            self.orders.meet(None)
+            resume(self, None)
+        else:
+            barrier.arrive(pc, self.active(), count, resume)
+
+    def barrier(self, ident: int) -> Barrier:
+        """The barrier of this number, in every resident block."""
+        if ident not in self.barriers:
+            self.barriers[ident] = Barrier(self, ident)
+        return self.barriers[ident]
+
+    def fence_proxies(self) -> None:
+        """The active lanes make a fence.proxy.async."""
+        self.orders.trail.now += 1
+        self.fenced[self.active()] = self.orders.trail.now
+
+    def is_async(self, pcs: np.ndarray) -> np.ndarray:
+        """Which of these instructions write through the proxy of the copy engine."""
+        instructions = self.launch.code.program.instructions
+        bulk = [pc for pc in np.unique(pcs).tolist() if "async.bulk" in instructions[pc].opcode.text]
+        return np.isin(pcs, bulk)
+
+    def mbarrier(self, offset: int) -> Mbarrier:
+        """The mbarrier at this byte of shared memory, in every resident block."""
+        if offset not in self.mbarriers:
+            self.mbarriers[offset] = Mbarrier(self, offset)
+        return self.mbarriers[offset]
+
+    def _gather(self, pc: int, idx: np.ndarray | None, masks_of: Callable) -> bool:
+        """Before an instruction of several lanes: go on with those whose mates are all here; the others wait."""
+        if self.given_up is not None:
+            self.idx, self.given_up = self.given_up, None
+            return True
+        waiting = self.gatherings.get(pc)
+        if waiting is None or not waiting.waiting:
+            if idx is None:
+                self.idx = None
+                return True
+            if waiting is None:
+                waiting = self.gatherings[pc] = Gathering(self, pc)
+        self.idx = idx
+        lanes = waiting.come(self.active(), self.spread(masks_of(self)))
+        self.idx = lanes if len(lanes) < self.lanes else None
+        return len(lanes) > 0
+
+    def _go_on_without(self) -> bool:
+        """Nobody can go on. Lanes that gather for a barrier of the block come to it without the rest of their warp,
+        as on a GPU; whether there are any."""
+        stuck = [
+            each for pc, each in self.gatherings.items() if each.waiting and self.launch.code.is_barrier(pc)
+        ]
+        for gathering in stuck:
+            self.given_up = gathering.give_up()
+            self.execute(gathering.pc, None)
+        return bool(stuck)
+
+    def _rendezvous(self) -> list:
+        return [
+            *self.barriers.values(),
+            self.warp_barrier,
+            *self.gatherings.values(),
+            *self.mbarriers.values(),
+            self.clusters.barrier,
+        ]
+
+    def _deadlock(self) -> None:
+        waiting = [entry for rendezvous in self._rendezvous() for entry in rendezvous.waiting]
+        code = self.launch.code
+        waits = [
+            f"{len(entry.lanes)} threads, {self.describe_thread(int(entry.lanes[0]))} among them, at "
+            f"{code.where(entry.pc)} ({code.program.instructions[entry.pc].opcode.text})"
+            for entry in waiting
+        ]
+        text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
+        lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting]
+        text += "".join(f". {lack[0].upper()}{lack[1:]}" for lack in lacks[:4])
+        fault = Fault("deadlock", text)
+        self.log_fault(fault, waiting[0].pc if waiting else 0)
+        raise fault
+
+    # ------------------------------------------------------------------ memory, findings
+
+    def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
+        """What watches this memory; None for a buffer that the kernel only reads."""
+        if memory is self.shared:
+            return self.shadow
+        shadow = self.launch.shadows.get(memory)
+        if shadow is None and memory in self.launch.granules:
+            shadow = Shadow(memory.size, self.launch.granules[memory], self.launch.budget, memory)
+            self.launch.shadows[memory] = shadow
+        return shadow
+
+    def check_written(self, access, unit: np.ndarray) -> None:
+        """A read of local memory: somebody should have written there."""
+        never = np.flatnonzero(self.local.never_written(unit, access.size))
+        if len(never):
+            lane = int(self.active()[never[0]])
+            self.log.add(
+                "uninitialised-read",
+                self.launch.code.program.instructions[access.pc],
+                f"{self.describe_thread(lane)} reads a part of a local array that it never wrote. Every thread has its "
+                "own local array; one for all threads of the block is declared __shared__",
+                len(never),
+            )
+
+    def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
+        """Each active lane must be in the mask that it gives (PTX ISA: undefined otherwise)."""
+        lane = (self.thread_of[self.active()] % WARP).astype(np.uint32)
+        outside = np.flatnonzero(~(masks >> lane) & 1)
+        if len(outside):
+            at = int(outside[0])
+            self.log.add(
+                "warp-mask",
+                self.launch.code.program.instructions[pc],
+                f"{self.describe_thread(int(self.active()[at]))} is lane {lane[at]} of its warp, and gives the mask "
+                f"{int(masks[at]):#010x}, in which it is not. A thread may only call this with a mask that names it",
+                len(outside),
+            )
+
+    def log_fault(self, fault: Fault, pc: int) -> None:
+        text = fault.message
+        if fault.lane is not None:
+            text = f"{self.describe_thread(int(self.active()[fault.lane]))}: {text}"
+        self.log.add(fault.kind, self.launch.code.program.instructions[pc], text)
+
+
+def plain_name(mangled: str) -> str:
+    """The name of a __shared__ array as the learner wrote it: _ZZ4gemmE2As and _ZZ4gemmPfE2As_0 give As."""
+    if not mangled.startswith("_ZZ"):
+        return mangled
+    digits = [i for i in range(len(mangled) - 1) if mangled[i] == "E" and mangled[i + 1].isdigit()]
+    for start in reversed(digits):
+        end = start + 1
+        while mangled[end].isdigit():
+            end += 1
+        length = int(mangled[start + 1 : end])
+        if len(mangled[end:]) >= length:
+            return mangled[end : end + length]
+    return mangled
+
+
+def _triple(index: tuple, shape: tuple) -> str:
+    """An index as the learner thinks of it: 5 in one dimension, (5, 2) in two."""
+    dims = 3 if shape[2] > 1 else 2 if shape[1] > 1 else 1
+    numbers = [str(int(i)) for i in index[:dims]]
+    return numbers[0] if dims == 1 else f"({', '.join(numbers)})"
+
+
+def _special(m: Machine, name: str) -> np.ndarray:
+    launch = m.launch
+    axis = "xyz".find(name[-1])
+    kind = name[1:].split(".")[0]
+    if "cluster" in kind:
+        return _of_cluster(m, kind, axis)
+    if kind in ("ntid", "nctaid"):
+        return np.array([(launch.block if kind == "ntid" else launch.grid)[axis]], np.uint32)
+    if kind == "tid":
+        return _index(m.thread_of, launch.block, axis)
+    if kind == "ctaid":
+        return _index(m.blocks[m.block_of], launch.grid, axis)
+    lane = (m.thread_of % WARP).astype(np.uint32)
+    one = np.uint32(1)
+    masks = {
+        "lanemask_eq": one << lane,
+        "lanemask_lt": (one << lane) - one,
+        "lanemask_le": (one << lane) * np.uint32(2) - one,
+        "lanemask_gt": ~((one << lane) * np.uint32(2) - one),
+        "lanemask_ge": ~((one << lane) - one),
+    }
+    if kind in masks:
+        return masks[kind]
+    simple = {
+        "laneid": lane,
+        "warpid": (m.thread_of // WARP).astype(np.uint32),
+        "nwarpid": np.array([m.warps_per_block], np.uint32),
+        "smid": m.block_of.astype(np.uint32),
+        "nsmid": np.array([len(m.blocks)], np.uint32),
+        "gridid": np.array([1], np.uint64),
+        "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
+        "total_smem_size": np.array([launch.shared_bytes], np.uint32),
+    }
+    if name == "WARP_SZ":
+        return np.array([WARP], np.uint32)
+    if kind not in simple:
+        reason = not_simulated(name) or f"the special register {name} is not simulated"
+        raise Fault("unsupported-instruction", reason)
+    return simple[kind]
+
+
+def _of_cluster(m: Machine, kind: str, axis: int) -> np.ndarray:
+    """Special registers of clusters."""
+    cluster, size = m.launch.code.program.cluster, m.clusters.size
+    if kind in ("cluster_ctarank", "cluster_nctarank"):
+        return (
+            (m.block_of % size).astype(np.uint32)
+            if kind == "cluster_ctarank"
+            else np.array([size], np.uint32)
+        )
+    if kind == "is_explicit_cluster":
+        return np.array([size > 1], bool)
+    if kind == "cluster_nctaid":
+        return np.array([cluster[axis]], np.uint32)
+    if kind == "nclusterid":
+        return np.array([m.launch.grid[axis] // cluster[axis]], np.uint32)
+    block = _index(m.blocks[m.block_of], m.launch.grid, axis)
+    return block % np.uint32(cluster[axis]) if kind == "cluster_ctaid" else block // np.uint32(cluster[axis])
+
+
+def _index(linear: np.ndarray, shape: tuple[int, int, int], axis: int) -> np.ndarray:
+    if shape[axis] == 1:
+        return np.zeros(1, np.uint32)
+    stride = int(np.prod(shape[:axis]))
+    return (linear // stride % shape[axis]).astype(np.uint32)

@@ -1,0 +1,157 @@
+"""What the clock needs to know of a launch: the coarse events of each warp of one block, in the order of PTX."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from ..ptx.program import Instruction
+
+MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
+
+Event = tuple
+"""("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
+("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes, sectors) · ("clock",)
+Of Hopper's instructions, with mbarriers named by their offset in shared memory: ("init", mbarrier, arrivals) ·
+("expect", mbarrier, bytes) · ("signal", mbarrier, arrivals) · ("await", mbarrier, ahead: by how many phases the one
+that it waits for is ahead of the number of earlier waits) · ("bulk", mbarrier, bytes, how many blocks get them) ·
+("bulk_store", bytes) · ("bulk_commit",) · ("bulk_wait", keep, only until their sources are read) ·
+("wgmma", N, wavefronts) · ("wgmma_commit",) · ("wgmma_wait", keep) · ("cluster",)
+and ("asks",) for a question that found a phase not complete: what follows it is a loop that a wait replaces."""
+
+
+class Costs:
+    """Running totals of a program's instructions, to price any stretch of it at once."""
+
+    def __init__(self, instructions: tuple[Instruction, ...]) -> None:
+        issue = [float(_takes_a_slot(i)) for i in instructions]
+        fma = [float(i.opcode.root == "fma" and i.opcode.types[-1] == "f32") for i in instructions]
+        mma = [_mma_cost(i) for i in instructions]
+        self.totals = [list(accumulate(costs, initial=0.0)) for costs in (issue, fma, mma)]
+
+    def stretch(self, first: int, end: int) -> list[float]:
+        """Issue slots, FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
+        return [total[end] - total[first] for total in self.totals]
+
+
+def _takes_a_slot(instruction: Instruction) -> bool:
+    """Moves and conversions between address spaces mostly vanish in ptxas; of the rest each takes one slot."""
+    return instruction.opcode.root not in ("mov", "cvta", "ret", "bra")
+
+
+def _mma_cost(instruction: Instruction) -> float:
+    if instruction.opcode.root != "mma":
+        return 0.0
+    return 1.0 if instruction.opcode.has("m16n8k16") else 0.67  # on an H100 k16 takes 6 cycles, k8 4
+
+
+class Recorder:
+    """Notes the events of the warps of one block, `block` of the machine's; of none if it has no such block."""
+
+    def __init__(self, machine, block: int) -> None:
+        self.machine = machine
+        self.costs = machine.launch.code.costs
+        self.events: list[list[Event]] = [[] for _ in range(machine.warps_per_block)]
+        self.since = 0  # the first instruction of the running stretch
+        self.wavefronts = 0.0
+        self.on = 0 <= block < len(machine.blocks)
+        self.lanes = block * machine.launch.threads, (block + 1) * machine.launch.threads
+        self.first_warp = block * machine.warps_per_block
+        self._last: tuple = (None, range(machine.warps_per_block))
+        self._waits: dict[tuple[int, int], int] = {}  # (warp, mbarrier): waits that have ended
+
+    def warps(self) -> list[int] | range:
+        """The warps of the block that are active."""
+        m = self.machine
+        if m.idx is not self._last[0]:
+            first, end = np.searchsorted(m.idx, self.lanes) if m.idx is not None else (0, 0)
+            warps = range(m.warps_per_block)
+            if m.idx is not None:
+                warps = sorted(set((m.warp_of[m.idx[first:end]] - self.first_warp).tolist()))
+            self._last = (m.idx, warps)
+        return self._last[1]
+
+    def begin(self, pc: int) -> None:
+        self.since = pc
+        self.wavefronts = 0.0
+
+    def work(self, pc: int) -> None:
+        """Price what ran since the last event up to `pc`, that instruction not included."""
+        if self.on:
+            issue, fma, mma = self.costs.stretch(self.since, pc)
+            if issue or self.wavefronts:
+                self._add(("work", issue, fma, mma, self.wavefronts))
+        self.since = pc
+        self.wavefronts = 0.0
+
+    def event(self, pc: int, *event) -> None:
+        """Something happens at `pc`, after the work before it."""
+        self.work(pc)
+        self._add(event)
+        self.since = pc + 1
+
+    def join(self, pc: int) -> None:
+        """A loaded value is needed at `pc`; that instruction belongs to the work after it."""
+        self.work(pc)
+        self._add(("join",))
+
+    # ---- Hopper
+
+    def at_mbarrier(self, pc: int, name: str, offset: int, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        """Of some of the active lanes, each with a number, at an mbarrier; a warp adds up those of its lanes."""
+        self.work(pc)
+        for warp, mine in self._by_warp(lanes):
+            self._add_to(warp, (name, offset, int(numbers[mine].sum())))
+        self.since = pc + 1
+
+    def of_lane(self, pc: int, lane: int, *event) -> None:
+        """One of the active lanes does something at `pc`, which others may do as well."""
+        self.work(pc)
+        for warp, _ in self._by_warp(np.array([lane])):
+            self._add_to(warp, event)
+        self.since = pc + 1
+
+    def asks(self, lanes: np.ndarray) -> None:
+        """These lanes hear that a phase is not complete, and will ask again."""
+        for warp, _ in self._by_warp(lanes):
+            if not self._asking(warp):
+                self._add_to(warp, ("asks",))
+
+    def waited(self, offset: int, lanes: np.ndarray, phases: np.ndarray) -> None:
+        """These lanes hear that these phases of an mbarrier are complete."""
+        for warp, mine in self._by_warp(lanes):
+            if asked := self._asking(warp):
+                del self.events[warp][-asked:]
+            before = self._waits.get((warp, offset), 0)
+            self._waits[warp, offset] = before + 1
+            self._add_to(warp, ("await", offset, int(phases[mine].max()) - before))
+
+    def _asking(self, warp: int) -> int:
+        """How many events ago, at most two, the warp was told to ask again; 0: it was not."""
+        last = [event[0] for event in self.events[warp][-2:]]
+        return len(last) - last.index("asks") if "asks" in last else 0
+
+    def _by_warp(self, lanes: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """The warps of the block that these lanes are of, and which of the lanes."""
+        if not self.on:
+            return []
+        first, end = self.lanes
+        warps = np.where((lanes >= first) & (lanes < end), self.machine.warp_of[lanes] - self.first_warp, -1)
+        return [(warp, warps == warp) for warp in np.unique(warps).tolist() if warp >= 0]
+
+    # ---- helpers
+
+    def _add(self, event: Event) -> None:
+        if not self.on:
+            return
+        for warp in self.warps():
+            self._add_to(warp, event)
+
+    def _add_to(self, warp: int, event: Event) -> None:
+        events = self.events[warp]
+        if event[0] == "work" and events and events[-1][0] == "work":
+            _, issue, fma, mma, wavefronts = events[-1]
+            events[-1] = ("work", issue + event[1], fma + event[2], mma + event[3], wavefronts + event[4])
+        elif len(events) < MOST_EVENTS:
+            events.append(event)

@@ -1,0 +1,89 @@
+"""How many blocks fit on an SM, and what one launch takes on a GPU.
+
+Rules of allocation: the toolkit's cuda_occupancy.h.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .compiler import nvrtc
+from .gpus import REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, find_gpu
+from .kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Blocks that an SM holds at a time, the warps these have, their share of all warps that an SM can hold, and
+    what runs out first."""
+
+    blocks: int
+    warps: int
+    share: float
+    limit: str
+
+
+def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
+    """How many blocks of `threads` threads, with `registers` a thread and `shared` bytes a block, an SM holds.
+
+    The rules of the CUDA Occupancy Calculator; no carve-out of the L1 cache is asked for.
+    """
+    warps = -(-threads // WARP)
+    per_warp = _round_up(max(registers, 1) * WARP, REGISTER_UNIT)
+    per_block = _round_up(shared + gpu.reserved, gpu.shared_unit)
+    room = {
+        "warps": gpu.warps // warps,
+        "blocks": gpu.blocks,
+        "registers": REGISTERS // SUB_CORES // per_warp * SUB_CORES // warps,
+    }
+    if per_block:
+        room["shared memory"] = gpu.shared // per_block if shared <= gpu.shared_block else 0
+    blocks = min(room.values())
+    limit = " and ".join(name for name, most in room.items() if most == blocks)
+    return Occupancy(blocks, blocks * warps, blocks * warps / gpu.warps, limit)
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+@dataclass(frozen=True, repr=False)
+class LaunchResources:
+    """What one launch takes on a GPU, as ptxas reports it, and the occupancy that follows.
+
+    `registers` of a thread; `spills`: bytes that a thread stores and loads because it has too few registers;
+    `static_shared` and `dynamic_shared`: bytes of a block.
+    """
+
+    gpu: Gpu
+    registers: int
+    spills: int
+    static_shared: int
+    dynamic_shared: int
+    occupancy: Occupancy
+
+    def __repr__(self) -> str:
+        spills = f"{self.spills} bytes of spills" if self.spills else "no spills"
+        shared = f"{self.static_shared:,} + {self.dynamic_shared:,} bytes of shared memory (static + dynamic)"
+        fit = self.occupancy
+        blocks = f"{fit.blocks or 'no'} block{'s' * (fit.blocks != 1)}"
+        warps = f"{fit.warps} of {self.gpu.warps} warps, {fit.share:.0%}"
+        return (
+            f"{self.gpu.name} ({self.gpu.arch}): {self.registers} registers a thread, {spills}, {shared}; "
+            f"{blocks} on an SM at a time ({warps}), limited by {fit.limit}"
+        )
+
+
+def launch_resources(name: str, kernel: Kernel, threads: int, dynamic_shared: int) -> LaunchResources:
+    """Compile the kernel for the GPU of this name or architecture, which takes a moment, and see what fits."""
+    gpu = find_gpu(name)
+    try:
+        used = nvrtc.resources(kernel.source, kernel.entry, kernel.options, gpu.arch, kernel.name_expressions)
+    except nvrtc.CompileError as error:  # ptxas repeats itself for each instruction
+        missing = "; ".join(dict.fromkeys(re.findall(r"Feature '.*", str(error))))
+        message = f"{kernel.name} does not compile for a {gpu.name} ({gpu.arch}): {missing or error}"
+        raise nvrtc.CompileError(message) from None
+    spills, shared = used.spill_stores + used.spill_loads, used.static_shared
+    fit = occupancy(gpu, threads, used.registers, shared + dynamic_shared)
+    return LaunchResources(gpu, used.registers, spills, shared, dynamic_shared, fit)

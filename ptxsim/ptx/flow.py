@@ -1,0 +1,115 @@
+"""The control flow of a program, without running it: where branches meet again, and what lies in a loop."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cached_property
+
+from .program import Instruction, Target
+
+EXIT = -1
+ENDS = ("ret", "exit", "trap")
+
+
+def targets_of(instruction: Instruction) -> list[int]:
+    """Where an instruction may jump to."""
+    items = (item for operand in instruction.operands for item in getattr(operand, "items", (operand,)))
+    return [item.pc for item in items if isinstance(item, Target)]
+
+
+class Flow:
+    """Basic blocks and the ways between them. A block is named by its first instruction; EXIT is behind the last."""
+
+    def __init__(self, instructions: tuple[Instruction, ...], leaders: Iterable[int]) -> None:
+        self.starts = sorted(leader for leader in leaders if leader < len(instructions))
+        ends = [*self.starts[1:], len(instructions)]
+        self.only_ends = {start for start in self.starts if instructions[start].opcode.root in ENDS}
+        self.next = {
+            start: self._next(instructions[end - 1], end if end < len(instructions) else EXIT)
+            for start, end in zip(self.starts, ends, strict=True)
+        }
+
+    @staticmethod
+    def _next(last: Instruction, behind: int) -> tuple[int, ...]:
+        root = last.opcode.root
+        jumps = [EXIT] if root in ENDS else targets_of(last)
+        goes_on = bool(last.guard) or not jumps
+        return tuple(dict.fromkeys([*jumps, behind] if goes_on else jumps))
+
+    def block_of(self, pc: int) -> int:
+        """The basic block of an instruction."""
+        return self.starts[bisect_right(self.starts, pc) - 1]
+
+    def meeting_points(self, pc: int) -> frozenset[int]:
+        """Where threads that go around `pc` come together again with those that come to it.
+
+        For each branch with a way to `pc`, the block that all its ways lead through (its immediate postdominator), if
+        `pc` lies before it. A way around that ends the thread leads nowhere, also by way of a `ret` that others share.
+        """
+        here = self.block_of(pc)
+        return frozenset(
+            meet
+            for branch, ways in self.next.items()
+            if len(ways) > 1
+            and (meet := self.behind[branch]) not in (EXIT, here, *self.only_ends)
+            and here in self._reached(ways, meet)
+        )
+
+    def in_loop(self, pc: int) -> bool:
+        """Whether a thread may come to this instruction again."""
+        here = self.block_of(pc)
+        return here in self._reached(self.next[here], EXIT)
+
+    def _reached(self, ways: tuple[int, ...], stop: int) -> set[int]:
+        """The blocks that can be reached without passing `stop`."""
+        found: set[int] = set()
+        waiting = list(ways)
+        while waiting:
+            block = waiting.pop()
+            if block not in (stop, EXIT) and block not in found:
+                found.add(block)
+                waiting += self.next[block]
+        return found
+
+    @cached_property
+    def behind(self) -> dict[int, int]:
+        """The immediate postdominator of each block (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm",
+        on the reversed graph); EXIT too for a block from which no way ends."""
+        order = self._back_from_exit()
+        rank = {block: number for number, block in enumerate(order)}
+        found = {EXIT: EXIT}
+
+        def common(a: int, b: int) -> int:
+            while a != b:
+                a, b = (found[a], b) if rank[a] > rank[b] else (a, found[b])
+            return a
+
+        changed = True
+        while changed:
+            changed = False
+            for block in order[1:]:
+                place, *more = (to for to in self.next[block] if to in found)
+                for to in more:
+                    place = common(place, to)
+                changed |= found.get(block) != place
+                found[block] = place
+        return {block: found.get(block, EXIT) for block in self.starts}
+
+    def _back_from_exit(self) -> list[int]:
+        """The blocks that lead to the exit, in reverse postorder of the reversed graph, EXIT first."""
+        before: dict[int, list[int]] = {block: [] for block in (EXIT, *self.starts)}
+        for block, ways in self.next.items():
+            for to in ways:
+                before[to].append(block)
+        order, seen, stack = [], {EXIT}, [(EXIT, iter(before[EXIT]))]
+        while stack:
+            block, rest = stack[-1]
+            fresh = next((b for b in rest if b not in seen), None)
+            if fresh is None:
+                order.append(block)
+                stack.pop()
+            else:
+                seen.add(fresh)
+                stack.append((fresh, iter(before[fresh])))
+        return order[::-1]

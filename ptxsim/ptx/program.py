@@ -1,0 +1,705 @@
+"""PTX text to a program: instructions with operands, jump targets, source lines and call lines.
+
+Two passes. `parse` reads the text into functions made of statements, with names as written. `link` turns one
+kernel into a flat list of instructions: names become register numbers and addresses, and every call of a
+device function is replaced by the function's body (PTX ISA 7.1; so there is no call stack, and no recursion).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated, opcode_of
+
+# --------------------------------------------------------------------------- what a program is made of
+
+
+@dataclass(frozen=True)
+class Register:
+    """A virtual register: its number in the machine's register file, and its width in bits (1 = predicate)."""
+
+    index: int
+    bits: int
+    negated: bool = False
+
+
+@dataclass(frozen=True)
+class Immediate:
+    text: str
+
+    def value(self, dtype: np.dtype) -> np.ndarray:
+        """The constant as an array of shape (1,)."""
+        return np.array([_number(self.text, dtype)]).astype(dtype)
+
+
+@dataclass(frozen=True)
+class Special:
+    """A special register such as %tid.x (PTX ISA chapter 10)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A named piece of memory. `space` is param, shared, local, global or const; `offset` counts within it.
+    `addresses`: where in `data` the address of another one belongs, its name, and what is added."""
+
+    name: str
+    space: str
+    size: int
+    align: int
+    offset: int = 0
+    data: bytes = b""
+    addresses: tuple[tuple[int, str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Address:
+    """[base + offset]; base is a register, a variable, or None for an absolute address. `coordinates`: of a tensor
+    copy, where in the array that a map at this address describes."""
+
+    base: Register | Variable | None
+    offset: int
+    coordinates: tuple = ()
+
+
+@dataclass(frozen=True)
+class Vector:
+    items: tuple
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two destinations, written `%r1|%p1`."""
+
+    first: object
+    second: object
+
+
+@dataclass(frozen=True)
+class Target:
+    """A place to jump to: the index of an instruction."""
+
+    pc: int
+
+
+@dataclass(frozen=True)
+class Where:
+    """The learner's own line, the line that called the helper it stands in, and the header, if it is one."""
+
+    line: int = 0
+    call_line: int | None = None
+    header: str | None = None
+
+    def __str__(self) -> str:
+        if self.header and not self.line:
+            name, _, number = self.header.rpartition(":")
+            return f"line {number} of {name}"
+        return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
+
+
+@dataclass(frozen=True)
+class Instruction:
+    opcode: Opcode
+    operands: tuple
+    guard: Register | None
+    where: Where
+    text: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """One kernel, ready to be decoded by the machine."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+    register_bits: tuple[int, ...]
+    params: tuple[Variable, ...]
+    globals: tuple[Variable, ...]
+    shared: tuple[Variable, ...]
+    static_shared: int
+    dynamic_at: int  # where dynamic shared memory begins
+    local_bytes: int
+    most_threads: int | None = None  # of a block, by its launch bounds
+    cluster: tuple[int, ...] = (1, 1, 1)  # blocks of a cluster
+
+    @property
+    def param_bytes(self) -> int:
+        return max((p.offset + p.size for p in self.params), default=0)
+
+
+# --------------------------------------------------------------------------- pass 1: text to statements
+
+MAIN_FILE = "kernel.cu"
+"""What the compiler calls the learner's own source."""
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
+_SPECIAL = re.compile(
+    r"%(tid|ntid|ctaid|nctaid)\.[xyz]$|%(laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock64|globaltimer"
+    r"|globaltimer_lo|globaltimer_hi|clock_hi|dynamic_smem_size|total_smem_size|lanemask_\w+)$|^WARP_SZ$"
+    r"|%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.[xyz]$|%(cluster_n?ctarank|is_explicit_cluster)$"
+)
+_BITS = {name: max(8 * dtype.itemsize, 8) for name, dtype in DTYPES.items()} | {"pred": 1, "b128": 128}
+
+
+@dataclass
+class _Statement:
+    """One instruction as written: guard, opcode and operand tokens."""
+
+    guard: tuple[str, bool] | None
+    opcode: str
+    tokens: list[str]
+    where: Where
+
+
+@dataclass
+class _Label:
+    name: str
+
+
+@dataclass
+class _Targets:
+    """`name: .branchtargets L1, L2;`"""
+
+    name: str
+    labels: list[str]
+
+
+@dataclass
+class _Scope:
+    """A braced block: registers and variables declared in it hide outer ones of the same name."""
+
+    registers: list[tuple[str, int]] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    body: list = field(default_factory=list)
+
+
+@dataclass
+class _Function:
+    name: str
+    is_kernel: bool
+    results: list[Variable]
+    params: list[Variable]
+    scope: _Scope | None
+    most_threads: int | None = None
+    cluster: tuple[int, ...] = (1, 1, 1)
+
+
+@dataclass
+class Module:
+    functions: dict[str, _Function]
+    variables: dict[str, Variable]
+
+
+class _Lines:
+    """`.loc` directives: where the following instructions come from (PTX ISA 11.5.2)."""
+
+    def __init__(self, files: dict[int, str]) -> None:
+        self.files = files
+        self.callers: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+
+    def resolve(self, place: tuple[int, int, int]) -> Where:
+        """Walk from the innermost place outwards: the first line of the learner's file, then its caller."""
+        own: list[int] = []
+        header = None if self._main(place) else f"{self.files.get(place[0], 'header')}:{place[1]}"
+        seen = set()
+        while place is not None and place not in seen:
+            seen.add(place)
+            if self._main(place):
+                own.append(place[1])
+            place = self.callers.get(place)
+        return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header)
+
+    def _main(self, place: tuple[int, int, int]) -> bool:
+        """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""
+        return self.files.get(place[0], MAIN_FILE) == MAIN_FILE
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        text = _COMMENT.sub(" ", text.replace("\0", ""))
+        files = {int(n): f.rsplit("/", 1)[-1] for n, f in re.findall(r'\.file\s+(\d+)\s+"([^"]*)"', text)}
+        self.tokens = _TOKEN.findall(text)
+        self.at = 0
+        self.lines = _Lines(files)
+        self.where = Where()
+
+    def peek(self, ahead: int = 0) -> str:
+        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
+
+    def next(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def until(self, end: str) -> list[str]:
+        start = self.at
+        self.at = self.tokens.index(end, start) + 1
+        return self.tokens[start : self.at - 1]
+
+    def accept(self, token: str) -> bool:
+        if self.peek() == token:
+            self.at += 1
+            return True
+        return False
+
+    # ---- module level
+
+    def module(self) -> Module:
+        module = Module({}, {})
+        while self.at < len(self.tokens):
+            token = self.next()
+            if token in (".entry", ".func"):
+                function = self.function(token == ".entry")
+                if function.scope or function.name not in module.functions:
+                    module.functions[function.name] = function
+            elif token in (".global", ".const", ".shared"):
+                variable = self.variable(token[1:])
+                module.variables[variable.name] = variable
+            elif token == ".section":
+                self.until("{")
+                self.until("}")
+            elif token == ".file":
+                self.at += 2
+            # .version, .target, .address_size, .visible, .extern, .weak and their values need no action
+        return module
+
+    def function(self, is_kernel: bool) -> _Function:
+        results = self.parameters() if self.peek() == "(" else []
+        name = self.next()
+        params = self.parameters() if self.peek() == "(" else []
+        bounds: dict[str, list[int]] = {}
+        while self.peek() not in ("{", ";"):  # .maxntid, .minnctapersm, .noreturn ...
+            token = self.next()
+            if token.startswith("."):
+                numbers = bounds.setdefault(token, [])
+            elif token.isdigit():
+                numbers.append(int(token))
+        scope = self.scope() if self.next() == "{" else None
+        most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
+        cluster = tuple(bounds.get(".reqnctapercluster", (1, 1, 1)))
+        return _Function(name, is_kernel, results, params, scope, most, cluster)
+
+    def parameters(self) -> list[Variable]:
+        self.next()
+        found, offset = [], 0
+        while not self.accept(")"):
+            if self.next() == ".param":
+                variable = self.variable("param", closing=(",", ")"))
+                offset = -(-offset // variable.align) * variable.align
+                found.append(replace(variable, offset=offset))
+                offset += variable.size
+        return found
+
+    def variable(self, space: str, closing: tuple[str, ...] = (";",)) -> Variable:
+        """`.align 4 .b8 name[12] = {1, 2}` up to (for parameters: not including) the closing token."""
+        align, itemsize, data, addresses = 0, 1, b"", ()
+        while (token := self.next()).startswith("."):
+            if token == ".align":
+                align = int(self.next())
+            elif token == ".ptr":  # `.ptr .global .align 4` describes what a pointer points to
+                while self.peek().startswith("."):
+                    if self.next() == ".align":
+                        self.next()
+            elif token[1:] in _BITS:
+                kind, itemsize = token[1:], _BITS[token[1:]] // 8
+        name, count = token, 1
+        while self.accept("["):
+            inside = self.until("]")
+            count *= int(inside[0]) if inside else 0
+        if self.accept("="):
+            data, addresses = self.initialiser(np.dtype(DTYPES[kind]))
+        if closing == (";",):
+            self.until(";")
+        return Variable(name, space, count * itemsize, align or itemsize, data=data, addresses=addresses)
+
+    def initialiser(self, dtype: np.dtype) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
+        """Numbers, and addresses of other variables: `{1, generic(name)+8}`."""
+        tokens, depth = [], 0
+        while self.peek() != ";" or depth:
+            token = self.next()
+            depth += (token == "{") - (token == "}")
+            tokens.append(token)
+        words = "".join(token for token in tokens if token not in "{}").split(",")
+        addresses = [
+            (at * dtype.itemsize, found[1], int(found[2] or 0))
+            for at, word in enumerate(words)
+            if (found := re.fullmatch(r"(?:generic\()?([A-Za-z_$][\w$.]*)\)?(?:\+(\d+))?", word))
+        ]
+        elsewhere = {at // dtype.itemsize for at, *_ in addresses}
+        numbers = [0 if at in elsewhere else _number(word, dtype) for at, word in enumerate(words) if word]
+        return np.array(numbers).astype(dtype).tobytes(), tuple(addresses)
+
+    # ---- inside a function
+
+    def scope(self) -> _Scope:
+        scope = _Scope()
+        while not self.accept("}"):
+            token = self.next()
+            if token == "{":
+                scope.body.append(self.scope())
+            elif token == ".reg" or token.startswith(".reg."):
+                scope.registers += self.registers(token[5:] or self.next()[1:])
+            elif token in (".local", ".shared", ".param"):
+                scope.variables.append(self.variable(token[1:]))
+            elif token == ".loc":
+                self.loc()
+            elif token in (".pragma", ".callprototype"):
+                self.until(";")
+            elif self.accept(":"):
+                scope.body.append(self.label(token))
+            elif token != ";":
+                scope.body.append(self.statement(token))
+        return scope
+
+    def label(self, name: str) -> _Label | _Targets:
+        if self.accept(".branchtargets"):
+            return _Targets(name, [t for t in self.until(";") if t != ","])
+        if self.accept(".callprototype"):
+            self.until(";")
+        return _Label(name)
+
+    def registers(self, kind: str) -> list[tuple[str, int]]:
+        bits = _BITS[kind]
+        found, tokens = [], self.until(";")
+        while tokens:
+            name = tokens.pop(0)
+            if tokens[:1] == ["<"]:
+                found += [(f"{name}{i}", bits) for i in range(int(tokens[1]))]
+                tokens = tokens[3:]
+            elif name != ",":
+                found.append((name, bits))
+        return found
+
+    def loc(self) -> None:
+        place = tuple(int(self.next()) for _ in range(3))
+        if self.accept(","):
+            self.next()  # function_name
+            self.next()
+            if self.accept("+"):
+                self.next()
+            self.next()  # the comma
+            self.next()  # inlined_at
+            self.lines.callers[place] = tuple(int(self.next()) for _ in range(3))
+        else:
+            self.lines.callers.pop(place, None)
+        if place[1]:  # line 0 is code without a line of its own: it keeps the line before it
+            self.where = self.lines.resolve(place)
+
+    def statement(self, token: str) -> _Statement:
+        guard = None
+        if token == "@":
+            negated = self.accept("!")
+            guard = (self.next(), negated)
+            token = self.next()
+        return _Statement(guard, token, self.until(";"), self.where)
+
+
+def parse(text: str) -> Module:
+    """Read PTX text. Nothing is checked beyond what is needed to find functions and variables."""
+    return _Reader(text).module()
+
+
+def _number(text: str, dtype: np.dtype) -> int | float:
+    """A PTX literal; 0f3F800000 and 0d... are the bits of a float (PTX ISA 4.5)."""
+    if text[:2] in ("0f", "0F"):
+        return _from_bits(int(text[2:], 16), np.uint32, np.float32, dtype)
+    if text[:2] in ("0d", "0D"):
+        return _from_bits(int(text[2:], 16), np.uint64, np.float64, dtype)
+    text = text.rstrip("U")
+    if "." in text:
+        return float(text)
+    digits = text.lstrip("-")
+    base = 8 if len(digits) > 1 and digits[0] == "0" and digits.isdigit() else 0
+    value = int(text, base)
+    if dtype.kind in "iu":  # a literal has 64 bits; an instruction takes its low ones
+        bits = 8 * dtype.itemsize
+        value &= (1 << bits) - 1
+        return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value
+    return bool(value) if dtype.kind == "b" else value
+
+
+def _from_bits(value: int, bits: type, floating: type, dtype: np.dtype) -> int | float:
+    return bits(value) if dtype.kind in "iu" else bits(value).view(floating)
+
+
+# --------------------------------------------------------------------------- pass 2: one kernel, flat
+
+BUILT_IN = {"vprintf": "call.vprintf", "__assertfail": "assertfail"}
+"""Functions that every GPU has, and the instructions that stand for them here."""
+
+
+MOST_INLINED = 30_000
+"""Instructions of a kernel with calls: ten functions that each call the next one twice are 1,024 copies of the last."""
+
+
+class _Linker:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.register_bits: list[int] = []
+        self.pending: list = []  # _Statement with its names, or Instruction; labels are resolved last
+        self.label_pc: dict[object, int] = {}
+        self.branch_targets: dict[object, list] = {}
+        self.shared_bytes = 0
+        self.local_bytes = 0
+        self.dynamic: list[Variable] = []
+        self.active: list[str] = []
+        self.placed: dict[str, Variable] = {}
+
+    # ---- names
+
+    def place(self, variable: Variable, key: str) -> Variable:
+        """Give a variable its address. Parameters of calls live in local memory, one copy for each call."""
+        if variable.space == "shared":
+            if key in self.placed:
+                return self.placed[key]
+            if variable.size == 0:  # extern __shared__: begins where the static part ends
+                placed = replace(variable, offset=-1)
+            else:
+                self.shared_bytes = -(-self.shared_bytes // variable.align) * variable.align
+                placed = replace(variable, offset=self.shared_bytes)
+                self.shared_bytes += variable.size
+            self.placed[key] = placed
+            return placed
+        align = max(variable.align, 8)
+        self.local_bytes = -(-self.local_bytes // align) * align
+        placed = replace(variable, space="local", offset=self.local_bytes)
+        self.local_bytes += max(variable.size, 8)
+        return placed
+
+    def kernel(self, name: str) -> Program:
+        function = self.module.functions[name]
+        names = {
+            v.name: self.place(v, v.name) if v.space == "shared" else v
+            for v in self.module.variables.values()
+        }
+        names |= {p.name: p for p in function.params}
+        self.function(function, names, end=None)
+        self.emit("ret", ())
+        # An H100 begins dynamic shared memory at a multiple of the alignment that `extern __shared__` declares.
+        align = max([16, *(v.align for v in self.placed.values() if v.offset < 0)])
+        dynamic_at = -(-self.shared_bytes // align) * align
+        instructions = tuple(self.resolve(item, dynamic_at) for item in self.pending)
+        constants = tuple(v for v in self.module.variables.values() if v.space in ("global", "const"))
+        return Program(
+            name,
+            instructions,
+            tuple(self.register_bits),
+            tuple(function.params),
+            constants,
+            tuple(replace(v, offset=dynamic_at) if v.offset < 0 else v for v in self.placed.values()),
+            self.shared_bytes,
+            dynamic_at,
+            self.local_bytes,
+            function.most_threads,
+            function.cluster,
+        )
+
+    def function(self, function: _Function, names: dict, end: object) -> None:
+        if function.name in self.active:
+            raise UnsupportedInstruction(
+                f"recursion: device function {function.name} calls itself; the simulator inlines every call. "
+                "Write it as a loop."
+            )
+        self.active.append(function.name)
+        self.walk(function.scope, names, end)
+        self.active.pop()
+
+    def walk(self, scope: _Scope, names: dict, end: object) -> None:
+        """`names`: what each name stands for here; what the scope declares hides others, and only until its end."""
+        own = {}
+        for name, bits in scope.registers:
+            own[name] = Register(len(self.register_bits), bits)
+            self.register_bits.append(bits)
+        for variable in scope.variables:
+            own[variable.name] = self.place(variable, f"{self.active[0]}/{variable.name}")
+        labels = {item.name: (id(scope), object()) for item in scope.body if isinstance(item, _Label)}
+        own |= labels | {item.name: tuple(item.labels) for item in scope.body if isinstance(item, _Targets)}
+        hidden = {name: names[name] for name in own if name in names}
+        names.update(own)
+        for item in scope.body:
+            if isinstance(item, _Scope):
+                self.walk(item, names, end)
+            elif isinstance(item, _Label):
+                self.label_pc[labels[item.name]] = len(self.pending)
+            elif not isinstance(item, _Targets):
+                self.instruction(item, names, end)
+        for name in own:
+            del names[name]
+        names.update(hidden)
+
+    # ---- instructions
+
+    def emit(
+        self, opcode: str, operands: tuple, guard: Register | None = None, where: Where | None = None
+    ) -> None:
+        where = where or (self.pending[-1].where if self.pending else Where())
+        self.pending.append(Instruction(opcode_of(opcode), operands, guard, where, opcode))
+
+    def instruction(self, item: _Statement, names: dict, end: object) -> None:
+        guard = None
+        if item.guard:
+            guard = replace(names[item.guard[0]], negated=item.guard[1])
+        if item.opcode.split(".")[0] == "call":
+            self.call(item, names, guard)
+            return
+        if item.opcode.split(".")[0] == "ret" and end is not None:
+            self.pending.append(Instruction(opcode_of("bra"), (end,), guard, item.where, "ret"))
+            return
+        text = f"{item.opcode} {' '.join(item.tokens)}".strip()
+        operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
+        self.pending.append(Instruction(opcode_of(item.opcode), operands, guard, item.where, text))
+
+    def call(self, item: _Statement, names: dict, guard: Register | None) -> None:
+        groups = re.findall(r"\(([^)]*)\)|([^(),\s]+)", " ".join(item.tokens))
+        callee = next(word for _, word in groups if word)
+        lists = [
+            [names[n.strip()] for n in inside.split(",") if n.strip()] for inside, word in groups if not word
+        ]
+        results, actual = [*lists, []][:2] if item.tokens[0] == "(" else ([], [*lists, []][0])
+        if callee in BUILT_IN:
+            self.emit(BUILT_IN[callee], (*results, *actual), guard, item.where)
+            return
+        function = self.module.functions.get(callee)
+        if callee.startswith("%"):
+            raise UnsupportedInstruction(
+                f"calls through function pointers or virtual functions are not simulated (line {item.where.line})"
+            )
+        if function is None or function.scope is None:
+            raise UnsupportedInstruction(
+                f"call of {callee}: the simulator has no such device function (line {item.where.line})"
+            )
+        if len(self.pending) > MOST_INLINED:
+            raise UnsupportedInstruction(
+                f"its functions call each other so often that the kernel has more than {MOST_INLINED:,} instructions "
+                "once each call is replaced by what it calls. Call a __noinline__ function in a loop instead"
+            )
+        end = (id(item), object())
+        if guard:
+            self.emit("bra", (end,), replace(guard, negated=not guard.negated), item.where)
+        inner = {v.name: names[v.name] for v in self.module.variables.values()}
+        inner |= {formal.name: given for formal, given in zip(function.params, actual, strict=True)}
+        inner |= {formal.name: given for formal, given in zip(function.results, results, strict=True)}
+        first = len(self.pending)
+        self.function(function, inner, end)
+        for pc in range(first, len(self.pending)):  # the caller of a real call is known only here
+            instruction = self.pending[pc]
+            if instruction.where.call_line is None and item.where.line:
+                self.pending[pc] = replace(
+                    instruction, where=replace(instruction.where, call_line=item.where.line)
+                )
+        self.label_pc[end] = len(self.pending)
+
+    def resolve(self, instruction: Instruction, dynamic_offset: int) -> Instruction:
+        def fix(operand: object) -> object:
+            if isinstance(operand, tuple):
+                if operand in self.label_pc:
+                    return Target(self.label_pc[operand])
+                return Vector(tuple(fix(o) for o in operand))
+            if isinstance(operand, Variable) and operand.space == "shared" and operand.offset < 0:
+                return replace(operand, offset=dynamic_offset)
+            if isinstance(operand, Address) and isinstance(operand.base, Variable):
+                return Address(fix(operand.base), operand.offset)
+            return operand
+
+        operands = tuple(fix(operand) for operand in instruction.operands)
+        same = all(new is old for new, old in zip(operands, instruction.operands, strict=True))
+        return instruction if same else replace(instruction, operands=operands)
+
+
+class _Operands:
+    """Operand tokens of one instruction, read left to right."""
+
+    def __init__(self, tokens: list[str], names: dict) -> None:
+        self.tokens = tokens
+        self.names = names
+        self.at = 0
+
+    def read(self) -> tuple:
+        found = []
+        while self.at < len(self.tokens):
+            found.append(self.one())
+            if self.take("|"):
+                found[-1] = Pair(found[-1], self.one())
+            self.take(",")
+        return tuple(found)
+
+    def take(self, token: str) -> bool:
+        if self.at < len(self.tokens) and self.tokens[self.at] == token:
+            self.at += 1
+            return True
+        return False
+
+    def one(self) -> object:
+        token = self.advance()
+        if token == "{":
+            items = []
+            while not self.take("}"):
+                items.append(self.one())
+                self.take(",")
+            return Vector(tuple(items))
+        if token == "[":
+            return self.address()
+        if token == "!":
+            return replace(self.one(), negated=True)
+        return self.name(token if token != "-" else token + self.advance())
+
+    def advance(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def name(self, token: str) -> object:
+        if token in self.names:
+            found = self.names[token]
+            if isinstance(found, tuple) and found and isinstance(found[0], str):  # .branchtargets
+                return tuple(self.names[label] for label in found)
+            if isinstance(found, Variable) and self.take("+"):
+                return replace(found, offset=found.offset + int(self.advance(), 0))
+            return found
+        if _SPECIAL.search(token) or not_simulated(token):
+            return Special(token)
+        if token == "_":
+            return None
+        if re.match(r"-?[\d.]", token):
+            return Immediate(token)
+        if token[0] == "%":
+            raise UnsupportedInstruction(f"the special register {token} is not simulated")
+        raise UnsupportedInstruction(
+            f"the name {token} is not known here; function pointers are not simulated"
+        )
+
+    def address(self) -> Address:
+        base: object = None
+        offset = 0
+        sign = 1
+        coordinates: tuple = ()  # of a tensor copy
+        while not self.take("]"):
+            token = self.advance()
+            if token in "+-":
+                sign = -1 if token == "-" else 1
+            elif token == ",":
+                coordinates = self.one().items
+            elif re.match(r"\d", token):
+                offset += sign * int(token, 0)
+            else:
+                base = self.names.get(token)
+                if base is None:
+                    raise UnsupportedInstruction(f"the address of {token} is not known in this function")
+        if isinstance(base, Variable) and base.offset >= 0:
+            base, offset = replace(base, offset=base.offset + offset), 0
+        return Address(base, offset, coordinates)
+
+
+def link(module: Module, kernel: str) -> Program:
+    """Flatten one kernel. Raises UnsupportedInstruction for recursion and calls of unknown functions."""
+    return _Linker(module).kernel(kernel)
+
+
+def kernels(module: Module) -> Iterator[str]:
+    """Names of the kernels (`.entry`) of a module."""
+    return (name for name, function in module.functions.items() if function.is_kernel)

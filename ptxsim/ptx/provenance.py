@@ -1,0 +1,112 @@
+"""Which arguments of a kernel an address can come from, read out of the program without running it.
+
+An address that is made from the pointer `C` alone may only reach the array passed as `C`, however wrong its index is;
+and an array that no store can reach is only read, so nobody needs to watch it. Registers are followed through all
+instructions at once, whatever their order: what a register may hold only grows.
+"""
+
+from __future__ import annotations
+
+from .opcode import DTYPES
+from .program import Address, Instruction, Pair, Program, Register, Variable, Vector
+
+ANY = -1  # a set with everything in it: all bits
+
+Roots = int
+"""A set of arguments, as bits: argument 0 is 1, argument 1 is 2, argument 2 is 4; then the module's variables."""
+
+
+def roots_of(program: Program) -> dict[int, Roots]:
+    """For each instruction with an address to global memory the arguments that the address may come from."""
+    known = [0] * (len(program.register_bits) + 1)
+    flows = [(_targets(i), _sources(i), _own(i, program)) for i in program.instructions]
+    changed = True
+    while changed:
+        changed = False
+        for targets, sources, own in flows:
+            value = own
+            for source in sources:
+                value |= known[source]
+            for target in targets:
+                if known[target] | value != known[target]:
+                    known[target] |= value
+                    changed = True
+    return {
+        pc: _address_roots(address, known, program)
+        for pc, instruction in enumerate(program.instructions)
+        if (address := _global_address(instruction)) is not None
+    }
+
+
+def _global_address(instruction: Instruction) -> Address | None:
+    """The operand that may name global memory: of a copy to shared memory its source."""
+    if instruction.opcode.root == "cp":
+        places = [operand for operand in instruction.operands if isinstance(operand, Address)]
+        return places[1] if len(places) > 1 else None
+    return next((operand for operand in instruction.operands if isinstance(operand, Address)), None)
+
+
+def _address_roots(address: Address, known: list[Roots], program: Program) -> Roots:
+    if isinstance(address.base, Register):
+        return known[address.base.index] or ANY
+    return _variable_roots(address.base, program) if isinstance(address.base, Variable) else ANY
+
+
+def _own(instruction: Instruction, program: Program) -> Roots:
+    """What an instruction brings in besides the registers that it reads."""
+    opcode = instruction.opcode
+    if opcode.root in ("ld", "ldu"):
+        return _loaded(instruction, program)
+    if opcode.root in ("atom", "call"):
+        return ANY
+    found = 0
+    for operand in instruction.operands[1:]:
+        if isinstance(operand, Variable):
+            found |= _variable_roots(operand, program)
+    return found
+
+
+def _loaded(instruction: Instruction, program: Program) -> Roots:
+    """A parameter of 8 bytes may be a pointer and is its own root; any other value of 8 bytes may be any pointer."""
+    types = instruction.opcode.types  # none: .b128
+    if types and DTYPES[types[-1]].itemsize < 8:
+        return 0
+    base = instruction.operands[1].base
+    if instruction.opcode.has("param") and isinstance(base, Variable) and base.space == "param":
+        for number, param in enumerate(program.params):
+            if (param.offset, param.size) == (base.offset, 8):
+                return 1 << number
+    return ANY
+
+
+def _variable_roots(variable: Variable, program: Program) -> Roots:
+    if variable.space not in ("global", "const"):
+        return 0
+    names = [each.name for each in program.globals]
+    return 1 << (len(program.params) + names.index(variable.name))
+
+
+def _targets(instruction: Instruction) -> list[int]:
+    if instruction.opcode.root in ("st", "red", "cp", "bra", "bar"):
+        return []
+    return _registers(instruction.operands[0]) if instruction.operands else []
+
+
+def _sources(instruction: Instruction) -> list[int]:
+    if instruction.opcode.root in (
+        "ld",
+        "ldu",
+        "atom",
+    ):  # what lies at an address does not come from the address
+        return []
+    return [index for operand in instruction.operands[1:] for index in _registers(operand)]
+
+
+def _registers(operand: object) -> list[int]:
+    if isinstance(operand, Register):
+        return [operand.index]
+    if isinstance(operand, Vector):
+        return [index for item in operand.items for index in _registers(item)]
+    if isinstance(operand, Pair):
+        return _registers(operand.first) + _registers(operand.second)
+    return []

@@ -1,0 +1,179 @@
+"""Races put into words: who, where, with whom, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..observe.counters import ATOMICS
+from ..ptx.program import Instruction
+from .shadow import CHANGED, Race, Shadow
+
+
+@dataclass(frozen=True)
+class Landing:
+    """How a copy arrived: the wait that covers it, and when the copy was issued."""
+
+    wait_pc: int
+    issued: int
+
+
+class Findings:
+    """Of one machine: hears of races from the shadows, and enters them into the log."""
+
+    def __init__(self, machine) -> None:
+        self.m = machine
+        self.landings: dict[int, Landing] = {}  # by the time at which a copy arrived
+
+    def race(self, shadow: Shadow, pc: int, race: Race) -> None:
+        """The instruction at `pc` runs into another access."""
+        m = self.m
+        at = race.granule * shadow.granule
+        kind = "write-after-read" if race.kind == CHANGED else race.kind
+        if shadow.shared:
+            place = m.shared.describe(at % m.shared.stride)
+        else:
+            place = shadow.buffer.element(at)
+            if (
+                race.other is not None
+                and race.other // m.launch.threads != self._lane(race) // m.launch.threads
+            ):
+                kind = "block-conflict"
+        self._add(pc, race, kind, place)
+
+    def _lane(self, race: Race) -> int:
+        """In the grid."""
+        return race.lane + self.m.orders.first_lane
+
+    def _add(self, pc: int, race: Race, kind: str, place: str) -> None:
+        instruction = self._instruction(pc)
+        if self.m.log.again(kind, instruction, race.count):
+            return
+        thread = self.m.describe_thread(race.lane)
+        if kind == "uninitialised-read":
+            text = f"{thread} reads {place}, which no thread has written"
+        elif kind == "missing-proxy-fence":
+            text = f"{thread} lets {self._engine(instruction)} read {place}, {self._unfenced(race)}"
+        elif kind == "unwaited-copy":
+            text = f"{thread} reads {place} before {self._flight(race)}"
+        elif race.flying:
+            text = f"{thread} writes {place} before {self._flight(race)}"
+        else:
+            text = f"{thread} {self._conflict(instruction, race, kind, place)}"
+        self.m.log.add(kind, instruction, text, race.count)
+
+    def _engine(self, instruction: Instruction) -> str:
+        return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
+
+    def _unfenced(self, race: Race) -> str:
+        return (
+            f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: "
+            "after the write and before the barrier, the writing thread calls fence.proxy.async"
+        )
+
+    def _flight(self, race: Race) -> str:
+        """A copy that nobody waited for."""
+        line, copies = self._line(race.time), self.m.copies
+        them = self._other(race)
+        started = self._instruction(self._pc(race.time)).opcode
+        if "complete_tx" in started.text:
+            kind, what = ("bulk", "copy") if started.root == "cp" else ("asynchronous", "store")
+            return (
+                f"the {kind} {what} into it is known to have arrived; {them} started the {what} at {line}. "
+                "Wait for the phase of its mbarrier"
+            )
+        wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
+        if copies.uncommitted(self._pc(race.time)):
+            wait = f"No cp.async.commit_group follows {line}, so no wait covers the copy"
+        return f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {wait}"
+
+    def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> str:
+        line, them = self._line(race.time), self._other(race)
+        source = race.kind == "read-after-write" and instruction.opcode.root == "cp"
+        if race.kind == CHANGED or (source and self._met_since(race, race.time)):
+            wait = "cp.async.bulk.wait_group.read" if race.kind == CHANGED else "cp.async.wait_group"
+            return (
+                f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
+                f"Wait for its group ({wait}) before anybody writes to its source"
+            )
+        if self._makes_mbarrier(race.time):
+            return f"uses the mbarrier at {place}, which {them} initialises at {line}. {self._missing(race, kind)}"
+        does, did = self._verbs(instruction, race, kind)
+        return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
+
+    def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:
+        mine = "updates" if instruction.opcode.root in ATOMICS else "writes"
+        atomically = ", atomically," if self._instruction(self._pc(race.time)).opcode.root in ATOMICS else ""
+        between = "with no barrier in between" if kind != "block-conflict" else "and nothing orders the two"
+        return {
+            "read-after-write": ("reads", f"which {{them}} wrote{atomically} at {{line}}, {between}"),
+            "write-after-read": (mine, f"which {{them}} reads at {{line}}, {between}"),
+            "write-after-write": (
+                mine,
+                f"to which {{them}} writes another value{atomically} at {{line}}, {between}",
+            ),
+        }[race.kind]
+
+    def _missing(self, race: Race, kind: str) -> str:
+        """What would put it right."""
+        if kind == "block-conflict":
+            return (
+                "Blocks run in any order: what one block writes, another may use in the same launch only through "
+                "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
+                "__threadfence(), use here"
+            )
+        if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
+            return self._missing_in_cluster(race)
+        landing = self.landings.get(race.time)
+        if landing and self._met_since(race, landing.issued):
+            wait = self._instruction(landing.wait_pc).where
+            return (
+                f"Your wait stands behind the barrier: at {wait} the copy arrives, and only a barrier after that shows "
+                "it to the other threads. First the wait, then __syncthreads()"
+            )
+        if left := self.m.sync_check.left_out(race.lane, race.other):
+            return left
+        return {
+            "read-after-write": "A __syncthreads() is missing between that write and this read",
+            "write-after-read": "A __syncthreads() is missing between that read and this write",
+            "write-after-write": "Only one thread should write it, or a __syncthreads() is missing",
+        }[race.kind]
+
+    def _missing_in_cluster(self, race: Race) -> str:
+        """The other thread is in another block of the cluster."""
+        text = "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait"
+        if not self._makes_mbarrier(race.time):
+            text += ", or by arrivals at each other's mbarriers"
+        program = self.m.launch.code.program
+        if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
+            text += " (a .relaxed arrival tells only of what a fence before it covers)"
+        return f"{text}, not by __syncthreads()"
+
+    def _makes_mbarrier(self, time: int) -> bool:
+        return self._instruction(self._pc(time)).opcode.text.startswith("mbarrier.init")
+
+    def _met_since(self, race: Race, time: int) -> bool:
+        """Whether the two threads met after that time."""
+        lane, other = np.array([race.lane]), np.array([race.other])
+        return not self.m.orders.unseen(lane, other, np.array([time]))[0]
+
+    # ---- helpers
+
+    def _pc(self, time: int) -> int:
+        return int(self.m.orders.trail.pcs(time))
+
+    def _instruction(self, pc: int) -> Instruction:
+        return self.m.launch.code.program.instructions[pc]
+
+    def _line(self, time: int) -> str:
+        return str(self._instruction(self._pc(time)).where)
+
+    def _other(self, race: Race) -> str:
+        """The other thread; with its block, if that is another one."""
+        m = self.m
+        block = race.other // m.launch.threads
+        same = block == (race.lane + m.orders.first_lane) // m.launch.threads
+        if same and race.other == race.lane + m.orders.first_lane:
+            return "it itself"
+        return m.describe_other(race.other - m.orders.first_lane) if same else m.describe_lane(race.other)

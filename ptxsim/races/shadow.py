@@ -1,0 +1,425 @@
+"""What was done to a piece of memory, and by whom: every access is held against it, and races are found.
+
+Two accesses of different threads to one place race when one of them writes, no order stands between them (orders.py),
+and they are not both strong: atomic, volatile, relaxed, acquire or release (PTX ISA, "Memory Consistency Model":
+morally strong). So a shadow keeps for each granule the last weak write, the weak reads, and the strong reads and
+writes. A later weak write speaks for an earlier one: if they were unordered, that was reported; or both wrote the same,
+and then the earlier one is kept too.
+
+A granule is the smallest access that the kernel makes to that memory. All accesses are aligned to their size, so the
+bookkeeping is exact to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..memory import UNIT, Buffer
+from ..work import Budget
+from .messages import BLOCK, CLUSTER, GRID
+from .orders import Orders
+from .touches import Found, Touch, Touches, granules_of
+
+IN_FLIGHT = 2**30
+"""Added to the time of a write that is not complete: an asynchronous copy that nobody waited for."""
+NEVER = 2**31 - 1
+"""The time of a write that never was."""
+CHECK = 15
+"""Steps of work (work.py) of a check."""
+MOST_GRANULES = 1 << 26
+"""Of one memory; what lies behind is not watched. The tables of so many take 1.7 GB, if all is touched."""
+
+
+ALL = slice(None)
+"""All units of an access are watched."""
+
+
+class Act(NamedTuple):
+    """What an access does, as far as races go. `scope`: if it is strong."""
+
+    reads: bool
+    writes: bool
+    strong: bool = False
+    scope: int = GRID
+
+
+CHANGED = "changed"
+"""A race: somebody wrote to the source of a bulk store that may still have been on its way. Reported as
+write-after-read."""
+
+
+class Race(NamedTuple):
+    """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
+    access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one."""
+
+    kind: str
+    granule: int
+    lane: int
+    other: int | None
+    time: int
+    flying: bool
+    count: int
+
+
+class Shadow:
+    """Of the shared memory of all resident blocks, or of a buffer in global memory."""
+
+    def __init__(
+        self, size: int, granule: int, budget: Budget, buffer: Buffer | None = None, block: int = 0
+    ) -> None:
+        """`size` in bytes, of shared memory if there is no `buffer`; then `block` of them are one block's, and only its
+        threads touch them; 0: those of other blocks of a cluster do, too."""
+        self.granules = min(-(-size // granule), MOST_GRANULES)
+        self.clipped = self.granules * granule < size
+        self.granule, self.buffer, self.shared = granule, buffer, (shared := buffer is None)
+        self.private = shared and block > 0  # to the threads of one block
+        of_block = max(block // granule if self.private else self.granules, 1)
+        # Shared memory holds nothing at first; what a buffer holds was written before the launch.
+        fresh = np.full(self.granules, NEVER, np.int32) if shared else np.zeros(self.granules, np.int32)
+        self.write_time = fresh
+        self.writer = np.zeros(self.granules, np.int32)  # lane of the grid
+        self.reads = Touches(self.granules, of_block, budget)
+        self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
+        self.strong_reads = Touches(self.granules, of_block, budget)
+        self.strong_writes = Touches(self.granules, of_block, budget)
+        self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
+        """By scope, instructions whose strong accesses have no wider one."""
+        self._views: dict[int, np.ndarray] = {1: self.write_time}
+
+    # ---- what accesses call: `m` is the machine, `lanes` are its lanes, `unit` the numbers of their units of `size`
+    # bytes
+
+    def on_access(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None = None,
+    ) -> None:
+        """`changed()`: for a weak write, which lanes alter the bytes. Writing what is there is no race of two
+        writes."""
+        inside, unit, count = self._inside(unit, size)
+        lanes, unit = lanes[inside], unit[inside]
+        if not len(lanes):
+            return
+        if changed is not None and inside is not ALL:
+            changed = partial(_some_of, changed, inside)
+        low = m.orders.low if self.private else 0
+        if act.writes or act.strong or self._any_narrow or self._recent(m.orders, lanes, unit, count):
+            self._check(m, act, lanes, unit, count, pc, changed)
+            m.work(CHECK)
+        time = m.orders.trail.step(pc)
+        if act.writes and self.shared:
+            m.math.on_write(unit, size, pc, lanes)
+        if act.writes and not act.strong:
+            granules = granules_of(unit, count)
+            self._write(m.orders, lanes, granules, count, time)
+            each = np.repeat(lanes, count)
+            beaten = self.writer[granules] != each + m.orders.first_lane
+            if beaten.any():
+                self.also_wrote.note(Touch(each[beaten], m.orders.first_lane, granules[beaten], 1, time), low)
+            return
+        touch = Touch(lanes, m.orders.first_lane, unit, count, time)
+        if not act.strong:
+            self.reads.note(touch, low)
+            return
+        if act.scope != GRID:
+            self.narrow[act.scope].add(pc)
+            self._check_within(m, act, lanes, granules_of(unit, count), count, pc, time)
+        if act.reads and not act.writes:
+            self.strong_reads.note(touch, low)
+        else:
+            self.strong_writes.note(touch, low)
+            if self.shared:  # it holds something now
+                granules = granules_of(unit, count)
+                self.write_time[granules[self.write_time[granules] == NEVER]] = 0
+
+    def on_issue(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """An asynchronous copy to these units starts."""
+        count = size // self.granule
+        self._check(m, Act(False, True), lanes, unit, count, pc, None)
+        m.math.on_write(unit, size, pc, lanes)
+        time = m.orders.trail.step(pc)
+        self.on_flight(m, lanes, unit, size, time)
+        if (
+            not self.private
+        ):  # who is ordered behind the copy is ordered behind what the copy was checked against
+            self.reads.forget(granules_of(unit, count), time)
+
+    def on_flight(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
+        """Copies that these lanes started at that time are on their way to these units."""
+        count = size // self.granule
+        self._write(m.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
+
+    def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, started: int, time: int) -> None:
+        """A copy arrives that started at an earlier time: from now on the lane that issued it may read it, where no
+        later copy is on its way."""
+        count = size // self.granule
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        mine = self.write_time[granules] == started + IN_FLIGHT
+        self._write(m.orders, lanes[mine], granules[mine], 1, time)
+
+    def on_update(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, time: int) -> None:
+        """A copy that these lanes started at an earlier time arrives, and changes what is there as an atomic does."""
+        count = size // self.granule
+        self._check(m, Act(True, True, True), lanes, unit, count, pc, None)
+        m.math.on_write(unit, size, pc, lanes)
+        self.strong_writes.note(Touch(lanes, m.orders.first_lane, unit, count, time), 0)
+
+    def on_async_read(
+        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
+    ) -> None:
+        """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
+        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a
+        read of now; otherwise `on_read_over` follows."""
+        count = size // self.granule
+        if noted:
+            self.on_access(m, Act(True, False), lanes, unit, size, pc)
+        else:
+            self._check(m, Act(True, False), lanes, unit, count, pc, None)
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        times, writers = self.write_time[granules], self.writer[granules] - m.orders.first_lane
+        unfenced = (
+            (times > 0) & (times < IN_FLIGHT) & (times >= np.maximum(m.fenced[writers], m.fenced[lanes]))
+        )
+        at = np.flatnonzero(unfenced)
+        at = at[~m.is_async(m.orders.trail.pcs(times[at]))]
+        if len(at):
+            self._tell(m, "missing-proxy-fence", pc, lanes[at], granules[at], self.writer, self.write_time)
+
+    def on_clash(
+        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
+    ) -> None:
+        """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
+        inside, unit, count = self._inside(unit[beaten], size)
+        lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
+        if len(lanes):
+            self._tell(
+                m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
+            )
+
+    def on_read_over(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """Reads that began earlier, and were checked then, are over now."""
+        time = m.orders.trail.step(pc)
+        low = m.orders.low if self.private else 0
+        self.reads.note(Touch(lanes, m.orders.first_lane, unit, size // self.granule, time), low)
+
+    def on_changed(
+        self,
+        m,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        since: int,
+        kind: str = "read-after-write",
+    ) -> None:
+        """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
+        behind a barrier that the lanes have passed too."""
+        inside, unit, count = self._inside(unit, size)
+        granules, lanes = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
+        times = self.write_time[granules]
+        late = (times >= since) & (times != NEVER)
+        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, late)
+        if self.strong_writes.latest:
+            found = self.strong_writes.since(lanes, granules, since)
+            self._tell_found(m, kind, pc, lanes, granules, found)
+
+    # ---- helpers
+
+    def _inside(self, unit: np.ndarray, size: int) -> tuple[np.ndarray | slice, np.ndarray, int]:
+        """Which of these units are watched; the units, and how many granules each has."""
+        if size < self.granule:  # a copy that reads some bytes of a word
+            unit, size = unit * size // self.granule, self.granule
+        count = size // self.granule
+        if self.clipped and (unit >= self.granules // count).any():
+            return unit < self.granules // count, unit, count
+        return ALL, unit, count
+
+    def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
+        self.write_time[granules] = time
+        self.writer[granules] = np.repeat(lanes + orders.first_lane, count)
+
+    def _recent(self, orders: Orders, lanes: np.ndarray, unit: np.ndarray, count: int) -> bool:
+        """Whether a weak read may run into a write: one comparison for most accesses of a right kernel."""
+        if self.strong_writes.latest:
+            return True
+        times = self._gather(unit, count)
+        if not self.private:
+            return bool((times > 0).any())
+        floor = orders.floor_of(lanes)
+        if self.also_wrote.latest >= np.min(floor):
+            return True
+        return bool((times >= (floor if isinstance(floor, int) else np.repeat(floor, count))).any())
+
+    def _gather(self, unit: np.ndarray, count: int) -> np.ndarray:
+        """The times of the last writes at every granule of these units."""
+        if count not in (1, 2, 4) or len(self.write_time) % count:
+            return self.write_time[granules_of(unit, count)]
+        view = self._views.get(count)
+        if view is None:
+            view = self._views[count] = self.write_time.view(UNIT[4 * count])
+        return view[unit].view(np.int32)
+
+    def _check(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        count: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None,
+    ) -> None:
+        orders = m.orders
+        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        low = m.orders.low if self.private else 0
+        self._check_last_write(m, act, lanes, granules, count, pc, changed)
+        kind = "read-after-write" if act.reads else "write-after-write"
+        if self.also_wrote.latest:
+            some = np.repeat(changed(), count) if changed is not None else np.ones(len(lanes), bool)
+            if some.any():
+                found = self.also_wrote.found(orders, lanes[some], granules[some], low)
+                self._tell_found(m, kind, pc, lanes[some], granules[some], found)
+        too_narrow = self._too_narrow(m, act) if act.strong else None
+        strong_ones_count = not act.strong or act.scope != GRID or self._any_narrow
+        if self.strong_writes.latest and strong_ones_count:
+            found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
+            self._tell_found(m, kind, pc, lanes, granules, found)
+        if act.writes:
+            found = self.reads.found(orders, lanes, granules, low)
+            self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+            if self.strong_reads.latest and strong_ones_count:
+                found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
+                self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+
+    def _check_last_write(
+        self,
+        m,
+        act: Act,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        count: int,
+        pc: int,
+        changed: Callable[[], np.ndarray] | None,
+    ) -> None:
+        times = self.write_time[granules]
+        if act.reads:
+            self._tell(m, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
+        flying = (times >= IN_FLIGHT) & (times != NEVER)
+        if flying.any():
+            kind = "unwaited-copy" if act.reads else "write-after-write"
+            self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, flying)
+        at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
+        bad = np.zeros(len(times), bool)
+        bad[at] = m.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
+        if not bad.any():
+            return
+        if not act.reads and changed is not None:
+            same = bad & ~np.repeat(changed(), count)
+            self._keep_writers(m.orders, granules[same], times[same])
+            bad &= ~same
+            if not bad.any():
+                return
+        kind = "read-after-write" if act.reads else "write-after-write"
+        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+
+    def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
+        """The last writers of these granules, at these times: another thread now writes the same, unordered."""
+        low = orders.low if self.private else 0
+        for time in np.unique(times):
+            at = granules[times == time]
+            touch = Touch(
+                self.writer[at].astype(np.int64) - orders.first_lane, orders.first_lane, at, 1, int(time)
+            )
+            self.also_wrote.note(touch, low)
+
+    @property
+    def _any_narrow(self) -> bool:
+        return any(self.narrow.values())
+
+    def _too_narrow(self, m, act: Act) -> Callable:
+        """Which of some strong accesses are too narrow for this one, or this one for them: they are of another block,
+        and one has the scope of its block; or of another cluster, and one has the scope of its cluster."""
+        orders = m.orders
+
+        def matters(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+            found, pcs = np.zeros(len(lanes), bool), orders.trail.pcs(times)
+            for scope, instructions in self.narrow.items():
+                apart = others // _span(m, scope) != (lanes + orders.first_lane) // _span(m, scope)
+                found |= apart if act.scope == scope else apart & np.isin(pcs, list(instructions))
+            return found
+
+        return matters
+
+    def _check_within(
+        self, m, act: Act, lanes: np.ndarray, granules: np.ndarray, count: int, pc: int, time: int
+    ) -> None:
+        """Strong accesses of one instruction with a narrow scope: lanes of two blocks, or of two clusters, at one place
+        race."""
+        if self.private or not act.writes:
+            return
+        lanes = np.repeat(lanes, count) + m.orders.first_lane
+        order = np.argsort(granules, kind="stable")
+        same = np.diff(granules[order]) == 0
+        apart = np.diff(lanes[order] // _span(m, act.scope)) != 0
+        at = np.flatnonzero(same & apart)
+        if len(at):
+            first, second = order[at[0]], order[at[0] + 1]
+            kind = "read-after-write" if act.reads else "write-after-write"
+            lane = int(lanes[second]) - m.orders.first_lane
+            race = Race(kind, int(granules[first]), lane, int(lanes[first]), time, False, len(at))
+            m.findings.race(self, pc, race)
+
+    def _tell_found(
+        self, m, kind: str, pc: int, lanes: np.ndarray, granules: np.ndarray, found: Found | None
+    ) -> None:
+        if found is not None and found.bad.any():
+            at = int(np.flatnonzero(found.bad)[0])
+            count = len(np.unique(lanes[found.bad]))
+            other, time = int(found.lanes[at]), int(found.times[at])
+            m.findings.race(
+                self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count)
+            )
+
+    def _tell(
+        self,
+        m,
+        kind: str,
+        pc: int,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        others: np.ndarray | None,
+        times: np.ndarray | None,
+        where: np.ndarray | None = None,
+    ) -> None:
+        """Report `kind` where it is; `others` and `times` are tables by granule."""
+        if where is not None:
+            if not where.any():
+                return
+            lanes, granules = lanes[where], granules[where]
+        granule = int(granules[0])
+        other = None if others is None else int(others[granule])
+        time = 0 if times is None else int(times[granule])
+        flying = IN_FLIGHT <= time < NEVER
+        m.findings.race(
+            self,
+            pc,
+            Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
+        )
+
+
+def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarray:
+    return changed()[inside]
+
+
+def _span(m, scope: int) -> int:
+    """Lanes in a block, or in a cluster."""
+    return m.launch.threads * (m.launch.cluster_size if scope == CLUSTER else 1)

@@ -1,0 +1,140 @@
+"""What a launch in the simulator found: the report that a learner reads."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass, field
+
+from .clock.clock import model_launch
+from .clock.played import Segment
+from .compiler.nvrtc import find_header
+from .interrupts import MessageOnly
+from .kernel import Kernel
+from .observe.counters import CounterTable
+from .occupancy import LaunchResources, launch_resources
+from .races.hazards import FATAL, Hazard
+
+CONTEXT = 3  # lines of source shown around a finding
+
+
+class HazardError(MessageOnly, RuntimeError):
+    """A kernel launched through the stand-in for CuPy has a hazard. `kind` is that of the most serious one."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__(str(report))
+        self.report = report
+        self.kind = report.hazards[0].kind
+
+
+@dataclass(frozen=True)
+class Report:
+    """Findings of one launch. `ok`: there are none. `counters`: see counters.py. `output`: what was printed."""
+
+    kernel: Kernel = field(repr=False)
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    hazards: tuple[Hazard, ...]
+    counters: CounterTable = field(repr=False)
+    events: list = field(repr=False)
+    output: str = field(default="", repr=False)
+    shared_mem: int = field(default=0, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        return not self.hazards
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a finding ended the launch before the kernel did."""
+        return any(h.kind in FATAL for h in self.hazards)
+
+    @property
+    def resources(self) -> LaunchResources:
+        """Registers, spills, shared memory and occupancy on an H100."""
+        return self.resources_on("H100")
+
+    def resources_on(self, gpu: str) -> LaunchResources:
+        """The same on another GPU, by its name or architecture: "A100", "sm_86". Compiles the kernel for it."""
+        threads = self.block[0] * self.block[1] * self.block[2]
+        return launch_resources(gpu, self.kernel, threads, self.shared_mem)
+
+    @property
+    def timeline(self) -> tuple[Segment, ...]:
+        """What the warps of the first block (or of the first that reads the clock) would do on an H100, and when, in
+        cycles from its start. From a model (clock.py), not a measurement."""
+        clock = model_launch(self.kernel, self.grid, self.block, self.shared_mem, self.events)
+        return tuple(clock.played.segments)
+
+    def brief(self) -> str:
+        """The kinds of hazards in one line, the most serious first: what holds for every text of the compiler."""
+        return ", ".join(dict.fromkeys(hazard.kind for hazard in self.hazards)) or "no hazard"
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(f"{h.kind} at {f'line {h.line}' if h.line else h.place}" for h in self.hazards)
+        return f"Report({self.kernel.name}: {kinds or 'no hazard'})"
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.kernel.name}: no hazard found"
+        lines = [f"{self.kernel.name}: {len(self.hazards)} hazard{'s' * (len(self.hazards) > 1)} found"]
+        for hazard in self.hazards:
+            lines += [str(hazard), *self._quote(hazard)]
+        if self.stopped:
+            lines.append("The launch stopped there.")
+        return "\n".join(lines)
+
+    def _quote(self, hazard: Hazard) -> list[str]:
+        source, wanted = self.kernel.source.splitlines(), [hazard.call_line, hazard.line]
+        if hazard.header and not hazard.line:
+            name, _, number = hazard.header.rpartition(":")
+            source, wanted = _lines_of_header(self.kernel, name), [int(number)]
+        return [
+            f"    {line:4d} | {source[line - 1].strip()}" for line in wanted if line and line <= len(source)
+        ]
+
+    def _repr_html_(self) -> str:
+        """The source around each finding, with a mark in the margin that needs no colour to be seen."""
+        if self.ok:
+            return f"<p>✓ {html.escape(str(self))}</p>"
+        marked = {line for h in self.hazards for line in (h.line, h.call_line) if line}
+        source = self.kernel.source.splitlines()
+        rows = [_row(f"<b>{html.escape(str(self).splitlines()[0])}</b>")]
+        last = 0
+        for number, text in enumerate(source, 1):
+            if not any(abs(number - line) <= CONTEXT for line in marked):
+                continue
+            if last and number != last + 1:
+                rows.append(_row("      ⋮"))
+            last = number
+            mark = "▶" if number in marked else " "
+            code = html.escape(text)
+            rows.append(_row(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}", hang=8))
+            rows += [_finding(hazard, indent=8) for hazard in self.hazards if hazard.line == number]
+        for hazard in self.hazards:
+            if not hazard.line:
+                rows += [*(_row(html.escape(line), hang=8) for line in self._quote(hazard)), _finding(hazard)]
+        rows += [_row("The launch stopped there.")] * self.stopped
+        style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35;"
+        style += "font-family:monospace;word-break:normal;overflow-wrap:break-word"
+        return f'<pre style="{style}">{"".join(rows)}</pre>'
+
+
+def _lines_of_header(kernel: Kernel, name: str) -> list[str]:
+    """The text of a header of this name, from where the compiler finds it; [] if it is not there."""
+    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
+    path = find_header(found[1], kernel.options) if found else None
+    try:
+        return path.read_text(errors="replace").splitlines() if path else []
+    except OSError:
+        return []
+
+
+def _row(text: str, indent: int = 0, hang: int = 2) -> str:
+    """One line of the page, so many characters from the left; what does not fit goes on `hang` further right."""
+    style = f"display:block;padding-left:{indent + hang}ch;text-indent:-{hang}ch"
+    return f'<span style="{style}">{text}\n</span>'
+
+
+def _finding(hazard: Hazard, indent: int = 0) -> str:
+    return _row(f"<i>⚠ {html.escape(str(hazard))}</i>", indent)

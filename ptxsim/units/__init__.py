@@ -1,0 +1,11 @@
+"""What a multiprocessor has besides its arithmetic.
+
+access      the one way of every memory instruction
+copies      cp.async in flight, groups and waits
+mbarriers   mbarriers: phases, arrivals, bytes
+bulk        Hopper's copy engine: copies in flight
+async_math  wgmma in flight: what it reads, the registers that it holds
+barriers    lanes that wait for others: barriers, named barriers, instructions of a warp
+divergence  barriers that not all threads come to
+clusters    blocks that touch each other's shared memory; their barrier
+"""

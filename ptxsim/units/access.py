@@ -1,0 +1,256 @@
+"""The one way of a memory instruction: find the place, tell those who watch, move the bytes.
+
+An `Access` is what is known of it when the instruction is decoded. `read`, `write` and `update` run it for the active
+lanes: through generic addresses window by window (PTX ISA, "Generic Addressing"), in global memory array by array.
+Three watch every access: the counters, the clock's recorder, and the shadow of the memory that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
+from ..races.shadow import Act
+
+SPACES = ("global", "shared", "local", "param", "const")
+WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
+
+
+@dataclass(frozen=True)
+class Access:
+    """`size` bytes for each lane in `space` ("generic": the address says which). `acquires` and `releases`: the
+    operation itself does, by `.acquire` or `.release`. `counted`: not counted by somebody else."""
+
+    pc: int
+    space: str
+    size: int
+    act: Act
+    acquires: bool = False
+    releases: bool = False
+    counted: bool = True
+
+    @cached_property
+    def by_space(self) -> dict[str, Access]:
+        """The same access where a generic address has led into a window."""
+        return {space: replace(self, space=space) for space in WINDOWS}
+
+
+def read(m, access: Access, addresses: np.ndarray) -> np.ndarray:
+    """What lies at these addresses: a unit of `access.size` bytes for each active lane."""
+    return _perform(m, access, addresses, _read)
+
+
+def write(m, access: Access, addresses: np.ndarray, values: np.ndarray) -> None:
+    """Put the units `values` there."""
+    _perform(m, access, addresses, _write, m.spread(values))
+
+
+def update(m, access: Access, addresses: np.ndarray, operation: Callable, operands: list) -> np.ndarray:
+    """Atomics: `operation(old, *operands)` lane after lane where lanes name one place; what was there before each.
+
+    `operation` gives the new values, and which of them are written at all (None: all).
+    """
+
+    def act(m, access: Access, memory, unit: np.ndarray, *operands: np.ndarray) -> np.ndarray:
+        return _update(m, access, memory, unit, operation, *operands)
+
+    return _perform(m, access, addresses, act, *map(m.spread, operands))
+
+
+def read_rows(
+    m, access: Access, addresses: np.ndarray, lanes: np.ndarray, readers: list[np.ndarray]
+) -> np.ndarray:
+    """ldmatrix: rows of shared memory (units of `access.size` bytes) at the addresses that these lanes give, one warp
+    after the other. Other lanes receive them: each of `readers` has a lane for every 4 bytes of the rows."""
+    try:
+        unit = m.shared.locate(addresses.ravel(), access.size, m.block_base[lanes.ravel()])
+    except Fault as fault:
+        m.idx, fault.lane = lanes.ravel()[fault.lane : fault.lane + 1], 0
+        raise
+    m.counters.shared(m, access.pc, addresses, access.size)
+    words = (unit[:, None] * (access.size // 4) + np.arange(access.size // 4)).ravel()
+    for each in readers:
+        m.shadow.on_access(m, access.act, each, words, 4, access.pc)
+    return m.shared.memory.units(access.size)[unit]
+
+
+def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Per unit: whether the bytes differ (NaNs compare as bytes too)."""
+    if a.dtype == UNIT[16]:
+        pairs = a.view(np.uint64) != b.view(np.uint64)
+        return pairs.reshape(-1, 2).any(axis=1)
+    return a != b
+
+
+def parts(kinds: np.ndarray) -> list[np.ndarray]:
+    """Positions of each distinct value."""
+    return [np.flatnonzero(kinds == k) for k in np.unique(kinds)]
+
+
+# --------------------------------------------------------------------------- the place
+
+
+def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+    """Run `act(m, access, memory, unit, *values)` at each memory that the lanes touch; put the results together."""
+    if access.space == "generic":
+        return _by_window(m, access, addresses.view(np.uint64), act, *values)
+    addresses = m.spread(addresses)
+    if access.space == "shared":
+        memory = m.shared
+        base = m.block_base if m.idx is None else m.block_base[m.idx]
+        if m.clusters.size > 1:
+            blocks, addresses = m.clusters.place(addresses, m.active())
+            base = blocks * memory.stride
+            m.clusters.touch(m.active(), blocks, access.pc)
+        unit = memory.locate(addresses, access.size, base)
+        if access.counted:
+            m.counters.shared(m, access.pc, addresses, access.size)
+    elif access.space == "local":
+        memory, unit = m.local, m.local.locate(addresses, access.size, m.active())
+    else:
+        if access.counted and access.space == "global":
+            _count_global(m, access, addresses)
+        found = m.memory.locate(addresses, access.size, access.pc)
+        if found is None:
+            once = replace(access, counted=False)
+            return _in_parts(m, m.memory.parts(addresses, access.pc), once, addresses, act, *values)
+        memory, unit = found
+        m.launch.budget.access(memory, unit, access.size)
+    return act(m, access, memory, unit, *values)
+
+
+def _by_window(m, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+    window = (addresses >= np.uint64(SHARED_WINDOW)).astype(int) + (addresses >= np.uint64(LOCAL_WINDOW))
+    spaces = list(WINDOWS)
+    if (window == window[0]).all():
+        space = spaces[int(window[0])]
+        inner = addresses - np.uint64(WINDOWS[space])
+        inner = inner if space == "global" else inner.astype(np.int64)
+        return _perform(m, access.by_space[space], inner, act, *values)
+    return _in_parts(m, parts(window), access, addresses, act, *values)
+
+
+def _in_parts(m, positions: list[np.ndarray], access: Access, addresses: np.ndarray, act: Callable, *values):
+    """Run it for some of the lanes after the other. A Fault names its lane among those that were active."""
+    whole, result = m.idx, None
+    for part in positions:
+        m.idx = m.all_lanes(whole)[part]
+        found = _perform(m, access, addresses[part], act, *(value[part] for value in values))
+        if found is not None:
+            result = np.empty(len(addresses), found.dtype) if result is None else result
+            result[part] = found
+    m.idx = whole
+    return result
+
+
+def _count_global(m, access: Access, addresses: np.ndarray) -> None:
+    sectors, warps = m.counters.globally(m, access.pc, addresses, access.size), m.active_warps()
+    moved = access.size * len(addresses) / warps
+    m.recorder.event(
+        access.pc, *(("store", moved, sectors / warps) if access.act.writes else ("load", moved))
+    )
+
+
+# --------------------------------------------------------------------------- the bytes
+
+
+def _read(m, access: Access, memory, unit: np.ndarray) -> np.ndarray:
+    if access.act.strong:
+        _hear(m, access, memory, unit)  # first: what is acquired is ordered before this read, too
+    _watch(m, access, memory, unit)
+    found = memory.memory.units(access.size)[unit]
+    if access.act.strong:
+        m.look(access.pc, unit, found)
+    return found
+
+
+def _write(m, access: Access, memory, unit: np.ndarray, values: np.ndarray) -> None:
+    if memory is m.local:
+        memory.write(unit, access.size, values)
+        return
+    units = memory.memory.units(access.size)
+    shadow = m.shadow_of(memory)
+    if shadow is None:
+        units[unit] = values
+        return
+    shadow.on_access(
+        m, access.act, m.active(), unit, access.size, access.pc, lambda: differs(units[unit], values)
+    )  # fmt: skip
+    if access.act.strong:
+        _tell(m, access, memory, unit, atomic=False)
+    else:
+        m.orders.messages.overwrite(memory, unit * access.size)
+    units[unit] = values
+    if not access.act.strong and (beaten := differs(units[unit], values)).any():
+        shadow.on_clash(m, m.active(), unit, access.size, access.pc, beaten)
+
+
+def _update(
+    m, access: Access, memory, unit: np.ndarray, operation: Callable, *operands: np.ndarray
+) -> np.ndarray:
+    if memory is not m.local:
+        _hear(m, access, memory, unit)
+    _watch(m, access, memory, unit)
+    units = memory.memory.units(access.size)
+    order, ends = _in_turn(unit)
+    old, changed = np.empty(len(unit), units.dtype), False
+    lanes, talks = m.active(), memory is not m.local
+    for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
+        m.work(1)
+        now = order[start:end]
+        old[now] = before = units[unit[now]]
+        after, written = operation(before, *(operand[now] for operand in operands))
+        after = after.view(units.dtype)
+        if talks:
+            _hear(m, access, memory, unit[now], lanes[now])
+        if written is not None:
+            now, after = now[written], after[written]
+            before = before[written]
+        changed = changed or differs(before, after).any()
+        units[unit[now]] = after
+        if talks:
+            _tell(m, access, memory, unit[now], True, lanes[now])
+    if changed:
+        m.idling = False
+    else:
+        m.look(access.pc, unit, old)
+    return old
+
+
+def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The order in which lanes get their turn, and where each turn ends: the k-th lane of each place in turn k."""
+    order = np.argsort(unit, kind="stable")
+    sorted_unit = unit[order]
+    first = np.flatnonzero(np.diff(sorted_unit, prepend=-1))
+    turn = np.arange(len(unit)) - np.repeat(first, np.diff(np.append(first, len(unit))))
+    return order[np.argsort(turn, kind="stable")], np.cumsum(np.bincount(turn))
+
+
+# --------------------------------------------------------------------------- those who watch
+
+
+def _watch(m, access: Access, memory, unit: np.ndarray) -> None:
+    if memory is m.local:
+        m.check_written(access, unit)
+    elif (shadow := m.shadow_of(memory)) is not None:
+        shadow.on_access(m, access.act, m.active(), unit, access.size, access.pc)
+
+
+def _hear(m, access: Access, memory, unit: np.ndarray, lanes: np.ndarray | None = None) -> None:
+    """A strong read: what was released at these places may be acquired."""
+    messages = m.orders.messages
+    if messages.letters.get(memory):
+        messages.read(memory, m.active() if lanes is None else lanes, unit * access.size, access.acquires)
+
+
+def _tell(m, access: Access, memory, unit: np.ndarray, atomic: bool, lanes: np.ndarray | None = None) -> None:
+    """A strong write: what these lanes did and saw may be released with it."""
+    messages = m.orders.messages
+    if access.releases or messages.fenced or messages.letters.get(memory):
+        lanes = m.active() if lanes is None else lanes
+        rows = m.orders.rows(lanes) if access.releases else None
+        messages.write(memory, lanes, unit * access.size, access.act.scope, rows, atomic)

@@ -1,0 +1,165 @@
+"""wgmma in flight: tensor cores that work on their own (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+
+A wgmma reads shared memory and holds its registers until its warps have waited for its group. Its results are computed
+when it is issued; who uses them, or changes what it reads, before the wait is found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..gpus import WARP, WARPGROUP
+
+THREADS = WARPGROUP * WARP
+CHUNK = 16
+ISSUE = 60
+"""Steps of work (work.py) of one warp's share."""
+
+
+@dataclass(eq=False)
+class Flight:
+    """The share of some warps of one warpgroup in a wgmma: in flight until they waited for the group of this number."""
+
+    warps: np.ndarray
+    group: int
+    pc: int
+    reader: int  # the lane that its reads are told of: the first of these warps
+    chunks: np.ndarray  # that it reads
+    registers: frozenset[int]
+    read: bool = False
+
+
+class AsyncMath:
+    """Of one machine."""
+
+    def __init__(self, machine) -> None:
+        self.m = machine
+        self.committed = np.zeros(machine.warps, np.int64)
+        self.flights: list[Flight] = []
+        self.done = [machine.orders.token() for _ in range(0, machine.launch.threads, THREADS)]
+        # by warpgroup of a block, reads that are over: whoever waits knows of those of its own warpgroup only
+        self.reading: np.ndarray | None = None  # by chunk of shared memory, how many are reading it
+        self.fenced = np.zeros(machine.warps, bool)  # made a wgmma.fence at all
+        self.dirty: dict[
+            int, np.ndarray
+        ] = {}  # registers that others wrote since the last wgmma.fence, by warp
+
+    # ---- what instructions call
+
+    def fence(self) -> None:
+        warps = self._warps()
+        self.fenced[warps] = True
+        for written in self.dirty.values():
+            written[warps] = False
+
+    def issue(self, warps: np.ndarray, pc: int, chunks: np.ndarray, registers: frozenset[int]) -> None:
+        """These warps of one warpgroup start a wgmma that reads these chunks and these registers."""
+        m = self.m
+        m.work(ISSUE * len(warps))
+        if not self.fenced[warps].all() or any(
+            self.dirty[r][warps].any() for r in registers & self.dirty.keys()
+        ):
+            text = (
+                "starts a wgmma on registers that other instructions wrote, with no wgmma.fence in between: the tensor "
+                "cores may read what was there before"
+            )
+            self._tell("missing-wgmma-fence", pc, warps, text)
+        first = int(warps[0])
+        reader = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
+        m.shadow.on_async_read(m, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
+        if self.reading is None:
+            self.reading = np.zeros(len(m.shared.memory.data) // CHUNK, np.int32)
+        self.reading[chunks] += 1
+        self.flights.append(Flight(warps, int(self.committed[first]), pc, reader, chunks, registers))
+
+    def must_be_set(self, warps: np.ndarray, pc: int, sums: list[int]) -> None:
+        """These warps add to sums: an instruction should have written the registers that hold them."""
+        if any(self.m.R[register] is self.m.unset[register] for register in sums):
+            text = (
+                "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
+                "wgmma.fence, or make scale-d of the first wgmma zero"
+            )
+            self._tell("uninitialised-read", pc, warps, text)
+
+    def commit(self) -> None:
+        self.committed[self._warps()] += 1
+
+    def wait(self, keep: int) -> None:
+        """The active warps wait until at most `keep` of their groups are in flight."""
+        m, warps = self.m, self._warps()
+        left = []
+        for flight in self.flights:
+            over = np.isin(flight.warps, warps) & (flight.group < self.committed[flight.warps] - keep)
+            if over.any():
+                self._has_read(flight)
+                flight.warps = flight.warps[~over]
+            if len(flight.warps):
+                left.append(flight)
+        self.flights = left
+        lanes = m.active()
+        warpgroups = self._warpgroup(lanes)
+        for warpgroup in np.unique(warpgroups).tolist():
+            m.orders.acquire(lanes[warpgroups == warpgroup], self.done[warpgroup])
+
+    def touch(self, pc: int, registers: frozenset[int], written: frozenset[int]) -> None:
+        """The active lanes use these registers in another instruction, and write some of them."""
+        warps = self._warps()
+        for flight in self.flights:
+            if flight.registers & registers and (both := np.intersect1d(warps, flight.warps)).size:
+                line = self.m.launch.code.where(flight.pc)
+                text = (
+                    f"uses a register of the wgmma at {line}, which may still be at work: commit it and wait for its "
+                    "group (wgmma.wait_group)"
+                )
+                self._tell("unwaited-wgmma", pc, both, text)
+                break
+        for register in written:
+            self.dirty.setdefault(register, np.zeros(self.m.warps, bool))[warps] = True
+
+    def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
+        """These lanes write shared memory, or start a copy into it."""
+        if self.reading is None:
+            return
+        chunks = unit * size // CHUNK
+        hit = np.flatnonzero(self.reading[chunks])
+        if not len(hit):
+            return
+        flight = next(f for f in self.flights if not f.read and chunks[hit[0]] in f.chunks)
+        place = self.m.shared.describe(int(unit[hit[0]]) * size % self.m.shared.stride)
+        text = (
+            f"{self.m.describe_thread(int(lanes[hit[0]]))} writes {place}, which the wgmma at "
+            f"{self.m.launch.code.where(flight.pc)} may still read. First wgmma.wait_group, then free the slot"
+        )
+        self.m.log.add("write-after-read", self._instruction(pc), text, len(hit))
+
+    # ---- helpers
+
+    def _warps(self) -> np.ndarray:
+        return np.unique(self.m.warp_of[self.m.active()])
+
+    def _warpgroup(self, lanes):
+        """Of its block."""
+        return lanes % self.m.launch.threads // THREADS
+
+    def _has_read(self, flight: Flight) -> None:
+        """One of its warps has waited: all of it has read. (The warps of a warpgroup share what it reads.)"""
+        if flight.read:
+            return
+        flight.read = True
+        m = self.m
+        self.reading[flight.chunks] -= 1
+        lanes = np.full(len(flight.chunks), flight.reader)
+        m.shadow.on_read_over(m, lanes, flight.chunks, CHUNK, flight.pc)  # `on_write` looked out meanwhile
+        done = self.done[self._warpgroup(flight.reader)]
+        m.orders.release_of(np.array([flight.reader]), done, m.orders.trail.now)
+
+    def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str) -> None:
+        m = self.m
+        first = int(warps[0])
+        lane = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
+        m.log.add(kind, self._instruction(pc), f"{m.describe_thread(lane)} {text}", len(warps))
+
+    def _instruction(self, pc: int):
+        return self.m.launch.code.program.instructions[pc]

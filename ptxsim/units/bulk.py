@@ -1,0 +1,173 @@
+"""The copy engine: bulk copies in flight (PTX ISA, "cp.async.bulk", "cp.async.bulk.tensor").
+
+A copy into shared memory arrives when somebody asks its mbarrier for the end of a phase that lacks nothing but bytes:
+as late as the rules allow. A copy out of shared memory has read its source, and has arrived, when its thread waited
+for its group. Until then nobody may touch the place that a copy goes to, nor change the place that it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..memory import UNIT, Buffer, SharedMemory
+from ..races.shadow import CHANGED, Act
+from .access import differs
+
+CHUNK = 16
+"""Bytes of the unit in which the copy engine writes shared memory."""
+ISSUE = 200
+"""Steps of work (work.py) of a copy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """A copy into shared memory: a lane started it at a time; `data` comes to chunks (of `grain` bytes) of the resident
+    shared memory, from units of a buffer, or of shared memory, or out of registers. `size`: the bytes that its mbarrier
+    counts. `change` makes the new values, of `width` bytes, of the old ones and of those that come; None: they replace
+    the old ones."""
+
+    lane: int
+    pc: int
+    issued: int
+    chunks: np.ndarray
+    data: np.ndarray
+    buffer: Buffer | SharedMemory | None
+    units: np.ndarray
+    unit_size: int
+    size: int
+    width: int = 4
+    change: Callable | None = None
+    grain: int = CHUNK
+
+
+@dataclass(eq=False)
+class Store:
+    """A copy out of shared memory, of a lane's group with this number; `change` makes the new values of the old."""
+
+    lane: int
+    pc: int
+    group: int
+    issued: int
+    chunks: np.ndarray
+    buffer: Buffer
+    units: np.ndarray
+    data: np.ndarray
+    change: Callable | None
+    read: bool = False  # its source was waited for
+
+
+class BulkCopies:
+    """Of one machine."""
+
+    def __init__(self, machine) -> None:
+        self.m = machine
+        self.committed = np.zeros(machine.lanes, np.int64)
+        self.stores: list[Store] = []
+
+    # ---- into shared memory
+
+    def issue(self, load: Load) -> Load:
+        """The copy starts; as `load`, with its time."""
+        m = self.m
+        m.work(ISSUE)
+        lanes = np.full(len(load.chunks), load.lane)
+        self._gets_on(load.buffer, load.units, load.unit_size)
+        if load.buffer is m.shared:
+            m.shadow.on_async_read(m, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc)
+        if not load.change:
+            m.shadow.on_issue(m, lanes, load.chunks, load.grain, load.pc)
+        return Load(**{**vars(load), "issued": m.orders.trail.now - 1})
+
+    def land(self, load: Load) -> None:
+        """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
+        that started it did later."""
+        m = self.m
+        lanes, memory = np.full(len(load.chunks), load.lane), m.shared.memory.units(load.grain)
+        if load.change:
+            m.shadow.on_update(m, lanes, load.chunks, load.grain, load.pc, load.issued)
+            view = UNIT[load.width]
+            new = load.change(memory[load.chunks].view(view), load.data.view(view))
+            memory[load.chunks] = new.view(UNIT[load.grain])
+        else:
+            memory[load.chunks] = load.data
+            m.shadow.on_land(m, lanes, load.chunks, load.grain, load.issued, load.issued)
+        if load.buffer is m.shared:
+            lanes = np.full(len(load.units), load.lane)
+            m.shadow.on_changed(m, lanes, load.units, CHUNK, load.pc, load.issued + 1)
+        elif len(load.units) and (shadow := m.shadow_of(load.buffer)):
+            lanes = np.full(len(load.units), load.lane)
+            shadow.on_access(m, Act(True, False), lanes, load.units, load.unit_size, load.pc)
+            shadow.on_changed(m, lanes, load.units, load.unit_size, load.pc, load.issued)
+
+    # ---- out of shared memory
+
+    def store(self, store: Store) -> None:
+        m = self.m
+        m.work(ISSUE)
+        m.shadow.on_async_read(m, np.full(len(store.chunks), store.lane), store.chunks, CHUNK, store.pc)
+        store.issued = m.orders.trail.now - 1
+        store.group = int(self.committed[store.lane])
+        self.stores.append(store)
+        self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
+
+    def commit(self, lanes: np.ndarray) -> None:
+        self.committed[lanes] += 1
+
+    def wait(self, lanes: np.ndarray, keep: int, read_only: bool) -> None:
+        """These lanes wait until all but the last `keep` of their groups have read their sources, and unless
+        `read_only`, have arrived."""
+        limit = np.full(self.m.lanes, -1, np.int64)
+        limit[lanes] = self.committed[lanes] - keep
+        left = []
+        for store in self.stores:
+            if store.group >= limit[store.lane]:
+                left.append(store)
+                continue
+            self._has_read(store)
+            if read_only:
+                left.append(store)
+            else:
+                self._arrive(store)
+        self.stores = left
+
+    def finish(self) -> None:
+        """The kernel ends: what is in flight arrives."""
+        m = self.m
+        for store in self.stores:
+            if not store.read:
+                text = (
+                    f"{m.describe_thread(store.lane)} exits, and its block with it, while this copy may still read the "
+                    "block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the end"
+                )
+                m.log.add("exited-block", m.launch.code.program.instructions[store.pc], text)
+            self._has_read(store)
+            self._arrive(store)
+        self.stores = []
+
+    def _gets_on(self, buffer: Buffer | SharedMemory | None, units: np.ndarray, size: int) -> None:
+        """A copy that touches a new part of an array shows that the launch does not go round in circles."""
+        if isinstance(buffer, Buffer) and len(units):
+            self.m.launch.budget.access(buffer, units, size)
+
+    def _has_read(self, store: Store) -> None:
+        """It may have read its source at any time up to now: who writes there must know of this wait."""
+        if not store.read:
+            store.read = True
+            lanes = np.full(len(store.chunks), store.lane)
+            self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1, CHANGED)
+            self.m.shadow.on_access(self.m, Act(True, False), lanes, store.chunks, CHUNK, store.pc)
+
+    def _arrive(self, store: Store) -> None:
+        m, size = self.m, store.data.dtype.itemsize
+        memory = store.buffer.memory.units(size)
+        if len(store.units) and (shadow := m.shadow_of(store.buffer)):
+            act, lanes = (
+                Act(bool(store.change), True, bool(store.change)),
+                np.full(len(store.units), store.lane),
+            )
+            changed = None if store.change else lambda: differs(memory[store.units], store.data)
+            shadow.on_access(m, act, lanes, store.units, size, store.pc, changed)
+        memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

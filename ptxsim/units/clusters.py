@@ -1,0 +1,144 @@
+"""Clusters: blocks that run at the same time, and may touch each other's shared memory (PTX ISA, "Cluster of
+Cooperative Thread Arrays").
+
+An address of shared memory in another block of the cluster is that block's number in the cluster, plus one, in the
+bits above the offset (`mapa` makes it). The machine takes the blocks of a grid cluster by cluster, so that those of one
+are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank").
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..races.messages import Chain
+from .barriers import Rendezvous, Waiting
+
+RANK_SHIFT = 24
+MOST_BLOCKS = 16
+"""Of a cluster, on an H100 (CUDA C++ Programming Guide: 8, and 16 where a kernel asks for more)."""
+
+
+def cluster_by_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a grid's blocks (x is the fastest), those of each cluster together."""
+    (gx, gy, gz), (cx, cy, cz) = grid, cluster
+    number = np.arange(gx * gy * gz).reshape(gz // cz, cz, gy // cy, cy, gx // cx, cx)
+    return number.transpose(0, 2, 4, 1, 3, 5).ravel()
+
+
+class Clusters:
+    """Of one machine: `size` blocks each; 1 where the launch has no clusters."""
+
+    def __init__(self, machine, size: int) -> None:
+        self.m, self.size = machine, size
+        self.first_of = (
+            np.arange(len(machine.blocks)) // size * size
+        )  # of each block's cluster, among the resident
+        self.barrier = ClusterBarrier(machine, size)
+        self.uses: dict[
+            tuple[int, int], int
+        ] = {}  # (lane, another block): when it last used that block's memory
+        self.made = np.zeros(machine.lanes, np.int32)  # up to when each lane initialised mbarriers
+        self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them
+
+    def rank(self, lanes: np.ndarray) -> np.ndarray:
+        """The number of each lane's block in its cluster."""
+        return self.m.block_of[lanes] % self.size
+
+    def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of addresses of shared memory that these lanes give: the block (a resident one), and the offset in it."""
+        own = self.m.block_of[lanes]
+        if self.size == 1 or addresses.max() >> RANK_SHIFT == 0:
+            return own, addresses
+        rank = (addresses >> RANK_SHIFT) - 1
+        there = np.where(rank < 0, own, self.first_of[own] + np.minimum(rank, self.size - 1))
+        return there, addresses & (1 << RANK_SHIFT) - 1
+
+    def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int) -> None:
+        """These lanes use the shared memory of these blocks."""
+        away = blocks != self.m.block_of[lanes]
+        now = self.m.orders.trail.step(pc) if away.any() else 0
+        for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
+            self.uses[lane, block] = now
+
+    def fence_inits(self, lanes: np.ndarray) -> None:
+        """fence.mbarrier_init: a later arrival at the cluster's barrier, a relaxed one too, tells of the mbarriers that
+        these lanes have initialised."""
+        self.made_known[lanes] = self.made[lanes]
+
+    def finish(self) -> None:
+        """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
+        some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.)"""
+        m = self.m
+        for (lane, block), time in self.uses.items():
+            lanes = np.arange(block * m.launch.threads, (block + 1) * m.launch.threads)
+            other = np.full(len(lanes), lane + m.orders.first_lane)
+            if m.orders.unseen(lanes, other, np.full(len(lanes), time)).all():
+                text = (
+                    f"{m.describe_thread(lane)} uses the shared memory of block {int(m.blocks[block])}, whose threads "
+                    "may all have exited by then. At its end a block waits for the others of its cluster: "
+                    "barrier.cluster.arrive and .wait"
+                )
+                m.log.add(
+                    "exited-block", m.launch.code.program.instructions[int(m.orders.trail.pcs(time))], text
+                )
+
+
+class ClusterBarrier(Rendezvous):
+    """barrier.cluster: all threads of all blocks of a cluster arrive, and wait later (PTX ISA, "barrier.cluster").
+
+    Arrays have an entry for each resident cluster."""
+
+    def __init__(self, machine, size: int) -> None:
+        super().__init__(machine)
+        self.size = size
+        clusters = -(-len(machine.blocks) // size)
+        self.here = np.zeros(machine.lanes, bool)
+        self.phase = np.zeros(clusters, np.int64)
+        self.of_lane = np.zeros(machine.lanes, np.int64)  # the phase that a lane arrived in last, plus one
+        self.chains = [Chain() for _ in range(clusters)]
+        self.complete = np.zeros(clusters, np.int64)  # length of the chain when the last phase was complete
+
+    def _cluster(self, lanes: np.ndarray) -> np.ndarray:
+        return self.m.block_of[lanes] // self.size
+
+    def arrive(self, lanes: np.ndarray, releases: bool) -> None:
+        clusters = self._cluster(lanes)
+        self.here[lanes] = True
+        self.of_lane[lanes] = self.phase[clusters] + 1
+        tell = self.m.orders.tell if releases else self._tell_fenced
+        for cluster in np.unique(clusters).tolist():
+            tell(self.chains[cluster], lanes[clusters == cluster])
+        self._look(np.unique(clusters))
+
+    def _tell_fenced(self, chain: Chain, lanes: np.ndarray) -> None:
+        """A relaxed arrival: what fences of these lanes have released before."""
+        made = self.m.clusters.made_known
+        for lane in lanes.tolist():
+            self.m.orders.messages.tell_fenced(chain, lane)
+            if made[lane]:
+                self.m.orders.tell_of(chain, lane, int(made[lane]))
+
+    def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
+        self.waiting.append(Waiting(pc, lanes, resume))
+        self._look(np.unique(self._cluster(lanes)))
+
+    def look_again(self, lanes: np.ndarray) -> None:
+        self._look(np.unique(self._cluster(lanes)))
+
+    def _look(self, clusters: np.ndarray) -> None:
+        m = self.m
+        of = m.block_of // self.size
+        missing = np.bincount(of, weights=m.alive & ~self.here, minlength=len(self.phase))
+        came = np.bincount(of, weights=self.here, minlength=len(self.phase))
+        for cluster in clusters[(missing[clusters] == 0) & (came[clusters] > 0)].tolist():
+            self.here[of == cluster] = False
+            self.phase[cluster] += 1
+            self.complete[cluster] = self.chains[cluster].length
+        ready = self.of_lane <= self.phase[of]
+        active = m.idx
+        for entry in self.take(ready):
+            for cluster in np.unique(self._cluster(entry.lanes)).tolist():
+                mine = entry.lanes[self._cluster(entry.lanes) == cluster]
+                m.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))
+            entry.resume(m, entry.lanes)
+        m.idx = active

@@ -1,0 +1,272 @@
+"""mbarrier: a barrier that lies in shared memory, and counts arrivals and bytes (PTX ISA, "mbarrier").
+
+A phase is complete when all arrivals that it was initialised for have come, and all bytes that it was told to expect.
+Arrivals release what their threads did and saw, and who finds a phase complete acquires it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..memory import Fault
+from ..races.messages import Chain
+from ..work import LANES
+from .barriers import Rendezvous, Waiting
+from .bulk import Load
+
+SIZE = 8  # bytes of an mbarrier
+MOST = 2**20 - 1
+"""Arrivals and bytes that a phase may count (PTX ISA, "Contents of the mbarrier object")."""
+ROUND = 300
+"""Steps of work (work.py) of an arrival or a question."""
+
+
+@dataclass(eq=False)
+class Question(Waiting):
+    """Lanes that ask for the end of a phase, and wait for it: `phases`, of each lane."""
+
+    phases: np.ndarray | None = None
+
+    def take(self, mine: np.ndarray) -> Question:
+        gone = Question(self.pc, self.lanes[mine], self.resume, None, self.phases[mine])
+        self.lanes, self.phases = self.lanes[~mine], self.phases[~mine]
+        return gone
+
+
+@dataclass(frozen=True, eq=False)
+class Late:
+    """Lanes of one block that arrive when their copies (cp.async) from before a time have arrived."""
+
+    lanes: np.ndarray
+    time: int
+
+
+class Mbarrier(Rendezvous):
+    """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
+
+    `blocks`: in which block's memory lies the mbarrier that each of some lanes names.
+    """
+
+    def __init__(self, machine, offset: int) -> None:
+        super().__init__(machine)
+        blocks = len(machine.blocks)
+        self.offset = offset
+        self.count = np.zeros(blocks, np.int64)  # arrivals that complete a phase; 0: not initialised
+        self.pending = np.zeros(blocks, np.int64)  # of them, how many are missing
+        self.bytes = np.zeros(blocks, np.int64)  # expected, and not there yet
+        self.expected = np.zeros(blocks, np.int64)  # all that this phase was told to expect
+        self.phase = np.zeros(blocks, np.int64)  # phases that are complete
+        self.coming, self.complete = machine.orders.token(), machine.orders.token()
+        self.chains: dict[int, Chain] = {}  # by block, what threads of other blocks of the cluster brought
+        self.known: dict[int, int] = {}  # of that, how many releases came before the last phase was complete
+        self.flying: dict[int, list[Load]] = {}  # by block, the copies whose bytes it will count
+        self.late: dict[int, list[Late]] = {}  # by block, arrivals that wait for copies of their threads
+        self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
+
+    def unit(self, blocks: np.ndarray) -> np.ndarray:
+        """Its place in these blocks, in units of its size."""
+        return (self.offset + blocks * self.m.shared.stride) // SIZE
+
+    # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
+
+    def init(self, blocks: np.ndarray, count: np.ndarray) -> None:
+        if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
+            raise Fault(
+                "mbarrier", f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}", int(wrong[0])
+            )
+        self.count[blocks] = self.pending[blocks] = count
+        self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
+        self.coming.clear(blocks)
+        self.complete.clear(blocks)
+        for block in blocks.tolist():
+            self.chains.pop(block, None)
+            self.known.pop(block, None)
+
+    def inval(self, blocks: np.ndarray) -> None:
+        self.count[blocks] = 0
+
+    def must_be_there(self, lanes: np.ndarray, blocks: np.ndarray) -> None:
+        """Fault, where these lanes find no mbarrier."""
+        if (wrong := np.flatnonzero(self.count[blocks] == 0)).size:
+            at = int(wrong[0])
+            place = self.m.shared.describe(self.offset)
+            text = f"there is no mbarrier at {place}: nobody has called mbarrier.init for it"
+            if blocks[at] != self.m.block_of[lanes[at]]:
+                text = (
+                    f"there is no mbarrier at {place} of block {int(self.m.blocks[blocks[at]])}: its threads may still "
+                    "have to call mbarrier.init. First the blocks of the cluster meet: barrier.cluster.arrive and .wait"
+                )
+            raise Fault("mbarrier", text, at)
+
+    def expect(self, blocks: np.ndarray, size: np.ndarray) -> None:
+        """So many more bytes will come in this phase."""
+        np.add.at(self.bytes, blocks, size)
+        np.add.at(self.expected, blocks, size)
+        if (wrong := np.flatnonzero(np.abs(self.bytes[blocks]) > MOST)).size:
+            raise Fault(
+                "mbarrier",
+                f"a phase counts at most {MOST} bytes, not {self.bytes[blocks[wrong[0]]]}",
+                int(wrong[0]),
+            )
+        self._look(np.unique(blocks))
+
+    def arrive(
+        self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool = False
+    ) -> np.ndarray:
+        """These lanes arrive, each `count` times, and go on; what a lane is told of the phase that it arrived in.
+
+        `leave`: later phases need so many arrivals less (arrive_drop).
+        """
+        self.m.work(ROUND + 5 * len(lanes) / LANES)
+        came = np.bincount(blocks, weights=count, minlength=len(self.m.blocks)).astype(np.int64)
+        if (came > self.pending).any():  # some belong to the next phase
+            alone = [
+                self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave)
+                for i in range(len(lanes))
+            ]
+            return np.concatenate(alone)
+        return self._arrive(lanes, blocks, count, leave)
+
+    def _arrive(self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
+        if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
+            at = int(wrong[0])
+            text = (
+                f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]} of "
+                f"{self.count[blocks[at]]}. Nobody waited for the end of this phase before arriving again?"
+            )
+            raise Fault("mbarrier", text, at)
+        state = self.phase[blocks] << 32 | self.pending[blocks]
+        own = self.m.block_of[lanes] == blocks
+        if own.any():
+            self.m.orders.release(lanes[own], self.coming)
+        for block in np.unique(blocks[~own]).tolist():  # from other blocks of the cluster
+            self.m.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
+        np.subtract.at(self.pending, blocks, count)
+        if leave:
+            np.subtract.at(self.count, blocks, count)
+        self._look(np.unique(blocks))
+        return state
+
+    def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
+        """Whether these phases are complete, for each lane; those for which they are have acquired it."""
+        self.m.work(ROUND + 5 * len(lanes) / LANES)
+        blocks = self.m.block_of[lanes]
+        self._deliver(
+            np.unique(blocks[phases >= self.phase[blocks]])
+        )  # nothing arrives for a phase that has ended
+        done = phases < self.phase[blocks]
+        if done.any():
+            self._acquire(lanes[done])
+            self.told[lanes[done]] = -1
+        return done
+
+    def phase_of(self, lanes: np.ndarray, parity: np.ndarray) -> np.ndarray:
+        """Of the two phases that a parity may mean, the one that is not complete, or was completed last."""
+        now = self.phase[self.m.block_of[lanes]]
+        return np.where(now & 1 == parity, now, now - 1)
+
+    def take_off(self, block: int, load: Load) -> None:
+        """A copy is on its way."""
+        self.flying.setdefault(block, []).append(load)
+        self._look(np.array([block]))
+
+    def arrive_with_copies(self, lanes: np.ndarray, blocks: np.ndarray, counts_more: bool) -> None:
+        """These lanes arrive when their copies so far have. `counts_more`: the phase needs their arrivals as well."""
+        if counts_more:
+            np.add.at(self.pending, blocks, 1)
+        for block in np.unique(blocks).tolist():
+            late = Late(lanes[blocks == block], self.m.orders.trail.now)
+            self.late.setdefault(block, []).append(late)
+        self._look(np.unique(blocks))
+
+    def wait(self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable) -> None:
+        """These lanes wait for the end of these phases."""
+        self.waiting.append(Question(pc, lanes, resume, None, phases))
+
+    def look_again(self, lanes: np.ndarray) -> None:
+        """Nobody waits for the exit of a thread here."""
+
+    def lacks(self) -> str:
+        """What the first block in which somebody waits here lacks, in words."""
+        block = int(self.m.block_of[self.waiting[0].lanes[0]])
+        place = self.m.shared.describe(self.offset)
+        text = (
+            f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} "
+            "arrivals"
+        )
+        if self.expected[block] or self.bytes[block]:
+            came = self.expected[block] - self.bytes[block]
+            text += f", and was told to expect {self.expected[block]} bytes, of which {came} came"
+        return text
+
+    # ---- helpers
+
+    def _chain(self, block: int) -> Chain:
+        return self.chains.setdefault(block, Chain())
+
+    def _acquire(self, lanes: np.ndarray) -> None:
+        """What the last complete phase brought."""
+        self.m.orders.acquire(lanes, self.complete)
+        for block in np.unique(self.m.block_of[lanes]).tolist():
+            if block in self.known:
+                mine = lanes[self.m.block_of[lanes] == block]
+                self.m.orders.messages.hear(mine, self.chains[block], self.known[block])
+
+    def _deliver(self, blocks: np.ndarray) -> None:
+        """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes and what waits for them,
+        copies arrive."""
+        for block in blocks.tolist():
+            if self.late.get(block):
+                self._deliver_late(block)
+            flying = self.flying.get(block)
+            while flying and self.pending[block] == 0:
+                load = flying.pop(0)
+                self.m.bulk.land(load)
+                if int(self.m.block_of[load.lane]) == block:
+                    self.m.orders.release_of(np.array([load.lane]), self.coming, load.issued + 1)
+                else:
+                    self.m.orders.tell_of(self._chain(block), load.lane, load.issued + 1)
+                self.bytes[block] -= load.size
+                self._complete(np.array([block]))
+
+    def _deliver_late(self, block: int) -> None:
+        late = self.late[block]
+        while late and self.pending[block] <= sum(len(each.lanes) for each in late):
+            first, many = late.pop(0), int(self.pending[block])
+            if len(first.lanes) > many:  # the others belong to the next phase
+                late.insert(0, Late(first.lanes[many:], first.time))
+            lanes = first.lanes[:many]
+            self.m.copies.land(lanes, first.time)
+            self.m.orders.release_of(lanes, self.coming, first.time)
+            self.pending[block] -= len(lanes)
+            self._complete(np.array([block]))
+
+    def _look(self, blocks: np.ndarray) -> None:
+        """These blocks lack less than before."""
+        asking = {int(block) for entry in self.waiting for block in self.m.block_of[entry.lanes]}
+        self._complete(blocks)
+        self._deliver(np.array([block for block in blocks.tolist() if block in asking], np.int64))
+
+    def _complete(self, blocks: np.ndarray) -> None:
+        """Complete the phases of these blocks that lack nothing any more, and let go who waits for them."""
+        done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
+        if not len(done):
+            return
+        self.complete.times[done] = self.coming.times[done]
+        self.complete.news[done] = self.coming.news[done]
+        for block in self.chains.keys() & set(done.tolist()):
+            self.known[block] = self.chains[block].length
+        self.phase[done] += 1
+        self.pending[done] = self.count[done]
+        self.expected[done] = 0
+        ready = np.zeros(self.m.lanes, bool)
+        for entry in self.waiting:
+            ready[entry.lanes[entry.phases < self.phase[self.m.block_of[entry.lanes]]]] = True
+        active = self.m.idx  # of the instruction that completes the phase: it may stand amid others
+        for entry in self.take(ready):
+            self._acquire(entry.lanes)
+            entry.resume(self.m, entry.lanes)
+        self.m.idx = active

@@ -1,0 +1,70 @@
+"""Figures: alt text in both places, small, the same bytes each time, readable on any page."""
+
+import base64
+import subprocess
+import sys
+
+import IPython
+import pytest
+
+from course_lib.draw import style
+
+
+def small_figure():
+    figure = style.new_figure(2)
+    axes = style.axes(figure)
+    axes.barh([0, 1], [3, 4], color=style.SKY, hatch="//")
+    return figure
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """What a notebook would be sent: a list of (data, metadata)."""
+    sent = []
+    monkeypatch.setattr(IPython, "get_ipython", object)
+    monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: sent.append((data, metadata)))
+    return sent
+
+
+def test_show_publishes_a_png_with_its_alt_text_twice(notebook):
+    style.show(small_figure(), "two bars")
+    ((data, metadata),) = notebook
+    assert data["text/plain"] == metadata["image/png"]["alt"] == "two bars"
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+
+
+def test_show_outside_a_notebook_prints_the_words(capsys):
+    style.show(small_figure(), "two bars")
+    assert capsys.readouterr().out == "two bars\n"
+
+
+def test_svg_is_reproducible_and_titled(tmp_path):
+    for name in ("a.svg", "b.svg"):
+        style.save_svg(small_figure(), tmp_path / name, "two bars")
+    first = (tmp_path / "a.svg").read_text()
+    assert first == (tmp_path / "b.svg").read_text()
+    assert "<title>two bars</title>" in first
+
+
+def contrast(one, two):
+    """WCAG contrast ratio of two colours."""
+
+    def luminance(colour):
+        channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, light = sorted((luminance(one), luminance(two)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_is_dark_on_the_figures_own_light_face():
+    figure = small_figure()
+    assert figure.get_facecolor()[3] == 1.0
+    assert contrast(style.FACE, style.TEXT) > 12
+
+
+def test_importing_the_library_does_not_import_matplotlib():
+    code = "import course_lib.measure.bench, course_lib.measure.timeline, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert not {"matplotlib", "cupy", "IPython"} & set(done.stdout.split())

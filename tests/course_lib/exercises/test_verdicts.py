@@ -1,0 +1,82 @@
+"""What a verdict says of a long finding, and of a compiler's log: whole lines, from their first word on."""
+
+import re
+
+import pytest
+
+from course_lib import OPTIONS, check_exercise, cp
+from course_lib.exercises.answers import exercises
+from course_lib.exercises.verdicts import _in_short
+
+HAZARDS = """two_readers: 2 hazards found
+write-after-read at line 13 (3 times; the first:): thread 0 of block 0 writes byte 0 of shared array slot
+      13 | slot[lane] = in[32 * piece + lane];
+deadlock at line 9 of named_barrier.cuh: no thread can go on"""
+GEMM = "check failed with M=192, N=128, K=48 (k-tiles: 3): no hazard, wrong numbers\n"
+WRONG = (
+    "8186 of 8192 elements of C are wrong: rows 0 to 127, columns 0 to 63.\nThe first is row 0, column 0: ..."
+)
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        "the report does not name element 256 of the tile.",
+        "what is stored lacks the 1 of 1 + erf.",
+        "the product is right, but 0 of 1 k-tiles are loaded ahead of the math.",
+        "right with 4 slots, but only 1 of 3 k-tiles are on their way during the math.",
+        "with 5 tiles: 64 of 64 results are wrong.",
+        "32 of 32 sums are wrong or missing.",
+    ],
+)
+def test_a_finding_of_one_line_is_told_whole(finding):
+    assert _in_short(finding) == finding
+
+
+@pytest.mark.parametrize(
+    ("finding", "short"),
+    [
+        (f"with 4 pieces: {HAZARDS}", "write-after-read at line 13."),
+        (HAZARDS.splitlines()[-1], "deadlock at line 9 of named_barrier.cuh."),
+        (GEMM + WRONG, WRONG.splitlines()[0]),
+        (f"{GEMM}{WRONG}\nWhat was written equals A @ B.T.", "What was written equals A @ B.T."),
+    ],
+)
+def test_of_a_long_finding_the_most_telling_line_is_told(finding, short):
+    assert _in_short(finding) == short
+
+
+INCLUDE = "#include <course/cp_async.cuh>\n"
+UNUSED = "float a = 0; "  # a warning, too
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("p[0] = nothing;", 'kernel.cu(2): error: identifier "nothing" is undefined'),
+        (
+            "copy_async<16>(&p[0], p[4]);",
+            'kernel.cu(2): error: no instance of function template "copy_async" matches the argument list; '
+            "argument types are: (float *, float); ",
+        ),
+        ("copy_async<12>(p, p);", "at line 2 of kernel.cu"),
+    ],
+)
+def test_a_compile_error_says_what_was_given(body, said):
+    source = INCLUDE + f'extern "C" __global__ void outer(float* p) {{ {UNUSED}{body} }}'
+    verdict = repr(check_exercise("00.1", cp.RawKernel(source, "outer", options=OPTIONS)))
+    assert verdict.startswith("00.1 not yet: it does not compile. ") and said in verdict
+    assert (
+        "^" not in verdict
+        and "\n" not in verdict
+        and "__global__" not in verdict
+        and "warning" not in verdict
+    )
+
+
+def test_no_hint_on_the_mainloop_holds_its_answer():
+    """01.2 asks for the whole loop."""
+    _, hints = exercises()["01.2"]
+    assert len(hints) > 12
+    for hint in hints.values():
+        assert not re.search(r"k_tile \* TK|m \+ 32|n \+ 8|M floats|% T[MN]", hint)

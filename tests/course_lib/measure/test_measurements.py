@@ -1,0 +1,235 @@
+"""The record of the lessons' kernels is current; `make record`; the README's table and picture."""
+
+import ast
+import importlib.util
+import json
+
+import nbformat
+import pytest
+
+from course_lib.draw import style
+from course_lib.gpu import device, timing
+from course_lib.lessons import sources
+from course_lib.measure import records
+from course_lib.measure.trace import events_of
+from tests.course_lib.measure.test_timeline import a_loop, buffer_of
+from tests.rules import ROOT
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def code_of(path):
+    notebook = nbformat.read(path, as_version=4)
+    return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
+
+
+def measured_kernels(code):
+    """{(part of the record, variable or (notebook, kernel) that holds the source, kernel name)}
+
+    Follows `kernel = cp.RawKernel(source, "name", ...)` to `benchmark(... kernel ...)` and `timeline(kernel)`;
+    also `kernel, launch = lesson_kernel("notebook", "name")`, which may stand in the call itself.
+    """
+    made, used = {}, set()
+
+    def shown(call):
+        """What `lesson_kernel("notebook", "name")` is; None where a call is something else."""
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "lesson_kernel":
+            where = tuple(argument.value for argument in call.args)
+            return where, where[1]
+        return None
+
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Assign) and shown(node.value):
+            target = node.targets[0]
+            made[target.elts[0].id if isinstance(target, ast.Tuple) else target.id] = shown(node.value)
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and isinstance(node.targets[0], ast.Name)
+        ):
+            call = node.value
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "RawKernel":
+                source, name = call.args[:2]
+                where = source.id if isinstance(source, ast.Name) else None
+                if isinstance(source, ast.Call) and getattr(source.func, "id", "") == "kernel_source":
+                    where = tuple(argument.value for argument in source.args)
+                if isinstance(name, ast.Constant):  # in a function of the lesson it is an argument
+                    made[node.targets[0].id] = (where, name.value)
+    for node in ast.walk(ast.parse(code)):
+        part = {"benchmark": "speeds", "timeline": "timelines", "profile": "profiles"}.get(
+            getattr(getattr(node, "func", 0), "id", "")
+        )
+        names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} if part else ()
+        used |= {(part, *made[name]) for name in names if name in made}
+        used |= {(part, *shown(child)) for child in ast.walk(node) if part and shown(child)}
+    return used
+
+
+def missing(path, record):
+    """The kernels that a notebook measures and the record does not hold as they stand now.
+
+    Variants that a cell makes with `.replace` are left out here; they are found by what their cell printed.
+    """
+    own = sources.kernels(path.stem)
+    found = []
+    for part, where, name in measured_kernels(code_of(path)):
+        source = sources.kernel_source(*where) if isinstance(where, tuple) else own.get(where)
+        known = {entry.get("source") for entry in record.get(part, {}).values()}
+        if source is not None and records.source_key(name, source) not in known:
+            found.append(f"{part}: {name}")
+    return found
+
+
+@pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS), ids=lambda path: path.stem)
+def test_every_measured_kernel_has_a_current_record(path):
+    if not measured_kernels(code_of(path)):
+        return
+    assert records.files(), "no file in assets/measurements/: run `make record` on a GPU machine"
+    record = json.loads(records.files()[0].read_text(encoding="utf-8"))
+    assert not missing(path, record), "edited since the record: run `make record` on a GPU machine"
+    assert "no record" not in json.dumps([cell.get("outputs") for cell in nbformat.read(path, 4).cells])
+
+
+SOURCE = 'extern "C" __global__ void fast(float* C) { C[0] = 1; }'
+AGAIN = [
+    'again = cp.RawKernel(kernel_source("lesson", "fast"), "fast")\ntimeline(again, gemm).plot()',
+    'again, launch = lesson_kernel("lesson", "fast")\ntimeline(again, gemm, launch).plot()',
+    'again = lesson_kernel("lesson", "fast")\ntimeline(again[0], gemm, **again[1]).plot()',
+    'timeline(lesson_kernel("lesson", "fast")[0], gemm).plot()',
+]
+
+
+@pytest.fixture
+def lesson(tmp_path, monkeypatch):
+    """A notebook with one kernel, and a function that makes the notebook again from another kernel text."""
+    path = tmp_path / "lesson.ipynb"
+    monkeypatch.setattr(sources, "NOTEBOOKS", tmp_path)
+
+    def write(source=SOURCE, other=AGAIN[0]):
+        cell = nbformat.v4.new_code_cell
+        launch = "fast_launch = Launch(tile=(64, 64, 16), threads=256)"
+        kernel = cell(f'fast = r"""{source}"""\n{launch}', metadata={"tags": ["kernel", "kernel:fast"]})
+        uses = 'k = cp.RawKernel(fast, "fast", options=OPTIONS)\nresults = benchmark(gemm, {"fast": (k, Launch())})'
+        nbformat.write(nbformat.v4.new_notebook(cells=[kernel, cell(uses), cell(other)]), path)
+        return path
+
+    write()
+    return write
+
+
+def test_an_edited_lesson_kernel_is_found(lesson):
+    entry = {"source": records.source_key("fast", SOURCE)}
+    record = {"speeds": {"a": entry}, "timelines": {"a": entry}}
+    assert missing(lesson(), record) == []
+    assert missing(lesson(SOURCE.replace("{", "{  /* first */")), record) == []
+    assert sorted(missing(lesson(SOURCE.replace("= 1", "= 2")), record)) == [
+        "speeds: fast",
+        "timelines: fast",
+    ]
+    for other in AGAIN:
+        assert missing(lesson(other=other), {"speeds": {"a": entry}, "timelines": {}}) == ["timelines: fast"]
+
+
+def test_record_refuses_without_a_gpu(monkeypatch, capsys):
+    monkeypatch.setattr(device, "backend", lambda: "simulator")
+    assert tool("record").main() == 2
+    assert "measures on a GPU" in capsys.readouterr().err
+
+
+def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, capsys):
+    record = tool("record")
+    monkeypatch.setattr(record, "AFTERWARDS", ("after.py",))
+    (tmp_path / "after.py").write_text("open('after.txt', 'a').write('ran')")
+    folder = tmp_path / "assets" / "measurements"
+    monkeypatch.setattr(device, "backend", lambda: "cupy")
+    monkeypatch.setattr(timing, "name", lambda: "Some GPU")
+    monkeypatch.setattr(records, "FOLDER", folder)
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setenv("COURSE_RECORD", "")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "notebooks").mkdir()
+
+    def notebook(code):
+        content = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+        nbformat.write(content, tmp_path / "notebooks" / "01_one.ipynb")
+
+    empty = {"provenance": {"gpu": "Some GPU"}, **{part: {} for part in records.PARTS}}
+    notebook(
+        "import os; from pathlib import Path; from course_lib.measure import records\n"
+        f"records.write(Path(os.environ['COURSE_RECORD']), {empty})"
+    )
+    (tmp_path / "notebooks" / "scratch.ipynb").write_text("a learner's own, not to be read")
+    assert record.main() == 0
+    assert json.loads((folder / "some-gpu.json").read_text()) == empty
+    assert (tmp_path / "after.txt").read_text() == "ran"
+    (folder / "some-gpu.json").write_text("kept")
+    notebook("raise ValueError('a check failed')")
+    assert record.main() == 1
+    assert (folder / "some-gpu.json").read_text() == "kept"
+    assert "a check failed" in capsys.readouterr().out
+    assert (tmp_path / "after.txt").read_text() == "ran"
+    monkeypatch.setattr(record, "AFTERWARDS", ("gone.py",))
+    assert record.afterwards() == 1
+    assert "failed: gone.py" in capsys.readouterr().out
+
+
+def a_speed(label, tflops, size=4096, **more):
+    more = {"tile": [64, 64, 16], "threads": 256, "shared_mem": 0} | more
+    entry = {"label": label, "shape": [size] * 3, "dtype": "float32", "layout": "NT", "tflops": tflops}
+    return entry | {"cublas_tflops": 50.0, "repeats": 20, "sm_clock_mhz": 1980, **more}
+
+
+def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
+    figures = tool("figures")
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    lesson().rename(tmp_path / "01_lesson.ipynb")
+    (tmp_path / "assets").mkdir()
+    readme = tmp_path / "README.md"
+    readme.write_text(f"before\n{figures.MARKS[0]}\nold\n{figures.MARKS[1]}\nafter\n")
+    timeline = {
+        "kernel": next(iter(figures.PICTURES)),
+        "shape": [64, 64, 64],
+        "dtype": "float32",
+        "date": "2026-11-21",
+    }
+    timeline |= {"read_cost": 40, "events": events_of(buffer_of(a_loop()), 40)}
+    source = records.source_key("fast", SOURCE)
+    speeds = [
+        a_speed("any", 20.0, registers=40, source=source, sustained=18.4),
+        a_speed("cuBLAS", 50.0),
+        a_speed("unroll 1", 9.0),
+    ]
+    speeds += [
+        a_speed("another launch", 30.0, source=source, shared_mem=60_000),
+        a_speed("small", 45.0, 2048, source=source),
+    ]
+    provenance = {"gpu": "Some GPU", "driver": "580", "nvrtc": "13.0", "date": "2026-11-21"}
+    record = {"provenance": provenance, "timelines": {"t": timeline}}
+    records.write(tmp_path / "some-gpu.json", record | {"speeds": dict(enumerate(speeds))})
+
+    assert figures.main() == 0
+    lines = readme.read_text().splitlines()
+    assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
+    table = [line for line in lines if line.startswith("|")][2:]
+    assert table == ["| 01 | `fast` | 20.0 | 40% | 40 | 18 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |  |"]
+    assert any("Some GPU, SM clock 1980 to 1980 MHz, driver 580" in line for line in lines)
+    svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
+    assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000
+    figures.main()
+    assert readme.read_text().splitlines() == lines
+
+
+def test_the_drawings_are_those_of_the_lessons(tmp_path):
+    figures = tool("figures")
+    assert set(figures.drawings()) >= {f"pipeline_{number}.svg" for number in ("02", "03", "05")}
+    for name, (figure, alt) in figures.drawings().items():
+        style.save_svg(figure, tmp_path / name, alt)
+        kept = (ROOT / "assets" / name).read_text(encoding="utf-8")
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python tools/figures.py`"
+        assert alt in kept.replace("&lt;", "<") and len(kept) < 300_000

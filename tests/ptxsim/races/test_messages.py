@@ -1,0 +1,130 @@
+"""Messages that help: what is wrong, which line, in whose file, what to do."""
+
+import html
+import re
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim import CompileError, launch
+from tests.ptxsim.small_kernels import found, run_on_numbers
+
+TILE = "__shared__ int tile[64];\n"
+COPY_TO_OTHERS = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words"),
+    [
+        (
+            "read-after-write",
+            COPY_TO_OTHERS + "__syncthreads();\nWAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
+            "Your wait stands behind the barrier: at line 15 the copy arrives.*First the wait, then __syncthreads",
+        ),
+        (
+            "read-after-write",
+            COPY_TO_OTHERS + "WAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
+            "A __syncthreads\\(\\) is missing between that write and this read",
+        ),
+        (
+            "read-after-write",
+            TILE + "tile[t] = t;\nif (t < 32)\nBAR(1, 32);\nout[t] = tile[t ^ 32]; // HERE",
+            "Not all threads come to the barrier at line 15: thread 0 does, thread 32 does not",
+        ),
+        (
+            "barrier-divergence",
+            TILE + "if (t != 5)\n__syncthreads(); // HERE\nout[t] = t;",
+            "thread 5 of block 0 passes this barrier by, and thread .* Not all threads come to it",
+        ),
+        (
+            "barrier-divergence",
+            "if (t < 32)\n__syncthreads(); // HERE\nelse\n__syncthreads(); // HERE\nout[t] = t;",
+            "wait at different __syncthreads\\(\\): thread .* at line .*, thread .* at line",
+        ),
+        (
+            "unwaited-copy",
+            COPY_TO_OTHERS + "out[t] = tile[t]; // HERE",
+            "reads byte 0 of shared array tile before the asynchronous copy .* it itself issued the copy at line 13",
+        ),
+        (
+            "unwaited-copy",
+            TILE + "COPY(&tile[t], in + t);\nWAIT(0);\nout[t] = tile[t]; // HERE",
+            "No cp.async.commit_group follows line 13",
+        ),
+        (
+            "write-after-write",
+            TILE
+            + "COPY(&tile[t], in + t);\nCOPY(&tile[t], in + t + 64); // HERE\nCOMMIT; WAIT(0); out[t] = tile[t];",
+            "before the asynchronous copy into it is known to have arrived; it itself issued the copy at line 13",
+        ),
+        (
+            "write-after-write",
+            COPY_TO_OTHERS + "tile[t ^ 32] = 1; // HERE\nWAIT(0);",
+            "before the asynchronous copy into it is known to have arrived; thread 32 issued the copy at line 13",
+        ),
+    ],
+)
+def test_a_finding_says_what_is_missing(kind, body, words):
+    report, _ = run_on_numbers(body, block=64)
+    assert found(report) == ([kind], set()), report
+    assert re.search(words, report.hazards[0].message), report
+
+
+def test_errors_come_before_warnings_and_not_too_many():
+    unused = "".join(f"int unused{i} = {i};\n" for i in range(60))
+    source = f'extern "C" __global__ void k(int* out)\n{{\n{unused}out[0] = nothing;\n}}\n'
+    with pytest.raises(CompileError) as caught:
+        ptxsim.compile(source, "k")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == 'kernel.cu(63): error: identifier "nothing" is undefined'
+    assert "out[0] = nothing;" in lines[1]
+    assert len(lines) <= 17 and re.match(r"\.\.\. and \d+ more lines", lines[-1])
+
+
+# ---- a kernel in a header
+
+HEADER = """// a kernel in a header
+extern "C" __global__ void k(int* out)
+{
+    __shared__ int tile[64];
+    tile[threadIdx.x] = 1;
+    out[threadIdx.x] = tile[63 - threadIdx.x];  // 1 < 2
+    out[threadIdx.x + n] = 1;
+}
+"""
+
+
+@pytest.fixture
+def header_report(tmp_path):
+    (tmp_path / "race.cuh").write_text(HEADER)
+    source = "constexpr int n = 64;\n#include <race.cuh>\n\n\n\n// another line 6\n// another line 7\n"
+    kernel = ptxsim.compile(source, "k", (f"-I{tmp_path}",))
+    return launch(kernel, 1, 64, (np.zeros(64, np.int32),))
+
+
+def test_a_line_of_a_header_is_quoted_from_the_header(header_report):
+    text = str(header_report)
+    assert "read-after-write at line 6 of race.cuh" in text and "wrote at line 5 of race.cuh" in text
+    assert "       6 | out[threadIdx.x] = tile[63 - threadIdx.x];  // 1 < 2" in text
+    assert "out-of-bounds at line 7 of race.cuh" in text and "       7 | out[threadIdx.x + n] = 1;" in text
+    assert "another line" not in text
+    assert repr(header_report) == (
+        "Report(k: read-after-write at line 6 of race.cuh, out-of-bounds at line 7 of race.cuh)"
+    )
+
+
+def test_the_page_quotes_it_too(header_report):
+    page = html.unescape(re.sub(r"<[^>]+>", "", header_report._repr_html_()))
+    assert "       6 | out[threadIdx.x] = tile[63 - threadIdx.x];  // 1 < 2" in page
+    assert "another line" not in page and "constexpr" not in page
+
+
+def test_a_helper_of_a_header_is_blamed_on_the_line_that_calls_it(tmp_path):
+    (tmp_path / "put.cuh").write_text("__device__ inline void put(int* to, int n)\n{\n    to[n] = 1;\n}\n")
+    source = '#include <put.cuh>\nextern "C" __global__ void k(int* out)\n{\n    put(out, 64);\n}\n'
+    kernel = ptxsim.compile(source, "k", (f"-I{tmp_path}",))
+    text = str(launch(kernel, 1, 1, (np.zeros(64, np.int32),)))
+    assert (
+        "out-of-bounds at line 4:" in text and "(in put.cuh:3)" in text and "       4 | put(out, 64);" in text
+    )

@@ -1,0 +1,150 @@
+"""Occupancy by the rules of the CUDA Occupancy Calculator, and what a launch takes on each GPU."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from course_lib import OPTIONS
+from ptxsim.compiler import nvrtc
+from ptxsim.gpus import GPUS, find_gpu
+from ptxsim.occupancy import launch_resources, occupancy
+from tests.kernels import pipelined
+
+KB = 1024
+
+
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared", "blocks"),
+    [
+        (256, 48, 8 * KB, 5),  # fp32_s1 and the next ones: resident blocks as an H100's driver gave them
+        (256, 51, 16 * KB, 4),
+        (256, 48, 24 * KB, 5),
+        (256, 51, 32 * KB, 4),
+        (256, 62, 40 * KB, 4),
+        (128, 166, 16 * KB, 3),
+        (128, 168, 32 * KB, 3),
+        (128, 168, 48 * KB, 3),
+        (128, 168, 64 * KB, 3),
+        (128, 168, 80 * KB, 2),
+    ],
+)
+def test_blocks_of_the_pipelined_products_as_on_an_h100(threads, registers, shared, blocks):
+    assert occupancy(find_gpu("H100"), threads, registers, shared).blocks == blocks
+
+
+# By hand, with the numbers of each GPU's SM: 65,536 registers in quarters of 16,384.
+BY_HAND = [
+    ("T4", 256, 32, 0, 4, "warps"),  # 32 warps / 8
+    ("T4", 32, 16, 0, 16, "blocks"),
+    ("T4", 128, 32, 9 * KB, 7, "shared memory"),  # 64 / 9
+    ("T4", 128, 32, 9 * KB + 1, 6, "shared memory"),  # rounded up to a multiple of 256 bytes, 64 / 9.25
+    ("A100", 256, 32, 0, 8, "warps and registers"),  # 1024 registers a warp: 16 in each quarter
+    ("A100", 256, 33, 0, 6, "registers"),  # 33 * 32 becomes 1280: 12 in each quarter, 48 / 8
+    ("A100", 96, 255, 0, 2, "registers"),  # 8192 a warp: 2 in each quarter, 8 / 3
+    ("A100", 1024, 64, 0, 1, "registers"),
+    ("A100", 1024, 65, 0, 0, "registers"),  # more than the SM has
+    ("A100", 32, 16, 0, 32, "blocks"),
+    ("A100", 64, 16, 163 * KB, 1, "shared memory"),
+    ("A100", 64, 16, 163 * KB + 1, 0, "shared memory"),
+    ("RTX 3090", 256, 40, 0, 6, "warps and registers"),  # 48 warps / 8
+    ("RTX 3090", 32, 16, 0, 16, "blocks"),
+    ("RTX 3090", 128, 32, 49 * KB, 2, "shared memory"),  # 100 / (49 + 1)
+    ("RTX 3090", 128, 32, 49 * KB + 1, 1, "shared memory"),  # rounded up to a multiple of 128 bytes
+    ("RTX 4090", 32, 16, 0, 24, "blocks"),
+    ("RTX 4090", 1024, 16, 0, 1, "warps"),  # 48 / 32
+    ("H100", 33, 16, 0, 32, "warps and blocks"),  # 2 warps, the second with one thread
+    ("H100", 1024, 32, 113 * KB, 2, "warps and registers and shared memory"),
+    ("H100", 1024, 32, 114 * KB, 1, "shared memory"),  # each block costs 1 KB more
+    ("H100", 1024, 32, 227 * KB, 1, "shared memory"),
+]
+
+
+@pytest.mark.parametrize(("gpu", "threads", "registers", "shared", "blocks", "limit"), BY_HAND)
+def test_occupancy_by_hand(gpu, threads, registers, shared, blocks, limit):
+    fit = occupancy(find_gpu(gpu), threads, registers, shared)
+    assert (fit.blocks, fit.limit) == (blocks, limit)
+    assert fit.warps == blocks * -(-threads // 32)
+    assert fit.share == fit.warps / find_gpu(gpu).warps
+
+
+def test_a_gpu_is_found_by_name_and_by_architecture():
+    assert find_gpu("RTX 3090") is find_gpu("sm_86") is GPUS["RTX 3090"]
+    with pytest.raises(ValueError, match=r"no GPU 'B200' is known here; name one of .*\"H100\" or \"sm_90\""):
+        find_gpu("B200")
+    assert find_gpu("sm_90").name == "H100" and find_gpu("NVIDIA H200") is GPUS["H200"]
+
+
+PLAIN = r"""
+extern "C" __global__ void copy(const float* in, float* out)
+{
+    __shared__ float tile[256];
+    extern __shared__ float more[];
+    tile[threadIdx.x] = in[threadIdx.x];
+    more[threadIdx.x] = 1.0f;
+    __syncthreads();
+    out[threadIdx.x] = tile[255 - threadIdx.x] + more[threadIdx.x];
+}
+"""
+
+
+@pytest.fixture
+def report():
+    args = [np.zeros(256, np.float32), np.zeros(256, np.float32)]
+    return ptxsim.launch(ptxsim.compile(PLAIN, "copy"), (1,), (256,), args, shared_mem=20 * KB)
+
+
+def test_a_report_knows_what_the_launch_takes(report):
+    taken = report.resources
+    assert taken.gpu.name == "H100"
+    assert 4 <= taken.registers <= 32
+    assert (taken.spills, taken.static_shared, taken.dynamic_shared) == (0, KB, 20 * KB)
+    assert (taken.occupancy.blocks, taken.occupancy.limit) == (8, "warps")  # shared memory would do for 10
+    assert repr(taken).startswith("H100 (sm_90): ")
+    assert "no spills, 1,024 + 20,480 bytes of shared memory (static + dynamic); 8 blocks on" in repr(taken)
+    assert "(64 of 64 warps, 100%), limited by warps" in repr(taken)
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_every_gpu_can_be_asked(report, gpu):
+    shared = {"sm_75": 3, "sm_80": 7, "sm_86": 4, "sm_89": 4, "sm_90": 8}  # 64 / 21, 164 / 22, 100 / 22, ...
+    assert report.resources_on(gpu).occupancy.blocks == shared[find_gpu(gpu).arch]
+
+
+def test_resources_are_compiled_when_asked_for_only(report, monkeypatch):
+    asked = []
+    monkeypatch.setattr(nvrtc, "resources", lambda *args: asked.append(args) or 1 / 0)
+    args = [np.zeros(256, np.float32), np.zeros(256, np.float32)]
+    again = ptxsim.launch(report.kernel, (1,), (256,), args, shared_mem=20 * KB)
+    assert repr(again) and str(again) and again._repr_html_() and not asked
+    with pytest.raises(ZeroDivisionError):
+        _ = again.resources
+
+
+SPILLS = r"""
+extern "C" __global__ void __launch_bounds__(1024, 2) many(const float* in, float* out)
+{
+    float x[64];
+    for (int i = 0; i < 64; ++i) x[i] = in[threadIdx.x + 1024 * i];
+    __syncthreads();
+    for (int i = 0; i < 64; ++i) out[threadIdx.x + 1024 * i] = x[63 - i];
+}
+"""
+
+
+def test_spills_are_said():
+    taken = launch_resources("H100", ptxsim.compile(SPILLS, "many"), 1024, 0)
+    assert taken.registers <= 32 and taken.spills > 0
+    assert f"{taken.spills} bytes of spills" in repr(taken)
+    assert taken.occupancy.blocks == 2
+
+
+def test_asynchronous_copies_do_not_compile_for_a_t4():
+    case = pipelined.gemm_fp32(2)
+    kernel = ptxsim.compile(case.source, case.kernel, OPTIONS)
+    words = r"gemm_fp32 does not compile for a T4 \(sm_75\): Feature 'cp\.async' requires .target sm_80"
+    with pytest.raises(ptxsim.CompileError, match=words) as refusal:
+        launch_resources("T4", kernel, 256, 0)
+    assert "\n" not in str(refusal.value)
+    for gpu in ("A100", "RTX 3090", "RTX 4090", "H100"):
+        taken = launch_resources(gpu, kernel, 256, 0)
+        assert (taken.occupancy.blocks, taken.static_shared) == (4, 16 * KB), gpu  # launch bounds ask for 4

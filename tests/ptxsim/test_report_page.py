@@ -1,0 +1,55 @@
+"""A report as a page: the source around each finding, with marks that need no colour."""
+
+import html
+import re
+
+import numpy as np
+
+import ptxsim
+
+RACE = r"""
+extern "C" __global__ void race(const float* in, float* out)
+{
+    __shared__ float tile[64];
+    int t = threadIdx.x;
+    tile[t] = in[t];                                  // 1 < 2 & 3
+    out[t] = tile[63 - t];
+}
+"""
+
+
+def launched(source):
+    args = [np.zeros(64, np.float32), np.zeros(64, np.float32)]
+    return ptxsim.launch(ptxsim.compile(source, "race"), (1,), (64,), args)
+
+
+def lines(report):
+    """The text of the page, line by line."""
+    return html.unescape(re.sub(r"<[^>]+>", "", report._repr_html_())).splitlines()
+
+
+def test_a_finding_stands_below_its_marked_line():
+    report = launched(RACE)
+    (hazard,) = report.hazards
+    page = lines(report)
+    assert page[0] == "race: 1 hazard found"
+    assert page.index("▶    7      out[t] = tile[63 - t];") + 1 == page.index(f"⚠ {hazard}")
+    assert "     6      tile[t] = in[t];                                  // 1 < 2 & 3" in page
+    assert sum(line.startswith("▶") for line in page) == 1
+    assert not any("stopped" in line for line in page)
+
+
+def test_a_launch_that_was_stopped_says_so():
+    page = lines(launched(RACE.replace("63 - t", "64 + t")))
+    assert page[-1] == "The launch stopped there."
+    assert "⚠ out-of-bounds at line 7" in " ".join(page)
+
+
+def test_colours_are_those_of_the_page():
+    """Text has no colour of its own, so it reads on a dark page too."""
+    assert re.findall(r"[\w-]*color", launched(RACE)._repr_html_()) == []
+
+
+def test_a_clean_report_is_one_line():
+    clean = RACE.replace("out[t] =", "__syncthreads(); out[t] =")
+    assert launched(clean)._repr_html_() == "<p>✓ race: no hazard found</p>"

@@ -1,0 +1,280 @@
+"""The copy engine: tensor maps, what a copy brings and when, what must be waited for and fenced."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from ptxsim import TensorMap, work
+from tests.ptxsim.units.test_mbarrier import HOPPER, OPS
+
+COPIES = (
+    OPS
+    + r"""
+struct alignas(64) Map { u64 words[16]; };
+__device__ void load(void* to, const Map* map, u64* b, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" :: "r"(at(to)), "l"(map), "r"(at(b)), "r"(x), "r"(y) : "memory");
+}
+__device__ void store(const Map* map, const void* from, int x, int y)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+                 :: "l"(map), "r"(at(from)), "r"(x), "r"(y) : "memory");
+}
+__device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+__device__ void wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+"""
+)
+ROWS, COLUMNS = 20, 64
+KERNEL = """
+extern "C" __global__ void
+k(const __grid_constant__ Map a, const __grid_constant__ Map c, unsigned short* out, int x, int y)
+{
+    __shared__ alignas(1024) unsigned short tile[8 * 64];
+    __shared__ u64 bar;
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, 1);
+    __syncthreads();
+%s
+}
+"""
+LOAD = "if (t == 0) { expect(&bar, sizeof tile); load(tile, &a, &bar, x, y); }\n"
+COPY = LOAD + "wait(&bar, 0);\nfor (int i = t; i < 512; i += 64) out[i] = tile[i];"
+
+
+def run(body, x=0, y=0, swizzle=0, box=(8, 64), seed=None):
+    a = np.arange(ROWS * COLUMNS, dtype=np.uint16).reshape(ROWS, COLUMNS) + 1
+    c, out = np.zeros_like(a), np.zeros(512, np.uint16)
+    kernel = ptxsim.compile(COPIES + KERNEL % body, "k", HOPPER)
+    args = (TensorMap(a, box, swizzle), TensorMap(c, box, swizzle), out, np.int32(x), np.int32(y))
+    report = ptxsim.launch(kernel, 1, 64, args, seed=seed)
+    return report, a, c, out
+
+
+def box_of(a, x, y):
+    """What a copy brings: zeros outside of the array."""
+    wide = np.pad(a, ((64, 64), (64, 256)))
+    return wide[64 + y : 72 + y, 64 + x : 128 + x]
+
+
+@pytest.mark.parametrize(("x", "y"), [(0, 0), (8, 5), (0, 16), (-16, -2), (56, 19), (64, 0), (120, 20)])
+def test_a_box_lies_where_the_coordinates_say_and_zeros_outside(x, y):
+    report, a, _, out = run(COPY, x, y)
+    assert report.ok, str(report)
+    assert np.array_equal(out.reshape(8, 64), box_of(a, x, y))
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+@pytest.mark.parametrize(("swizzle", "width"), [(128, 64), (64, 32), (32, 16)])
+def test_a_swizzle_changes_places_of_16_bytes_in_a_row_of_128(swizzle, width, seed):
+    box = (512 // width, width)
+    report, a, _, out = run(COPY, swizzle=swizzle, box=(8, width) if width == 64 else box, seed=seed)
+    assert report.ok, str(report)
+    plain = np.zeros((512 // width, width), np.uint16)
+    rows = min(ROWS, 512 // width)
+    plain[:rows] = a[:rows, :width]
+    chunks = plain.reshape(-1, 8)
+    number = np.arange(64)
+    place = number ^ (number >> 3 & (swizzle // 16 - 1))
+    assert np.array_equal(out.reshape(-1, 8)[place], chunks)
+
+
+def test_a_store_writes_the_box_and_nothing_outside():
+    body = (
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 32, 16)
+    assert report.ok, str(report)
+    expected = np.zeros_like(c)
+    expected[16:20, 32:64] = np.arange(512).reshape(8, 64)[:4, :32]
+    assert np.array_equal(c, expected)
+
+
+def test_what_lies_outside_of_the_array_is_not_read():
+    body = (
+        "for (int i = t; i < 512; i += 64) if (i % 64 < 32) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 32)
+    assert report.ok, str(report)
+    assert np.array_equal(c[:8, 32:], np.arange(512).reshape(8, 64)[:, :32])
+
+
+def test_a_box_may_take_columns_by_64_before_rows():
+    array = np.arange(16 * 128, dtype=np.uint16).reshape(16, 128)
+    by_64 = np.lib.stride_tricks.as_strided(array, (2, 16, 64), (128, 256, 2))
+    layout = TensorMap(by_64, (2, 8, 64)).at(0)
+    assert layout.shape == (64, 16, 2)
+    offset, inside = layout.place((0, 4, 0))
+    assert inside.all()
+    expected = np.concatenate([array[4:12, :64], array[4:12, 64:]])
+    assert np.array_equal(array.ravel()[offset // 2], expected.ravel())
+
+
+def test_dynamic_shared_memory_begins_where_its_alignment_says():
+    body = """
+extern "C" __global__ void k(unsigned* out)
+{
+    extern __shared__ __align__(1024) unsigned char bytes[];
+    __shared__ u64 bar;
+    init(&bar, 1);
+    bytes[threadIdx.x] = 1;
+    out[0] = at(bytes) % 1024;
+}
+"""
+    out = np.ones(1, np.uint32)
+    report = ptxsim.launch(ptxsim.compile(COPIES + body, "k", HOPPER), 1, 1, (out,), shared_mem=64)
+    assert report.ok, str(report)
+    assert out[0] == 0
+
+
+def test_a_store_that_lies_outside_altogether_writes_nothing():
+    body = (
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, 0, 64)
+    assert report.ok, str(report)
+    assert not c.any()
+
+
+@pytest.mark.parametrize(("value", "right"), [("i", True), ("i + 64 * t", False)])
+def test_stores_of_several_threads_to_one_place(value, right):
+    """Of the same values they are no race, as it is with stores of threads themselves."""
+    body = (
+        f"if (t < 2) for (int i = 0; i < 256; ++i) tile[256 * t + i] = {value};\n"
+        "fence(); __syncthreads();\n"
+        "if (t < 2) { store(&c, tile + 256 * t, x, y); commit(); wait_read(); }"
+    )
+    report, _, c, _ = run(body, box=(4, 64))
+    assert report.ok == right, str(report)
+    assert right or "write-after-write" in {hazard.kind for hazard in report.hazards}
+    assert not right or np.array_equal(c[:4].ravel(), np.arange(256))
+
+
+def test_a_launch_of_copies_alone_gets_on(monkeypatch):
+    """As long as they come from new parts of an array."""
+    monkeypatch.setattr(work, "PATIENCE", 30_000)
+    text = """
+extern "C" __global__ void k(const char* from, int step)
+{
+    __shared__ alignas(128) char tile[256];
+    __shared__ u64 bar;
+    if (threadIdx.x == 0) init(&bar, 1);
+    __syncthreads();
+    for (int i = 0; i < 100; ++i) {
+        if (threadIdx.x == 0) {
+            expect(&bar, 256);
+            asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];"
+                         :: "r"(at(tile)), "l"(from + i * step), "r"(at(&bar)) : "memory");
+        }
+        wait(&bar, i & 1);
+        __syncthreads();
+    }
+}
+"""
+    kernel = ptxsim.compile(COPIES + text, "k", HOPPER)
+    array = np.zeros(100 * 256, np.int8)
+    assert ptxsim.launch(kernel, 1, 32, (array, np.int32(256))).ok
+    report = ptxsim.launch(kernel, 1, 32, (array, np.int32(0)))
+    assert [hazard.kind for hazard in report.hazards] == ["step-limit"]
+
+
+WRONG = {
+    "read-before-the-phase": ("unwaited-copy", LOAD + "out[t] = tile[t];"),
+    "nothing-expected": (
+        "unwaited-copy",
+        "if (t == 0) { arrive(&bar); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "too-many-bytes-expected": (
+        "deadlock",
+        "if (t == 0) { expect(&bar, 1040); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "too-few-bytes-expected": (
+        "deadlock",
+        "if (t == 0) { expect(&bar, 1008); load(tile, &a, &bar, x, y); }\nwait(&bar, 0); out[t] = tile[t];",
+    ),
+    "the-parity-of-the-phase-before-the-first": ("unwaited-copy", LOAD + "wait(&bar, 1); out[t] = tile[t];"),
+    "the-parity-of-the-phase-before": (
+        "unwaited-copy",
+        LOAD
+        + "wait(&bar, 0); out[t] = tile[t];\n__syncthreads();\n"
+        + LOAD
+        + "wait(&bar, 0); out[t] += tile[t];",
+    ),
+    "the-next-copy-before-all-have-read": (
+        "write-after-read",
+        LOAD + "wait(&bar, 0); out[t] = tile[t];\n" + LOAD + "wait(&bar, 1); out[t] += tile[t];",
+    ),
+    "written-while-on-its-way": ("write-after-write", LOAD + "tile[t] = 1; wait(&bar, 0); out[t] = tile[t];"),
+    "a-store-without-a-proxy-fence": (
+        "missing-proxy-fence",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\n__syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
+    ),
+    "a-store-without-a-barrier": (
+        "read-after-write",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
+    ),
+    "the-source-of-a-store-overwritten": (
+        "write-after-read",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads(); tile[t] = 7; __syncthreads();\n"
+        "if (t == 0) wait_read();",
+    ),
+    "the-wait-for-a-store-is-not-told-to-others": (
+        "write-after-read",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); }\n__syncthreads();\nif (t == 0) wait_read();\ntile[t] = 7;",
+    ),
+    "nobody-waits-for-a-store": (
+        "exited-block",
+        "for (int i = t; i < 512; i += 64) tile[i] = i;\nfence(); __syncthreads();\n"
+        "if (t == 0) { store(&c, tile, x, y); commit(); }",
+    ),
+    "a-store-of-what-nobody-wrote": (
+        "uninitialised-read",
+        "if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }",
+    ),
+    "not-aligned": ("misaligned", "if (t == 0) { expect(&bar, 1024); load(tile + 8, &a, &bar, x, y); }"),
+    "a-place-in-a-row-that-no-gpu-takes": ("misaligned", LOAD.replace("x, y", "x + 1, y") + "wait(&bar, 0);"),
+    "out-of-shared-memory": (
+        "out-of-bounds",
+        "if (t == 0) { expect(&bar, 1024); load(tile + 64, &a, &bar, x, y); }",
+    ),
+    "no-map": ("out-of-bounds", "if (t == 0) { expect(&bar, 1024); load(tile, (Map*)out, &bar, x, y); }"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_a_bulk_copy(name):
+    kind, body = WRONG[name]
+    report = run(body)[0]
+    assert [hazard.kind for hazard in report.hazards][:1] == [kind], str(report)
+
+
+def test_a_deadlock_names_both_numbers_of_bytes():
+    assert (
+        "expect 1040 bytes, of which 1024 came"
+        in run(WRONG["too-many-bytes-expected"][1])[0].hazards[-1].message
+    )
+
+
+@pytest.mark.parametrize(
+    ("array", "box", "swizzle", "words"),
+    [
+        (np.zeros((8, 64), np.float16), (8,), 0, "2 dimensions and the box 1"),
+        (np.zeros((8, 64), np.float16)[:, ::2], (8, 32), 0, "contiguous"),
+        (np.zeros((8, 20), np.float16), (8, 8), 0, "multiples of 16 bytes; they are 40"),
+        (np.zeros((8, 64), np.float16), (8, 4), 0, "multiple of 16"),
+        (np.zeros((300, 64), np.float16), (300, 64), 0, "1 to 256"),
+        (np.zeros((8, 64), np.float16), (8, 64), 64, "at most"),
+        (np.zeros((8, 64), np.float16), (8, 64), 100, "(0, 32, 64, 128)"),
+    ],
+)
+def test_a_map_that_a_gpu_refuses(array, box, swizzle, words):
+    with pytest.raises(ValueError, match=words.replace("(", r"\(").replace(")", r"\)")):
+        TensorMap(array, box, swizzle)

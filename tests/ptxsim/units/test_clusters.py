@@ -1,0 +1,266 @@
+"""Clusters: mbarriers of other blocks, arrivals without a release, and who is in a scope."""
+
+import numpy as np
+import pytest
+
+from ptxsim import compile, launch
+from tests.kernels.hopper_wrong import MACROS, OPTIONS
+
+MORE = r"""
+#define FENCE_INIT asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory")
+#define FENCE_CLUSTER asm volatile("fence.acq_rel.cluster;" ::: "memory")
+#define FENCE_BLOCK asm volatile("fence.acq_rel.cta;" ::: "memory")
+#define RELAXED_SYNC asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory")
+#define ARRIVE_AT(p) asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(p) : "memory")
+#define EXPECT(b, n) asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" \
+    :: "r"(AT(b)), "r"(n) : "memory")
+#define WAIT(b) asm volatile("{\n.reg .pred p;\nagain:\n" \
+    "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%0], 0;\n@!p bra again;\n}" :: "r"(AT(b)) : "memory")
+#define TO_BOTH(to, from, n, b) asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes" \
+    ".multicast::cluster [%0], [%1], %2, [%3], %4;" :: "r"(AT(to)), "l"(from), "r"(n), "r"(AT(b)), "h"((short)3) \
+    : "memory")
+#define SEND(to, v, b) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" \
+    :: "r"(to), "r"(v), "r"(b) : "memory")
+#define SEND_4(to, v, b) asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 " \
+    "[%0], {%1, %2, %3, %4}, [%5];" :: "r"(to), "r"(v), "r"(v + 1), "r"(v + 2), "r"(v + 3), "r"(b) : "memory")
+#define SEND_SUM(to, v, b, op) asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." \
+    op " [%0], %1, [%2];" :: "r"(to), "r"(v), "r"(b) : "memory")
+#define PUT(p, v, scope) asm volatile("st.release." scope ".global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory")
+#define GET(v, p, scope) asm volatile("ld.acquire." scope ".global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory")
+"""
+ARRIVES = """
+    __shared__ u64 bar;
+    unsigned there;
+    if (t == 0) { INIT(&bar, 1); MADE; }
+    MEET;
+    THERE(there, &bar, 1 - blockIdx.x);
+    if (t == 0) ARRIVE_AT(there);  // HERE
+    WAIT(&bar);
+    out[blockIdx.x * 32 + t] = 1;
+    CLUSTER_SYNC;
+"""
+COPIES = """
+    __shared__ u64 bar;
+    __shared__ alignas(128) int tile[32];
+    if (t == 0) { INIT(&bar, 1); MADE; EXPECT(&bar, 128); }
+    MEET;
+    if (t == 0 && blockIdx.x == 0) TO_BOTH(tile, in, 128, &bar);  // HERE
+    __syncthreads();
+    WAIT(&bar);
+    out[blockIdx.x * 32 + t] = tile[t];
+    CLUSTER_SYNC;
+"""
+SHARES = """
+    __shared__ int tile[32];
+    unsigned there;
+    tile[t] = t;
+    MADE;
+    MEET;
+    THERE(there, &tile[t], 1 - blockIdx.x);
+    int value;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(value) : "r"(there) : "memory");  // HERE
+    out[blockIdx.x * 32 + t] = value;
+    CLUSTER_SYNC;
+"""
+BODIES = {"arrives": ARRIVES, "copies": COPIES, "shares": SHARES}
+RIGHT = {  # how the blocks of a cluster meet before one uses what another made
+    "cluster barrier": ("", "CLUSTER_SYNC", ("arrives", "copies", "shares")),
+    "fence of the inits": ("FENCE_INIT", "RELAXED_SYNC; __syncthreads()", ("arrives", "copies")),
+    "fence of all": ("FENCE_CLUSTER", "RELAXED_SYNC; __syncthreads()", ("arrives", "copies", "shares")),
+}
+WRONG = {
+    "block barrier": ("", "__syncthreads()", ("arrives", "copies", "shares")),
+    "no barrier": ("FENCE_INIT", "__syncthreads()", ("arrives", "copies")),
+    "relaxed, no fence": (
+        "",
+        "__syncthreads(); RELAXED_SYNC; __syncthreads()",
+        ("arrives", "copies", "shares"),
+    ),
+    "fence of the inits alone": ("FENCE_INIT", "__syncthreads(); RELAXED_SYNC; __syncthreads()", ("shares",)),
+    "fence of the block": (
+        "FENCE_BLOCK",
+        "__syncthreads(); RELAXED_SYNC; __syncthreads()",
+        ("arrives", "shares"),
+    ),
+}
+ORDERS = pytest.mark.parametrize("seed", [None, 1, 2, 3])
+
+
+def run(body: str, blocks: int, seed: int | None):
+    """Blocks of 32 threads in clusters of two; the report, and what `out` holds."""
+    source = (
+        f"{MACROS}{MORE}\n"
+        'extern "C" __global__ void __cluster_dims__(2) k(int* out, const int* in)\n'
+        f"{{ int t = threadIdx.x; {body} }}\n"
+    )
+    out = np.zeros(32 * blocks, np.int32)
+    args = (out, np.arange(32, dtype=np.int32))
+    return launch(compile(source, "k", OPTIONS), (blocks,), (32,), args, seed=seed), out
+
+
+def cases(table):
+    return [
+        pytest.param(BODIES[body].replace("MADE;", f"{made};").replace("MEET", meet), id=f"{body}: {name}")
+        for name, (made, meet, bodies) in table.items()
+        for body in bodies
+    ]
+
+
+def lines(report) -> list[str]:
+    source = report.kernel.source.splitlines()
+    return [source[hazard.line - 1] for hazard in report.hazards]
+
+
+@ORDERS
+@pytest.mark.parametrize("body", cases(RIGHT))
+def test_blocks_that_met_use_what_each_other_made(body, seed):
+    report, out = run(body, 2, seed)
+    assert report.ok, str(report)
+    assert np.array_equal(out, [1] * 64 if "ARRIVE_AT" in body else [*range(32)] * 2)
+
+
+@ORDERS
+@pytest.mark.parametrize("body", cases(WRONG))
+def test_what_another_block_made_is_used_too_early(body, seed):
+    report, _ = run(body, 2, seed)
+    assert {hazard.kind for hazard in report.hazards} <= {
+        "read-after-write",
+        "mbarrier",
+        "uninitialised-read",
+    }
+    assert len(report.hazards) and all("// HERE" in line for line in lines(report)), str(report)
+    message = report.hazards[0].message
+    assert "barrier.cluster.arrive" in message or "which no thread has written" in message, message
+
+
+FLAG = """
+    unsigned seen = 0;
+    if (blockIdx.x == 0 && t == 0) {
+        out[0] = 7;
+        PUT(out + 1, 1, SCOPE);
+    }
+    if (blockIdx.x == READER && t == 0) {
+        while (!seen) GET(seen, out + 1, SCOPE);
+        out[2] = out[0];
+    }
+"""
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("scope", "reader", "right"),
+    [("gpu", 1, True), ("gpu", 2, True), ("cluster", 1, True), ("cluster", 2, False), ("cta", 1, False)],
+)
+def test_a_message_reaches_those_in_its_scope(scope, reader, right, seed):
+    report, out = run(FLAG.replace("SCOPE", f'"{scope}"').replace("READER", str(reader)), 4, seed)
+    assert report.ok == right, str(report)
+    assert out[2] == 7
+    assert right or {hazard.kind for hazard in report.hazards} == {"block-conflict"}
+
+
+FENCES = """
+    unsigned seen = 0;
+    volatile int* flag = (volatile int*)out + 1;
+    if (blockIdx.x == 0 && t == 0) {
+        out[0] = 7;
+        FENCE;
+        *flag = 1;
+    }
+    if (blockIdx.x == READER && t == 0) {
+        while (!seen) seen = *flag;
+        FENCE_CLUSTER;
+        out[2] = out[0];
+    }
+"""
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("fence", "reader", "right"),
+    [("FENCE_CLUSTER", 1, True), ("FENCE_CLUSTER", 2, False), ("FENCE_BLOCK", 1, False)],
+)
+def test_a_fence_reaches_those_in_its_scope(fence, reader, right, seed):
+    report, _ = run(FENCES.replace("FENCE;", f"{fence};", 1).replace("READER", str(reader)), 4, seed)
+    assert report.ok == right, str(report)
+
+
+@ORDERS
+@pytest.mark.parametrize(("scope", "right"), [("gpu", True), ("cluster", False)])
+def test_atomics_of_two_clusters(scope, right, seed):
+    text = f'asm volatile("red.relaxed.{scope}.global.add.u32 [%0], 1;" :: "l"(out) : "memory");'
+    report, out = run(text, 4, seed)
+    assert (out[0], report.ok) == (128, right), str(report)
+
+
+SENDS = """
+    __shared__ u64 bar;
+    __shared__ alignas(16) int tile[32];
+    unsigned there, counter;
+    tile[t] = 100;
+    if (t == 0) { INIT(&bar, 1); EXPECT(&bar, BYTES); }
+    CLUSTER_SYNC;
+    THERE(there, &tile[t], 1 - blockIdx.x);
+    THERE(counter, &bar, 1 - blockIdx.x);
+    ACT;
+    WAITS;
+    out[blockIdx.x * 32 + t] = tile[t];  // HERE
+    CLUSTER_SYNC;
+"""
+ACTS = {  # what 32 threads send to the other block's 100s, the bytes, and what is there afterwards
+    "st.async": ("SEND(there, t, counter)", 128, np.arange(32)),
+    "st.async.v4": ("if (t % 4 == 0) SEND_4(there, t, counter)", 128, np.arange(32)),
+    "red.async.add": ('SEND_SUM(there, t, counter, "add.u32")', 128, 100 + np.arange(32)),
+    "red.async.min": ('SEND_SUM(there, t - 8, counter, "min.s32")', 128, np.arange(32) - 8),
+    "red.async.inc": (
+        'SEND_SUM(there, 70 + t, counter, "inc.u32")',
+        128,
+        np.where(np.arange(32) <= 30, 0, 101),
+    ),
+    "to one place": (
+        'SEND_SUM(there - 4 * t, 1, counter, "add.s32")',
+        128,
+        np.where(np.arange(32) == 0, 132, 100),
+    ),
+}
+
+
+@ORDERS
+@pytest.mark.parametrize("name", ACTS)
+def test_a_store_that_an_mbarrier_of_another_block_counts(name, seed):
+    act, size, there = ACTS[name]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size)).replace("WAITS", "WAIT(&bar)")
+    report, out = run(body, 2, seed)
+    assert report.ok, str(report)
+    assert np.array_equal(out, [*there] * 2)
+
+
+@ORDERS
+@pytest.mark.parametrize("name", ["st.async", "st.async.v4"])
+def test_its_value_is_read_before_the_phase_is_complete(name, seed):
+    act, size, _ = ACTS[name]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size))
+    report, _ = run(body.replace("WAITS", "__syncthreads()"), 2, seed)
+    kinds = {hazard.kind for hazard in report.hazards}
+    assert kinds and kinds <= {"unwaited-copy", "read-after-write", "write-after-read"}, str(report)
+
+
+def test_bytes_that_do_not_come():
+    act, size, _ = ACTS["st.async"]
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", str(size + 4)).replace("WAITS", "WAIT(&bar)")
+    report, _ = run(body, 2, None)
+    assert [hazard.kind for hazard in report.hazards] == ["deadlock"]
+    assert "expect 132 bytes, of which 128 came" in report.hazards[0].message
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "words"),
+    [
+        ("SEND(there, t, (unsigned)AT(&bar))", "mbarrier", "must lie where the copy goes"),
+        ("SEND(there + 2, t, counter)", "misaligned", "a multiple"),
+        ("SEND(there + 4096, t, counter)", "out-of-bounds", "bytes"),
+    ],
+)
+def test_a_store_that_cannot_be(act, kind, words):
+    body = SENDS.replace("ACT;", f"{act};").replace("BYTES", "128").replace("WAITS", "WAIT(&bar)")
+    report, _ = run(body, 2, None)
+    assert report.hazards[-1].kind == kind and words in report.hazards[-1].message, str(report)

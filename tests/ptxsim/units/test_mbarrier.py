@@ -1,0 +1,187 @@
+"""mbarrier: phases, parities and states; what they order and what not; what is wrong with their use."""
+
+import numpy as np
+import pytest
+
+from tests.ptxsim.small_kernels import found, run_on_numbers
+
+OPS = r"""
+using u64 = unsigned long long;
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ void init(u64* b, int n)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
+}
+__device__ void arrive(u64* b) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory"); }
+__device__ u64 arrive_state(u64* b)
+{
+    u64 state;
+    asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(at(b)) : "memory");
+    return state;
+}
+__device__ void arrive_many(u64* b, int n)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
+}
+__device__ void leave(u64* b)
+{
+    asm volatile("mbarrier.arrive_drop.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory");
+}
+__device__ void expect(u64* b, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(at(b)), "r"(bytes) : "memory");
+}
+__device__ bool try_once(u64* b, unsigned parity)
+{
+    unsigned done;
+    asm volatile("{ .reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(at(b)), "r"(parity) : "memory");
+    return done;
+}
+__device__ void wait(u64* b, unsigned parity) { while (!try_once(b, parity)) {} }
+__device__ bool test(u64* b, u64 state)
+{
+    unsigned done;
+    asm volatile("{ .reg .pred p;\nmbarrier.test_wait.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p; }"
+                 : "=r"(done) : "r"(at(b)), "l"(state) : "memory");
+    return done;
+}
+"""
+HOPPER = ("-arch=compute_90",)
+SETUP = "__shared__ u64 bar[2]; __shared__ int tile[256];\n"
+
+
+def ready(*counts: int) -> str:
+    return (
+        SETUP
+        + "if (t == 0) { "
+        + "".join(f"init(&bar[{i}], {n}); " for i, n in enumerate(counts))
+        + "}\n__syncthreads();\n"
+    )
+
+
+RIGHT = {
+    "all-arrive-and-wait": (
+        ready(64) + "tile[t] = t; arrive(&bar[0]); wait(&bar[0], 0); out[t] = tile[63 - t];",
+        lambda t: 63 - t,
+    ),
+    "two-phases": (
+        ready(64) + "tile[t] = t; arrive(&bar[0]); wait(&bar[0], 0); int a = tile[63 - t];\n"
+        "arrive(&bar[0]); wait(&bar[0], 1); tile[t] = a + 1; arrive(&bar[0]); wait(&bar[0], 0); out[t] = tile[63 - t];",
+        lambda t: t + 1,
+    ),
+    "one-warp-gives-another-takes": (
+        ready(32, 32) + "for (int i = 0; i < 4; ++i) {\n"
+        "  if (t < 32) { if (i) wait(&bar[1], (i - 1) & 1); tile[t] = 10 * i + t; arrive(&bar[0]); }\n"
+        "  else { wait(&bar[0], i & 1); out[t] = tile[t - 32]; arrive(&bar[1]); }\n}",
+        lambda t: np.where(t < 32, 0, 30 + t - 32),
+    ),
+    "state-and-test-wait": (
+        ready(64)
+        + "tile[t] = t; u64 s = arrive_state(&bar[0]); while (!test(&bar[0], s)) {}\nout[t] = tile[63 - t];",
+        lambda t: 63 - t,
+    ),
+    "one-arrives-for-many": (
+        ready(64) + "tile[t] = t; __syncwarp(); if (t % 32 == 0) arrive_many(&bar[0], 32);\n"
+        "wait(&bar[0], 0); out[t] = tile[63 - t];",
+        lambda t: 63 - t,
+    ),
+    "some-leave": (
+        ready(64) + "tile[t] = t; if (t < 32) leave(&bar[0]); else {\n"
+        "arrive(&bar[0]); wait(&bar[0], 0); int a = tile[63 - t]; arrive(&bar[0]); wait(&bar[0], 1); out[t] = a; }",
+        lambda t: np.where(t < 32, 0, 63 - t),
+    ),
+    "two-phases-in-one-instruction": (
+        ready(32) + "arrive(&bar[0]); wait(&bar[0], 1); out[t] = t;",
+        lambda t: t,
+    ),
+    "the-phase-before-the-first-is-complete": (ready(1) + "wait(&bar[0], 1); out[t] = t;", lambda t: t),
+    "bytes-that-are-not-expected": (
+        ready(64) + "expect(&bar[0], 0); wait(&bar[0], 0); out[t] = t;",
+        lambda t: t,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("seed", [None, 3])
+def test_what_an_mbarrier_orders(name, seed):
+    body, expected = RIGHT[name]
+    report, out = run_on_numbers(body, 64, before=OPS, block=64, seed=seed, options=HOPPER)
+    assert report.ok, str(report)
+    assert np.array_equal(np.where(out == -1, 0, out), expected(np.arange(64)))
+
+
+WRONG = {
+    "no-wait": (
+        "read-after-write",
+        ready(64) + "tile[t] = t; arrive(&bar[0]);\nout[t] = tile[63 - t]; // HERE",
+    ),
+    "one-question-is-no-wait": (
+        "read-after-write",
+        ready(64)
+        + "tile[t] = t; if (t < 32) arrive(&bar[0]);\ntry_once(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
+    ),
+    "the-parity-of-the-phase-before": (
+        "read-after-write",
+        ready(33) + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
+        "else { wait(&bar[0], 1);\nout[t] = tile[t - 32]; // HERE\n}",
+    ),
+    "arrives-before-it-writes": (
+        "read-after-write",
+        ready(64)
+        + "arrive(&bar[0]);\ntile[t] = t; // HERE\nwait(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
+    ),
+    "the-next-tile-before-all-have-read": (
+        "write-after-read",
+        ready(32) + "for (int i = 0; i < 2; ++i) {\n"
+        "if (t < 32) {\ntile[t] = 10 * i + t; // HERE\narrive(&bar[0]); }\n"
+        "else { wait(&bar[0], i & 1);\nout[t] = tile[t - 32]; // HERE\n} }",
+    ),
+    "used-before-others-know-of-it": (
+        "read-after-write",
+        SETUP + "if (t == 0) init(&bar[0], 64);\narrive(&bar[0]); out[t] = t;",
+    ),
+    "nobody-initialised-it": ("mbarrier", SETUP + "arrive(&bar[0]); // HERE\nout[t] = t;"),
+    "made-by-two-threads": (
+        "write-after-write",
+        SETUP
+        + "if (t < 2) init(&bar[0], 64); // HERE\n__syncthreads(); arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
+    ),
+    "no-arrivals": ("mbarrier", SETUP + "if (t == 0)\ninit(&bar[0], 0); // HERE\nout[t] = t;"),
+    "more-at-once-than-it-lacks": (
+        "mbarrier",
+        ready(2) + "if (t == 0) arrive_many(&bar[0], 3); // HERE\nout[t] = t;",
+    ),
+    "one-arrival-too-few": ("deadlock", ready(65) + "arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;"),
+    "the-other-parity": (
+        "deadlock",
+        ready(64) + "arrive(&bar[0]); wait(&bar[0], 0); wait(&bar[0], 1); out[t] = t;",
+    ),
+    "bytes-that-never-come": (
+        "deadlock",
+        ready(1) + "if (t == 0) expect(&bar[0], 1024); wait(&bar[0], 0); out[t] = t;",
+    ),
+    "misaligned": ("misaligned", SETUP + "init((u64*)((char*)bar + 4), 1); // HERE\nout[t] = t;"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_an_mbarrier(name):
+    kind, body = WRONG[name]
+    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    kinds, _ = found(report)
+    assert kinds and kinds[0] == kind, str(report)
+    if "// HERE" in body:
+        marked = {n for n, text in enumerate(report.kernel.source.splitlines(), 1) if "// HERE" in text}
+        assert {hazard.call_line or hazard.line for hazard in report.hazards} <= marked, str(report)
+
+
+def test_a_deadlock_says_what_is_missing():
+    for name, words in (
+        ("one-arrival-too-few", "lacks 1 of 65 arrivals"),
+        ("bytes-that-never-come", "told to expect 1024 bytes, of which 0 came"),
+    ):
+        report, _ = run_on_numbers(WRONG[name][1], 64, before=OPS, block=64, options=HOPPER)
+        assert words in report.hazards[-1].message
+        assert "bar" in report.hazards[-1].message

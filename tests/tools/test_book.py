@@ -1,0 +1,287 @@
+"""The book without a browser: what stands in its pages, from two small lessons."""
+
+import base64
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import nbformat
+import pytest
+
+from course_lib.lessons import sources
+from course_lib.measure.timeline_chart import LOOKS
+from tests.rules import ROOT
+from tools import course
+from tools.book import build, glossary, lesson, moving
+from tools.book.cuda_lexer import PythonWithCuda
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+CUDA = 'kernel = r"""\n__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }\n"""'
+
+
+def first_lesson() -> nbformat.NotebookNode:
+    """A cell of every kind that the book has to bring over."""
+    v4 = nbformat.v4
+    picture = v4.new_output("display_data", {"image/png": PNG, "text/plain": "words"})
+    picture.metadata = {"image/png": {"alt": "A red dot & more"}}
+    report = v4.new_output(
+        "execute_result", {"text/html": "<pre>a report</pre>", "text/plain": "r"}, execution_count=1
+    )
+    cells = [
+        v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)"),
+        v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../course_lib/include/course/tile.cuh), "
+                             "[notes](../docs/tuning.md), [card](../assets/card.svg)"),
+        v4.new_code_cell("draw()", outputs=[picture], metadata={"tags": ["hide-input"]}),
+        v4.new_code_cell(CUDA, metadata={"tags": ["kernel"]}, outputs=[report]),
+        v4.new_markdown_cell("<details><summary>Hint</summary>\n\nThe hint.\n</details>"),
+        v4.new_markdown_cell("<details><summary>Solution</summary>\n\nA fragment.\n</details>",
+                             metadata={"tags": ["solution"]}),
+        v4.new_markdown_cell("A fragment."),
+    ]  # fmt: skip
+    return v4.new_notebook(cells=cells)
+
+
+def book(folder: Path) -> tuple[Path, list[str]]:
+    """A book of two lessons and one notebook of exercises, and what Sphinx remarked."""
+    second = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# 01 · B\n\n[A](00_a.ipynb)")])
+    more = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# More\n\n[A](../00_a.ipynb)")])
+    named = {"00_a": first_lesson(), "01_b": second, "exercises/00_a": more}
+    outcomes = [course.outcome(name, notebook, 1.0, []) for name, notebook in named.items()]
+    outcomes[1] = course.outcome("01_b", second, 1.0, ["the kernel <died> by itself"])
+    return folder / "book", build.write_book(outcomes, "simulator", folder / "book")
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    out, remarks = book(tmp_path_factory.mktemp("book"))
+    assert remarks == []
+    return out
+
+
+@pytest.fixture(scope="module")
+def chapter(pages):
+    return (pages / "notebooks" / "00_a.html").read_text(encoding="utf-8")
+
+
+class Addresses(HTMLParser):
+    """What a page loads, what it links to, the ids it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loaded, self.links, self.ids = [], [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.ids.add(named.get("id"))
+        where = self.links if tag == "a" else self.loaded
+        where += [named[name] for name in ("href", "src") if named.get(name)]
+
+
+def test_no_link_is_dead_and_nothing_comes_from_elsewhere(pages):
+    found = {
+        path: Addresses(path.read_text(encoding="utf-8"))
+        for path in pages.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    assert len(found) > 6
+    for path, page in found.items():
+        assert [address for address in page.loaded if urlsplit(address).scheme not in ("", "data")] == []
+        for address in page.links + page.loaded:
+            parts = urlsplit(address)
+            if parts.scheme:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.name}: {address}"
+            if parts.fragment and target in found:
+                assert unquote(parts.fragment) in found[target].ids, f"{path.name}: {address}"
+        assert "Content-Security-Policy" in path.read_text(encoding="utf-8")
+
+
+def test_links_lead_to_lessons_headers_and_notes(chapter):
+    for address in ("01_b.html", "../course_lib/include/course/tile.cuh.html", "../docs/tuning.html",
+                    "../assets/card.svg.html"):  # fmt: skip
+        assert f'href="{address}"' in chapter
+
+
+def test_figures_keep_their_description(chapter):
+    assert re.findall(r'<img alt="([^"]*)"', chapter) == ["A red dot &amp; more"]
+    assert base64.b64decode(PNG)
+
+
+def test_solutions_and_drawing_code_are_folded(chapter):
+    folds = re.findall(r"<details[^>]*>", chapter)
+    assert len(folds) == 3 and not any(" open" in fold for fold in folds)
+    assert '<details class="solution">' in chapter, "print leaves these out"
+    assert re.search(r'<details class="[^"]*\babove-input\b', chapter)
+
+
+def test_a_fold_says_what_is_in_it(chapter):
+    assert re.findall(r"Show [a-z ]+|Hide [a-z ]+", chapter)[:2] == [
+        "Show the code that draws this",
+        "Hide the code that draws this",
+    ]
+    kernel = nbformat.v4.new_code_cell(CUDA, metadata={"tags": ["kernel", "hide-input"]})
+    assert lesson.folded(kernel) == "the kernel"
+    assert lesson.folded(nbformat.v4.new_code_cell("1", metadata={"tags": ["hide-input"]})) == "the code"
+
+
+def test_the_contents_have_a_place_for_teachers_and_short_names_of_exercises(pages):
+    front = (pages / "index.html").read_text(encoding="utf-8")
+    contents = re.findall(r'class="caption[^>]*><span[^>]*>([^<]*)', front)
+    assert list(dict.fromkeys(contents)) == [
+        "Lessons",
+        "More exercises",
+        "Beside the lessons",
+        "For teachers",
+    ]
+    assert (pages / "docs" / "instructor.html").is_file()
+    assert build.short("00 · More exercises: A") == "00 · A"
+
+
+def test_a_chapter_has_one_title(chapter):
+    assert len(re.findall(r"<h1>(?!Hiding)", chapter.partition("<article")[2])) == 1
+    assert re.search(r"<h2>Sitting 1", chapter) and re.search(r"<h3>Step", chapter)
+
+
+@pytest.mark.parametrize(
+    ("text", "above", "made", "level"),
+    [
+        ("# A\n\n# B\n## C", 0, "# A\n\n## B\n### C", 3),
+        ("## C", 0, "# C", 1),
+        ("#### D", 2, "### D", 3),
+        ("```\n# a comment\n```", 2, "```\n# a comment\n```", 2),
+    ],
+)
+def test_headings_stand_below_the_title(text, above, made, level):
+    assert lesson.below_title(text, above) == (made, level)
+
+
+def test_cuda_is_coloured_as_cuda(chapter):
+    tokens = {text: str(kind) for kind, text in PythonWithCuda().get_tokens(CUDA + "\nx = 1")}
+    assert "Keyword" in tokens["__global__"] and "Builtin" in tokens["threadIdx"]
+    assert re.search(r'<span class="k\w*">__global__</span>', chapter)
+    assert "".join(text for _, text in PythonWithCuda().get_tokens(CUDA)).strip() == CUDA
+
+
+def test_python_strings_stay_python():
+    tokens = {text.strip(): str(kind) for kind, text in PythonWithCuda().get_tokens('x = """only words"""')}
+    assert "String" in tokens["only words"]
+
+
+def test_the_first_use_of_a_word_leads_to_the_glossary(chapter):
+    links = re.findall(r'<a class="word[^>]*#term-([\w-]+)"[^>]*>([^<]*)', chapter)
+    assert links == [("warp", "warp"), ("fragment", "fragment")], "once each, not in links, code or solutions"
+    assert chapter.index(">fragment</a>") > chapter.index('details class="solution"')
+
+
+def test_words_are_found_whole_and_in_the_plural():
+    words = glossary.Words(glossary.entries("bank · a\n: A.\n\nbank conflict, clash · b\n: B.\n"))
+    found = words.first_uses("Banks, a bank conflict, embankment, bank-wise, clashes, bank.", seen := set())
+    assert [("Banks, a bank conflict"[begin:end], entry.anchor) for begin, end, entry in found] == [
+        ("Banks", "term-bank"),
+        ("bank conflict", "term-bank-conflict"),
+    ]
+    assert len(seen) == 2
+
+
+def test_every_word_of_the_glossary_has_its_chinese_and_is_used():
+    text = glossary.FILE.read_text(encoding="utf-8")
+    entries = glossary.entries(text)
+    assert len(entries) >= 60 and text.count(" · ") == len(entries)
+    names = [entry.forms[0].lower() for entry in entries]
+    assert names == sorted(names)
+    for entry in entries:
+        assert re.search(r"[\u4e00-\u9fff]", entry.chinese), entry.forms
+        assert len(re.findall(r"[.?](?= |$)", entry.meaning)) <= 3, entry.forms
+    prose = "\n".join(
+        cell.source
+        for path in sources.notebooks(sources.NOTEBOOKS)
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "markdown"
+    )
+    seen: set[str] = set()
+    glossary.Words(entries).first_uses(prose.replace("`", " "), seen)
+    assert {entry.anchor for entry in entries} - seen == set()
+
+
+def test_a_voice_reads_chinese_as_chinese(pages):
+    page = (pages / "docs/glossary.html").read_text(encoding="utf-8")
+    assert '128-byte swizzle · <span lang="zh"' in page
+    chinese = re.findall(r'<span lang="zh"[^>]*>([^<]+)</span>', page)
+    assert chinese == [entry.chinese for entry in glossary.entries(glossary.FILE.read_text(encoding="utf-8"))]
+
+
+def test_the_front_page_says_what_there_is(pages):
+    page = (pages / "index.html").read_text(encoding="utf-8")
+    assert "More exercises" in page and 'href="notebooks/exercises/00_a.html"' in page
+    assert "the kernel &lt;died&gt; by itself" in page and "kernels: simulator" in page
+    assert 'class="pipeline"' in page and "model:" in page
+
+
+def test_durations_are_those_of_the_sittings():
+    from tools.book.front import duration
+    from tools.sittings import sittings
+
+    path = sources.notebooks(sources.NOTEBOOKS)[0]
+    minutes = sum(part.promise for part in sittings(path) if part.title.startswith("Sitting"))
+    assert duration(path) == f"2 sittings, {minutes} min"
+
+
+def test_the_modelled_pipeline():
+    copies, math = moving.modelled(1)
+    assert all(copy.end == sums.begin for copy, sums in zip(copies, math)), "in turn"
+    copies, math = moving.modelled(3)
+    assert all(after.end - before.end >= moving.APART for before, after in pairwise(copies)), (
+        "one memory brings them, and no three in the time of one"
+    )
+    assert all(copy.end - copy.begin >= moving.COPY for copy in copies)
+    assert all(before.end == after.begin for before, after in pairwise(math)), "it never stops"
+    assert all(copies[tile].begin >= math[tile - 3].end for tile in range(3, moving.TILES)), (
+        "a slot is free first"
+    )
+
+
+def test_the_moving_picture_has_the_colours_of_the_timelines():
+    drawn = Counter(re.findall(r'<rect fill="(#\w+)"', moving.picture()))
+    assert drawn == {LOOKS[phase][0]: 2 * moving.TILES for phase in ("copy", "math")}
+    look = (ROOT / "tools" / "book" / "static" / "book.css").read_text(encoding="utf-8")
+    assert LOOKS["wait"][0] not in look, "the page would paint over them"
+
+
+def test_a_book_that_fails_leaves_the_one_that_is_there(tmp_path, monkeypatch):
+    out = tmp_path / "book"
+    out.mkdir()
+    (out / "index.html").write_text("of yesterday")
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "run_sphinx", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build.write_book([], "simulator", out)
+    assert (out / "index.html").read_text() == "of yesterday"
+    out.rename(tmp_path / "book.old")  # stopped between the two moves
+    with pytest.raises(KeyboardInterrupt):
+        build.write_book([], "simulator", out)
+    assert (out / "index.html").read_text() == "of yesterday"
+    monkeypatch.undo()
+    monkeypatch.setattr(build.sys, "executable", "false")
+    with pytest.raises(build.BookError):
+        build.write_book([], "simulator", out)
+    assert (out / "index.html").read_text() == "of yesterday"
+
+
+def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_shown():
+    made = lesson.chapter(course.read(sources.NOTEBOOKS / "exercises" / "02_producer_consumer.ipynb"), "x")
+    found = [
+        token.markup
+        for cell in made.cells
+        if cell.cell_type == "markdown"
+        for token in lesson.headings(cell.source)
+    ]
+    assert found == ["#", "##", "##", "##", "##"]
+    assert not any("google.colab" in cell.source for cell in made.cells)

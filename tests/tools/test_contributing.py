@@ -1,0 +1,55 @@
+"""What the pages for contributors, and the docstrings that list modules, say is there, and all of it."""
+
+import ast
+import json
+import re
+
+import pytest
+
+from course_lib.lessons import sources
+from tests.rules import ROOT
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def commands() -> set[str]:
+    """What the tools call themselves by, in the first line of their docstrings: `python -m tools.NAME`."""
+    first_lines = (
+        path.read_text(encoding="utf-8").partition("\n")[0] for path in (ROOT / "tools").glob("*.py")
+    )
+    return {found[0] for line in first_lines for found in re.finditer(r"python -m tools\.\w+", line)}
+
+
+def test_each_command_is_told_to_those_who_need_it():
+    pages = CONTRIBUTING + "".join(
+        (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/instructor.md")
+    )
+    assert {"python -m tools.sittings", "python -m tools.progress"} <= commands()
+    assert [command for command in commands() if command not in pages] == []
+
+
+def test_each_file_that_contributing_names_is_there():
+    named = re.findall(
+        r"`(?:python )?((?:course_lib|tests|tools|docs|assets|notebooks)/[\w./]*)`", CONTRIBUTING
+    )
+    named += [name.replace(".", "/") + ".py" for name in re.findall(r"python -m (tools\.\w+)", CONTRIBUTING)]
+    named = [name for name in named if "NN" not in name]
+    assert len(named) > 12 and [name for name in named if not (ROOT / name).exists()] == []
+
+
+ROOMS = [path for top in ("ptxsim", "course_lib") for path in sorted((ROOT / top).glob("*/__init__.py"))]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: f"{room.parent.parent.name}.{room.parent.name}")
+def test_a_room_says_what_is_in_it(room):
+    said = ast.get_docstring(ast.parse(room.read_text(encoding="utf-8"))) or ""
+    modules = {path.stem for path in room.parent.glob("*.py")} - {"__init__"}
+    left = modules - set(re.findall(r"\w+", said))
+    assert said and (left == set() or room.parent.name == "instructions"), left
+
+
+def test_notebooks_import_from_the_face_alone():
+    deeper = re.compile(r"(?:from|import) (?:course_lib\.[\w.]+|ptxsim[\w.]*)")
+    for path in sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        assert deeper.findall("\n".join("".join(cell["source"]) for cell in cells)) == [], path.name

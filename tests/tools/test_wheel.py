@@ -1,0 +1,85 @@
+"""An installed course, not a checked-out one, finds its notebooks, measurements and compiled texts."""
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.rules import ROOT
+
+OUTSIDE = """
+import course_lib
+from course_lib import Gemm, benchmark, kernel_source, lesson_kernel, show_env
+from course_lib.lessons import sources
+from course_lib.measure import records
+assert INSTALLED in course_lib.__file__, course_lib.__file__
+show_env()
+assert "__global__" in kernel_source("01_mainloop", "tiled")
+kernel, launch = lesson_kernel("01_mainloop", "mainloop")
+results = benchmark(Gemm(4096, 4096, 4096), {"mainloop": (kernel, launch)})
+assert "NVIDIA H100" in repr(results), repr(results)
+kernel, launch = lesson_kernel("07_hopper", "one_slot")  # its headers are there
+assert Gemm(128, 256, 128, "float16").one_block(kernel, launch).ok
+print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()), "records")
+"""
+
+
+def setuptools_settings() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+
+
+def test_every_package_is_named():
+    inits = [path for top in ("course_lib", "ptxsim") for path in (ROOT / top).rglob("__init__.py")]
+    found = {path.parent.relative_to(ROOT).as_posix() for path in inits}
+    mapped = setuptools_settings()["package-dir"]
+    assert found == {
+        name.replace(".", "/") for name in setuptools_settings()["packages"] if name not in mapped
+    }
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """A folder into which a wheel of this checkout was installed, without what it needs."""
+    folder = tmp_path_factory.mktemp("wheel")
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
+        if name.startswith(("course_lib/", "ptxsim/", "notebooks/", "assets/")) or "/" not in name:
+            copy = folder / "source" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
+    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
+    assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
+    )
+    return folder
+
+
+def test_a_wheel_holds_what_the_lessons_read(installed):
+    (wheel,) = installed.glob("*.whl")
+    there = {name.removeprefix("course_lib/") for name in zipfile.ZipFile(wheel).namelist()}
+    for pattern in (
+        "notebooks/**/[0-9][0-9]_*.ipynb",
+        "assets/**/*.json",
+        "course_lib/**/*.cuh",
+        "course_lib/**/*.zip",
+    ):
+        wanted = {p.relative_to(ROOT).as_posix().removeprefix("course_lib/") for p in ROOT.glob(pattern)}
+        assert wanted and wanted <= there, pattern
+
+
+def test_an_installed_course_works_elsewhere(installed, tmp_path):
+    """`--target` stands for an environment of its own: what the course needs comes from this one."""
+    code = f"import sys; sys.path.insert(0, {str(installed / 'site')!r}); INSTALLED = '/site/course_lib/'\n{OUTSIDE}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert not done.returncode, done.stderr
+    lessons = len(list((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")))
+    assert done.stdout.endswith(f"{lessons} lessons, 1 records\n")
