@@ -15,7 +15,7 @@ from ...check.verdict import CheckFailed
 from ...gpu import device
 from ...gpu.simulate import simulate
 from ...lessons.sources import kernel_source
-from .common import demand, demand_kernel, kernel_and_numbers
+from .common import demand, demand_kernel, in_flight, kernel_and_numbers
 from .lesson_02 import LANDED
 
 NOTEBOOK = "exercises/02_producer_consumer"
@@ -38,17 +38,7 @@ def _groups(answer: object) -> None:
 def _on_their_way(events: Iterable[tuple], after: tuple[str, ...]) -> int:
     """How many groups with copies are on their way at most events of the kinds `after`, in a warp."""
     found: Counter[int] = Counter()
-    groups: list[float] = []
-    current = 0.0  # bytes that are not committed yet
-    for kind, *numbers in events:
-        if kind == "copy":
-            current += numbers[0]
-        elif kind == "commit":
-            groups, current = [*groups, current], 0.0
-        elif kind == "wait" and numbers[0] is None:
-            groups, current = [], 0.0
-        elif kind == "wait":
-            groups = groups[max(len(groups) - numbers[0], 0) :]
+    for (kind, *_), groups, current in in_flight(events):
         if kind in after:
             found[sum(map(bool, groups)) + bool(current)] += 1
     return max(found, key=found.__getitem__, default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -100,23 +100,30 @@ def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> objec
     return kernel
 
 
+def in_flight(events: Iterable[tuple]) -> Iterator[tuple[tuple, list[float], float]]:
+    """Each event of a warp; after it, the bytes of the groups that may be on their way, and bytes not committed yet."""
+    groups: list[float] = []
+    current = 0.0
+    for event in events:
+        kind, *numbers = event
+        if kind == "copy":
+            current += numbers[0]
+        elif kind == "commit":
+            groups, current = [*groups, current], 0.0
+        elif kind == "wait" and numbers[0] is None:
+            groups, current = [], 0.0
+        elif kind == "wait":
+            groups = groups[max(len(groups) - numbers[0], 0) :]
+        yield event, groups, current
+
+
 def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
     """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
     math: Counter[int] = Counter()
     for events in report.events:
-        groups: list[float] = []  # bytes of those that may be on their way
-        current = 0.0  # bytes of the one that is not committed yet
         copied = sum(event[1] for event in events if event[0] == "copy") or 1.0
-        for kind, *numbers in events:
-            if kind == "copy":
-                current += numbers[0]
-            elif kind == "commit":
-                groups, current = [*groups, current], 0.0
-            elif kind == "wait" and numbers[0] is None:
-                groups, current = [], 0.0
-            elif kind == "wait":
-                groups = groups[max(len(groups) - numbers[0], 0) :]
-            elif kind == "work" and (fma_and_mma := sum(numbers[1:3])):
+        for (kind, *numbers), groups, current in in_flight(events):
+            if kind == "work" and (fma_and_mma := sum(numbers[1:3])):
                 math[round((sum(groups) + current) * k_tiles / copied)] += int(fma_and_mma)
     return max(math, key=math.__getitem__, default=0)
 

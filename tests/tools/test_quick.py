@@ -1,0 +1,32 @@
+"""`make quick`: what a changed file asks for; that what its table names is there."""
+
+import re
+
+import pytest
+
+from tests.rules import ROOT
+from tools import quick
+
+
+def test_every_place_of_the_table_is_there():
+    for _, tests in quick.TABLE:
+        for test in tests:
+            file, _, name = test.partition(" -k ")[0].partition("::")
+            assert "{" in file or (ROOT / file).exists(), test
+            if name and "{" not in name:
+                assert re.search(rf"^def {name}\(", (ROOT / file).read_text(), re.MULTILINE), test
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ("ptxsim/instructions/bits.py", "[xor."),
+        ("ptxsim/gpus.py", "tests/ptxsim/test_gpus.py"),
+        ("ptxsim/races/findings.py", "tests/ptxsim/races/test_hazards_cases.py"),
+        ("course_lib/exercises/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
+        ("notebooks/02_producer_consumer.ipynb", "test_every_lesson_has_a_room"),
+        ("course_lib/measure/bench.py", "tests/course_lib/measure/test_bench.py"),
+    ],
+)
+def test_a_changed_file_asks_for_its_tests(changed, asked):
+    assert any(asked in test for test in quick.tests_of([changed]))
