@@ -19,11 +19,13 @@ UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8
 
 
 class Fault(Exception):
-    """The kernel cannot go on. `lane` indexes the lanes that were active, if one of them is to blame."""
+    """The kernel cannot go on. `lane` indexes the lanes that were active, if one of them is to blame. `cause`: see
+    `Hazard`; "" where the kind is not divided."""
 
-    def __init__(self, kind: str, message: str, lane: int | None = None) -> None:
+    def __init__(self, kind: str, message: str, lane: int | None = None, cause: str = "") -> None:
         super().__init__(message)
         self.kind = kind
+        self.cause = cause
         self.message = message
         self.lane = lane
 
@@ -77,17 +79,19 @@ class GlobalMemory:
         among = self.buffers if among is None else among
         return next((b for b in among if b.base <= address < b.base + b.size), None)
 
-    def locate(self, addresses: np.ndarray, size: int, pc: int) -> tuple[Buffer, np.ndarray] | None:
+    def locate(
+        self, addresses: np.ndarray, size: int, pc: int, writes: bool = False
+    ) -> tuple[Buffer, np.ndarray] | None:
         """The buffer that holds all these accesses (uint64), and their unit indices in it; None: they touch several.
 
-        Raises Fault for a bad access.
+        Raises Fault for a bad access; `writes` is for its words.
         """
         buffer = self._last.get(pc)
         if buffer is None or not self._holds(buffer, addresses, size):
             among = self.reachable.get(pc, self.buffers)
             buffer = self.find(int(addresses[0]), among)
             if buffer is None or not self._holds(buffer, addresses, size):
-                self._explain(addresses, size, among)
+                self._explain(addresses, size, among, writes)
                 return None
             self._last[pc] = buffer
         return buffer, self._aligned(addresses - np.uint64(buffer.base), size, addresses)
@@ -123,7 +127,7 @@ class GlobalMemory:
             lane,
         )
 
-    def _explain(self, addresses: np.ndarray, size: int, among: list[Buffer]) -> None:
+    def _explain(self, addresses: np.ndarray, size: int, among: list[Buffer], writes: bool) -> None:
         """Raise Fault for the first access that lies in no array it may reach; return if there is none."""
         inside = np.zeros(addresses.shape, bool)
         for buffer in among:
@@ -136,11 +140,12 @@ class GlobalMemory:
         near = among[0] if len(among) == 1 else self._nearest(address, among)
         if near is None or address < 4096:
             where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
-            raise Fault("out-of-bounds", f"an access of {size} bytes through {where}", lane)
+            raise Fault("out-of-bounds", f"an access of {size} bytes through {where}", lane, "no-array")
         raise Fault(
             "out-of-bounds",
             f"an access of {size} bytes at {near.element(address - near.base)}, which has {near.elements} elements",
             lane,
+            "write-beyond-array" if writes else "read-beyond-array",
         )
 
     def _nearest(self, address: int, among: list[Buffer]) -> Buffer | None:
@@ -169,6 +174,7 @@ class SharedMemory:
                 f"an access of {size} bytes at byte {offset} of shared memory"
                 f"{self._near(offset)}, of which the block has {self.size}",
                 lane,
+                "beyond-shared-memory",
             )
         if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
             lane = int(np.flatnonzero(addresses & (size - 1))[0])
@@ -213,6 +219,7 @@ class LocalMemory:
                 f"an access of {size} bytes at byte {int(addresses[lane])} of a thread's local arrays, "
                 f"which have {self.size} bytes",
                 lane,
+                "beyond-local-array",
             )
         if (addresses & (size - 1)).any():
             lane = int(np.flatnonzero(addresses & (size - 1))[0])

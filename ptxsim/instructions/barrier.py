@@ -95,6 +95,7 @@ def _known(ident: int, count: int) -> int:
             "barrier-count",
             f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}",
             0,
+            "part-of-warps",
         )
     return ident
 

@@ -119,7 +119,7 @@ def _map_at(m, address: int, at: int, rank: int, pc: int) -> Layout:
         data = buffer.memory.data[first : first + BYTES] if buffer else np.zeros(0, np.uint8)
     layout = Layout.unpack(np.ascontiguousarray(data)) if len(data) == BYTES else None
     if layout is None:
-        raise Fault("out-of-bounds", f"there is no tensor map at address {address:#x}", at)
+        raise Fault("out-of-bounds", f"there is no tensor map at address {address:#x}", at, "no-array")
     if len(layout.shape) != rank:
         text = f"the tensor map has {len(layout.shape)} dimensions, and the copy gives {rank} coordinates"
         raise Fault("unsupported-instruction", text, at)
@@ -133,7 +133,7 @@ def _chunks(m, offset: int, size: int, at: int, aligned: int, layout: Layout | N
         raise Fault("misaligned", text, at)
     if not 0 <= offset <= m.shared.size - size:
         text = f"a bulk copy of {size} bytes at byte {offset} of shared memory, of which the block has {m.shared.size}"
-        raise Fault("out-of-bounds", text, at)
+        raise Fault("out-of-bounds", text, at, "beyond-shared-memory")
     chunks = offset // CHUNK + np.arange(size // CHUNK)
     if layout:
         chunks = layout.swizzled(chunks)
@@ -148,7 +148,8 @@ def _own(m, lane: int, chunks: np.ndarray) -> np.ndarray:
 def _buffer(m, address: int, at: int) -> Buffer:
     buffer = m.memory.find(address)
     if buffer is None:
-        raise Fault("out-of-bounds", f"a bulk copy at address {address:#x}, which is in no array", at)
+        text = f"a bulk copy at address {address:#x}, which is in no array"
+        raise Fault("out-of-bounds", text, at, "no-array")
     return buffer
 
 
@@ -214,6 +215,7 @@ def _receivers(d, ins: Instruction, at: int) -> Callable:
                     "out-of-bounds",
                     f"the mask {bits:#x} of a copy names blocks that the cluster of {m.clusters.size} has not",
                     0,
+                    "no-such-block",
                 )
         return found
 
@@ -266,7 +268,7 @@ def _load(d, ins: Instruction) -> Callable:
         of_lane = zip(m.active().tolist(), to(m).tolist(), barrier(m).tolist(), receivers(m), strict=True)
         for at, (lane, offset, by, blocks) in enumerate(of_lane):
             chunks = _chunks(m, offset, _whole(sizes[at], at), at, CHUNK)
-            buffer, units = _run_of(m, sources[at], sizes[at], at)
+            buffer, units = _run_of(m, sources[at], sizes[at], at, "read-beyond-array")
             data = buffer.memory.units(CHUNK)[units]
             load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
             send(m, load, by, blocks)
@@ -302,7 +304,7 @@ def _send_shared(d, ins: Instruction) -> Callable:
 def in_one_block(block: int, of_mbarrier: int, at: int) -> None:
     if block != of_mbarrier:
         text = "a copy to one block, and its mbarrier in another; it must lie where the copy goes"
-        raise Fault("mbarrier", text, at)
+        raise Fault("mbarrier", text, at, "mbarrier-elsewhere")
 
 
 def _store_tensor(d, ins: Instruction) -> Callable:
@@ -336,7 +338,7 @@ def _store(d, ins: Instruction) -> Callable:
         sizes, places = m.spread(size(m)).tolist(), m.spread(to(m)).tolist()
         for at, (lane, offset) in enumerate(zip(m.active().tolist(), source(m).tolist(), strict=True)):
             chunks = _own(m, lane, _chunks(m, offset, _whole(sizes[at], at), at, CHUNK))
-            buffer, units = _run_of(m, places[at], sizes[at], at)
+            buffer, units = _run_of(m, places[at], sizes[at], at, "write-beyond-array")
             data = m.shared.memory.units(CHUNK)[chunks]
             if change:
                 units = (units[:, None] * (CHUNK // itemsize) + np.arange(CHUNK // itemsize)).ravel()
@@ -352,8 +354,8 @@ def _whole(size: int, at: int) -> int:
     return size
 
 
-def _run_of(m, address: int, size: int, at: int) -> tuple[Buffer, np.ndarray]:
-    """A buffer, and its chunks from an address on."""
+def _run_of(m, address: int, size: int, at: int, beyond: str) -> tuple[Buffer, np.ndarray]:
+    """A buffer, and its chunks from an address on. `beyond`: the cause, if it ends before them."""
     buffer = _buffer(m, address, at)
     first = address - buffer.base
     if first % CHUNK:
@@ -364,5 +366,5 @@ def _run_of(m, address: int, size: int, at: int) -> tuple[Buffer, np.ndarray]:
         )
     if first + size > buffer.size:
         text = f"a bulk copy of {size} bytes from {buffer.element(first)} on, which has {buffer.elements} elements"
-        raise Fault("out-of-bounds", text, at)
+        raise Fault("out-of-bounds", text, at, beyond)
     return buffer, first // CHUNK + np.arange(size // CHUNK)

@@ -27,7 +27,7 @@ def mapa(d, ins: Instruction) -> Callable:
         ranks = m.spread(block(m)).astype(np.int64)
         if (wrong := np.flatnonzero(ranks >= m.clusters.size)).size:
             text = f"mapa names block {ranks[wrong[0]]} of a cluster of {m.clusters.size}"
-            raise Fault("out-of-bounds", text, int(wrong[0]))
+            raise Fault("out-of-bounds", text, int(wrong[0]), "no-such-block")
         offset = (m.spread(place(m)).astype(np.int64) - window) & (1 << RANK_SHIFT) - 1
         put(m, (window + (ranks + 1 << RANK_SHIFT) + offset).astype(f"u{8 if kind.endswith('64') else 4}"))
 

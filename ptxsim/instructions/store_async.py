@@ -57,7 +57,8 @@ def _send_values(d, ins: Instruction, change: Callable | None) -> Callable:
 def _aligned(m, offset: int, size: int, at: int) -> int:
     place = m.shared.describe(offset)
     if not 0 <= offset <= m.shared.size - size:
-        raise Fault("out-of-bounds", f"a store of {size} bytes at byte {offset}, behind shared memory", at)
+        text = f"a store of {size} bytes at byte {offset}, behind shared memory"
+        raise Fault("out-of-bounds", text, at, "beyond-shared-memory")
     if offset % size:
         raise Fault(
             "misaligned", f"a store of {size} bytes at {place}; the address must be a multiple of it", at

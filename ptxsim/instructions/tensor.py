@@ -49,9 +49,8 @@ def whole_warps(m) -> int:
         or (m.thread_of[lanes[::WARP]] % WARP).any()
         or (np.diff(m.warp_of[lanes][::WARP]) == 0).any()
     ):
-        raise Fault(
-            "barrier-divergence", "all 32 lanes of the warp must execute this instruction together", 0
-        )
+        text = "all 32 lanes of the warp must execute this instruction together"
+        raise Fault("barrier-divergence", text, 0, "part-of-warp")
     m.whole_warps = m.idx, count // WARP
     return count // WARP
 

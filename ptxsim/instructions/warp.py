@@ -104,6 +104,7 @@ def _from_lane(m, pc: int, mode: str, groups: Groups, values: np.ndarray, source
             f"{m.describe_thread(int(active[at]))} takes the value of lane {int(source[at])} of its warp, {why}. What "
             "it gets is undefined",
             len(absent),
+            "absent-lane",
         )
     return result
 

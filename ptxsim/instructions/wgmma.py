@@ -157,7 +157,7 @@ def _matrix(
     chunks = _chunks(descriptor, rows, KINDS[kind], trans)
     if chunks.max() >= m.shared.stride // CHUNK:
         text = f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has {m.shared.size}"
-        raise Fault("out-of-bounds", text, at * WARP)
+        raise Fault("out-of-bounds", text, at * WARP, "beyond-shared-memory")
     chunks = chunks + base
     data = m.shared.memory.units(CHUNK)[chunks]
     values = _values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)

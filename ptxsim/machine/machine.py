@@ -36,7 +36,7 @@ from ..units.bulk import BulkCopies
 from ..units.clusters import Clusters, cluster_by_cluster
 from ..units.copies import CopyQueue
 from ..units.divergence import SyncCheck
-from ..units.mbarriers import Mbarrier
+from ..units.mbarriers import Mbarrier, cause_of_deadlock
 from ..work import Budget
 from .decode import Code
 
@@ -422,9 +422,9 @@ class Machine:
             for entry in waiting
         ]
         text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
-        lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting]
-        text += "".join(f". {lack[0].upper()}{lack[1:]}" for lack in lacks[:4])
-        fault = Fault("deadlock", text)
+        lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting][:4]
+        text += "".join(f". {lack.text[0].upper()}{lack.text[1:]}" for lack in lacks)
+        fault = Fault("deadlock", text, cause=cause_of_deadlock(lacks))
         self.log_fault(fault, waiting[0].pc if waiting else 0)
         raise fault
 
@@ -451,6 +451,7 @@ class Machine:
                 f"{self.describe_thread(lane)} reads a part of a local array that it never wrote. Every thread has its "
                 "own local array; one for all threads of the block is declared __shared__",
                 len(never),
+                "local-array",
             )
 
     def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
@@ -465,13 +466,14 @@ class Machine:
                 f"{self.describe_thread(int(self.active()[at]))} is lane {lane[at]} of its warp, and gives the mask "
                 f"{int(masks[at]):#010x}, in which it is not. A thread may only call this with a mask that names it",
                 len(outside),
+                "not-in-own-mask",
             )
 
     def log_fault(self, fault: Fault, pc: int) -> None:
         text = fault.message
         if fault.lane is not None:
             text = f"{self.describe_thread(int(self.active()[fault.lane]))}: {text}"
-        self.log.add(fault.kind, self.launch.code.program.instructions[pc], text)
+        self.log.add(fault.kind, self.launch.code.program.instructions[pc], text, cause=fault.cause)
 
 
 def plain_name(mangled: str) -> str:

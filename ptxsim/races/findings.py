@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,13 @@ class Landing:
 
     wait_pc: int
     issued: int
+
+
+class Why(NamedTuple):
+    """A cause of `hazards.CAUSES`, and the sentence or the part of one that tells it."""
+
+    cause: str
+    text: str
 
 
 class Findings:
@@ -51,17 +59,19 @@ class Findings:
         if self.m.log.again(kind, instruction, race.count):
             return
         thread = self.m.describe_thread(race.lane)
+        why = self._why(instruction, race, kind, place)
+        self.m.log.add(kind, instruction, f"{thread} {why.text}", race.count, why.cause)
+
+    def _why(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
+        """What the thread does, and what is missing; its first word is the verb."""
         if kind == "uninitialised-read":
-            text = f"{thread} reads {place}, which no thread has written"
-        elif kind == "missing-proxy-fence":
-            text = f"{thread} lets {self._engine(instruction)} read {place}, {self._unfenced(race)}"
-        elif kind == "unwaited-copy":
-            text = f"{thread} reads {place} before {self._flight(race)}"
-        elif race.flying:
-            text = f"{thread} writes {place} before {self._flight(race)}"
-        else:
-            text = f"{thread} {self._conflict(instruction, race, kind, place)}"
-        self.m.log.add(kind, instruction, text, race.count)
+            return Why("never-written", f"reads {place}, which no thread has written")
+        if kind == "missing-proxy-fence":
+            return Why("", f"lets {self._engine(instruction)} read {place}, {self._unfenced(race)}")
+        if kind == "unwaited-copy" or race.flying:
+            cause, flight = self._flight(race)
+            return Why(cause, f"{'reads' if kind == 'unwaited-copy' else 'writes'} {place} before {flight}")
+        return self._conflict(instruction, race, kind, place)
 
     def _engine(self, instruction: Instruction) -> str:
         return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
@@ -72,35 +82,42 @@ class Findings:
             "after the write and before the barrier, the writing thread calls fence.proxy.async"
         )
 
-    def _flight(self, race: Race) -> str:
+    def _flight(self, race: Race) -> Why:
         """A copy that nobody waited for."""
         line, copies = self._line(race.time), self.m.copies
         them = self._other(race)
         started = self._instruction(self._pc(race.time)).opcode
         if "complete_tx" in started.text:
             kind, what = ("bulk", "copy") if started.root == "cp" else ("asynchronous", "store")
-            return (
+            return Why(
+                "phase-not-awaited",
                 f"the {kind} {what} into it is known to have arrived; {them} started the {what} at {line}. "
-                "Wait for the phase of its mbarrier"
+                "Wait for the phase of its mbarrier",
             )
-        wait = "Wait for its group (cp.async.wait_group), then __syncthreads()"
+        why = Why("no-wait", "Wait for its group (cp.async.wait_group), then __syncthreads()")
         if copies.uncommitted(self._pc(race.time)):
-            wait = f"No cp.async.commit_group follows {line}, so no wait covers the copy"
-        return f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {wait}"
+            why = Why("no-commit", f"No cp.async.commit_group follows {line}, so no wait covers the copy")
+        return Why(
+            why.cause,
+            f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {why.text}",
+        )
 
-    def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> str:
+    def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
         line, them = self._line(race.time), self._other(race)
         source = race.kind == "read-after-write" and instruction.opcode.root == "cp"
         if race.kind == CHANGED or (source and self._met_since(race, race.time)):
             wait = "cp.async.bulk.wait_group.read" if race.kind == CHANGED else "cp.async.wait_group"
-            return (
+            return Why(
+                "copy-still-reads",
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
-                f"Wait for its group ({wait}) before anybody writes to its source"
+                f"Wait for its group ({wait}) before anybody writes to its source",
             )
+        cause, missing = self._missing(race, kind)
         if self._makes_mbarrier(race.time):
-            return f"uses the mbarrier at {place}, which {them} initialises at {line}. {self._missing(race, kind)}"
+            text = f"uses the mbarrier at {place}, which {them} initialises at {line}. {missing}"
+            return Why("unknown-mbarrier", text)
         does, did = self._verbs(instruction, race, kind)
-        return f"{does} {place}, {did.format(them=them, line=line)}. {self._missing(race, kind)}"
+        return Why(cause, f"{does} {place}, {did.format(them=them, line=line)}. {missing}")
 
     def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:
         mine = "updates" if instruction.opcode.root in ATOMICS else "writes"
@@ -115,32 +132,40 @@ class Findings:
             ),
         }[race.kind]
 
-    def _missing(self, race: Race, kind: str) -> str:
+    def _missing(self, race: Race, kind: str) -> Why:
         """What would put it right."""
         if kind == "block-conflict":
-            return (
+            return Why(
+                "other-block",
                 "Blocks run in any order: what one block writes, another may use in the same launch only through "
                 "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
-                "__threadfence(), use here"
+                "__threadfence(), use here",
             )
         if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
             return self._missing_in_cluster(race)
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):
             wait = self._instruction(landing.wait_pc).where
-            return (
+            return Why(
+                "wait-behind-barrier",
                 f"Your wait stands behind the barrier: at {wait} the copy arrives, and only a barrier after that shows "
-                "it to the other threads. First the wait, then __syncthreads()"
+                "it to the other threads. First the wait, then __syncthreads()",
             )
         if left := self.m.sync_check.left_out(race.lane, race.other):
-            return left
+            return Why("left-out-of-barrier", left)
         return {
-            "read-after-write": "A __syncthreads() is missing between that write and this read",
-            "write-after-read": "A __syncthreads() is missing between that read and this write",
-            "write-after-write": "Only one thread should write it, or a __syncthreads() is missing",
+            "read-after-write": Why(
+                "no-barrier", "A __syncthreads() is missing between that write and this read"
+            ),
+            "write-after-read": Why(
+                "no-barrier", "A __syncthreads() is missing between that read and this write"
+            ),
+            "write-after-write": Why(
+                "two-writers", "Only one thread should write it, or a __syncthreads() is missing"
+            ),
         }[race.kind]
 
-    def _missing_in_cluster(self, race: Race) -> str:
+    def _missing_in_cluster(self, race: Race) -> Why:
         """The other thread is in another block of the cluster."""
         text = "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait"
         if not self._makes_mbarrier(race.time):
@@ -148,7 +173,7 @@ class Findings:
         program = self.m.launch.code.program
         if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
             text += " (a .relaxed arrival tells only of what a fence before it covers)"
-        return f"{text}, not by __syncthreads()"
+        return Why("no-cluster-barrier", f"{text}, not by __syncthreads()")
 
     def _makes_mbarrier(self, time: int) -> bool:
         return self._instruction(self._pc(time)).opcode.text.startswith("mbarrier.init")

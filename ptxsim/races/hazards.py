@@ -1,4 +1,4 @@
-"""The kinds of findings, and the list of those of a launch."""
+"""The kinds of findings, their causes, and the list of those of a launch."""
 
 from __future__ import annotations
 
@@ -61,22 +61,93 @@ KINDS = (
 )
 """Most serious first; those that end the launch come last, because they are the last to be found."""
 
+
+class Cause(NamedTuple):
+    """What is missing or wrong, where a kind has several causes. `means` in a line."""
+
+    name: str
+    means: str
+
+
+CAUSES = (
+    Cause("no-commit", "no cp.async.commit_group follows the copy, so no wait covers it"),
+    Cause("no-wait", "nobody who may read waited for the group of the cp.async"),
+    Cause(
+        "phase-not-awaited", "nobody who may read waited for the phase of the mbarrier that counts the bytes"
+    ),
+    Cause("copy-still-reads", "the source of a copy is written while the copy may still read it"),
+    Cause("wgmma-still-reads", "shared memory is written while a wgmma may still read it"),
+    Cause("no-barrier", "no barrier between the two accesses"),
+    Cause("two-writers", "two threads write where one should, or a barrier is missing"),
+    Cause("wait-behind-barrier", "the wait for the copy stands behind the barrier, not before it"),
+    Cause("left-out-of-barrier", "one of the two threads came to a barrier and the other did not"),
+    Cause("other-block", "the other thread is in another block, and nothing orders the two"),
+    Cause(
+        "no-cluster-barrier",
+        "the other thread is in another block of the cluster, and nothing orders the two",
+    ),
+    Cause("unknown-mbarrier", "an mbarrier is used where nobody need know yet that it was made"),
+    Cause("never-written", "no thread has written what is read"),
+    Cause("local-array", "a thread reads its own local array, in which it never wrote"),
+    Cause("sums-not-set", "a wgmma adds to registers that nobody has set"),
+    Cause("barrier-passed-by", "some threads of a warp take a way around the barrier at which others wait"),
+    Cause("different-barriers", "threads of one block wait at different __syncthreads()"),
+    Cause("part-of-warp", "an instruction of the whole warp, and some of its lanes are not there"),
+    Cause(
+        "exit-before-use", "a block may exit before another block of the cluster has used its shared memory"
+    ),
+    Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
+    Cause("not-in-own-mask", "a lane gives a mask in which it is not"),
+    Cause("absent-lane", "a value is taken from a lane that is not there"),
+    Cause("beyond-shared-memory", "an address outside of the block's shared memory"),
+    Cause("beyond-local-array", "an address outside of the thread's local arrays"),
+    Cause("read-beyond-array", "a read behind the end of an array in global memory, or before it"),
+    Cause("write-beyond-array", "a write behind the end of an array in global memory, or before it"),
+    Cause("no-array", "an address that belongs to no array"),
+    Cause("no-such-block", "a block that the cluster has not"),
+    Cause("different-counts", "threads at one barrier name different numbers of threads"),
+    Cause("part-of-warps", "a barrier that counts a number of threads which is no multiple of 32"),
+    Cause("bad-arrival-count", "an mbarrier initialised for a number of arrivals that it cannot count"),
+    Cause("no-mbarrier", "nobody has initialised the mbarrier"),
+    Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
+    Cause("too-many-bytes", "a phase is told to expect more bytes than it can count"),
+    Cause("too-many-arrivals", "more arrivals than the phase lacks"),
+    Cause("mbarrier-elsewhere", "a copy to one block with an mbarrier in another"),
+    Cause("missing-arrivals-and-bytes", "a phase lacks arrivals, and bytes that it was told to expect"),
+    Cause("missing-bytes", "a phase has its arrivals and lacks bytes"),
+    Cause("missing-arrivals", "a phase lacks several arrivals"),
+    Cause(
+        "stuck-in-first-phases", "threads wait at several mbarriers, and each lacks an arrival in its phase 0"
+    ),
+    Cause("missing-arrival", "a phase lacks one arrival"),
+)
+"""A kind that is not divided is its own cause: `misaligned`, `trap`, a deadlock without an mbarrier."""
+
 ORDER = {kind.name: number for number, kind in enumerate(KINDS)}
 FATAL = frozenset(kind.name for kind in KINDS if kind.fatal)
 RACES = frozenset(kind.name for kind in KINDS[:5])
+WORDS = ORDER.keys() | {cause.name for cause in CAUSES}
+"""All that a finding may be called: what a program, or a hint, can match instead of sentences."""
 
 
 @dataclass(frozen=True)
 class Hazard:
-    """One finding. `line` is the learner's own line; `call_line` the line that called the helper it stands in.
-    `header`: the header and its line, if the place is in one that the learner did not call from a line of his own."""
+    """One finding. `cause`: a word for what is missing or wrong, one of CAUSES or the kind itself; it stays when the
+    sentences of `message` change. `line` is the learner's own line; `call_line` the line that called the helper it
+    stands in. `header`: the header and its line, if the place is in one that the learner did not call from a line of
+    his own. Raises ValueError for a kind or a cause that is not declared."""
 
     kind: str
+    cause: str
     line: int
     call_line: int | None
     message: str
     count: int = 1
     header: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ORDER or self.cause not in WORDS:
+            raise ValueError(f"no declared kind and cause of a hazard: {self.kind!r}, {self.cause!r}")
 
     @property
     def place(self) -> str:
@@ -93,13 +164,16 @@ class HazardLog:
     def __init__(self) -> None:
         self._found: dict[tuple, Hazard] = {}
 
-    def add(self, kind: str, instruction: Instruction, message: str, count: int = 1) -> None:
+    def add(self, kind: str, instruction: Instruction, message: str, count: int = 1, cause: str = "") -> None:
+        """`cause`: "" where the kind is not divided."""
         if not self.again(kind, instruction, count):
             where = instruction.where
             if where.header and where.line:
                 message = f"{message} (in {where.header})"
             key = self._key(kind, instruction)
-            self._found[key] = Hazard(*key[:3], message, count, where.header)
+            self._found[key] = Hazard(
+                kind, cause or kind, where.line, where.call_line, message, count, where.header
+            )
 
     def again(self, kind: str, instruction: Instruction, count: int) -> bool:
         """Count a finding that is there already; whether it is. (A loop may repeat it, and words take time.)"""

@@ -114,7 +114,7 @@ def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: n
     else:
         if access.counted and access.space == "global":
             _count_global(m, access, addresses)
-        found = m.memory.locate(addresses, access.size, access.pc)
+        found = m.memory.locate(addresses, access.size, access.pc, access.act.writes)
         if found is None:
             once = replace(access, counted=False)
             return _in_parts(m, m.memory.parts(addresses, access.pc), once, addresses, act, *values)

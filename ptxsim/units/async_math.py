@@ -81,7 +81,7 @@ class AsyncMath:
                 "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
                 "wgmma.fence, or make scale-d of the first wgmma zero"
             )
-            self._tell("uninitialised-read", pc, warps, text)
+            self._tell("uninitialised-read", pc, warps, text, "sums-not-set")
 
     def commit(self) -> None:
         self.committed[self._warps()] += 1
@@ -132,7 +132,7 @@ class AsyncMath:
             f"{self.m.describe_thread(int(lanes[hit[0]]))} writes {place}, which the wgmma at "
             f"{self.m.launch.code.where(flight.pc)} may still read. First wgmma.wait_group, then free the slot"
         )
-        self.m.log.add("write-after-read", self._instruction(pc), text, len(hit))
+        self.m.log.add("write-after-read", self._instruction(pc), text, len(hit), "wgmma-still-reads")
 
     # ---- helpers
 
@@ -155,11 +155,11 @@ class AsyncMath:
         done = self.done[self._warpgroup(flight.reader)]
         m.orders.release_of(np.array([flight.reader]), done, m.orders.trail.now)
 
-    def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str) -> None:
+    def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str, cause: str = "") -> None:
         m = self.m
         first = int(warps[0])
         lane = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
-        m.log.add(kind, self._instruction(pc), f"{m.describe_thread(lane)} {text}", len(warps))
+        m.log.add(kind, self._instruction(pc), f"{m.describe_thread(lane)} {text}", len(warps), cause)
 
     def _instruction(self, pc: int):
         return self.m.launch.code.program.instructions[pc]

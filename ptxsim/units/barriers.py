@@ -111,7 +111,8 @@ class Barrier(Rendezvous):
             words = {ALL: "all threads of the block"}
             one, other = (words.get(int(n), f"{n} threads") for n in (count, before[odd[0]]))
             text = f"comes to barrier {self.ident} and names {one}; others in this round named {other}"
-            raise Fault("barrier-count", f"{text}. On a GPU this hangs, or ends the launch with an error", 0)
+            text += ". On a GPU this hangs, or ends the launch with an error"
+            raise Fault("barrier-count", text, 0, "different-counts")
 
     def everyone_votes(self) -> None:
         """All threads of all blocks came at once."""

@@ -142,7 +142,8 @@ class BulkCopies:
                     f"{m.describe_thread(store.lane)} exits, and its block with it, while this copy may still read the "
                     "block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the end"
                 )
-                m.log.add("exited-block", m.launch.code.program.instructions[store.pc], text)
+                instruction = m.launch.code.program.instructions[store.pc]
+                m.log.add("exited-block", instruction, text, cause="exit-before-copy")
             self._has_read(store)
             self._arrive(store)
         self.stores = []

@@ -78,9 +78,8 @@ class Clusters:
                     "may all have exited by then. At its end a block waits for the others of its cluster: "
                     "barrier.cluster.arrive and .wait"
                 )
-                m.log.add(
-                    "exited-block", m.launch.code.program.instructions[int(m.orders.trail.pcs(time))], text
-                )
+                instruction = m.launch.code.program.instructions[int(m.orders.trail.pcs(time))]
+                m.log.add("exited-block", instruction, text, cause="exit-before-use")
 
 
 class ClusterBarrier(Rendezvous):

@@ -80,6 +80,7 @@ class SyncCheck:
             f"threads of one block wait at different __syncthreads(): {m.describe_thread(lane)} at {first}, "
             f"{m.describe_other(other)} at {second}. Every thread of the block must reach the same one; the GPU "
             "counts them together",
+            cause="different-barriers",
         )
 
     def _passed_by(self, entry, whole: np.ndarray) -> np.ndarray:
@@ -106,4 +107,5 @@ class SyncCheck:
             m.launch.code.program.instructions[pc],
             f"{m.describe_thread(skips)} passes this barrier by, and {m.describe_other(waits)} of the same warp waits "
             "at it. Not all threads come to it: a barrier must not stand in a branch that only some threads take",
+            cause="barrier-passed-by",
         )

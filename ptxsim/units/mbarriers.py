@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,29 @@ class Late:
     time: int
 
 
+class Lack(NamedTuple):
+    """What a phase lacks that somebody waits for, in words and in numbers."""
+
+    text: str
+    phase: int
+    arrivals: int
+    bytes: int
+
+
+def cause_of_deadlock(lacks: list[Lack]) -> str:
+    """The most telling of what mbarriers lack; "" if nobody waits for one. Bytes come first: their copies arrive only
+    in a phase that has its arrivals."""
+    if any(lack.arrivals and lack.bytes for lack in lacks):
+        return "missing-arrivals-and-bytes"
+    if any(lack.bytes for lack in lacks):
+        return "missing-bytes"
+    if any(lack.arrivals > 1 for lack in lacks):
+        return "missing-arrivals"
+    if len(lacks) > 1 and not any(lack.phase for lack in lacks):
+        return "stuck-in-first-phases"
+    return "missing-arrival" if lacks else ""
+
+
 class Mbarrier(Rendezvous):
     """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
 
@@ -74,9 +98,8 @@ class Mbarrier(Rendezvous):
 
     def init(self, blocks: np.ndarray, count: np.ndarray) -> None:
         if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
-            raise Fault(
-                "mbarrier", f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}", int(wrong[0])
-            )
+            text = f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}"
+            raise Fault("mbarrier", text, int(wrong[0]), "bad-arrival-count")
         self.count[blocks] = self.pending[blocks] = count
         self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
         self.coming.clear(blocks)
@@ -93,13 +116,17 @@ class Mbarrier(Rendezvous):
         if (wrong := np.flatnonzero(self.count[blocks] == 0)).size:
             at = int(wrong[0])
             place = self.m.shared.describe(self.offset)
-            text = f"there is no mbarrier at {place}: nobody has called mbarrier.init for it"
+            text, cause = (
+                f"there is no mbarrier at {place}: nobody has called mbarrier.init for it",
+                "no-mbarrier",
+            )
             if blocks[at] != self.m.block_of[lanes[at]]:
                 text = (
                     f"there is no mbarrier at {place} of block {int(self.m.blocks[blocks[at]])}: its threads may still "
                     "have to call mbarrier.init. First the blocks of the cluster meet: barrier.cluster.arrive and .wait"
                 )
-            raise Fault("mbarrier", text, at)
+                cause = "no-mbarrier-yet"
+            raise Fault("mbarrier", text, at, cause)
 
     def expect(self, blocks: np.ndarray, size: np.ndarray) -> None:
         """So many more bytes will come in this phase."""
@@ -110,6 +137,7 @@ class Mbarrier(Rendezvous):
                 "mbarrier",
                 f"a phase counts at most {MOST} bytes, not {self.bytes[blocks[wrong[0]]]}",
                 int(wrong[0]),
+                "too-many-bytes",
             )
         self._look(np.unique(blocks))
 
@@ -137,7 +165,7 @@ class Mbarrier(Rendezvous):
                 f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]} of "
                 f"{self.count[blocks[at]]}. Nobody waited for the end of this phase before arriving again?"
             )
-            raise Fault("mbarrier", text, at)
+            raise Fault("mbarrier", text, at, "too-many-arrivals")
         state = self.phase[blocks] << 32 | self.pending[blocks]
         own = self.m.block_of[lanes] == blocks
         if own.any():
@@ -189,8 +217,8 @@ class Mbarrier(Rendezvous):
     def look_again(self, lanes: np.ndarray) -> None:
         """Nobody waits for the exit of a thread here."""
 
-    def lacks(self) -> str:
-        """What the first block in which somebody waits here lacks, in words."""
+    def lacks(self) -> Lack:
+        """What the first block in which somebody waits here lacks."""
         block = int(self.m.block_of[self.waiting[0].lanes[0]])
         place = self.m.shared.describe(self.offset)
         text = (
@@ -200,7 +228,7 @@ class Mbarrier(Rendezvous):
         if self.expected[block] or self.bytes[block]:
             came = self.expected[block] - self.bytes[block]
             text += f", and was told to expect {self.expected[block]} bytes, of which {came} came"
-        return text
+        return Lack(text, int(self.phase[block]), int(self.pending[block]), int(self.bytes[block]))
 
     # ---- helpers
 
