@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Mistake(NamedTuple):
+    """What makes a product wrong: a word for it, and lines of their own that tell it."""
+
+    cause: str
+    text: str
 
 
 def product(A: object, B: object) -> object:
@@ -28,42 +36,52 @@ def where_wrong(C: object, expected: object, limit: float) -> str:
     return text + (f"\n{never} elements are NaN: never written, or computed from NaN." if never else "")
 
 
-def guess(C: np.ndarray, A: np.ndarray, B: np.ndarray, tile: tuple[int, int, int], order: str) -> str:
-    """The mistake that makes exactly the written part of C, in words; "" when it is none of the known ones."""
+def guess(
+    C: np.ndarray, A: np.ndarray, B: np.ndarray, tile: tuple[int, int, int], order: str
+) -> Mistake | None:
+    """The mistake that makes exactly the written part of C; None when it is none of the known ones."""
     written = ~np.isnan(C)
-    for words, mistaken in _mistakes(A, B, tile, order) if written.any() else ():
+    for cause, words, mistaken in _mistakes(A, B, tile, order) if written.any() else ():
         if np.array_equal(C[written], mistaken.astype(C.dtype)[written]):
-            return f"\nWhat was written equals {words}."
-    return ""
+            return Mistake(cause, f"\nWhat was written equals {words}.")
+    return None
 
 
-def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator[tuple[str, np.ndarray]]:
-    """What common mistakes make of C, in words and in numbers."""
+def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator[tuple[str, str, np.ndarray]]:
+    """What common mistakes make of C: a word for each, in words, and in numbers."""
     m, n, k = np.arange(len(A)), np.arange(len(B)), np.arange(A.shape[1])
     (tile_m, tile_n, tile_k), right = tile, product(A, B)
     last = len(k) - tile_k
-    for words, used in (
-        (f"without the last k-tile (k = {last} to {len(k) - 1})", k[:last]),
-        (f"without the first k-tile (k = 0 to {tile_k - 1})", k[tile_k:]),
-        ("with the first k-tile in the place of every k-tile", k % tile_k),
-        ("one k-tile behind (the first twice, the last never)", np.maximum(k - tile_k, k % tile_k)),
-        ("one k-tile ahead (the first never, the last twice)", np.where(k < last, k + tile_k, k)),
-        ("without the last k of every k-tile", k[k % tile_k != tile_k - 1]),
-        ("without the first k of every k-tile", k[k % tile_k != 0]),
+    ahead, behind = np.where(k < last, k + tile_k, k), np.maximum(k - tile_k, k % tile_k)
+    for cause, words, used in (
+        ("no-last-k-tile", f"without the last k-tile (k = {last} to {len(k) - 1})", k[:last]),
+        ("no-first-k-tile", f"without the first k-tile (k = 0 to {tile_k - 1})", k[tile_k:]),
+        ("first-k-tile-always", "with the first k-tile in the place of every k-tile", k % tile_k),
+        ("k-tile-behind", "one k-tile behind (the first twice, the last never)", behind),
+        ("k-tile-ahead", "one k-tile ahead (the first never, the last twice)", ahead),
+        ("no-last-k", "without the last k of every k-tile", k[k % tile_k != tile_k - 1]),
+        ("no-first-k", "without the first k of every k-tile", k[k % tile_k != 0]),
     ):
-        yield f"A @ B.T {words}", product(A[:, used], B[:, used])
+        yield cause, f"A @ B.T {words}", product(A[:, used], B[:, used])
 
     # Whoever mixes up rows and columns takes memory in one order for memory in the other.
     def turned(matrix: np.ndarray, order: str) -> np.ndarray:
         return matrix.ravel(order=order).reshape(matrix.shape, order="C" if order == "F" else "F")
 
-    yield "A @ B.T: only the rest is missing", right
-    yield "A @ B.T with A read as if it was transposed: look at the index of A", product(turned(A, order), B)
-    yield "A @ B.T with B read as if it was transposed: look at the index of B", product(A, turned(B, order))
-    yield "A @ B.T with A and B read as if transposed", product(turned(A, order), turned(B, order))
-    yield "A @ B.T stored transposed: look at the index of C", turned(right, "C" if order == "F" else "F")
-    yield "block row 0 of A @ B.T in every block row: look at blockIdx.x", right[m % tile_m]
-    yield "block column 0 of A @ B.T in every block column: look at blockIdx.y", right[:, n % tile_n]
+    as_if = "read as if it was transposed: look at the index of"
+    stored = turned(right, "C" if order == "F" else "F")
+    yield "rest-missing", "A @ B.T: only the rest is missing", right
+    yield "a-turned", f"A @ B.T with A {as_if} A", product(turned(A, order), B)
+    yield "b-turned", f"A @ B.T with B {as_if} B", product(A, turned(B, order))
+    yield (
+        "a-and-b-turned",
+        "A @ B.T with A and B read as if transposed",
+        product(turned(A, order), turned(B, order)),
+    )
+    yield "c-turned", "A @ B.T stored transposed: look at the index of C", stored
+    rows, columns = right[m % tile_m], right[:, n % tile_n]
+    yield "one-block-row", "block row 0 of A @ B.T in every block row: look at blockIdx.x", rows
+    yield "one-block-column", "block column 0 of A @ B.T in every block column: look at blockIdx.y", columns
     for name, step, axis in (("M", tile_m, 0), ("N", tile_n, 1)):
-        yield f"A @ B.T one tile too far along {name}", np.roll(right, step, axis)
-        yield f"A @ B.T one tile short along {name}", np.roll(right, -step, axis)
+        yield "tile-too-far", f"A @ B.T one tile too far along {name}", np.roll(right, step, axis)
+        yield "tile-short", f"A @ B.T one tile short along {name}", np.roll(right, -step, axis)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .mistakes import Mistake
+
 CHUNK = 8
 """Neighbours along k that move together: 16 bytes of halves, a row of `ldmatrix`."""
 EXACT = 2048
@@ -19,19 +21,23 @@ LOOK = "look at {}: where it is written, where it is read, which register is use
 Run = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def who_meets_whom(run: Run, M: int, N: int, K: int) -> str:
-    """What is wrong, in a line of its own, or "". `run(A, B)` is C of one block and one k-tile, A (M, K), B (N, K)."""
+def who_meets_whom(run: Run, M: int, N: int, K: int) -> Mistake | None:
+    """What is wrong, or None. `run(A, B)` is C of one block and one k-tile, A (M, K), B (N, K)."""
     chunks = K // CHUNK
     if K % CHUNK or max(M, N) * chunks > EXACT:
-        return ""
+        return None
     rows = {"A": M, "B": N}
     if _only_misplaced(run, M, N, K):
-        return "\nThe numbers are right, and stand in the wrong places of C: look at the index of C."
+        text = "The numbers are right, and stand in the wrong places of C: look at the index of C."
+        return _line("wrong-places", text)
     found = {name: _others(run, name, rows, chunks) for name in rows}  # of A: what meets the chunks of A
     if any(np.isnan(each).any() for each in found.values()):
-        return ""
-    why = _unused(found, run, rows, chunks) or _rows(found, run, rows, chunks) or _chunks(found, chunks)
-    return f"\n{why}" if why else ""
+        return None
+    return _unused(found, run, rows, chunks) or _rows(found, run, rows, chunks) or _chunks(found, chunks)
+
+
+def _line(cause: str, text: str) -> Mistake:
+    return Mistake(cause, f"\n{text}")
 
 
 def _only_misplaced(run: Run, M: int, N: int, K: int) -> bool:
@@ -75,23 +81,24 @@ def _k(chunk: int) -> str:
     return f"k = {CHUNK * chunk} to {CHUNK * chunk + CHUNK - 1}"
 
 
-def _unused(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: int) -> str:
+def _unused(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: int) -> Mistake | None:
     """A chunk that meets nothing, or more than one."""
     never = {name: [c for c in range(chunks) if not met[c].any()] for name, met in found.items()}
     names = [name for name in never if never[name]]
     if len(names) == 2:
-        return f"{_k(never['A'][0])} of A and B is never multiplied: a k-step is missing."
+        return _line("no-k-step", f"{_k(never['A'][0])} of A and B is never multiplied: a k-step is missing.")
     if names:
         (name,) = names
         twice = ""
         for chunk in range(chunks):
             if (_times(run, name, rows, chunks, chunk) > 1).any():
                 twice = f", and {_k(chunk)} more than once"
-        return f"{_k(never[name][0])} of {name} is never multiplied{twice}: {LOOK.format(name)}"
-    return ""
+        text = f"{_k(never[name][0])} of {name} is never multiplied{twice}: {LOOK.format(name)}"
+        return _line(f"unused-{name.lower()}", text)
+    return None
 
 
-def _rows(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: int) -> str:
+def _rows(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: int) -> Mistake | None:
     """Another row than that of C. What meets the chunks of A is a row of B."""
     for name, line in (("B", "column"), ("A", "row")):
         other = "AB".replace(name, "")
@@ -102,27 +109,29 @@ def _rows(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks: 
                 row, at = np.argwhere(wrong)[0]
                 where = f"{line.capitalize()} {at} of C is made with row {came[chunk, row, at]} of {name}"
                 look = f"look at {name}, where its rows are written and read, and at the {line} of C."
-                return f"{where} ({_k(chunk)}): {look}"
-    return ""
+                return _line(f"other-row-of-{name.lower()}", f"{where} ({_k(chunk)}): {look}")
+    return None
 
 
-def _chunks(found: dict[str, np.ndarray], chunks: int) -> str:
+def _chunks(found: dict[str, np.ndarray], chunks: int) -> Mistake | None:
     """Another chunk of the right row. An operand is to blame when whole rows of it are right and others are not."""
     met = found["B"].transpose(0, 2, 1)  # [chunk of B, row of C, column of C]
     came = (met.astype(int) - 1) % chunks
     wrong = (met > 0) & (came != np.arange(chunks)[:, None, None])
     if not wrong.any():
-        return ""
+        return None
     chunk, m, n = np.argwhere(wrong)[0]
     first = f"In row {m}, column {n} of C {_k(came[chunk, m, n])} of A meets {_k(chunk)} of B"
     any_wrong = wrong.any(axis=0)
     if any_wrong.all():
-        return f"{first}: A and B bring the same k, each in another order."
+        return _line("other-order", f"{first}: A and B bring the same k, each in another order.")
     right_rows, right_columns = (~any_wrong.any(axis=axis) for axis in (1, 0))
     if right_rows.any() == right_columns.any():
-        return f"{first}; elsewhere in C k meets k. A and B are both written in one way and read in another."
+        text = "elsewhere in C k meets k. A and B are both written in one way and read in another."
+        return _line("other-k", f"{first}; {text}")
     name, line = ("A", "rows") if right_rows.any() else ("B", "columns")
-    return (
+    return _line(
+        f"other-k-of-{name.lower()}",
         f"{first}; other {line} of C are right. The copy of {name} writes where the read does not look, "
-        "or one register took the place of another."
+        "or one register took the place of another.",
     )

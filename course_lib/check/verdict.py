@@ -14,7 +14,7 @@ from ptxsim.report import MessageOnly
 from ..gpu import device
 from ..gpu.simulate import compiled
 from ..launch import Launch, Tile
-from .mistakes import guess, product, where_wrong
+from .mistakes import Mistake, guess, product, where_wrong
 from .pairing import who_meets_whom
 from .problem import Problem
 
@@ -30,12 +30,20 @@ has slots."""
 
 
 class CheckFailed(MessageOnly, AssertionError):
-    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first; `picture`: a
-    drawing of what is wrong, and its description in words."""
+    """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first; `causes`: words
+    for what the check itself found, the most telling first, which stay when the message changes; `picture`: a drawing
+    of what is wrong, and its description in words; `problem`: the one that came out wrong."""
 
-    def __init__(self, message: str, hazards: tuple[Hazard, ...] = (), picture: tuple | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        hazards: tuple[Hazard, ...] = (),
+        causes: tuple[str, ...] = (),
+        picture: tuple | None = None,
+        problem: Problem | None = None,
+    ) -> None:
         super().__init__(message)
-        self.hazards, self.picture = hazards, picture
+        self.hazards, self.causes, self.picture, self.problem = hazards, causes, picture, problem
 
 
 class Verdict(str):
@@ -72,23 +80,26 @@ def one_block(gemm: Problem, kernel, launch: Launch) -> Report:
     """See `Gemm.one_block`; the whole of `gemm` is one block."""
     args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch.small())
     right = not where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
-    why = "" if right or not report.ok else _meetings(gemm, kernel, launch)
-    print(f"numbers right: {right}\nhazards: {report.brief()}{why}")
+    why = None if right or not report.ok else _meetings(gemm, kernel, launch)
+    print(f"numbers right: {right}\nhazards: {report.brief()}{why.text if why else ''}")
     return report
 
 
 def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
     """The report comes first: a race may leave the numbers right, on this machine, today."""
     (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps)
-    if wrong := where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0):
-        wrong += guess(C, A, B, launch.tile, gemm.order)
+    if report.stopped:
+        raise CheckFailed(f"{_failed(gemm, launch)} hazard\n{report}", report.hazards, problem=gemm)
+    wrong = where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
+    why = guess(C, A, B, launch.tile, gemm.order) if wrong else None
     if not report.ok:
-        wrong = wrong or "The numbers are right this time. On a GPU they may not be: remove the hazard."
-        text = f"{_failed(gemm, launch)} hazard\n{report}" + f"\n{wrong}" * (not report.stopped)
-        raise CheckFailed(text, report.hazards)
+        right = "The numbers are right this time. On a GPU they may not be: remove the hazard."
+        text = f"{_failed(gemm, launch)} hazard\n{report}\n{_told(wrong, why) or right}"
+        raise CheckFailed(text, report.hazards, _causes(C, why), problem=gemm)
     if wrong:
-        wrong += "" if "What was written equals" in wrong else _meetings(gemm, kernel, launch)
-        raise CheckFailed(f"{_failed(gemm, launch)} no hazard, wrong numbers\n{wrong}")
+        why = why or _meetings(gemm, kernel, launch)
+        text = f"{_failed(gemm, launch)} no hazard, wrong numbers\n{_told(wrong, why)}"
+        raise CheckFailed(text, causes=(*_causes(C, why), "wrong-numbers"), problem=gemm)
 
 
 def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str, limit: float) -> None:
@@ -97,17 +108,25 @@ def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str
     run()
     expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
     if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
-        raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}")
+        raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}", problem=gemm)
 
 
-def _meetings(gemm: Problem, kernel, launch: Launch) -> str:
+def _told(wrong: str, why: Mistake | None) -> str:
+    return wrong + (why.text if why else "")
+
+
+def _causes(C: np.ndarray, why: Mistake | None) -> tuple[str, ...]:
+    return (*((why.cause,) if why else ()), *(("not-stored",) if np.isnan(C).any() else ()))
+
+
+def _meetings(gemm: Problem, kernel, launch: Launch) -> Mistake | None:
     """For tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
     one = gemm.like(*launch.tile)
 
     def run(*inputs: np.ndarray) -> np.ndarray:
         return one.simulated(kernel, inputs, launch.small())[0][2].astype(float)
 
-    return who_meets_whom(run, *launch.tile) if gemm.dtype == "float16" else ""
+    return who_meets_whom(run, *launch.tile) if gemm.dtype == "float16" else None
 
 
 def _small(gemm: Problem, tile: Tile, k_tiles: int, blocks_m: int, blocks_n: int) -> Problem:

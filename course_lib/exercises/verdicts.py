@@ -64,18 +64,12 @@ def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) ->
 
 
 def _hint(hints: dict[str, str], error: Exception) -> str:
-    """The first that fits the most serious hazard, else another one, else what the error says.
-
-    A key has alternatives: kinds of hazards, and patterns of the text.
-    """
-    findings = [(hazard.kind, str(hazard)) for hazard in getattr(error, "hazards", ())]
-    return next(
-        hint
-        for kind, text in [*findings, (None, str(error))]
-        for key, hint in hints.items()
-        if any(part == kind if part in KINDS else re.search(part, text) for part in key.split("|"))
-        and (key or kind is None)
-    )
+    """That of the first word which has one: of each hazard, the most serious first, its cause and then its kind; then
+    the causes of the check itself. The hint for "" fits all else."""
+    words = [word for hazard in getattr(error, "hazards", ()) for word in (hazard.cause, hazard.kind)]
+    words += getattr(error, "causes", ())
+    of_word = {word: hint for key, hint in hints.items() for word in key.split("|")}
+    return next((of_word[word] for word in words if word in of_word), of_word[""])
 
 
 def _first_error(log: str) -> str:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 
 def exercises() -> dict[str, tuple]:
-    """Exercise -> (test, hints), in the order of their numbers: `test(answer)` raises what is wrong; `hints` maps
-    patterns of it to hints."""
+    """Exercise -> (test, hints), in the order of their numbers: `test(answer)` raises what is wrong; `hints` maps words
+    for that to hints. A key is one word or several, "a|b": kinds and causes of hazards, causes that the test gives to
+    what it raises itself (`demand`), or "" for all else. Of two hints for a word the later one counts."""
     here = Path(__file__).parent
     names = [path.stem for kind in ("lesson", "bank") for path in sorted(here.glob(f"{kind}_*.py"))]
     rooms = [import_module(f"{__name__}.{name}") for name in names]

@@ -27,7 +27,7 @@ def _four_loads(answer: object) -> None:
     demand_no_hazard(report)
     for name, mine in zip("abcd", said):
         counted = report.counters.at(f"float {name} = ").global_sectors
-        demand(mine == counted, f"load {name} does not take {mine} sectors.")
+        demand(mine == counted, f"load {name} does not take {mine} sectors.", f"load-{name}")
 
 
 def _smooth(answer: object) -> None:
@@ -35,8 +35,8 @@ def _smooth(answer: object) -> None:
         answer, "the number of the thread", "the number of the element"
     )
     named, place = _reported()
-    demand(thread == named, f"the report does not name thread {thread}.")
-    demand(element == place, f"the report does not name element {element} of the tile.")
+    demand(thread == named, f"the report does not name thread {thread}.", "other-thread")
+    demand(element == place, f"the report does not name element {element} of the tile.", "other-element")
     for n in 200, 128, 1, 65:
         report, y = _smoothed(kernel, n)
         demand_no_hazard(report)
@@ -71,9 +71,15 @@ def _block_sum(kernel: object) -> None:
     expected = x.reshape(2, 256).sum(axis=1)
     demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 2 sums are wrong.")
     barriers = report.counters.total.barriers / 16  # of a warp
-    demand(barriers <= 9, f"the sums are right, but a thread comes to {barriers:.0f} barriers.")
+    demand(
+        barriers <= 9, f"the sums are right, but a thread comes to {barriers:.0f} barriers.", "many-barriers"
+    )
     loads = report.counters.total.shared_loads
-    demand(loads <= MOST_LOADS, f"the sums are right, but warps load {loads} times from shared memory.")
+    demand(
+        loads <= MOST_LOADS,
+        f"the sums are right, but warps load {loads} times from shared memory.",
+        "many-loads",
+    )
 
 
 def _column_sums(kernel: object) -> None:
@@ -85,19 +91,23 @@ def _column_sums(kernel: object) -> None:
     demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 32 sums are wrong or missing.")
     demand_whole_sectors(report)
     moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
-    demand(moved <= enough, f"the sums are right, but {moved} sectors move in all; {enough} hold the data.")
+    demand(
+        moved <= enough,
+        f"the sums are right, but {moved} sectors move in all; {enough} hold the data.",
+        "many-sectors",
+    )
 
 
 EXERCISES = {
     "00.11": (_four_loads, {
-        "load a": "floats 1 to 32: the first one is not the first of a sector. How many sectors do they touch?",
-        "load b": "floats 0, 2, 4, ... 62: which sectors lie from the first to the last, and is one left out?",
-        "load c": "a sector moves once for the whole warp. Does it matter which lane wants which of its floats?",
-        "load d": "two lanes want the same float. How many different floats does the warp ask for?",
+        "load-a": "floats 1 to 32: the first one is not the first of a sector. How many sectors do they touch?",
+        "load-b": "floats 0, 2, 4, ... 62: which sectors lie from the first to the last, and is one left out?",
+        "load-c": "a sector moves once for the whole warp. Does it matter which lane wants which of its floats?",
+        "load-d": "two lanes want the same float. How many different floats does the warp ask for?",
         "": "four whole numbers, one for each load, in the order a, b, c, d."}),
     "00.12": (_smooth, {
-        "name thread": "look for the words \"thread ... of block\" in the report.",
-        "name element": "the report counts bytes, and a float has 4.",
+        "other-thread": "look for the words \"thread ... of block\" in the report.",
+        "other-element": "the report counts bytes, and a float has 4.",
         "uninitialised-read": "element 64 of the tile has no thread of its own. Which thread brings it too?",
         "read-after-write": "what one thread brings and another one reads must be there before the barrier.",
         "write-after-write": "element 64 of the tile needs one thread, not many.",
@@ -109,8 +119,8 @@ EXERCISES = {
         "between two turns, and before the first one.",
         "uninitialised-read": "256 numbers lie in the tile: the first half is 128.",
         "out-of-bounds": "256 numbers lie in the tile: t + half must stay below 256.",
-        "barriers": "one barrier after the copy and one in each turn are enough.",
-        "times from shared": "a thread adds one number to its own in each turn, and half of the threads rest.",
+        "many-barriers": "one barrier after the copy and one in each turn are enough.",
+        "many-loads": "a thread adds one number to its own in each turn, and half of the threads rest.",
         "": "follow 4 numbers: two turns. Is every number added, and once?"}),
     "00.14": (_column_sums, FOR_ALL | {
         "read-after-write": "a barrier must stand between what one thread writes and another one reads.",
@@ -118,8 +128,8 @@ EXERCISES = {
         "out-of-bounds": "x and the tile have 2048 elements each: where does the loop end?",
         "write-after-write|write-after-read|block-conflict": "several threads write to one place, and nothing orders "
         "them: let one thread do it, or atomicAdd.",
-        "are enough: in line": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
+        "wasted-sectors": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
         "belongs in shared memory.",
-        "sectors move in all": "an element is read more than once, or by several threads: share the work out.",
+        "many-sectors": "an element is read more than once, or by several threads: share the work out.",
         "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip

@@ -18,7 +18,7 @@ def _five_loads(answer: object) -> None:
     demand_no_hazard(report)
     for name, mine in zip("abcde", said):
         counted = report.counters.at(f" {name} = ").shared_wavefronts
-        demand(mine == counted, f"load {name} does not take {mine} wavefronts.")
+        demand(mine == counted, f"load {name} does not take {mine} wavefronts.", f"load-{name}")
 
 
 def _scaled(kernel: object) -> None:
@@ -35,6 +35,7 @@ def _scaled(kernel: object) -> None:
         demand(
             asked <= enough + rest,
             f"n = {n} is right, but warps ask {asked} times; {enough + rest} are enough.",
+            "many-requests",
         )
 
 
@@ -49,9 +50,17 @@ def _turned(kernel: object) -> None:
     demand_whole_sectors(report)
     total = report.counters.total
     enough = 2 * A.size // 8
-    demand(total.global_sectors <= enough, f"B is right, but {total.global_sectors} sectors move in all.")
+    demand(
+        total.global_sectors <= enough,
+        f"B is right, but {total.global_sectors} sectors move in all.",
+        "many-sectors",
+    )
     taken, least = total.shared_wavefronts, total.shared_wavefronts_ideal
-    demand(taken <= least, f"B is right, but shared memory takes {taken} wavefronts; {least} are enough.")
+    demand(
+        taken <= least,
+        f"B is right, but shared memory takes {taken} wavefronts; {least} are enough.",
+        "many-wavefronts",
+    )
 
 
 def _three_types(answer: object) -> None:
@@ -59,38 +68,41 @@ def _three_types(answer: object) -> None:
         answer, *(f"the number of LDG of line {name}" for name in ("p", "q and r", "s"))
     )
     code = sass(kernel)
-    for line, mine in zip(("Four p = ", "float2 q = ", "float4 s = "), said):
-        demand(mine == code.at(line).count("LDG"), f"the line with {line}... has not {mine} LDG.")
+    for line, cause, mine in zip(
+        ("Four p = ", "float2 q = ", "float4 s = "), ("line-p", "line-q", "line-s"), said
+    ):
+        demand(mine == code.at(line).count("LDG"), f"the line with {line}... has not {mine} LDG.", cause)
 
 
 EXERCISES = {
     "01.11": (_five_loads, {
-        "load a": "floats 0, 2, 4, ... 62. Which banks are used at all, and how many of these floats lie in each?",
-        "load b": "float 33 * t lies in bank 33 * t % 32. Write down the first few.",
-        "load c": "lanes that want the same float are served together. How many different floats are there?",
-        "load d": "float 8 * t lies in bank 8 * t % 32. Which banks are that, and how many floats has each?",
-        "load e": "32 lanes with 16 bytes each, and 128 bytes in a wavefront.",
+        "load-a": "floats 0, 2, 4, ... 62. Which banks are used at all, and how many of these floats lie in each?",
+        "load-b": "float 33 * t lies in bank 33 * t % 32. Write down the first few.",
+        "load-c": "lanes that want the same float are served together. How many different floats are there?",
+        "load-d": "float 8 * t lies in bank 8 * t % 32. Which banks are that, and how many floats has each?",
+        "load-e": "32 lanes with 16 bytes each, and 128 bytes in a wavefront.",
         "": "five whole numbers, one for each load, in the order a, b, c, d, e."}),
     "01.12": (_scaled, {
         "out-of-bounds": "thread i may take 16 bytes only if float 4 * i + 3 exists; the rest goes one by one up to n.",
         "misaligned": "16 bytes begin at a multiple of 4 floats.",
         "block-conflict|write-after-write|read-after-write": "the rest belongs to one thread, or one float to each.",
-        "are enough": "16 bytes for each whole piece of four floats; one by one only what is left, and once.",
+        "many-requests": "16 bytes for each whole piece of four floats; one by one only what is left, and once.",
         "": "each float of x is multiplied once, also the last one, two or three when n is no multiple of 4."}),
     "01.13": (_turned, FOR_ALL | {
         "read-after-write": "a barrier must stand between what one thread writes to the tile and another one reads.",
         "uninitialised-read": "a part of the tile is never written: 256 threads bring 32 x 32 floats.",
         "out-of-bounds": "a tile has 32 rows and 32 columns; a column of A has M floats, one of B has N.",
         "block-conflict|write-after-write": "two threads write one element of B: where does the block begin there?",
-        "are enough: in line": "both steps must take neighbours in global memory (see the picture): turn it round in "
+        "wasted-sectors": "both steps must take neighbours in global memory (see the picture): turn it round in "
         "shared memory.",
-        "sectors move in all": "each element is read once and written once.",
-        "wavefronts": "one step walks down a column of the tile, in too few banks. What if a row is one float longer?",
+        "many-sectors": "each element is read once and written once.",
+        "many-wavefronts": "one step walks down a column of the tile, in too few banks. What if a row is one float "
+        "longer?",
         "": "element (m, n) of A is element (n, m) of B: block (x, y) reads at row 32 * x, column 32 * y, and "
         "writes at row 32 * y, column 32 * x."}),
     "01.14": (_three_types, {
-        "Four p": "a Four is made of floats, so it may begin at any multiple of 4 bytes. How long may one load be?",
-        "float2 q": "two float2, and each begins at a multiple of 8 bytes.",
-        "float4 s": "a float4 begins at a multiple of 16 bytes: may all of it come at once?",
+        "line-p": "a Four is made of floats, so it may begin at any multiple of 4 bytes. How long may one load be?",
+        "line-q": "two float2, and each begins at a multiple of 8 bytes.",
+        "line-s": "a float4 begins at a multiple of 16 bytes: may all of it come at once?",
         "": "three whole numbers: count the LDG of each line, as with sass(...).at(\"Four p\").count(\"LDG\")."}),
 }  # fmt: skip

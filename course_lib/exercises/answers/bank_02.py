@@ -32,7 +32,9 @@ def _groups(answer: object) -> None:
     simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
     landed = (y.reshape(3, 4, 32) == x.reshape(4, 32)).all(axis=2).sum(axis=1)
     for look, mine, counted in zip(LOOKS, said, landed):
-        demand(mine == counted, f"at the {look} look not {mine} pieces are sure to have landed.")
+        demand(
+            mine == counted, f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look"
+        )
 
 
 def _on_their_way(events: Iterable[tuple], after: tuple[str, ...]) -> int:
@@ -66,13 +68,18 @@ def _ring(kernel: object) -> None:
         _demand_right(report, y[:, 0], 2 * x)
     report, _ = _pieces(kernel, 9, 64, 64)
     total = report.counters.total
-    demand(not total.barriers, "the numbers are right, but there is a barrier.")
+    demand(not total.barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
     demand(
         total.cp_async_bytes == 4 * 9 * 64,
         "the numbers are right, but cp.async does not bring each piece, once.",
+        "not-by-copies",
     )
     ahead = _on_their_way(report.events[0], after=("store",))
-    demand(ahead >= 2, f"the numbers are right, but {ahead} later pieces are on their way when one is used.")
+    demand(
+        ahead >= 2,
+        f"the numbers are right, but {ahead} later pieces are on their way when one is used.",
+        "few-on-their-way",
+    )
 
 
 @cache
@@ -85,8 +92,8 @@ def _reported() -> int:
 
 def _two_readers(answer: object) -> None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
-    demand(line == _reported(), f"the producer does not wait in line {line}.")
-    demand(threads == 96, f"not {threads} threads come to that barrier.")
+    demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
+    demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
     for pieces in 4, 1, 2, 7:
         report, (x, y) = _pieces(kernel, pieces, 32, 96, 2)
         _demand_right(report, y, np.stack([x[:, ::-1], 2 * x[:, ::-1]], axis=1))
@@ -98,19 +105,23 @@ def _one_ahead(kernel: object) -> None:
         report, (x, y) = _pieces(kernel, pieces, 32, 64)
         named = {event[1] for mine in report.events for event in mine if event[0] == "arrive"}
         if not report.ok and 0 in named:  # no slot's: they begin at 1
-            raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.")
+            raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.", causes=("barrier-0",))
         _demand_right(report, y[:, 0], x[:, ::-1])
     report, _ = _pieces(kernel, 8, 32, 64)
     ahead = max(_on_their_way(mine, after=("arrive",)) for mine in report.events)
-    demand(ahead >= 1, "the numbers are right, but no copy is on its way while the producer goes on.")
+    demand(
+        ahead >= 1,
+        "the numbers are right, but no copy is on its way while the producer goes on.",
+        "nothing-on-its-way",
+    )
 
 
 EXERCISES = {
     "02.11": (_groups, {
-        "the answer is": "three whole numbers from 0 to 4, one for each look.",
-        "first look": "wait_group<3> leaves the newest three groups open. There are four: which one is the oldest?",
-        "second look": "wait_group<2> leaves the newest two groups open. What is in these two?",
-        "third look": "a commit without a copy closes a group too, an empty one. What is in the newest group?",
+        "wrong-form|no-kernel": "three whole numbers from 0 to 4, one for each look.",
+        "first-look": "wait_group<3> leaves the newest three groups open. There are four: which one is the oldest?",
+        "second-look": "wait_group<2> leaves the newest two groups open. What is in these two?",
+        "third-look": "a commit without a copy closes a group too, an empty one. What is in the newest group?",
         "": "a number of pieces, from 0 to 4, for each look."}),
     "02.12": (_ring, LANDED | {
         "unwaited-copy": "a copy is still on its way to what is read. Which slot is that, and how many groups are "
@@ -119,14 +130,14 @@ EXERCISES = {
         "out-of-bounds": "there are pieces 0 to pieces - 1, and slots 0 to 3.",
         "write-after-read|write-after-write|read-after-write": "a copy goes to a slot in use: piece p + 3 has slot "
         "(p + 3) % 4.",
-        "there is a barrier": "each thread reads only what it has copied itself: it waits for its own copies, and for "
+        "needless-barrier": "each thread reads only what it has copied itself: it waits for its own copies, and for "
         "no other thread.",
-        "does not bring": "every piece comes by one copy_async for each thread, and once.",
-        "later pieces are on": "wait for piece p only, not for the pieces after it: they may stay on their way.",
+        "not-by-copies": "every piece comes by one copy_async for each thread, and once.",
+        "few-on-their-way": "wait for piece p only, not for the pieces after it: they may stay on their way.",
         "": "piece p lies in slot p % 4. Has every piece from 3 on been copied, to its own slot?"}),
     "02.13": (_two_readers, {
-        "does not wait in": "the producer is warp 0. Which of the two places in the report names thread 0?",
-        "come to that barrier": "the 32 threads of the producer come, and both consumers, with 32 each.",
+        "other-line": "the producer is warp 0. Which of the two places in the report names thread 0?",
+        "other-number": "the 32 threads of the producer come, and both consumers, with 32 each.",
         "barrier-divergence": "__syncthreads() in two branches is two barriers. Warps that go different ways need "
         "named barriers.",
         "deadlock|barrier-count": "for each barrier, add up the threads that come, in either way, and the turns in "
@@ -136,13 +147,13 @@ EXERCISES = {
         "uninitialised-read|read-after-write": "a consumer reads before the producer has written: FULL is for all 96.",
         "": "each piece is read by both consumers; only the barriers need a repair."}),
     "02.14": (_one_ahead, {
-        "arrives at barrier 0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as "
+        "barrier-0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as "
         "in Python.",
         "unwaited-copy|read-after-write|uninitialised-read": "a slot is called full while its copy is on its "
         "way. Which piece is sure to have landed, after which wait, and which slot is that? The last piece too.",
         "deadlock": "count for each slot how often FULL is said and how often it is waited for: once for each piece.",
         "write-after-read|write-after-write": "a slot is filled again while the consumer still reads it.",
         "out-of-bounds": "slots are 0 to SLOTS - 1.",
-        "on its way while": "if the producer waits for everything, nothing overlaps. The newest copy may stay.",
+        "nothing-on-its-way": "if the producer waits for everything, nothing overlaps. The newest copy may stay.",
         "": "only the hand-over needs a repair: what is copied, and what is written out, was right."}),
 }  # fmt: skip

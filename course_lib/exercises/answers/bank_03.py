@@ -61,12 +61,12 @@ def _four_orders(answer: object) -> None:
         report, _ = _product(kernel, ONE_BLOCK, np.int8(ord(name)))
         demand_no_hazard(report)
         counted = k_tiles_on_their_way(report, K_TILES)
-        demand(mine == counted, f"order {name} has not {mine} k-tiles on their way.")
+        demand(mine == counted, f"order {name} has not {mine} k-tiles on their way.", f"order-{name}")
 
 
 def _demand_overlap(report: Report) -> None:
     found = k_tiles_on_their_way(report, K_TILES)
-    demand(found, "the product is right, but no copy is on its way during the math.")
+    demand(found, "the product is right, but no copy is on its way during the math.", "nothing-on-its-way")
 
 
 def _wide_fragments(kernel: object) -> None:
@@ -74,7 +74,9 @@ def _wide_fragments(kernel: object) -> None:
     _demand_overlap(report)
     loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * K_TILES  # of two warps
     demand(
-        loads <= enough, f"the product is right, but {loads} loads from shared memory; {enough} do the same."
+        loads <= enough,
+        f"the product is right, but {loads} loads from shared memory; {enough} do the same.",
+        "many-loads",
     )
     demand_whole_sectors(report)
 
@@ -95,23 +97,23 @@ def _reported() -> tuple[int, int]:
 def _early(answer: object) -> None:
     kernel, writer, reader = kernel_and_numbers(answer, "the line of the writer", "the line of the reader")
     writes, reads = _reported()
-    demand(writer == writes, f"the thread that writes does not come from line {writer}.")
-    demand(reader == reads, f"the thread that reads does not come from line {reader}.")
+    demand(writer == writes, f"the thread that writes does not come from line {writer}.", "other-writer")
+    demand(reader == reads, f"the thread that reads does not come from line {reader}.", "other-reader")
     _fragments_ahead(kernel)
 
 
 _LOOP = FOR_ALL | {
-    "Your wait stands behind the barrier": "the barrier says that all have waited: first the wait, then the barrier.",
+    "wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier.",
     "out-of-bounds": "after the last k-tile there is no next one to copy; rows, columns and k-blocks end where the "
     "tile ends.",
 }
 
 EXERCISES = {
     "03.11": (_four_orders, {
-        "order a": "the wait comes after the issue, and wait_all waits for every copy.",
-        "order b": "the copy is started before the math. Who has waited for it when the math begins?",
-        "order c": "the next copy is started after the math, and the next turn begins with a wait.",
-        "order d": "wait_group<1> leaves the newest group open. Which k-tile is in it?",
+        "order-a": "the wait comes after the issue, and wait_all waits for every copy.",
+        "order-b": "the copy is started before the math. Who has waited for it when the math begins?",
+        "order-c": "the next copy is started after the math, and the next turn begins with a wait.",
+        "order-d": "wait_group<1> leaves the newest group open. Which k-tile is in it?",
         "": "four whole numbers, one for each order: a, b, c, d."}),
     "03.12": (_wide_fragments, _LOOP | {
         "misaligned": "16 bytes begin at a multiple of 4 floats: m and n must be such numbers.",
@@ -120,9 +122,9 @@ EXERCISES = {
         "write-after-write|block-conflict": "two threads write to one place: does the index of C fit m and n?",
         "unwaited-copy|uninitialised-read": "what is read lies outside this k-tile, or was not waited for: the loop "
         "was right, and fragments begin at rows 0 to 28.",
-        "from shared memory;": "one load for the four floats of A, one for the four of B.",
-        "are enough: in line": "the fragments are right. Four neighbours of a column of C: store them with 16 bytes.",
-        "on its way during": "the copy of the next k-tile starts before the math, as it did.",
+        "many-loads": "one load for the four floats of A, one for the four of B.",
+        "wasted-sectors": "the fragments are right. Four neighbours of a column of C: store them with 16 bytes.",
+        "nothing-on-its-way": "the copy of the next k-tile starts before the math, as it did.",
         "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written."}),
     "03.13": (_fragments_ahead, _LOOP | {
         "unwaited-copy": "the next k-tile is read before anybody has waited for it. Only the load of the last k-block, "
@@ -130,17 +132,17 @@ EXERCISES = {
         "write-after-read": "a buffer is read although the next copy goes to it. Should it be read at all, that late?",
         "read-after-write": "a k-block is loaded from a k-tile that may not be complete: the barrier stands before it.",
         "uninitialised-read": "a buffer is read that nothing was copied to. Which k-tile is it, in which buffer?",
-        "on its way during": "the copy is started in the first k-block and waited for in the last one, not before.",
+        "nothing-on-its-way": "the copy is started in the first k-block and waited for in the last one, not before.",
         "": "write down for the last k-block of a k-tile: which k-block is loaded, of which k-tile, from which buffer, "
         "to which set?"}),
     "03.14": (_early, _LOOP | {
-        "that writes does": "\"called from line\" stands twice in a finding. The copy writes: who calls issue?",
-        "that reads does": "\"called from line\" stands twice in a finding. The math reads: who calls multiply?",
+        "other-writer": "\"called from line\" stands twice in a finding. The copy writes: who calls issue?",
+        "other-reader": "\"called from line\" stands twice in a finding. The math reads: who calls multiply?",
         "write-after-read": "a fast thread copies into the buffer that a slow one still multiplies: where does a "
         "barrier keep them apart?",
         "read-after-write": "wait_all is about a thread's own copies. A barrier must follow before the math.",
         "unwaited-copy|uninitialised-read": "what is multiplied has not landed: which buffer holds k-tile k_tile, and "
         "which wait stands before the barrier?",
-        "on its way during": "start the next copy before the math, not after it, and wait for it in the next turn.",
+        "nothing-on-its-way": "start the next copy before the math, not after it, and wait for it in the next turn.",
         "": "each turn multiplies k-tile k_tile and starts the copy of the next one, if there is one."}),
 }  # fmt: skip

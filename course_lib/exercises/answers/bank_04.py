@@ -17,53 +17,58 @@ from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, resul
 
 ELEMENTS = [(row, k) for row in range(16) for k in range(16)]
 PARTS = ("lane", "register", "half")
-MISTAKES: dict[str, list[tuple[str, Callable]]] = {
+MISTAKES: dict[str, list[tuple[str, str, Callable]]] = {
     "lane": [
-        ("is the one that names the row for ldmatrix", lambda row, k: row % 16 + k // 8 * 16),
-        ("is that of a row of 16", lambda row, k: row % 8 * 4 + k // 2),
-        ("counts 16 rows", lambda row, k: row * 4 + k % 8 // 2),
-        ("counts 16 rows", lambda row, k: row * 4 + k // 2),
-        ("counts down the columns", lambda row, k: k % 8 // 2 * 8 + row % 8),
-        ("has every fourth column", lambda row, k: row % 8 * 4 + k % 4),
-        ("has every fourth column", lambda row, k: row % 8 * 4 + k // 4),
+        (
+            "row-for-ldmatrix",
+            "is the one that names the row for ldmatrix",
+            lambda row, k: row % 16 + k // 8 * 16,
+        ),
+        ("row-of-16", "is that of a row of 16", lambda row, k: row % 8 * 4 + k // 2),
+        ("16-rows", "counts 16 rows", lambda row, k: row * 4 + k % 8 // 2),
+        ("16-rows", "counts 16 rows", lambda row, k: row * 4 + k // 2),
+        ("down-columns", "counts down the columns", lambda row, k: k % 8 // 2 * 8 + row % 8),
+        ("every-fourth-column", "has every fourth column", lambda row, k: row % 8 * 4 + k % 4),
+        ("every-fourth-column", "has every fourth column", lambda row, k: row % 8 * 4 + k // 4),
     ],
     "register": [
-        ("follows the order of B", lambda row, k: row // 8 * 2 + k // 8),
-        ("forgets the rows", lambda row, k: k // 8),
-        ("forgets the rows", lambda row, k: k // 8 * 2),
-        ("forgets the columns", lambda row, k: row // 8),
-        ("counts halves", lambda row, k: row // 8 * 2 + k // 8 * 4 + k % 2),
+        ("order-of-b", "follows the order of B", lambda row, k: row // 8 * 2 + k // 8),
+        ("forgotten", "forgets the rows", lambda row, k: k // 8),
+        ("forgotten", "forgets the rows", lambda row, k: k // 8 * 2),
+        ("forgotten", "forgets the columns", lambda row, k: row // 8),
+        ("halves", "counts halves", lambda row, k: row // 8 * 2 + k // 8 * 4 + k % 2),
     ],
     "half": [
-        ("is turned round", lambda row, k: 1 - k % 2),
-        ("is that of the tile", lambda row, k: k // 8),
-        ("is that of the row", lambda row, k: row % 2),
-        ("is that of the row", lambda row, k: row // 8),
+        ("turned-round", "is turned round", lambda row, k: 1 - k % 2),
+        ("not-by-k", "is that of the tile", lambda row, k: k // 8),
+        ("not-by-k", "is that of the row", lambda row, k: row % 2),
+        ("not-by-k", "is that of the row", lambda row, k: row // 8),
     ],
 }
-"""What a wrong function gives, and what it then does. A hint for each stands below."""
+"""A word for what a wrong function does, that in words, and what it gives. A hint for each stands below."""
 
 
 def _holder(answer: object) -> None:
     """A function that says of each element of A what the simulator's `mma` says."""
     given = results_of(answer, "holder", ELEMENTS)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
-    demand(three, f"the function returns {given[0]!r:.60}; it must return three numbers.")
+    demand(three, f"the function returns {given[0]!r:.60}; it must return three numbers.", "no-three-numbers")
     rows, columns = fragment("A")
     place = {(r, c): divmod(i, 8) for i, (r, c) in enumerate(zip(rows.flat, columns.flat, strict=True))}
     expected = [(lane, e // 2, e % 2) for lane, e in (place[element] for element in ELEMENTS)]
     for part, name in enumerate(PARTS):
         mine, right = [one[part] for one in given], [one[part] for one in expected]
-        demand(all(value is not None for value in mine), f"there is still a gap: {name} is None.")
+        demand(all(value is not None for value in mine), f"there is still a gap: {name} is None.", "gap")
         number = all(isinstance(value, int | float | np.number) for value in mine)
-        demand(number, f"the {name} is {mine[0]!r:.40}, which is no number.")
-        for what, formula in MISTAKES[name]:
+        demand(number, f"the {name} is {mine[0]!r:.40}, which is no number.", "no-number")
+        for cause, what, formula in MISTAKES[name]:
             same = all(value == formula(*element) for value, element in zip(mine, ELEMENTS, strict=True))
-            demand(not same, f"the {name} {what}.")
+            demand(not same, f"the {name} {what}.", cause)
         for element, value, truth in zip(ELEMENTS, mine, right, strict=True):
             demand(
                 value == truth,
                 f"the {name} of row {element[0]}, k = {element[1]} is {truth}, not {value!r:.20}.",
+                f"other-{name}",
             )
 
 
@@ -76,20 +81,36 @@ def _product(answer: object, columns: int) -> None:
     demand_kernel(answer)
     numbered = np.arange(1, 16 * columns + 1, dtype=np.float16).reshape(16, columns)
     C = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
-    demand(not np.isnan(C).any(), f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.")
+    demand(
+        not np.isnan(C).any(),
+        f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.",
+        "not-stored",
+    )
     for k, n in sorted(np.ndindex(C.shape), key=lambda at: (at[1] // 8, at[0] // 8, at)):  # matrix by matrix
         if C[k, n] == numbered[k, n]:
             continue
         where = f"k = {k} of A, column {n} of C"
-        demand(C[k, n] in numbered, f"{where}: what it met is no single element of B.")
+        demand(
+            C[k, n] in numbered,
+            f"{where}: what it met is no single element of B.",
+            "no-element",
+            f"at-{k}-{n}",
+        )
         row, column = divmod(int(C[k, n]) - 1, columns)
-        demand(column == n, f"{where}: it met k = {row}, column {column} of B.")
-        demand(False, f"k = {k} of A meets k = {row} of B, in column {n} of C.")
+        met = f"at-{k}-{n}-met-{row}-{column}"
+        demand(
+            column == n,
+            f"{where}: it met k = {row}, column {column} of B.",
+            met,
+            f"at-{k}-{n}",
+            "other-column",
+        )
+        demand(False, f"k = {k} of A meets k = {row} of B, in column {n} of C.", f"{k}-met-{row}", "other-k")
     random = np.random.default_rng(0)
     A, B = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((32, 80), (80, 3 * columns)))
     C = _multiplied(answer, A, B, columns)
     right = np.array_equal(C, (A.astype(np.float32) @ B.astype(np.float32)).astype(np.float16))
-    demand(right, "right for one k-tile and one block, and wrong for more of them.")
+    demand(right, "right for one k-tile and one block, and wrong for more of them.", "only-one-block")
 
 
 def _multiplied(kernel, A: np.ndarray, B: np.ndarray, columns: int) -> np.ndarray:
@@ -120,8 +141,9 @@ def _whole(answer: object) -> None:
     demand(
         total.global_sectors <= enough,
         f"the numbers are right, but {total.global_sectors} sectors move where {enough} are enough.",
+        "many-sectors",
     )
-    demand(total.mma <= 16, f"{total.mma} mma are made where 16 are enough.")
+    demand(total.mma <= 16, f"{total.mma} mma are made where 16 are enough.", "many-mma")
 
 
 _TWO_ROWS = "between the copy and the reads of other lanes, and after them, the warp must meet."
@@ -133,70 +155,72 @@ _ORDER = {
 
 EXERCISES = {
     "04.11": (_holder, {
-        "still a gap": "three lines, each made of row and k.",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "row and k are whole numbers from 0 to 15.",
-        "three numbers": "return lane, register, half.",
-        "no number": "all three are plain numbers.",
-        "names the row": "that lane names the row for ldmatrix. The row is then dealt out to four other lanes.",
-        "row of 16": "four lanes share a row of *eight* columns; columns 8 to 15 are in other registers of the same "
+        "gap": "three lines, each made of row and k.",
+        "no-function": "write the name without brackets after it.",
+        "stops": "row and k are whole numbers from 0 to 15.",
+        "no-three-numbers": "return lane, register, half.",
+        "no-number": "all three are plain numbers.",
+        "row-for-ldmatrix": "that lane names the row for ldmatrix. The row is then dealt out to four other lanes.",
+        "row-of-16": "four lanes share a row of *eight* columns; columns 8 to 15 are in other registers of the same "
         "lanes.",
-        "counts 16 rows": "there are only 32 lanes: row 8 lies in the lanes of row 0, in another register.",
-        "down the columns": "neighbouring lanes stand side by side in a row, not below each other.",
-        "every fourth": "a lane has two neighbouring columns: columns 0 and 1 belong to one lane, 2 and 3 to the next.",
-        "order of B": "registers 0 and 1 of A are the two matrices below each other; those to the right are 2 and 3.",
-        "forgets the": "there are four 8 x 8 matrices, one for each register: two below each other, two side by side.",
-        "counts halves": "a0 to a7 are elements; a register holds two of them.",
-        "turned round": "the smaller k is in the lower 16 bits.",
-        "that of the": "two neighbours along k share a register.",
-        "the lane of": "lane l begins in row l / 4, column l % 4 * 2, of each 8 x 8.",
-        "the register of": "matrices below each other come first: rows 0 to 7, rows 8 to 15, then the same, 8 columns "
+        "16-rows": "there are only 32 lanes: row 8 lies in the lanes of row 0, in another register.",
+        "down-columns": "neighbouring lanes stand side by side in a row, not below each other.",
+        "every-fourth-column": "a lane has two neighbouring columns: columns 0 and 1 belong to one lane, 2 and 3 to "
+        "the next.",
+        "order-of-b": "registers 0 and 1 of A are the two matrices below each other; those to the right are 2 and 3.",
+        "forgotten": "there are four 8 x 8 matrices, one for each register: two below each other, two side by side.",
+        "halves": "a0 to a7 are elements; a register holds two of them.",
+        "turned-round": "the smaller k is in the lower 16 bits.",
+        "not-by-k": "two neighbours along k share a register.",
+        "other-lane": "lane l begins in row l / 4, column l % 4 * 2, of each 8 x 8.",
+        "other-register": "matrices below each other come first: rows 0 to 7, rows 8 to 15, then the same, 8 columns "
         "further.",
         "": "an even k is in the lower half of its register."}),
     "04.12": (_packed, {
         **_ORDER,
-        "never written": "each element of C is stored once: rows lane / 4 and lane / 4 + 8.",
-        "k = 0 of A meets k = 1 ": "the two halves of a register stand the wrong way round. In memory, and so after "
+        "not-stored": "each element of C is stored once: rows lane / 4 and lane / 4 + 8.",
+        "0-met-1": "the two halves of a register stand the wrong way round. In memory, and so after "
         "ldmatrix, the smaller k is in the lower 16 bits.",
-        "k = 8 of A meets k = 9 ": "the first register is right, and in the second one the halves still stand the "
+        "8-met-9": "the first register is right, and in the second one the halves still stand the "
         "wrong way round: mend them in one place, in `pack`.",
-        "k = 1 of A meets k = 0 ": "both halves of a register hold the same element: the upper one is k + 1.",
-        "k = 0 of A meets k = 8 ": "now the two registers have changed places: b0 is k = 0 to 7, b1 is k = 8 to 15.",
-        "k = 8 of A meets k = 0 ": "the second register, b1, holds k = 8 to 15.",
-        "A meets k": "lane l has k = l % 4 * 2 and the next one in b0, and those 8 further in b1: that was right.",
-        "no single element": "a half has 16 bits: the upper one moves by 16, and the two must not overlap.",
-        "it met": "lane l has column l / 4 of B in its registers: that was right.",
-        "more of them": "the address of a k-tile, or of a block, was right: put it back.",
+        "1-met-0": "both halves of a register hold the same element: the upper one is k + 1.",
+        "0-met-8": "now the two registers have changed places: b0 is k = 0 to 7, b1 is k = 8 to 15.",
+        "8-met-0": "the second register, b1, holds k = 8 to 15.",
+        "other-k": "lane l has k = l % 4 * 2 and the next one in b0, and those 8 further in b1: that was right.",
+        "no-element": "a half has 16 bits: the upper one moves by 16, and the two must not overlap.",
+        "other-column": "lane l has column l / 4 of B in its registers: that was right.",
+        "only-one-block": "the address of a k-tile, or of a block, was right: put it back.",
         "": "compare C with B when A is the identity: which k changed places?"}),
     "04.13": (_turned, {
         **_ORDER,
-        "never written": "each element of C is stored once.",
-        "k = 0 of A meets k = 8 ": "the first of the two registers is k = 0 to 7, the second k = 8 to 15.",
-        "k = 8 of A meets k = 0 ": "the second of the two registers is k = 8 to 15, of the same columns: in Bs that is "
+        "not-stored": "each element of C is stored once.",
+        "0-met-8": "the first of the two registers is k = 0 to 7, the second k = 8 to 15.",
+        "8-met-0": "the second of the two registers is k = 8 to 15, of the same columns: in Bs that is "
         "8 rows below.",
-        "k = 0 of A, column 0 of C: it met k = 0, column 8 ": "the first mma makes columns 0 to 7.",
-        "k = 0 of A, column 0 of C": "the first register of the first mma is the matrix of k = 0 to "
+        "at-0-0-met-0-8": "the first mma makes columns 0 to 7.",
+        "at-0-0": "the first register of the first mma is the matrix of k = 0 to "
         "7 and columns 0 to 7.",
-        "k = 0 of A, column 8 of C: it met k = 0, column 0 ": "the second mma needs the matrices of columns 8 to 15.",
-        "k = 8 of A, column 0 of C: it met k = 0, column 8 ": "matrices 1 and 2 have changed places: the second matrix "
+        "at-0-8-met-0-0": "the second mma needs the matrices of columns 8 to 15.",
+        "at-8-0-met-0-8": "matrices 1 and 2 have changed places: the second matrix "
         "of a fragment is k = 8 to 15 of the same columns, and lies 8 rows below in Bs.",
         "": "lanes 8 i to 8 i + 7 name the eight rows of matrix i, one k each, all from the same column: l % 8 is "
         "in the row.",
     }),
     "04.14": (_whole, {
-        "the launch is": "a block is one warp with 16 x 16 of C.",
+        "wrong-launch": "a block is one warp with 16 x 16 of C.",
         "read-after-write|write-after-read": "what lanes exchange through shared memory needs a __syncwarp() between "
         "writing and reading, and before the next writing.",
         "misaligned": "a store of 8 bytes begins at a multiple of 4 columns of C, one of 16 bytes at a multiple of 8.",
         "uninitialised-read|out-of-bounds": "an address leaves its tile, or nobody wrote there.",
         "write-after-write|block-conflict": "two lanes write one element of C: with four columns each, lane q begins "
         "in column 4 q.",
-        "sectors move": "count the bytes that one store of the warp puts into one row of C: they must be 32.",
-        "mma are made": "each k-step needs two mma.",
-        "NaN|never written": "some elements of C are not stored: 16 rows of 16.",
-        "wrong places": "the sums are right, and stand in other columns: which column of C is a row of B, and where is "
+        "many-sectors": "count the bytes that one store of the warp puts into one row of C: they must be 32.",
+        "many-mma": "each k-step needs two mma.",
+        "rest-missing|not-stored": "some elements of C are not stored: 16 rows of 16.",
+        "wrong-places": "the sums are right, and stand in other columns: which column of C is a row of B, and where is "
         "it stored? Both must agree.",
-        r"with row \d+ of": "a column of C got the sums of another row of B: which row goes to which mma, and where "
+        "other-row-of-a|other-row-of-b": "a column of C got the sums of another row of B: which row goes to which "
+        "mma, and where "
         "are its sums stored?",
         "": "which row of B goes to which mma, and where are the sums of that column stored?"}),
 }  # fmt: skip

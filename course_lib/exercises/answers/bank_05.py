@@ -37,7 +37,7 @@ def _orders(answer: object) -> None:
     kernel, *mine = kernel_and_numbers(answer, *(f"the number of ORDER {order}" for order in range(1, 5)))
     for order, number in enumerate(mine, 1):
         counted = _on_their_way(kernel.code, kernel.name, (*kernel.options, f"-DORDER={order}"))
-        demand(number == counted, f"ORDER {order}: the simulator counts not {number}.")
+        demand(number == counted, f"ORDER {order}: the simulator counts not {number}.", f"order-{order}")
 
 
 @lru_cache(maxsize=8)
@@ -59,12 +59,13 @@ def _drained(answer: object) -> None:
     for k_tiles in 4, 1:
         right, report = _one_block(answer, TILE, k_tiles)
         demand_no_hazard(report)
-        demand(right, f"the product is wrong for {k_tiles} k-tiles.")
+        demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
         for turn, left in enumerate(_left_on_their_way(report)):
             may = min(2, k_tiles - 1 - turn)
             demand(
                 left >= may,
                 f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more.",
+                "waits-for-more",
             )
 
 
@@ -89,27 +90,35 @@ ANSWER = "(kernels, my_kind, my_cures, my_best)"
 def _cure(answer: object) -> None:
     """The kind of hazard, the changes that cure it, and the one that costs nothing, as the simulator finds them."""
     fits = isinstance(answer, tuple) and len(answer) == 4 and isinstance(answer[0], dict)
-    demand(fits, f"the answer is {ANSWER}, and not {answer!r:.60}.")
+    demand(fits, f"the answer is {ANSWER}, and not {answer!r:.60}.", "wrong-form")
     kernels, kind, cures, best = answer
     for name, text in (("my_kind", kind), ("my_cures", cures), ("my_best", best)):
-        demand(isinstance(text, str), f"{name} is a text in quotes, and not {text!r:.40}.")
+        demand(isinstance(text, str), f"{name} is a text in quotes, and not {text!r:.40}.", "no-text")
     for kernel in kernels.values():
         demand_kernel(kernel)
     found = {name: _found(kernel.code, kernel.name, kernel.options) for name, kernel in kernels.items()}
     letters = [name for name in found if len(name) == 1]
     right_kind, cost = found["as it is"]
     named = kind.strip().lower().replace(" ", "-")
-    demand(named == right_kind, f"the report does not name {named!r:.40} first.")
+    demand(named == right_kind, f"the report does not name {named!r:.40} first.", "other-kind")
     mine = {letter for letter in cures.upper() if letter.isalpha()}
     for letter in sorted(mine):
-        demand(letter in letters, f"there is no change {letter}; there are {', '.join(letters)}.")
-        demand(not found[letter][0], f"{letter} is no cure: {found[letter][0]}.")
+        demand(
+            letter in letters, f"there is no change {letter}; there are {', '.join(letters)}.", "no-change"
+        )
+        demand(
+            not found[letter][0], f"{letter} is no cure: {found[letter][0]}.", f"{letter}-no-cure", "no-cure"
+        )
     left_out = [letter for letter in letters if not found[letter][0] and letter not in mine]
-    demand(not left_out, f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.")
+    demand(
+        not left_out,
+        f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.",
+        "more-cures",
+    )
     chosen = best.strip().upper()
-    demand(chosen in mine, f"my_best is {best!r:.20}, which is no cure.")
-    demand(found[chosen][1][0] <= cost[0], f"{chosen} takes a barrier more in each turn.")
-    demand(found[chosen][1][1] <= cost[1], f"{chosen} takes more shared memory.")
+    demand(chosen in mine, f"my_best is {best!r:.20}, which is no cure.", "best-no-cure")
+    demand(found[chosen][1][0] <= cost[0], f"{chosen} takes a barrier more in each turn.", "more-barriers")
+    demand(found[chosen][1][1] <= cost[1], f"{chosen} takes more shared memory.", "more-shared-memory")
 
 
 @lru_cache(maxsize=16)
@@ -127,35 +136,47 @@ def _found(code: str, name: str, options: tuple[str, ...]) -> tuple[str, tuple[i
 def _ping_pong(answer: object) -> None:
     """Right for any number of k-steps, the next fragments loaded ahead, and nothing in local memory."""
     pair = isinstance(answer, tuple) and len(answer) == 2
-    demand(pair, f"the answer is (kernel, my_opcode), and not {answer!r:.60}.")
+    demand(pair, f"the answer is (kernel, my_opcode), and not {answer!r:.60}.", "wrong-form")
     kernel, opcode = answer
     demand_kernel(kernel)
     demand(
-        isinstance(opcode, str), f"the answer is a kernel and an opcode in quotes, and not {opcode!r:.40}."
+        isinstance(opcode, str),
+        f"the answer is a kernel and an opcode in quotes, and not {opcode!r:.40}.",
+        "wrong-form",
     )
     name = opcode.strip().upper().partition(".")[0]
-    demand(name in ("LDL", "STL"), f"{opcode.strip()!r:.20} is not the opcode that was asked for.")
+    demand(
+        name in ("LDL", "STL"),
+        f"{opcode.strip()!r:.20} is not the opcode that was asked for.",
+        "other-opcode",
+    )
     for steps in 1, 3, 8:
         right, report = _one_block(kernel, (16, 16, 16), steps, 32)
         demand_no_hazard(report)
-        demand(right, f"the product is wrong for {steps} k-steps.")
+        demand(right, f"the product is wrong for {steps} k-steps.", "other-k-steps")
         total = report.counters.total
         demand(
-            total.mma == 2 * steps, f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed."
+            total.mma == 2 * steps,
+            f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.",
+            "other-k-steps",
         )
     demand(
         _loaded_ahead(kernel),
         "right, but the first mma come before the second k-step's fragments are loaded.",
+        "nothing-ahead",
     )
     code = sass(kernel)
     local = code.count("LDL") + code.count("STL")
     demand(
-        not local, f"the product is right, but {local} instructions move fragments to local memory and back."
+        not local,
+        f"the product is right, but {local} instructions move fragments to local memory and back.",
+        "in-local-memory",
     )
     lines = re.sub(r"//.*", "", kernel.code)
     demand(
         re.search(r"#\s*pragma\s+unroll\s*\(?\s*1\b", lines),
         "right, and all in registers, but the line `#pragma unroll 1` is gone.",
+        "no-pragma",
     )
 
 
@@ -183,14 +204,14 @@ _TURNS = "follow turn t: k-tiles up to t + 2 are issued when it waits."
 EXERCISES = {
     "05.11": (_orders, {
         **FOR_ALL,
-        "ORDER 1:": "the wait leaves two k-tiles, t + 1 and t + 2. Is another one issued before the math?",
-        "ORDER 2:": "wait_group<0> leaves nothing on its way. What is issued between it and the math?",
-        "ORDER 3:": "the wait leaves two k-tiles, and the next one is issued behind the math: when the math begins it "
+        "order-1": "the wait leaves two k-tiles, t + 1 and t + 2. Is another one issued before the math?",
+        "order-2": "wait_group<0> leaves nothing on its way. What is issued between it and the math?",
+        "order-3": "the wait leaves two k-tiles, and the next one is issued behind the math: when the math begins it "
         "is not on its way.",
-        "ORDER 4:": "a wait counts groups, and here a k-tile has two of them: A's and B's. How many k-tiles are two "
+        "order-4": "a wait counts groups, and here a k-tile has two of them: A's and B's. How many k-tiles are two "
         "groups? Then one more is issued before the math.",
-        "is a whole number": "a number of k-tiles, such as 2.",
-        "the answer is": "leave the kernel as it is, and write four numbers.",
+        "no-whole-number": "a number of k-tiles, such as 2.",
+        "wrong-form|no-kernel": "leave the kernel as it is, and write four numbers.",
         "": _TURNS}),
     "05.12": (_drained, {
         **FOR_ALL,
@@ -199,39 +220,42 @@ EXERCISES = {
         "read-after-write": "each thread waits for its own copies; the barrier behind the wait makes it true for all. "
         "Is the wait before the barrier, in every turn?",
         "write-after-read": "the barrier of the loop was right: put it back.",
-        "waits for": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay on "
+        "waits-for-more": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay "
+        "on "
         "their way, and two at most.",
         "out-of-bounds": "issue takes k-tiles that exist.",
-        "product is wrong": "issue, compute and store were right: only the wait is missing.",
+        "wrong-numbers": "issue, compute and store were right: only the wait is missing.",
         "": "in most turns two newer k-tiles are on their way, in the last but one there is one, in the last none."}),
     "05.13": (_cure, {
-        "the answer is": "leave the kernels as they are, and write three texts.",
-        "in quotes": 'write letters in quotes, such as "AE".',
-        "does not name": "turn t copies into the slot that the other warp may still read, in turn t - 1.",
-        "there is no change": "the letters are those of the table.",
-        "A is no cure": "a wait is about the thread's own copies. The warp that is overtaken does not copy: it reads.",
-        "E is no cure": "__syncwarp() orders the lanes of one warp. It is the other warp that overwrites.",
-        "is no cure:": "look for a barrier between the math of turn t - 1 and the copy of turn t.",
-        "cure it, too": "a second barrier, another order, another slot: three different ways lead there. For each "
+        "wrong-form|no-kernel": "leave the kernels as they are, and write three texts.",
+        "no-text": 'write letters in quotes, such as "AE".',
+        "other-kind": "turn t copies into the slot that the other warp may still read, in turn t - 1.",
+        "no-change": "the letters are those of the table.",
+        "A-no-cure": "a wait is about the thread's own copies. The warp that is overtaken does not copy: it reads.",
+        "E-no-cure": "__syncwarp() orders the lanes of one warp. It is the other warp that overwrites.",
+        "no-cure": "look for a barrier between the math of turn t - 1 and the copy of turn t.",
+        "more-cures": "a second barrier, another order, another slot: three different ways lead there. For each "
         "slot: which barrier stands between its last read and the next copy into it?",
-        "which is no cure": "my_best is one letter out of my_cures.",
-        "a barrier more": "right, but it makes the warps wait once more in each turn. One cure uses the barrier that "
+        "best-no-cure": "my_best is one letter out of my_cures.",
+        "more-barriers": "right, but it makes the warps wait once more in each turn. One cure uses the barrier that "
         "is there already.",
-        "more shared memory": "right, but it takes 12 KB more. One cure does with three slots.",
+        "more-shared-memory": "right, but it takes 12 KB more. One cure does with three slots.",
         "": "which slot does turn t fill, who reads it last, and what stands between?"}),
     "05.14": (_ping_pong, {
-        "the answer is": "leave the call of check_exercise as it is.",
-        "not the opcode": "look for a pair of kinds, one that stores and one that loads, which move fragments neither "
+        "wrong-form|no-kernel": "leave the call of check_exercise as it is.",
+        "other-opcode": "look for a pair of kinds, one that stores and one that loads, which move fragments neither "
         "to shared nor to global memory: L stands for local.",
-        "local memory and back": "a[set] is in registers only if set is a constant in every call of load and multiply. "
+        "in-local-memory": "a[set] is in registers only if set is a constant in every call of load and multiply. "
         "Which of them still get a number that changes?",
         "uninitialised-read|out-of-bounds": "a k-step is loaded that does not exist: min(..., steps - 1) was the "
         "guard.",
         "read-after-write": "the __syncwarp() behind the copy was right.",
-        "is gone": "without that line the compiler may unroll, and then the numbers of the sets may become constants, "
+        "no-pragma": "without that line the compiler may unroll, and then the numbers of the sets may become "
+        "constants, "
         "by its choice. Make them constants yourself, in a loop that is not unrolled.",
-        "k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which set "
+        "other-k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which "
+        "set "
         "holds which k-step?",
-        "before the second": "load the next k-step into the other set first, then multiply this one.",
+        "nothing-ahead": "load the next k-step into the other set first, then multiply this one.",
         "": "write two k-steps into one turn: load(1, ...), multiply(0), load(0, ...), multiply(1)."}),
 }  # fmt: skip

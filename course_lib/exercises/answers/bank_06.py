@@ -49,37 +49,58 @@ def _exact(number: float) -> float:
     return number
 
 
-MISTAKES_OF_PARTS: list[tuple[str, Callable]] = [
-    ("says 8 in every case", lambda *case: 8),
-    ("forgets what more parts cost", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 0)),
-    ("counts the extra time for each part", _best(each=True)),
-    ("says 1 in every case", lambda *case: 1),  # so do parts of waves
-    ("drops the last wave", _best(waves=int)),
-    ("does not round the k-tiles", _best(part=_exact)),
-    ("drops k-tiles", _best(part=int)),
-    ("takes 132 SMs always", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, 132, extra)),
-    ("takes 4 for extra always", lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 4)),
-    ("leaves out the waves", _best(waves=lambda waves: 1)),
-    ("fills the SMs once", lambda tiles, k_tiles, sms=132, extra=4: min(max(sms // tiles, 1), 8)),
-    ("takes the largest of those that are equal", lambda *case: 8 - int(np.argmin(_times(*case)[::-1]))),
-    ("returns the time", lambda *case: min(_times(*case))),
-    ("counts from 0", lambda *case: _best()(*case) - 1),
-]  # fmt: skip
-"""What a wrong function does, and what it would give. A hint for each stands below."""
+MISTAKES_OF_PARTS: list[tuple[str, str, Callable]] = [
+    ("always-8", "says 8 in every case", lambda *case: 8),
+    (
+        "no-extra",
+        "forgets what more parts cost",
+        lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 0),
+    ),
+    ("extra-for-each", "counts the extra time for each part", _best(each=True)),
+    ("always-1", "says 1 in every case", lambda *case: 1),  # so do parts of waves
+    ("last-wave-dropped", "drops the last wave", _best(waves=int)),
+    ("not-rounded", "does not round the k-tiles", _best(part=_exact)),
+    ("k-tiles-dropped", "drops k-tiles", _best(part=int)),
+    (
+        "132-sms",
+        "takes 132 SMs always",
+        lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, 132, extra),
+    ),
+    (
+        "4-for-extra",
+        "takes 4 for extra always",
+        lambda tiles, k_tiles, sms=132, extra=4: _best()(tiles, k_tiles, sms, 4),
+    ),
+    ("no-waves", "leaves out the waves", _best(waves=lambda waves: 1)),
+    ("one-wave", "fills the SMs once", lambda tiles, k_tiles, sms=132, extra=4: min(max(sms // tiles, 1), 8)),
+    (
+        "largest",
+        "takes the largest of those that are equal",
+        lambda *case: 8 - int(np.argmin(_times(*case)[::-1])),
+    ),
+    ("time", "returns the time", lambda *case: min(_times(*case))),
+    ("from-0", "counts from 0", lambda *case: _best()(*case) - 1),
+]
+"""A word for what a wrong function does, that in words, and what it would give. A hint for each stands below."""
 
 
 def _parts(answer: object) -> None:
     """A function that gives the best number of parts for every case."""
     given = results_of(answer, "best_parts", CASES)
-    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
     demand(
-        all(isinstance(value, Real) for value in given), f"the function returns {given[0]!r:.40}, no number."
+        all(value is not None for value in given), "there is still a gap: the function returns None.", "gap"
+    )
+    demand(
+        all(isinstance(value, Real) for value in given),
+        f"the function returns {given[0]!r:.40}, no number.",
+        "no-number",
     )
     right = [_best()(*case) for case in CASES]
     if list(given) == right:
         return
-    for what, formula in MISTAKES_OF_PARTS:
-        demand(not np.allclose(given, [formula(*case) for case in CASES]), f"the function {what}.")
+    for cause, what, formula in MISTAKES_OF_PARTS:
+        same = np.allclose(given, [formula(*case) for case in CASES])
+        demand(not same, f"the function {what}.", cause)
     for case, mine in zip(CASES, given, strict=True):
         demand(mine in range(1, 9), f"{mine!r:.20} parts: allowed are 1 to 8.")
         times = _times(*case)
@@ -87,7 +108,9 @@ def _parts(answer: object) -> None:
         demand(
             yours == best, f"{case}: {mine} parts take {yours:g} k-tiles, and the best number takes {best:g}."
         )
-        demand(times.index(best) + 1 == mine, f"{case}: {mine} parts are as fast as fewer of them.")
+        demand(
+            times.index(best) + 1 == mine, f"{case}: {mine} parts are as fast as fewer of them.", "largest"
+        )
 
 
 # --------------------------------------------------------------------------- 06.12: tests that see it
@@ -98,26 +121,29 @@ SIZE = 8
 def _tests(answer: object) -> None:
     """Tests that the right kernel passes, and each wrong one does not."""
     pair = isinstance(answer, tuple) and len(answer) == 2
-    demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.")
+    demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.", "wrong-form")
     kernel, tests = answer
     demand_kernel(kernel)
     some = isinstance(tests, list | tuple) and 1 <= len(tests) <= 3
-    demand(some, f"the answer is a kernel and a list of one to three tests, and not {tests!r:.40}.")
+    demand(
+        some, f"the answer is a kernel and a list of one to three tests, and not {tests!r:.40}.", "wrong-form"
+    )
     prepared = [_prepared(number, test) for number, test in enumerate(tests, 1)]
     for number, test in enumerate(prepared, 1):
         demand(
             not _fails(kernel, 0, test),
             f"test {number} fails with the right kernel, or gives no finite numbers.",
+            "right-fails",
         )
     for mistake in 1, 3, 4, 6, 5, 2:
         seen = any(_fails(kernel, mistake, test) for test in prepared)
-        demand(seen, f"no test sees mistake {mistake}.")
+        demand(seen, f"no test sees mistake {mistake}.", f"mistake-{mistake}")
 
 
 def _prepared(number: int, test: object) -> tuple:
     """alpha, beta, sums, bias and C in the types of the kernel."""
     five = isinstance(test, list | tuple) and len(test) == 5
-    demand(five, f"the answer needs five things in test {number}: alpha, beta, sums, bias, C.")
+    demand(five, f"the answer needs five things in test {number}: alpha, beta, sums, bias, C.", "wrong-test")
     try:
         alpha, beta = (np.float32(value) for value in test[:2])
         with np.errstate(over="ignore"):
@@ -125,11 +151,12 @@ def _prepared(number: int, test: object) -> tuple:
                 np.array(a, t) for a, t in zip(test[2:], (np.float32, np.float16, np.float16), strict=True)
             ]
     except (TypeError, ValueError):
-        demand(False, f"the answer needs numbers and arrays of numbers in test {number}.")
+        demand(False, f"the answer needs numbers and arrays of numbers in test {number}.", "wrong-test")
     shapes = [array.shape for array in arrays]
     demand(
         shapes == [(SIZE, SIZE), (SIZE,), (SIZE, SIZE)],
         f"test {number} has sums, bias and C of the shapes {shapes}; they are (8, 8), (8,), (8, 8).",
+        "wrong-shapes",
     )
     return alpha, beta, *arrays
 
@@ -162,12 +189,17 @@ def _last(answer: object) -> None:
             demand_no_hazard(
                 launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, seed=number or None)
             )
-            demand(not np.isnan(C).all(), f"in the {which} launch C stays as it was.")
-            demand(not np.isnan(C).any(), "a part was added that nobody had written.")
+            causes = f"{which}-launch-stores-nothing", "launch-stores-nothing"
+            demand(not np.isnan(C).all(), f"in the {which} launch C stays as it was.", *causes)
+            demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
             expected = _in_order(_in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1)))
             near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
-            demand(near, f"in the {which} launch, of blocks: {blocks}, the sums are wrong.")
-            demand((expected == C).all(), "the sums are right but for the last bits: added in another order.")
+            demand(near, f"in the {which} launch, of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
+            demand(
+                (expected == C).all(),
+                "the sums are right but for the last bits: added in another order.",
+                "last-bits",
+            )
 
 
 def _in_order(rows: np.ndarray) -> np.ndarray:
@@ -199,53 +231,61 @@ def _rows(answer: object) -> None:
         if not report.ok:
             raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
         expected = source[first:].reshape(count, stride)[:, :width]
-        demand((to != 0).all(), f"{(to == 0).sum()} of {to.size} elements are never written {told}.")
-        demand((to == expected).all(), f"{(to != expected).sum()} of {to.size} elements are wrong {told}.")
+        demand(
+            (to != 0).all(),
+            f"{(to == 0).sum()} of {to.size} elements are never written {told}.",
+            "not-stored",
+        )
+        demand(
+            (to == expected).all(),
+            f"{(to != expected).sum()} of {to.size} elements are wrong {told}.",
+            "wrong-numbers",
+        )
         word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
         enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
         moved = report.counters.total.global_requests
         demand(
             moved <= enough,
             f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}.",
+            "narrow-words",
         )
 
 
 EXERCISES = {
     "06.11": (_parts, {
-        "still a gap": "first the time of a number of parts, then the best number.",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "all four are whole numbers; the check calls it with two, three and four of them.",
-        "no number": "return the number of parts, 1 to 8.",
-        "8 in every case": "with 8 parts there may be two waves where fewer need one, or K too short to share.",
-        "forgets what": "with more than one part, the sums cost `extra`; with one part nothing does.",
-        "for each part": "`extra` is counted once, however many parts there are.",
-        "1 in every case": "a wave with few blocks takes as long as a full one: round the waves up. Then more parts "
+        "gap": "first the time of a number of parts, then the best number.",
+        "no-function": "write the name without brackets after it.",
+        "stops": "all four are whole numbers; the check calls it with two, three and four of them.",
+        "no-number": "return the number of parts, 1 to 8.",
+        "always-8": "with 8 parts there may be two waves where fewer need one, or K too short to share.",
+        "no-extra": "with more than one part, the sums cost `extra`; with one part nothing does.",
+        "extra-for-each": "`extra` is counted once, however many parts there are.",
+        "always-1": "a wave with few blocks takes as long as a full one: round the waves up. Then more parts "
         "can be faster.",
-        "drops the last wave": "blocks that are left over make a wave of their own: round up, not down.",
-        "does not round the k": "a part is a whole number of k-tiles: the longest one decides.",
-        "drops k-tiles": "somebody must multiply the k-tiles that are left over: round up.",
-        "132 SMs": "use the argument sms.",
-        "4 for extra": "use the argument extra.",
-        "leaves out the waves": "8 parts of a tile are 8 blocks: are there SMs for all of them at once?",
-        "fills the SMs": "as many parts as fill one wave are often good, not always: two full waves can be faster than "
+        "last-wave-dropped": "blocks that are left over make a wave of their own: round up, not down.",
+        "not-rounded": "a part is a whole number of k-tiles: the longest one decides.",
+        "k-tiles-dropped": "somebody must multiply the k-tiles that are left over: round up.",
+        "132-sms": "use the argument sms.",
+        "4-for-extra": "use the argument extra.",
+        "no-waves": "8 parts of a tile are 8 blocks: are there SMs for all of them at once?",
+        "one-wave": "as many parts as fill one wave are often good, not always: two full waves can be faster than "
         "one that is half empty. Compute all eight times.",
-        "the largest of": "of several equal times take the one with fewest parts: < and not <=.",
-        "returns the time": "return the number of parts, and not its time.",
-        "counts from 0": "range(8) counts from 0; the parts are 1 to 8.",
-        "as fast as": "of several equal times take the one with fewest parts.",
+        "largest": "of several equal times take the one with fewest parts: < and not <=.",
+        "time": "return the number of parts, and not its time.",
+        "from-0": "range(8) counts from 0; the parts are 1 to 8.",
         "": "time = waves * k-tiles of a part + extra, if there is more than one part; waves and k-tiles rounded up."}),
     "06.12": (_tests, {
-        "the answer is": "leave the kernel as it is; tests is a list.",
-        "the answer needs": "a test is (alpha, beta, sums, bias, C): two numbers and three arrays.",
-        "of the shapes": "sums and C are 8 x 8, and the bias has 8 elements.",
-        "right kernel": "the data are too hard: results beyond 65504 are infinite in a half, and a NaN in sums or "
+        "wrong-form|no-kernel": "leave the kernel as it is; tests is a list.",
+        "wrong-test": "a test is (alpha, beta, sums, bias, C): two numbers and three arrays.",
+        "wrong-shapes": "sums and C are 8 x 8, and the bias has 8 elements.",
+        "right-fails": "the data are too hard: results beyond 65504 are infinite in a half, and a NaN in sums or "
         "bias, or in a C that is read, goes into the result. Exact numbers are best: the kernel calculates in float32.",
-        "mistake 1": "a bias for each row and one for each column look the same where all its elements are equal.",
-        "mistake 3": "ReLU before the bias differs where the scaled sum is negative: does any test have that?",
-        "mistake 4": "alpha times the bias is the bias where alpha is 1, or the bias is 0; and both must not be cut "
+        "mistake-1": "a bias for each row and one for each column look the same where all its elements are equal.",
+        "mistake-3": "ReLU before the bias differs where the scaled sum is negative: does any test have that?",
+        "mistake-4": "alpha times the bias is the bias where alpha is 1, or the bias is 0; and both must not be cut "
         "off by ReLU.",
-        "mistake 6": "a forgotten beta shows where beta and C are not 0.",
-        "mistake 5": "C times 0 is 0 for every number. What in C would show that it was read, with beta 0?",
+        "mistake-6": "a forgotten beta shows where beta and C are not 0.",
+        "mistake-5": "C times 0 is 0 for every number. What in C would show that it was read, with beta 0?",
         "": "the sum must be one that a half cannot hold (above 2048 odd numbers), with a bias that is not 0, and a "
         "result that shows it."}),
     "06.13": (_last, {
@@ -255,17 +295,19 @@ EXERCISES = {
         "write-after-write": "one thread counts for its block, and says to the others what it found.",
         "read-after-write|write-after-read|uninitialised-read": "is_last is written by one thread and read by all: the "
         "barrier between the two was right.",
-        "barrier-divergence|Not all threads|deadlock": "all threads of a block must come to a __syncthreads(), and all "
+        "barrier-divergence|left-out-of-barrier|deadlock": "all threads of a block must come to a __syncthreads(), "
+        "and all "
         "lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
         "step-limit": "nobody need wait: who is not the last returns.",
-        "in the first launch C": "C was full of NaN. Either nobody was the last: one block draws the number "
+        "first-launch-stores-nothing": "C was full of NaN. Either nobody was the last: one block draws the number "
         "gridDim.x - 1. Or something was added to what C held: the last block overwrites it.",
-        "launch C stays": "what is in `count` when this launch begins? Somebody must set it back, when nobody needs it "
+        "launch-stores-nothing": "what is in `count` when this launch begins? Somebody must set it back, when nobody "
+        "needs it "
         "any more.",
-        "nobody had written": "the one who adds came too early, or adds a part that does not exist.",
-        "last bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
+        "unwritten-part": "the one who adds came too early, or adds a part that does not exist.",
+        "last-bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
         "order.",
-        "sums are wrong": "each part is added once, and C is written once. What is in `count` and in C when the launch "
+        "wrong-numbers": "each part is added once, and C is written once. What is in `count` and in C when the launch "
         "begins?",
         "": "the barrier, the count and who sets it back: everything else was right."}),
     "06.14": (_rows, {
@@ -274,9 +316,9 @@ EXERCISES = {
         "out-of-bounds|uninitialised-read": "count words and not halves: a row has width / HALVES of them.",
         "write-after-write": "two threads write one place: words of a row must not reach over its end.",
         "step-limit": "the loop never ends: what makes its variable grow?",
-        "where words of": "wider words fit here: first, stride and width are multiples of them. Is there a case for "
+        "narrow-words": "wider words fit here: first, stride and width are multiples of them. Is there a case for "
         "each of 16, 8, 4 and 2 bytes?",
-        "never written": "each row has width / HALVES words; the last one ends with the row.",
-        "are wrong": "in halves, row r begins at r * stride in `from`, behind `first`, and at r * width in `to`.",
+        "not-stored": "each row has width / HALVES words; the last one ends with the row.",
+        "wrong-numbers": "in halves, row r begins at r * stride in `from`, behind `first`, and at r * width in `to`.",
         "": "choose the word by first, stride and width."}),
 }  # fmt: skip

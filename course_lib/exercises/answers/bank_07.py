@@ -39,6 +39,8 @@ def _demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], sl
         demand(
             False,
             f"no hazard, but the product is wrong in {place}, M={shape[0]}, N={shape[1]}, K={shape[2]}.",
+            *(("wrong-from-row-64",) if rows[0] == 64 else ()),
+            "wrong-numbers",
         )
 
 
@@ -55,13 +57,18 @@ def _parities(values: object, name: str) -> list[int]:
     demand(
         fits and set(digits) <= {"0", "1"},
         f"{name} is a list of eight parities, 0 or 1 for each k-tile, and not {values!r:.60}.",
+        "no-parities",
     )
     return [int(digit) for digit in digits]
 
 
 def _phases(answer: object) -> None:
     """Bytes, arrivals and parities with which the kernel is right; the simulator says what others do to it."""
-    demand(isinstance(answer, tuple) and len(answer) == 5, f"the answer is {FORM}, and not {answer!r:.60}.")
+    demand(
+        isinstance(answer, tuple) and len(answer) == 5,
+        f"the answer is {FORM}, and not {answer!r:.60}.",
+        "wrong-form",
+    )
     kernel, *given = answer
     demand_kernel(kernel)
     mine = [whole_number(value, name) for value, name in zip(given, ("my_bytes", "my_arrivals"))]
@@ -73,12 +80,12 @@ def _phases(answer: object) -> None:
     wrong, report = _launched(filled, (128, 256, 64 * K_TILES), (1, 1), SLOTS)
     found = f"the simulator finds {report.brief()}." if not report.ok else "the product is wrong."
     for name, number, right in zip(("my_bytes", "my_arrivals"), mine, (SLOT, 2)):
-        side = "too few" if number < right else "too many"
-        demand(number == right, f"{name} = {number} is {side}: {found}")
+        side = "few" if number < right else "many"
+        demand(number == right, f"{name} = {number} is too {side}: {found}", f"{name}-too-{side}")
     turns = [k_tile // SLOTS for k_tile in range(K_TILES)]
     for name, parities, first in (("my_full", lists[0], 0), ("my_empty", lists[1], 1)):
         off = [k for k, turn in enumerate(turns) if parities[k] != (turn + first) % 2]
-        demand(not off, f"{name} is wrong for k-tile {', '.join(map(str, off))}: {found}")
+        demand(not off, f"{name} is wrong for k-tile {', '.join(map(str, off))}: {found}", name)
     demand(report.ok and not wrong.any(), f"{found[:-1]}: take the kernel of the exercise as it is.")
 
 
@@ -109,23 +116,43 @@ def _budget(answer: object) -> None:
     for case, plan in zip(PLANS, results_of(answer, "budget", PLANS)):
         call = f"budget{case}"
         demand(
-            isinstance(plan, (tuple, list)) and len(plan) == 3, f"{call} is {plan!r:.40}: not three numbers."
+            isinstance(plan, (tuple, list)) and len(plan) == 3,
+            f"{call} is {plan!r:.40}: not three numbers.",
+            "no-three-numbers",
         )
         names = (f"{name} of {call}" for name in ("the slots", "shared_mem", "the registers"))
         mine = [whole_number(value, name) for value, name in zip(plan, names)]
         slots, shared_mem, registers = _fits(*case)
         unbarred = shared_mem - 16 * slots
-        demand(mine[0] >= slots, f"{call}: {mine[0]} slots; one more fits.")
-        demand(mine[0] <= slots, f"{call}: {mine[0]} slots need more than {H100.shared_block:,} bytes.")
-        demand(mine[1] != unbarred, f"{call}: {mine[1]:,} bytes hold the slots and no barriers.")
-        demand(mine[1] == shared_mem, f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.")
-        demand(mine[2] % 8 == 0, f"{call}: {mine[2]} registers, which is no multiple of 8.")
+        demand(mine[0] >= slots, f"{call}: {mine[0]} slots; one more fits.", "too-few-slots")
+        demand(
+            mine[0] <= slots,
+            f"{call}: {mine[0]} slots need more than {H100.shared_block:,} bytes.",
+            "too-many-slots",
+        )
+        demand(
+            mine[1] != unbarred, f"{call}: {mine[1]:,} bytes hold the slots and no barriers.", "no-barriers"
+        )
+        demand(
+            mine[1] == shared_mem,
+            f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.",
+            "other-bytes",
+        )
+        demand(
+            mine[2] % 8 == 0, f"{call}: {mine[2]} registers, which is no multiple of 8.", "no-multiple-of-8"
+        )
         granted = mine[2] * 128 * case[3] + 128 * case[4] <= REGISTERS
         demand(
-            mine[2] <= registers or not granted, f"{call}: {mine[2]} registers, more than the launch gave."
+            mine[2] <= registers or not granted,
+            f"{call}: {mine[2]} registers, more than the launch gave.",
+            "more-than-given",
         )
-        demand(mine[2] <= registers, f"{call}: {mine[2]} registers, more than there are.")
-        demand(mine[2] == registers, f"{call}: {mine[2]} registers, and 8 more would fit.")
+        demand(
+            mine[2] <= registers, f"{call}: {mine[2]} registers, more than there are.", "too-many-registers"
+        )
+        demand(
+            mine[2] == registers, f"{call}: {mine[2]} registers, and 8 more would fit.", "too-few-registers"
+        )
 
 
 # --------------------------------------------------------------------------- 07.13: two mistakes
@@ -159,6 +186,7 @@ def _shared_a(answer: object) -> None:
     demand(
         ".multicast::cluster" in compiled(answer).ptx,
         "right, but each block loads all of A for itself alone.",
+        "not-shared",
     )
 
 
@@ -170,16 +198,16 @@ _HOPPER = {
 
 EXERCISES = {
     "07.11": (_phases, {
-        "the answer is|is a kernel": "leave the kernel as it is, and write two numbers and two lists.",
-        "is a whole number": "a number of bytes, and a number of arrivals.",
-        "eight parities": "one parity for each of eight k-tiles, such as [0, 1, 0, 1, 0, 1, 0, 1].",
-        "my_bytes.*too few": "the phase ends before both matrices have landed, and the rest is counted in the next "
+        "wrong-form|no-kernel": "leave the kernel as it is, and write two numbers and two lists.",
+        "no-whole-number": "a number of bytes, and a number of arrivals.",
+        "no-parities": "one parity for each of eight k-tiles, such as [0, 1, 0, 1, 0, 1, 0, 1].",
+        "my_bytes-too-few": "the phase ends before both matrices have landed, and the rest is counted in the next "
         "one: TM rows of A and TN of B, of TK halves, 2 bytes each.",
-        "my_bytes.*too many": "the phase waits for bytes that nobody sends: TM rows of A and TN of B, of TK halves, "
+        "my_bytes-too-many": "the phase waits for bytes that nobody sends: TM rows of A and TN of B, of TK halves, "
         "2 bytes each.",
-        "my_arrivals.*too few": "each phase must need every arrival of one turn. How many threads call "
+        "my_arrivals-too-few": "each phase must need every arrival of one turn. How many threads call "
         "mbarrier_arrive for one k-tile?",
-        "my_arrivals.*too many": "the phase waits for arrivals that never come. How many threads call "
+        "my_arrivals-too-many": "the phase waits for arrivals that never come. How many threads call "
         "mbarrier_arrive for one k-tile?",
         "my_full": "k-tile t is number t / SLOTS in its slot, and phases are counted from 0. The consumer waits for "
         "the end of the phase with that number.",
@@ -187,22 +215,23 @@ EXERCISES = {
         "the producer waits for the phase that the consumers end in turn 0.",
         "": "put the cell back as it was, and write your numbers."}),
     "07.12": (_budget, {
-        "still a gap|stops with": "slots first: bytes of one slot, then how many of them fit.",
-        "pass the function": "pass budget, without brackets.",
-        "is a whole number": "whole numbers: // divides and rounds down.",
-        "not three numbers": "return slots, shared_mem, registers.",
-        "one more fits": f"the limit is {H100.shared_block:,} bytes, less what is kept; a slot has tile_m + tile_n "
+        "gap|stops": "slots first: bytes of one slot, then how many of them fit.",
+        "no-function": "pass budget, without brackets.",
+        "no-whole-number": "whole numbers: // divides and rounds down.",
+        "no-three-numbers": "return slots, shared_mem, registers.",
+        "too-few-slots": f"the limit is {H100.shared_block:,} bytes, less what is kept; a slot has tile_m + tile_n "
         "rows of 64 halves, and 16 bytes of barriers.",
-        "slots need more": f"the limit is {H100.shared_block:,} bytes for all: slots, their barriers (16 bytes each "
+        "too-many-slots": f"the limit is {H100.shared_block:,} bytes for all: slots, their barriers (16 bytes each "
         "slot), and what is kept.",
-        "no barriers": "each slot has a full and an empty barrier of 8 bytes.",
-        "of shared memory for": "the slots with their barriers, and what is kept; not the rest of the limit.",
-        "multiple of 8": "setmaxnreg takes multiples of 8: round down.",
-        "than the launch gave": f"setmaxnreg shares out what all threads got at the launch: {REGISTERS:,} divided by "
+        "no-barriers": "each slot has a full and an empty barrier of 8 bytes.",
+        "other-bytes": "the slots with their barriers, and what is kept; not the rest of the limit.",
+        "no-multiple-of-8": "setmaxnreg takes multiples of 8: round down.",
+        "more-than-given": f"setmaxnreg shares out what all threads got at the launch: {REGISTERS:,} divided by "
         "the threads of the block, rounded down to a multiple of 8, for each. Who asks for more waits for ever.",
-        "more than there are": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
+        "too-many-registers": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
         "consumer.",
-        "8 more would fit": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads of "
+        "too-few-registers": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads "
+        "of "
         "each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
         "": "bytes of one slot, slots that fit, registers that are left."}),
     "07.13": (_ring, {
@@ -215,9 +244,9 @@ EXERCISES = {
         "barrier, and what was it initialised for? (One role alone cannot meet at a __syncthreads().)",
         "unwaited-copy|unwaited-wgmma": "the waits for full and for the math were right: put them back.",
         "uninitialised-read|out-of-bounds": "rows of A that are not in the slot: where does row 64 begin, in halves?",
-        "product is wrong in rows 64": "no slot is overwritten early any more. Rows 64 to 127 belong to the second "
+        "wrong-from-row-64": "no slot is overwritten early any more. Rows 64 to 127 belong to the second "
         "warpgroup: where does its A begin? A pointer to __half counts halves.",
-        "product is wrong": "which rows of A does each warpgroup read, and which rows of C does it write?",
+        "wrong-numbers": "which rows of A does each warpgroup read, and which rows of C does it write?",
         "": "there are two: one in who arrives, one in where a warpgroup's A begins."}),
     "07.14": (_tall, {
         **_HOPPER,
@@ -232,7 +261,7 @@ EXERCISES = {
         "column from the row of the sums.",
         "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "
         "column from the row of the sums and from the warpgroup.",
-        "product is wrong": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "
+        "wrong-numbers": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "
         "holds in d[4 j + 2 h + i] row 16 (t / 32) + t % 32 / 4 + 8 h and column 8 j + 2 (t % 4) + i of that product. "
         "Which of the two is a row of C now?",
         "": "exchange the two operands: B's 64 rows first, A's 256 second. Then C comes out turned."}),
@@ -247,8 +276,8 @@ EXERCISES = {
         "mbarrier": "more arrivals come than a phase needs: two blocks have two consumers each.",
         "out-of-bounds": "rows of A that are not in the tile, or a block that is not in the cluster of two.",
         "uninitialised-read": "a part of A never comes: each of the two blocks loads its half for both.",
-        "product is wrong": "both blocks have the same rows of A, and each its own columns of C, from its own rows "
+        "wrong-numbers": "both blocks have the same rows of A, and each its own columns of C, from its own rows "
         "of B. Which matrix is the same in both?",
-        "for itself alone": "load_rows_shared<2> in place of load_rows: one copy for both, from each block a half.",
+        "not-shared": "load_rows_shared<2> in place of load_rows: one copy for both, from each block a half.",
         "": "A comes from both blocks, so a slot is free when the consumers of both have read it."}),
 }  # fmt: skip

@@ -19,10 +19,11 @@ MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
 
 
-def demand(right: object, message: str) -> None:
-    """Raise `message` as the finding, unless it is right."""
+def demand(right: object, message: str, *causes: str) -> None:
+    """Raise `message` as the finding, unless it is right. `causes`: words for it that hints know, the most telling
+    first."""
     if not right:
-        raise CheckFailed(message)
+        raise CheckFailed(message, causes=causes)
 
 
 def demand_no_hazard(report: Report) -> None:
@@ -47,18 +48,27 @@ def demand_whole_sectors(report: Report) -> None:
     raise CheckFailed(
         f"the numbers are right, but {total.global_sectors} sectors move where {total.global_sectors_ideal} are "
         f"enough: in line {line} the first lanes of a warp are at the bytes {places}, ...",
+        causes=("wasted-sectors",),
         picture=sector_figure(*worst),
     )
 
 
 def demand_kernel(answer: object) -> None:
-    demand(hasattr(answer, "code"), f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.")
+    demand(
+        hasattr(answer, "code"),
+        f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.",
+        "no-kernel",
+    )
 
 
 def whole_number(value: object, name: str) -> int:
     """The number that a learner gave, as any type of number; `name` says what it is."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    demand(number and float(value).is_integer(), f"{name} is a whole number, and not {value!r:.60}.")
+    demand(
+        number and float(value).is_integer(),
+        f"{name} is a whole number, and not {value!r:.60}.",
+        "no-whole-number",
+    )
     return int(value)
 
 
@@ -66,7 +76,7 @@ def kernel_and_numbers(answer: object, *names: str) -> tuple:
     """An answer that is a kernel and whole numbers, which `names` call in words."""
     form = f"(kernel, {', '.join(names)})"
     fits = isinstance(answer, tuple) and len(answer) == 1 + len(names)
-    demand(fits, f"the answer is {form}, and not {answer!r:.60}.")
+    demand(fits, f"the answer is {form}, and not {answer!r:.60}.", "wrong-form")
     demand_kernel(answer[0])
     return answer[0], *(whole_number(value, name) for value, name in zip(answer[1:], names))
 
@@ -76,14 +86,17 @@ def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
     demand(
         callable(answer) and not hasattr(answer, "code"),
         f"what came is a kernel, a number or a text; pass the function itself: {name}.",
+        "no-function",
     )
     given = []
     for case in cases:
         try:
             given.append(answer(*case))
         except Exception as error:  # a learner's function may raise anything
-            demand(False, f"your function stops with {type(error).__name__}: {error}.")
-    demand(all(value is not None for value in given), "there is still a gap: the function returns None.")
+            demand(False, f"your function stops with {type(error).__name__}: {error}.", "stops")
+    demand(
+        all(value is not None for value in given), "there is still a gap: the function returns None.", "gap"
+    )
     return given
 
 
@@ -94,8 +107,9 @@ def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> objec
     demand(
         isinstance(launch, Launch),
         f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.",
+        "wrong-launch",
     )
-    demand(launch == right, f"the launch is {launch}.")
+    demand(launch == right, f"the launch is {launch}.", "wrong-launch")
     check(Gemm(*(4 * size for size in right.tile), dtype), kernel, right, 0, MOST_STEPS)
     return kernel
 
@@ -129,7 +143,7 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
 
 
 FOR_ALL = {
-    "Not all threads come|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
+    "left-out-of-barrier|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
 }
 COMPLETE = {
     "read-after-write": "a barrier must stand between writing the tile and reading it.",

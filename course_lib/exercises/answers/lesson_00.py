@@ -19,7 +19,7 @@ def _outer(kernel: object) -> None:
     C, expected = np.full((64, 24), np.nan, np.float32, order="F"), np.outer(x, y)
     report = simulate(kernel, (2, 3), (256,), (x, y, C, np.int32(64), np.int32(24)), max_steps=MOST_STEPS)
     demand_no_hazard(report)
-    demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.")
+    demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.", "row-by-row")
     demand(np.array_equal(C, expected), f"{(expected != C).sum()} of {C.size} elements are wrong or missing.")
     demand_whole_sectors(report)
 
@@ -50,6 +50,7 @@ def _any_launch(kernel: object) -> None:
             1 <= mine <= turns + turns // 2,
             f"the numbers are right, but with {blocks} x {threads} threads for {blocks * threads * turns} elements "
             f"warp {warp} of block 0 takes {mine} turns, and not {turns}.",
+            "other-share",
         )
 
 
@@ -65,8 +66,8 @@ def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
 
 EXERCISES = {
     "00.1": (_outer, {
-        "row by row": "column-major means one column after the other: m + n * M.",
-        "are enough: in line": "the 32 lanes of a warp must take 32 neighbouring rows: the remainder by 32.",
+        "row-by-row": "column-major means one column after the other: m + n * M.",
+        "wasted-sectors": "the 32 lanes of a warp must take 32 neighbouring rows: the remainder by 32.",
         "": "32 lanes are 32 rows (the remainder by 32), 8 warps are 8 columns (the quotient). "
             "Columns of C have M elements."}),
     "00.3": (_difference, FOR_ALL | {
@@ -76,8 +77,8 @@ EXERCISES = {
         "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
         "block-conflict|read-after-write|write-after-read|write-after-write":
             "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
-        "are enough: in line": "neighbouring threads must take neighbouring elements in each turn.",
-        "of block 0 takes": "all threads of all blocks share the work: with twice as many, each does half as much.",
+        "wasted-sectors": "neighbouring threads must take neighbouring elements in each turn.",
+        "other-share": "all threads of all blocks share the work: with twice as many, each does half as much.",
         "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x; "
             "each element becomes a * x[i] + y[i]."}),
 }  # fmt: skip

@@ -38,6 +38,7 @@ def _demand_sectors(report: Report, floats: int) -> None:
     demand(
         moved <= enough,
         f"the numbers are right, but {moved} sectors move in all, and {enough} hold the data.",
+        "many-sectors",
     )
 
 
@@ -60,8 +61,10 @@ def _rectangle(answer: object) -> None:
         kernel = _right_rectangle(answer)
     except CheckFailed as error:
         kinds = {hazard.kind for hazard in error.hazards}
-        if kinds <= {"out-of-bounds"} and (why := _why_wrong(answer, bool(kinds), str(error))):
-            raise CheckFailed(f"{error}\n{why}") from None
+        known = set(error.causes) - {"wrong-numbers"}
+        if kinds <= {"out-of-bounds"} and not known and (why := _why_wrong(answer, bool(kinds))):
+            cause, text = why
+            raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None
         raise
     gemm = Gemm(2 * TM, 3 * TN, 3 * TK)
     report = simulate(kernel, gemm.grid(RECTANGLE), (256,), gemm.arguments(*gemm.inputs))
@@ -78,37 +81,37 @@ def _right_rectangle(answer: object) -> object:
     return checked_gemm(answer, RECTANGLE)
 
 
-def _why_wrong(kernel: object, outside: bool, finding: str) -> str:
-    """What is wrong with a product, in words that the hints know; "" if that cannot be said. `outside`: it has left an
-    array."""
-    if not hasattr(kernel, "code") or "What was written equals" in finding:
-        return ""
+def _why_wrong(kernel: object, outside: bool) -> tuple[str, str] | None:
+    """What is wrong with a product, in a word that the hints know and in a sentence; None if that cannot be said.
+    `outside`: it has left an array."""
+    if not hasattr(kernel, "code"):
+        return None
     if not _wrong(kernel, 2 * TM, 2 * TM, 2 * TK).any():
-        return "With M = N it is right."
-    return "" if outside else _why_one_block_is_wrong(kernel)
+        return "right-if-square", "With M = N it is right."
+    return None if outside else _why_one_block_is_wrong(kernel)
 
 
-def _why_one_block_is_wrong(kernel: object) -> str:
+def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
     wrong = _wrong(kernel, TM, TN, TK)
     if not wrong.any() and not _wrong(kernel, TM, TN, 3 * TK).any():
-        return "Right is only the product of one block."
+        return "only-one-block", "Right is only the product of one block."
     if not _wrong(kernel, TM, TN, 3 * TK, k=slice(-TK, None)).any():
-        return "In C is only the last k-tile."
+        return "only-last-k-tile", "In C is only the last k-tile."
     if not wrong.any():
-        return "Right is only the product of one k-tile."
+        return "only-one-k-tile", "Right is only the product of one k-tile."
     if not _wrong(kernel, TM, TN, TK, k=slice(-1, None)).any():
-        return "In C is only the last product of a k-tile."
+        return "only-last-product", "In C is only the last product of a k-tile."
     for axis, name in enumerate(("columns", "rows")):
         if not wrong.any(axis=axis).all():
-            return f"Right are some {name} of a tile."
+            return f"some-{name}", f"Right are some {name} of a tile."
     with_a, with_b = (_wrong(kernel, TM, TN, TK, ones=other).any() for other in "BA")
     if with_a and with_b:
-        return "It is neither A nor B that arrives."
-    return (
-        f"{'A' if with_a else 'B'} does not arrive."
-        if with_a or with_b
-        else "A k of A meets an other k of B."
-    )
+        return "neither-arrives", "It is neither A nor B that arrives."
+    if with_a:
+        return "a-does-not-arrive", "A does not arrive."
+    if with_b:
+        return "b-does-not-arrive", "B does not arrive."
+    return "other-k", "A k of A meets an other k of B."
 
 
 def _wrong(kernel: object, M: int, N: int, K: int, ones: str = "", k: slice = slice(None)) -> np.ndarray:
@@ -120,8 +123,8 @@ def _wrong(kernel: object, M: int, N: int, K: int, ones: str = "", k: slice = sl
 
 
 MOVED = {
-    "are enough: in line": "neighbouring threads must copy neighbouring rows (see the picture).",
-    "sectors move in all": "an element is copied more than once, or one thread copies for many: share the work out.",
+    "wasted-sectors": "neighbouring threads must copy neighbouring rows (see the picture).",
+    "many-sectors": "an element is copied more than once, or one thread copies for many: share the work out.",
 }
 
 EXERCISES = {
@@ -129,34 +132,38 @@ EXERCISES = {
         "out-of-bounds": "the tile is As[k][row], and A already points to the first row of the block.",
         "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
     "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
-        "With M = N": "with M = N it is right. Which of the two is the length of a column of A, and which that of B?",
-        "at byte \\d+ of shared memory": "a tile is As[k][row]: which of your two indices stays below TK?",
+        "right-if-square": "with M = N it is right. Which of the two is the length of a column of A, and which that "
+        "of B?",
+        "beyond-shared-memory": "a tile is As[k][row]: which of your two indices stays below TK?",
         "out-of-bounds": "an index leaves A or B. Take the last thread: which row and which column does it ask for? "
         "How many rows has the tile?",
         "write-after-write": "two threads write to one place of a tile: who writes to which?",
         "misaligned": "16 bytes begin at a multiple of 4 floats, here and there.",
-        "first k-tile in the place": "every turn copies the same k-tile: what does k_tile change in your indices?",
-        "k of every k-tile": "a value of k is left out: where does your loop over k begin, and where does it end?",
-        "product of one block": "one block is right, several are not. Is the length of a column that of the matrix?",
-        "only the last k-tile": "acc has the last k-tile only: what becomes of the sums of the turns before it?",
-        "product of one k-tile": "k-tile 0 is right, the next ones are not. At which column does k-tile 1 begin?",
-        "only the last product": "acc has only the last product of a k-tile: what becomes of the ones before it?",
-        "some columns": "some columns of a tile are right. Does your math reach all four columns of a thread, and does "
+        "first-k-tile-always": "every turn copies the same k-tile: what does k_tile change in your indices?",
+        "no-last-k|no-first-k": "a value of k is left out: where does your loop over k begin, and where does it end?",
+        "only-one-block": "one block is right, several are not. Is the length of a column that of the matrix?",
+        "only-last-k-tile": "acc has the last k-tile only: what becomes of the sums of the turns before it?",
+        "only-one-k-tile": "k-tile 0 is right, the next ones are not. At which column does k-tile 1 begin?",
+        "only-last-product": "acc has only the last product of a k-tile: what becomes of the ones before it?",
+        "some-columns": "some columns of a tile are right. Does your math reach all four columns of a thread, and does "
         "the copy of B fill what they read?",
-        "some rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
+        "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
         "A fill what they read?",
-        "neither": "neither A nor B arrives as it should. Follow float 1 of each k-tile: where does it come from, "
+        "neither-arrives": "neither A nor B arrives as it should. Follow float 1 of each k-tile: where does it come "
+        "from, "
         "where does it go, and who reads it?",
-        "A does not": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come from, "
+        "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
+        "from, "
         "where does it go, and who reads it?",
-        "B does not": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come from, "
+        "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "
+        "from, "
         "where does it go, and who reads it?",
-        "other k": "A and B are right, each by itself, but do not meet: have both factors the same k?",
+        "other-k": "A and B are right, each by itself, but do not meet: have both factors the same k?",
         "": "follow one thread through two turns: what does it copy, what does it multiply, and where does it wait?"}),
     "01.3": (partial(checked_gemm, right=Launch((64, 64, 16), 256)), FOR_ALL | ALL_READ | COMPLETE | {
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
     "01.4": (partial(checked_gemm, right=Launch((64, 128, 16), 128)), {
-        "the launch is": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
+        "wrong-launch": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
         "uninitialised-read": "the copy moves too little. Is THREADS the number of threads that you launch?",
         "": "4 warps of 64 x 32 stand side by side along N. Look at m and n, and at TM and TK."}),
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter
 from collections.abc import Callable
 from functools import wraps
@@ -14,6 +13,7 @@ import numpy as np
 from ptxsim import Report
 
 from ...check.gemm import Gemm
+from ...check.problem import Problem
 from ...check.verdict import CheckFailed
 from ...gpu.simulate import simulate
 from ...launch import Launch
@@ -37,7 +37,9 @@ def _pieces(kernel: object) -> None:
     demand(np.array_equal(y, expected), f"{(expected != y).sum()} of {y.size} elements are wrong or missing.")
     copied = report.counters.total.cp_async_bytes
     demand(
-        copied == x.nbytes, f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}."
+        copied == x.nbytes,
+        f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}.",
+        "not-by-copies",
     )
 
 
@@ -47,12 +49,14 @@ def _one_ahead(kernel: object) -> None:
     try:
         checked_gemm(kernel, AHEAD)
     except CheckFailed as error:
-        if _right_if_square(kernel, AHEAD, finding=str(error)):
-            raise CheckFailed(f"{error}\nM and N are mixed up.") from None
+        if _right_if_square(kernel, AHEAD, error.problem):
+            raise CheckFailed(f"{error}\nM and N are mixed up.", causes=("right-if-square",)) from None
         raise
     ahead = k_tiles_ahead(report, AHEAD.tile)
     demand(
-        ahead >= 1, f"the product is right, but {max(ahead, 0)} of 1 k-tiles are loaded ahead of the math."
+        ahead >= 1,
+        f"the product is right, but {max(ahead, 0)} of 1 k-tiles are loaded ahead of the math.",
+        "nothing-ahead",
     )
 
 
@@ -62,8 +66,9 @@ def _late_load(kernel: object) -> None:
         checked_gemm(kernel, LATE)
     except CheckFailed as error:
         tm, tn, tk = LATE.tile
-        if "(k-tiles: 1)" in str(error) and _is_right(kernel, Gemm(2 * tm, 3 * tn, 2 * tk), LATE):
-            raise CheckFailed(f"{error}\nWith two k-tiles it is right.") from None
+        failed = error.problem
+        if failed and tk == failed.K and _is_right(kernel, Gemm(2 * tm, 3 * tn, 2 * tk), LATE):
+            raise CheckFailed(f"{error}\nWith two k-tiles it is right.", causes=("one-k-tile",)) from None
         raise
 
 
@@ -74,12 +79,14 @@ def _two_roles(kernel: object) -> None:
         checked_gemm(kernel, ROLES)
     except CheckFailed as error:
         if why := _wrong_hand_over(report, [*error.hazards, *report.hazards]):
-            raise CheckFailed(f"{error}\n{why}") from None
+            cause, text = why
+            raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None
         raise
     ahead = k_tiles_ahead(report, ROLES.tile)
     demand(
         ahead >= 1,
         f"the product is right, but {max(ahead, 0)} of 1 k-tiles are on their way during the math.",
+        "nothing-on-its-way",
     )
 
 
@@ -161,10 +168,10 @@ def _math(event: tuple) -> float:
     return sum(event[2:4]) if event[0] == "work" else 0.0
 
 
-def _right_if_square(kernel: object, launch: Launch, finding: str) -> bool:
+def _right_if_square(kernel: object, launch: Launch, failed: Problem | None) -> bool:
     """Whether a product that is wrong for M != N is right for M = N and as many k-tiles."""
-    k_tiles, (M, _, K) = re.search(r"k-tiles: (\d+)", finding), launch.tile
-    return bool(k_tiles) and _is_right(kernel, Gemm(2 * M, 2 * M, int(k_tiles[1]) * K), launch)
+    M = launch.tile[0]
+    return failed is not None and _is_right(kernel, Gemm(2 * M, 2 * M, failed.K), launch)
 
 
 def _is_right(kernel: object, gemm: Gemm, launch: Launch) -> bool:
@@ -180,34 +187,40 @@ def _whole_numbers(gemm: Gemm) -> list[np.ndarray]:
     return [random.integers(-9, 10, shape).astype(np.float32, order="F") for shape in shapes]
 
 
-def _wrong_hand_over(report: Report, hazards: list) -> str:
-    """What is wrong with the meetings of producer and consumers, in words that the hints know; "" if nothing is."""
+def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
+    """What is wrong with the meetings of producer and consumers, in a word that the hints know and in a sentence; None
+    if nothing is."""
     met = [event for mine in report.events for event in mine if event[0] in ("barrier", "arrive")]
     odd = {str(event[2]) for event in met if event[2] not in (None, ROLES.threads)}
     producers = [mine for mine in report.events if any(event[0] == "copy" for event in mine)]
     consumers = [mine for mine in report.events if any(map(_math, mine))]
     if odd:
-        return f"A named barrier counts to {', '.join(sorted(odd))}."
+        return "other-count", f"A named barrier counts to {', '.join(sorted(odd))}."
     if not producers:
-        return "Nobody has copied anything yet."
+        return "no-copy", "Nobody has copied anything yet."
     if any(event[2] is None for event in met):
-        return ""
-    for side, warps in ("consumers", consumers), ("producer", producers):
-        if warps and not any(event[0] == "barrier" for mine in warps for event in mine):
-            return f"The {side} never waits." if side == "producer" else f"The {side} never wait."
+        return None
+    if consumers and not _waits(consumers):
+        return "no-wait-for-full", "The consumers never wait."
+    if not _waits(producers):
+        return "no-wait-for-empty", "The producer never waits."
     if any(map(_says_empty_at_once, consumers)):
-        return "The consumers say empty before their math."
+        return "empty-too-early", "The consumers say empty before their math."
     if len({event[1] for event in met}) < 3:
-        return "Slots share a named barrier."
+        return "shared-barrier", "Slots share a named barrier."
     if any(hazard.kind == "deadlock" for hazard in hazards):
-        return "One side comes more often than the other."
-    return ""
+        return "unequal-turns", "One side comes more often than the other."
+    return None
+
+
+def _waits(warps: list[list[tuple]]) -> bool:
+    return any(event[0] == "barrier" for mine in warps for event in mine)
 
 
 LANDED = {
     "unwaited-copy": "a thread must wait for its own copies, as wait_all does, before it tells the others that they "
     "have landed.",
-    "Your wait stands behind": "the wait stands after the barrier, which then promises too much: first the wait, then "
+    "wait-behind-barrier": "the wait stands after the barrier, which then promises too much: first the wait, then "
     "the barrier.",
 }
 ENDS = {"step-limit": "a loop does not end: which variable counts its turns?"}
@@ -221,30 +234,31 @@ EXERCISES = {
         "out-of-bounds": "a piece has 1024 floats: thread t copies the four from 1024 * piece + 4 * t on.",
         "uninitialised-read": "256 threads with 16 bytes each fill the tile: thread t copies floats 4 * t to "
         "4 * t + 3.",
-        "but cp.async moved": "the exercise is about copy_async: let it bring every piece, once.",
+        "not-by-copies": "the exercise is about copy_async: let it bring every piece, once.",
         "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece?"}),
     "02.2": (_divergence_first(_one_ahead), FOR_ALL | ENDS | PLACES | {
-        "M and N are mixed up": "a column of A has M floats, one of B has N.",
+        "right-if-square": "a column of A has M floats, one of B has N.",
         "read-after-write": "a barrier must stand between the stores of a k-tile and its math.",
         "write-after-read": "a fast warp stores the next k-tile over the one that a slow warp still multiplies.",
         "uninitialised-read": "what does the first turn multiply? It must have been loaded, and stored, before.",
-        "bytes? at byte \\d+ of shared memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
+        "beyond-shared-memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
         "out-of-bounds": "the last k-tile has no next one; in every other turn there is one.",
-        "ahead of the math": "the math hides only a load that stands before it. The store stays after it.",
+        "nothing-ahead": "the math hides only a load that stands before it. The store stays after it.",
         "": "k-tile k of A starts k * TK columns of M floats after the first one; B has columns of N floats. Which "
         "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
     "02.3": (_divergence_first(_two_roles), {
-        "counts to": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, whether "
+        "other-count": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, "
+        "whether "
         "they wait or only arrive.",
-        "Nobody has copied": "the producer waits for a slot to be emptied that was never full. Its first SLOTS turns "
+        "no-copy": "the producer waits for a slot to be emptied that was never full. Its first SLOTS turns "
         "find an empty slot.",
-        "consumers never wait": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "
+        "no-wait-for-full": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "
         "at once.",
-        "producer never waits": "a slot is filled again while a consumer still reads it: the producer must wait at "
+        "no-wait-for-empty": "a slot is filled again while a consumer still reads it: the producer must wait at "
         "EMPTY.",
-        "say empty before": "the consumers arrive at EMPTY after their math, when they have read the slot.",
-        "Slots share": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
-        "One side comes": "for each barrier, count the turns in which the producer comes, and those in which the "
+        "empty-too-early": "the consumers arrive at EMPTY after their math, when they have read the slot.",
+        "shared-barrier": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
+        "unequal-turns": "for each barrier, count the turns in which the producer comes, and those in which the "
         "consumers come: the numbers must be equal."}
         | LANDED | ENDS | PLACES | {
         "barrier-count": "both sides must name the same number of threads.",
@@ -253,10 +267,10 @@ EXERCISES = {
         "slot.",
         "write-after-read|write-after-write": "a slot is filled while a consumer still reads it: from turn SLOTS on "
         "the producer waits at EMPTY, and the consumers arrive there after their math.",
-        "on their way during": "the next slot may be filled while this one is multiplied: who waits for too much?",
+        "nothing-on-its-way": "the next slot may be filled while this one is multiplied: who waits for too much?",
         "": "the copies and the math are given: has the slot been filled when it is read?"}),
     "02.4": (_divergence_first(_late_load), {
-        "With two k-tiles it is right": "it fails with one k-tile only: then the loop has no turn to make. What stands "
+        "one-k-tile": "it fails with one k-tile only: then the loop has no turn to make. What stands "
         "before it and after it must do alone.",
         "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
         | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {

@@ -20,6 +20,7 @@ PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: tw
 FMAS = 16 * 16  # of a thread for one k-tile of the small kernels
 BYTES = 2 * 32 * 16  # that a warp copies of it
 FLOATS = 64  # of a tile in the pipeline of 03.4
+NOTHING_ON_ITS_WAY = "the product is right, but no copy is on its way during the math."
 NO_COPY = ("none", "-", "")  # or None itself
 
 
@@ -35,17 +36,22 @@ def _simulated(kernel: object, k_tiles: int) -> Report:
 def _row(name: str, given: object, right: Sequence[object]) -> None:
     """One of the lists: four entries, the right ones."""
     listed = isinstance(given, (list, tuple, np.ndarray)) and len(given) == 4
-    demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.")
+    demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.", "wrong-form")
     for turn, (mine, value) in enumerate(zip(given, right)):
         nothing = mine is None or (isinstance(mine, str) and mine.strip().lower() in NO_COPY)
-        demand(nothing or not isinstance(mine, str), f"{name} in turn {turn}: {mine!r:.30} is a text.")
-        demand(nothing if value == "none" else mine == value, f"{name} in turn {turn} is not {mine}.")
+        demand(
+            nothing or not isinstance(mine, str), f"{name} in turn {turn}: {mine!r:.30} is a text.", "text"
+        )
+        demand(nothing if value == "none" else mine == value, f"{name} in turn {turn} is not {mine}.", name)
 
 
 def _four_turns(answer: tuple) -> None:
     three = isinstance(answer, tuple) and len(answer) == 3
-    demand(three and not any(hasattr(part, "code") for part in answer),
-           "the answer is (multiplied_from, issued, issued_to); no part of it is a kernel.")  # fmt: skip
+    demand(
+        three and not any(hasattr(part, "code") for part in answer),
+        "the answer is (multiplied_from, issued, issued_to); no part of it is a kernel.",
+        "no-three-lists",
+    )
     _row("multiplied_from", answer[0], [0, 1, 0, 1])
     _row("issued", answer[1], [1, 2, 3, "none"])
     _row("issued_to", answer[2], [1, 0, 1, "none"])
@@ -59,28 +65,29 @@ def _copied(report: Report) -> float:
     return sum(event[1] for event in report.events[0] if event[0] == "copy")
 
 
-def _told_apart(kernel: object, error: CheckFailed) -> str:
-    """Why a copy is read before it has landed: the report of fewer k-tiles, the waits and the copies say it."""
+def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
+    """Why a copy is read before it has landed, in a word and in words: the report of fewer k-tiles, the waits and the
+    copies say it."""
     found = {hazard.kind for hazard in error.hazards}
     if "uninitialised-read" in found and 0 < _copied(_simulated(kernel, 4)) <= BYTES:
-        return "Told apart: only one k-tile is ever copied."
+        return "one-k-tile-copied", "only one k-tile is ever copied"
     if "unwaited-copy" not in found:
-        return ""
+        return None
     alone = _simulated(kernel, 1)  # then there is no next k-tile
     kinds = {hazard.kind for hazard in alone.hazards}
     events = _simulated(kernel, 4).events[0]
     waits = sum(event[0] == "wait" for event in events)
     if "unwaited-copy" in kinds and waits and all(event[0] != "wait" for event in alone.events[0]):
-        return "Told apart: the last k-tile is not waited for."
+        return "last-not-awaited", "the last k-tile is not waited for"
     if "unwaited-copy" in kinds:
-        return "Told apart: the first k-tile is not waited for."
+        return "first-not-awaited", "the first k-tile is not waited for"
     if "uninitialised-read" in kinds:
-        return "Told apart: the other buffer is read."
+        return "other-buffer", "the other buffer is read"
     if waits < 4:
-        return "Told apart: not every k-tile is waited for."
+        return "not-all-awaited", "not every k-tile is waited for"
     if _copied(_simulated(kernel, 4)) > 4 * BYTES:
-        return "Told apart: k-tiles are copied again and again."
-    return "Told apart: the next k-tile is in the way."
+        return "copied-again", "k-tiles are copied again and again"
+    return "next-in-the-way", "the next k-tile is in the way"
 
 
 def _two_buffers(answer: object) -> None:
@@ -89,10 +96,11 @@ def _two_buffers(answer: object) -> None:
         kernel = checked_gemm(answer, SMALL)
     except CheckFailed as error:
         if why := _told_apart(answer[0] if isinstance(answer, tuple) else answer, error):
-            raise CheckFailed(f"{error}\n{why}") from None
+            cause, text = why
+            raise CheckFailed(f"{error}\nTold apart: {text}.", causes=(cause,)) from None
         raise
     on_their_way = k_tiles_on_their_way(_simulated(kernel, 8), 8)
-    demand(on_their_way, "the product is right, but no copy is on its way during the math.")
+    demand(on_their_way, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
 
 
 def _fragments_ahead(answer: object) -> None:
@@ -106,7 +114,7 @@ def _fragments_ahead(answer: object) -> None:
             break
         done += numbers[1] if kind == "work" and waits else 0
     demand(done < FMAS, "the product is right, but fragments are not ahead: the loop waits for the next k-tile "
-           "only when all of this one is multiplied.")  # fmt: skip
+           "only when all of this one is multiplied.", "no-fragments-ahead")  # fmt: skip
 
 
 # --------------------------------------------------------------------------- 03.4 and later: pages to repair
@@ -124,31 +132,35 @@ def _pipeline(kernel: object) -> None:
         report = simulate(kernel, (1,), (FLOATS,), (data, out, np.int32(tiles)), dynamic)
         if not report.ok:
             words = f"with {tiles} tile{'s' * (tiles > 1)}"
-            raise CheckFailed(f"{words}: {report}", report.hazards if tiles > 1 else ())
+            if tiles == 1:
+                raise CheckFailed(f"{words}: {report}", causes=("one-tile",))
+            raise CheckFailed(f"{words}: {report}", report.hazards)
         wrong = int((out != expected).sum())
         demand(not wrong, f"with {tiles} tiles: {wrong} of {FLOATS} results are wrong.")
-        demand(report.counters.total.shared_loads, "no tile lies in shared memory.")
+        demand(report.counters.total.shared_loads, "no tile lies in shared memory.", "no-shared-memory")
 
 
 def _taking_turns(answer: object) -> None:
     try:
         checked_gemm(answer, SMALL)
     except CheckFailed as error:
-        if "one k-tile ahead" in str(error):  # its hazard would point to a barrier
-            raise CheckFailed(f"{error}") from None
+        if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
+            raise CheckFailed(str(error), causes=error.causes) from None
         raise
 
 
 def _padded_by_1(kernel: object) -> None:
     demand_kernel(kernel)
     shared = kernel.shared_size_bytes
-    demand(shared == PADDED_BY_1, f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.")
+    demand(
+        shared == PADDED_BY_1,
+        f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.",
+        "other-padding",
+    )
     checked_gemm(kernel, Launch((128, 128, 8), 256))
     gemm = Gemm(128, 128, 8 * 8)
     report = simulate(kernel, (1, 1), (256,), gemm.arguments(*gemm.inputs))
-    demand(
-        k_tiles_on_their_way(report, 8), "the product is right, but no copy is on its way during the math."
-    )
+    demand(k_tiles_on_their_way(report, 8), NOTHING_ON_ITS_WAY, "nothing-on-its-way")
 
 
 _ENDLESS = {
@@ -163,88 +175,91 @@ _TURNS = {
     "k-tile lies where, which buffer is written, which one is read?",
 }
 _MEET = {
-    "Not all threads come to the barrier": "all threads must meet at a barrier: move it out of the if.",
-    "Your wait stands behind the barrier": "the barrier says that all have waited: first the wait, then the barrier.",
+    "wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier.",
 }
 _LOOP = FOR_ALL | _ENDLESS | _MEET | {
-    "only one k-tile is ever": "only k-tile 0 is copied. While k-tile t is multiplied, k-tile t + 1 must be on its "
+    "one-k-tile-copied": "only k-tile 0 is copied. While k-tile t is multiplied, k-tile t + 1 must be on its "
     "way: issue it in the loop.",
-    "last k-tile is not waited": "in the last turn there is nothing to issue, but its k-tile must be waited for as in "
+    "last-not-awaited": "in the last turn there is nothing to issue, but its k-tile must be waited for as in "
     "every turn: only the issue belongs into the if.",
-    "first k-tile is not waited": "no thread waits for its own copies before the k-tile is read. What says that "
+    "first-not-awaited": "no thread waits for its own copies before the k-tile is read. What says that "
     "my part has landed? (wait_group counts only groups that commit_group has closed, and lets the n newest be late.)",
-    "not every k-tile is waited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
+    "not-all-awaited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
     "every turn needs a wait of its own.",
-    "again and again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
-    "the other buffer is read": "the math reads the buffer that the next k-tile is on its way to. Which one holds "
+    "copied-again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
+    "other-buffer": "the math reads the buffer that the next k-tile is on its way to. Which one holds "
     "k-tile t?",
-    "in the way": "a copy goes to the buffer that is being multiplied, or its k-tile is read before anybody waited "
+    "next-in-the-way": "a copy goes to the buffer that is being multiplied, or its k-tile is read before anybody "
+    "waited "
     "for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
     "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts have arrived, "
     "and where must it stand?",
     "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier.",
     "write-after-write": "two copies go to one buffer at the same time: wait for the first one, or take the other "
     "buffer.",
-    "out-of-bounds.*of shared memory": "there are only buffers 0 and 1; which one holds k-tile t?",
+    "beyond-shared-memory": "there are only buffers 0 and 1; which one holds k-tile t?",
     "out-of-bounds": "after the last k-tile there is no next one to copy.",
 }  # fmt: skip
 
 EXERCISES = {
     "03.1": (_four_turns, {
-        "is a text": "write numbers, without quotes, and \"none\" only where nothing is issued.",
-        "no part": "three lists of four entries each, one entry for each turn.",
-        "list of four": "there are four turns, k_tile = 0, 1, 2 and 3.",
+        "text": "write numbers, without quotes, and \"none\" only where nothing is issued.",
+        "no-three-lists": "three lists of four entries each, one entry for each turn.",
+        "wrong-form": "there are four turns, k_tile = 0, 1, 2 and 3.",
         "multiplied_from": "k-tile 0 lies in buffer 0, and the buffers change places after every turn.",
         "issued_to": "the copy goes to the buffer that is not read in this turn.",
         "": "each turn issues the k-tile after the one that it multiplies, if there is one."}),
     "03.2": (_two_buffers, _LOOP | {
         "uninitialised-read": "a buffer is multiplied that nothing was copied to. Who brings k-tile 0, and to which "
         "buffer?",
-        "on its way during": "start the copy of the next k-tile before the math of this one, and wait for it only in "
+        "nothing-on-its-way": "start the copy of the next k-tile before the math of this one, and wait for it only in "
         "the next turn.",
         "": "k-tile t lies in buffer t % 2, and while it is multiplied, k-tile t + 1 is on its way."}),
     "03.3": (_fragments_ahead, _LOOP | {
-        "not every k-tile is waited": "the last k-block of a k-tile must wait for the next k-tile, before its first "
+        "not-all-awaited": "the last k-block of a k-tile must wait for the next k-tile, before its first "
         "fragments are loaded.",
-        "in the way": "fragments are loaded out of a buffer that a copy is on its way to. At which k-block do the next "
+        "next-in-the-way": "fragments are loaded out of a buffer that a copy is on its way to. At which k-block do "
+        "the next "
         "fragments lie in the next k-tile? The wait belongs there, before that load; and the copy belongs early in the "
         "k-tile, to the other buffer.",
         "write-after-read": "the copy overwrites a buffer whose last fragments slow warps still load. After which load "
         "is that buffer free, and does a barrier stand between?",
         "uninitialised-read": "after the last k-block of the last k-tile there is nothing to load.",
-        "on its way during": "issue the next k-tile in the first k-blocks and wait for it only before the last one, so "
+        "nothing-on-its-way": "issue the next k-tile in the first k-blocks and wait for it only before the last one, "
+        "so "
         "that the k-blocks between can hide it.",
-        "out-of-bounds.*of shared memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
+        "beyond-shared-memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
         "last k-block, and in which buffer does it lie?",
-        "fragments are not ahead": "while k-block k is multiplied, k-block k + 1 is loaded. So the wait belongs before "
+        "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded. So the wait belongs before "
         "the k-block whose next fragments lie in the next k-tile.",
         "": "k-block k uses the fragments that were loaded one k-block earlier. Where do those of k-block 0 come from, "
         "and from which buffer?"}),
     "03.4": (_pipeline, FOR_ALL | _ENDLESS | _MEET | {
-        "local array": "each thread has a `smem_buffer` of its own and writes one float of it. How does C++ say that "
+        "local-array": "each thread has a `smem_buffer` of its own and writes one float of it. How does C++ say that "
         "an array belongs to the block?",
-        "with 1 tile:": "with one tile the loop never runs. Which barrier stands between the "
+        "one-tile": "with one tile the loop never runs. Which barrier stands between the "
         "prologue and the last compute?",
         "uninitialised-read": "a tile is used that was not loaded: which stage is used before it is filled?",
         "read-after-write": "a barrier must stand between loading a tile and computing with it, on every way through "
         "the kernel.",
         "write-after-read": "a fast warp loads the next tile over one that a slow warp still uses.",
         "write-after-write": "the two tiles lie on top of each other.",
-        "out-of-bounds.* of data ": "after the last tile there is no next one to load.",
+        "read-beyond-array": "after the last tile there is no next one to load.",
         "out-of-bounds": "two tiles of 64 floats lie there; the launch gives 512 bytes of dynamic shared memory if the "
         "kernel declares none itself.",
-        "no tile lies": "the block's threads share an array that is declared __shared__; a static one lies in global "
+        "no-shared-memory": "the block's threads share an array that is declared __shared__; a static one lies in "
+        "global "
         "memory, and all blocks share it.",
         "": "follow the two stages: which tile is loaded, and which one is used, before, in and after the loop?"}),
     "03.5": (_padded_by_1, {
-        "on its way during": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
-        "columns of 129": "keep PAD = 1; it is the copy that has to change.",
+        "nothing-on-its-way": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
+        "other-padding": "keep PAD = 1; it is the copy that has to change.",
         "misaligned": "columns of 129 floats: every other one begins at an odd multiple of 4 bytes. How many bytes may "
         "one copy move then?",
         "write-after-write": "two threads copy to the same place. Lane x starts with float x now, not with 2 x.",
         "": "a part of the tile is never copied. A warp moves 32 floats in a turn now: how far apart are its turns?"}),
     "03.6": (_taking_turns, FOR_ALL | _ENDLESS | _MEET | {
-        "one k-tile ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
+        "k-tile-ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
         "anybody uses it. Which buffer did the prologue fill?"} | _TURNS | {
         "": "follow k_tile through the prologue and two turns: which k-tile is read, and from which buffer?"}),
     "03.7": (partial(checked_gemm, right=SMALL), FOR_ALL | _ENDLESS | _MEET | _TURNS | {

@@ -25,21 +25,28 @@ def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
     tile, registers = np.arange(256, dtype=np.float16).reshape(16, 16), np.zeros((32, 4), np.uint32)
     demand_no_hazard(simulate(answer, (1,), (32,), (tile, registers)))
     halves = registers.view(np.float16).reshape(32, 4, 2)
-    demand(np.isfinite(halves).all() and (halves % 1 == 0).all(), "a register holds what is not in the tile.")
+    demand(
+        np.isfinite(halves).all() and (halves % 1 == 0).all(),
+        "a register holds what is not in the tile.",
+        "not-in-tile",
+    )
     found = halves.astype(int)
     for i, (row, column) in enumerate(corners):
         wrong = (found[:, i] != 16 * (row + _ROW) + column + _COLUMN).any(axis=1)
         right = _words(row, column)
-        demand(not wrong.any(), f"register {i} holds {_piece(found[:, i])}; it should hold {right}.")
+        held, causes = _piece(found[:, i], i)
+        demand(not wrong.any(), f"register {i} holds {held}; it should hold {right}.", *causes)
 
 
-def _piece(found: np.ndarray) -> str:
-    """What a register of the 32 lanes holds: an 8 x 8 matrix of the tile, if it is one."""
+def _piece(found: np.ndarray, register: int) -> tuple[str, tuple[str, ...]]:
+    """What a register of the 32 lanes holds, in words and in words that the hints know: an 8 x 8 matrix of the tile,
+    if it is one."""
     row, column = divmod(int(found[0, 0]), 16)
     if np.array_equal(found, 16 * (row + _ROW) + column + _COLUMN):
-        return _words(row, column)
+        order = {(1, 0, 8): "order-of-b", (1, 8, 0): "order-of-a"}.get((register, row, column))
+        return _words(row, column), (*([order] if order else ()), "other-matrix")
     lanes = ", ".join(f"row {found[lane, 0] // 16} in lane {lane}" for lane in (0, 4, 8))
-    return f"no matrix of eight neighbouring rows ({lanes})"
+    return f"no matrix of eight neighbouring rows ({lanes})", ()
 
 
 def _words(row: int, column: int) -> str:
@@ -67,8 +74,16 @@ def _six_chunks(answer: object) -> None:
     used = sum(counts.shared_wavefronts for counts in loads) / max(
         sum(counts.ldmatrix for counts in loads), 1
     )
-    demand(used == 4, f"the numbers are right, and an `ldmatrix` takes {used:g} wavefronts instead of 4.")
-    demand(report.resources.static_shared <= 3072, "the tiles take more than 3072 bytes of shared memory.")
+    demand(
+        used == 4,
+        f"the numbers are right, and an `ldmatrix` takes {used:g} wavefronts instead of 4.",
+        "many-wavefronts",
+    )
+    demand(
+        report.resources.static_shared <= 3072,
+        "the tiles take more than 3072 bytes of shared memory.",
+        "much-shared-memory",
+    )
 
 
 def _square(answer: object) -> None:
@@ -77,8 +92,8 @@ def _square(answer: object) -> None:
     args = gemm.arguments(*gemm.inputs)
     report = simulate(kernel, (1, 1), (_SQUARE.threads,), args, _SQUARE.shared_mem)
     total = report.counters.total
-    demand(total.cp_async, "no asynchronous copy was made.")
-    demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.")
+    demand(total.cp_async, "no asynchronous copy was made.", "not-by-copies")
+    demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
 
 
 _ADDRESS = {
@@ -90,35 +105,35 @@ _ONE_OF_EIGHT = (
 )
 _BRINGS = {
     "write-after-write": "two lanes write one element of C: l / 4 is the row of lane l, l % 4 * 2 its first column.",
-    r"out-of-bounds .* of C ": "a lane stores outside of C: its row is 0 to 7 (the kernel adds 8 and 16), its column "
+    "write-beyond-array": "a lane stores outside of C: its row is 0 to 7 (the kernel adds 8 and 16), its column "
     "0 to 6.",
     "misaligned": "an `ldmatrix` row begins at a multiple of 8 halves, a `__half2` of C in an even column.",
     "uninitialised-read|out-of-bounds": "an address leaves the tile: rows of B are 0 to 7, those of A 0 to "
     "31, and each lane names the first of 8 halves.",
     "block-conflict": "lanes of two blocks write one element of C: a lane's row is 0 to 7, its column 0 to 6.",
-    "wrong places of C": "four lanes share a row of C: l / 4 is the row, l % 4 * 2 the first column.",
-    r"never multiplied.*look at A|with row \d+ of A|copy of A": "matrices 0 and 1 of A lie below each other, 2 and 3 "
+    "wrong-places": "four lanes share a row of C: l / 4 is the row, l % 4 * 2 the first column.",
+    "unused-a|other-row-of-a|other-k-of-a": "matrices 0 and 1 of A lie below each other, 2 and 3 "
     "to the right of them; a k-step is 16 columns.",
-    r"never multiplied.*look at B|with row \d+ of B|copy of B": "the four matrices of B are the same 8 rows, 8 columns "
+    "unused-b|other-row-of-b|other-k-of-b": "the four matrices of B are the same 8 rows, 8 columns "
     "further each; k-step s uses matrices 2 s and 2 s + 1.",
-    "the same k, each in another order": "the first of two registers of B is k = 0 to 7 of the k-step, as a[0], a[1] "
+    "other-order": "the first of two registers of B is k = 0 to 7 of the k-step, as a[0], a[1] "
     "are; k-step s is columns 16 s to 16 s + 15 of A and of B.",
-    "k-step is missing": "each k-step has other columns of A and other registers of B.",
+    "no-k-step": "each k-step has other columns of A and other registers of B.",
     "": "lane l names row l % 8 of matrix l / 8; the pictures of A and B show where each matrix belongs.",
 }
 
 EXERCISES = {
     "04.1": (_fragment_of_a, {
         **_ADDRESS,
-        "register 1 holds rows 0 to 7, k = 8": "matrix 1 of A lies below matrix 0, not beside it: look at a2 a3.",
-        "register . holds rows": "write down for each of the four matrices its first row and its first column, "
+        "order-of-b": "matrix 1 of A lies below matrix 0, not beside it: look at a2 a3.",
+        "other-matrix": "write down for each of the four matrices its first row and its first column, "
         "then find l / 8 and l / 16 in them.",
         "": _ONE_OF_EIGHT}),
     "04.2": (_fragments_of_b, {
         **_ADDRESS,
-        "register 1 holds rows 8 to 15, k = 0": "that is the order of A. Registers 0 and 1 are one fragment of B: the "
+        "order-of-a": "that is the order of A. Registers 0 and 1 are one fragment of B: the "
         "same eight rows, left and right half.",
-        "register . holds rows": "write down for each of the four matrices its first row and its first column: "
+        "other-matrix": "write down for each of the four matrices its first row and its first column: "
         "matrices 0 and 1 are one fragment, 2 and 3 the next.",
         "": _ONE_OF_EIGHT}),
     "04.3": (_narrow, _BRINGS),
@@ -127,9 +142,9 @@ EXERCISES = {
         "counted in halves, 8 for each chunk.",
         "write-after-write": "two chunks have one seat, or a seat lies outside of its row: the six seats are at "
         "row * TK + 0, 8, ... 40, each used once.",
-        "wavefronts": "count for chunk 0 of rows 0 to 7 in which of the eight groups of banks it lies, "
+        "many-wavefronts": "count for chunk 0 of rows 0 to 7 in which of the eight groups of banks it lies, "
         "(6 * row + seat) % 8; rows that meet need seats of which one is even and one is odd.",
-        "take more than": "do not pad: the six seats of a row are enough.",
+        "much-shared-memory": "do not pad: the six seats of a row are enough.",
         "misaligned": "a chunk is 8 halves: its place is row * TK + 8 * seat, with a seat of 0 to 5.",
         "": "the function must give each chunk of a row another one of the row's six seats."}),
     "04.5": (_square, {
@@ -141,17 +156,18 @@ EXERCISES = {
         **ALL_READ,
         "misaligned": "16 bytes begin at a multiple of 8 halves: m and n are 0 or 64, and a k-tile begins in column "
         "k_tile * TK.",
-        "equals block": "A begins at row blockIdx.x * TM, B at row blockIdx.y * TN.",
+        "one-block-row|one-block-column": "A begins at row blockIdx.x * TM, B at row blockIdx.y * TN.",
         "out-of-bounds": "an address leaves its matrix or its tile: A begins at row blockIdx.x * TM, B at "
         "row blockIdx.y * TN; in shared memory B lies behind TM * TK halves of A.",
         "write-after-write": "A and B are copied to one place: B lies behind TM * TK halves of A.",
-        "k-step is missing": "a k-tile of 64 has 64 / 16 k-steps.",
-        "block-conflict|only the rest is missing": "four warps need four different pairs (m, n) of 0 and 64.",
-        "without the last k-tile|without the first k-tile": "the loop makes K / TK turns.",
-        "equals .*k-tile": "the column of A and of B in global memory moves on by TK with each k-tile.",
-        r"with row \d+ of|wrong places": "the warp at (m, n) multiplies the rows of A from m on with the "
+        "no-k-step": "a k-tile of 64 has 64 / 16 k-steps.",
+        "block-conflict|rest-missing": "four warps need four different pairs (m, n) of 0 and 64.",
+        "no-last-k-tile|no-first-k-tile": "the loop makes K / TK turns.",
+        "first-k-tile-always|k-tile-behind|k-tile-ahead|no-last-k|no-first-k": "the column of A and of B in global "
+        "memory moves on by TK with each k-tile.",
+        "other-row-of-a|other-row-of-b|wrong-places": "the warp at (m, n) multiplies the rows of A from m on with the "
         "rows of B from n on.",
-        "are enough|no asynchronous": "each warp makes only its own 64 x 64 of C, with `copy_rows` before it.",
+        "many-mma|not-by-copies": "each warp makes only its own 64 x 64 of C, with `copy_rows` before it.",
         "step-limit": "a loop does not end: does its counter grow?",
         "": "in each turn: copy both tiles, wait, barrier, TK / 16 k-steps, barrier. From turn to turn the columns of "
         "A and B move on by TK, and in global memory their rows are K halves apart."}),

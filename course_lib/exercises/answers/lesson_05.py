@@ -46,11 +46,14 @@ def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
 def _demand_overlap(report: Report, stages: int, k_tiles: int) -> None:
     """Each k-tile copied once, and all slots but one on their way during the math."""
     copied = report.counters.total.cp_async_bytes / (k_tiles * SLOT)
-    demand(copied == 1, f"the product is right, but each k-tile is copied {copied:.3g} times.")
+    demand(
+        copied == 1, f"the product is right, but each k-tile is copied {copied:.3g} times.", "copied-again"
+    )
     count = k_tiles_on_their_way(report, k_tiles)
     demand(
         count >= stages - 1,
         f"right with {stages} slots, but only {count} of {stages - 1} k-tiles are on their way during the math.",
+        "few-on-their-way",
     )
 
 
@@ -64,7 +67,7 @@ def _any_slots(answer: object) -> None:
     """A ring that is right for every number of slots, and keeps all but one of them on their way."""
     kernel = _ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
-    demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.")
+    demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.", "no-stages")
     for stages in 3, 2, 5:
         source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {stages}", kernel.code)
         other = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
@@ -74,6 +77,7 @@ def _any_slots(answer: object) -> None:
             demand(
                 right and report.ok,
                 f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles.",
+                "fixed-stages",
             )
         _demand_overlap(report, stages, k_tiles)
 
@@ -87,31 +91,41 @@ SHAPES = [(256, 128, 32), (128, 128, 64), (128, 256, 64), (64, 64, 32), (128, 64
 CASES = [
     (shape, cycles, late) for shape in SHAPES for cycles in (250, 700, 1500, 4000) for late in (False, True)
 ] + [((105, 104, 16), 256, False)]  # two turns of 128 cycles, without a rest
-MISTAKES = {
-    "the k-tiles on their way": lambda *case: ceil(_slots(*case)),
-    "the ring's slots for both orders": lambda *case: ceil(_slots(*case)) + 1,
-    "those of half the math": lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
-    "no slot for the k-tile that is multiplied": lambda *case: ceil(_slots(*case)) + case[2],
-    "one slot too few": lambda *case: int(_slots(*case)) + 1 + case[2],
-    "those of a latency that is not rounded up": lambda *case: _slots(*case) + 1 + case[2],
-    "one slot too many where the turns fit into the latency exactly": lambda *case: (
-        int(_slots(*case)) + 2 + case[2]
+MISTAKES = [
+    ("no-slot-in-use", "the k-tiles on their way", lambda *case: ceil(_slots(*case))),
+    ("one-order", "the ring's slots for both orders", lambda *case: ceil(_slots(*case)) + 1),
+    ("half-the-math", "those of half the math", lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2]),
+    (
+        "no-slot-in-use",
+        "no slot for the k-tile that is multiplied",
+        lambda *case: ceil(_slots(*case)) + case[2],
     ),
-    "those of a k-step": lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
-    "those of a ring that loses no slot, or gains one": lambda *case: ceil(_slots(*case)) + 1 - case[2],
-}
-"""What a wrong function counts. A hint for each stands below."""
+    ("one-too-few", "one slot too few", lambda *case: int(_slots(*case)) + 1 + case[2]),
+    ("not-rounded", "those of a latency that is not rounded up", lambda *case: _slots(*case) + 1 + case[2]),
+    (
+        "one-too-many",
+        "one slot too many where the turns fit into the latency exactly",
+        lambda *case: int(_slots(*case)) + 2 + case[2],
+    ),
+    ("k-step", "those of a k-step", lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1]),
+    (
+        "other-sign",
+        "those of a ring that loses no slot, or gains one",
+        lambda *case: ceil(_slots(*case)) + 1 - case[2],
+    ),
+]
+"""A word for what a wrong function counts, that in words, and its formula. A hint for each stands below."""
 
 
 def _number_of_slots(answer: object) -> None:
     """A function that gives the right number of slots for every case."""
     given = results_of(answer, "slots_needed", CASES)
     numbers = all(isinstance(value, int | float | np.number) for value in given)
-    demand(numbers, f"the function returns {given[0]!r:.40}; it must return a number.")
+    demand(numbers, f"the function returns {given[0]!r:.40}; it must return a number.", "no-number")
     right = [ceil(_slots(*case)) + 1 + case[2] for case in CASES]
-    for name, formula in MISTAKES.items():
+    for cause, name, formula in MISTAKES:
         same = np.allclose(given, [formula(*case) for case in CASES])
-        demand(not same, f"you count {name}.")
+        demand(not same, f"you count {name}.", cause)
     for case, mine, slots in zip(CASES, given, right, strict=True):
         tile, latency, late = case
         demand(
@@ -136,15 +150,15 @@ _FILLED = _ENDLESS | FOR_ALL | {
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
 }  # fmt: skip
 _OVERLAP = {
-    "on their way during": "how many groups may the wait leave, and does the next copy start before the math?",
-    "is copied": "in which turn is each k-tile issued, and does the prologue do it as well?",
+    "few-on-their-way": "how many groups may the wait leave, and does the next copy start before the math?",
+    "copied-again": "in which turn is each k-tile issued, and does the prologue do it as well?",
 }
 
 _COPIED = "a k-tile was just copied by all threads: a barrier must stand between that and its math."
 
 EXERCISES = {
     "05.1": (_four_slots, _OVERLAP | _FILLED | {
-        "the launch is": "four slots of 12,288 bytes are right; fill the two gaps.",
+        "wrong-launch": "four slots of 12,288 bytes are right; fill the two gaps.",
         "uninitialised-read": "the loop issues k-tile 3 in its first turn. Which ones must the prologue have issued "
         "before?",
         "unwaited-copy": "a k-tile is read before its copy landed. Which k-tiles has the prologue issued when turn 0 "
@@ -153,15 +167,15 @@ EXERCISES = {
         "it as well?",
         "": "which k-tiles must be on their way when turn 0 begins, and how many of their groups may turn 0 leave?"}),
     "05.2": (_any_slots, _OVERLAP | _FILLED | {
-        "right for STAGES": "a number stands where it should be made from STAGES: look at the prologue, the wait, and "
+        "fixed-stages": "a number stands where it should be made from STAGES: look at the prologue, the wait, and "
         "both slots.",
-        "leave `STAGES": "only the prologue and the turn are yours.",
-        "the launch is": "three slots of 12,288 bytes are right; write the prologue and the turn.",
+        "no-stages": "only the prologue and the turn are yours.",
+        "wrong-launch": "three slots of 12,288 bytes are right; write the prologue and the turn.",
         "out-of-bounds": "start_copy wants a k-tile that exists, and a slot from 0 to STAGES - 1. What does the "
         "prologue do if there are fewer k-tiles than slots?",
         "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
     "05.3": (partial(_ring, stages=3), _FILLED | {
-        "the launch is": "three slots of 12,288 bytes are right; repair the kernel.",
+        "wrong-launch": "three slots of 12,288 bytes are right; repair the kernel.",
         "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
         "uninitialised-read": "a slot is multiplied that nothing has filled. For how many k-tiles? The cell below "
         "says it: with 1 or 2 the loop does not run at all, with more look at its first turn.",
@@ -170,25 +184,25 @@ EXERCISES = {
         "read-after-write": _COPIED,
         "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
         "line waits for this one, in each thread and before the barrier, in the loop and behind it?",
-        "no hazard, wrong numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
+        "wrong-numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
         "Write down which k-tile lies in which slot, in the loop and after it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
     "05.4": (_number_of_slots, {
-        "still a gap": "math = ..., and then how often it fits into the latency.",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
+        "gap": "math = ..., and then how often it fits into the latency.",
+        "no-function": "write the name without brackets after it.",
+        "stops": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
         "False.",
-        "must return": "return the number of slots itself.",
-        "count no slot": "the k-tile that is being multiplied needs a slot, too.",
-        "count the k-tiles": "the k-tile that is being multiplied needs a slot, too.",
-        "for both orders": "with issue, then wait, a copy has one turn less: slots - 2.",
-        "half the math": "a multiplication and an addition are two FLOP.",
-        "too few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being multiplied "
+        "no-number": "return the number of slots itself.",
+        "no-slot-in-use": "the k-tile that is being multiplied needs a slot, too.",
+        "one-order": "with issue, then wait, a copy has one turn less: slots - 2.",
+        "half-the-math": "a multiplication and an addition are two FLOP.",
+        "one-too-few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being "
+        "multiplied "
         "needs a slot, too.",
-        "fit into the latency exactly": "a latency of exactly two turns needs two: round up only what is left over.",
-        "rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
+        "one-too-many": "a latency of exactly two turns needs two: round up only what is left over.",
+        "not-rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
         "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
-        "loses no slot": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
+        "other-sign": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
         "": "math of a k-tile: 2 * tile_m * tile_n * tile_k / 2730 cycles. S slots give a copy S - 1 times that; "
         "issue, then wait S - 2 times."}),
 }  # fmt: skip

@@ -11,8 +11,9 @@ import numpy as np
 from ...gpu.simulate import simulate
 from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, results_of
 
-Wrong = Sequence[tuple[str, Callable]]
-"""(what a wrong answer does, what it would then give for a case). A hint for each stands below."""
+Wrong = Sequence[tuple[str, str, Callable]]
+"""(a word for what a wrong answer does, that in words, what it would then give for a case). A hint for each stands
+below."""
 
 
 def _demand_each(what: str, given: Sequence, cases: Sequence[tuple], right: Callable, wrong: Wrong) -> None:
@@ -20,8 +21,9 @@ def _demand_each(what: str, given: Sequence, cases: Sequence[tuple], right: Call
     given, expected = list(map(float, given)), [right(*case) for case in cases]
     if np.allclose(given, expected, rtol=0, atol=1e-6):
         return
-    for mistake, formula in wrong:
-        demand(not np.allclose(given, [formula(*case) for case in cases], atol=1e-6), f"{what} {mistake}.")
+    for cause, mistake, formula in wrong:
+        same = np.allclose(given, [formula(*case) for case in cases], atol=1e-6)
+        demand(not same, f"{what} {mistake}.", cause)
     for case, mine, value in zip(cases, given, expected, strict=True):
         demand(abs(mine - value) <= 1e-6, f"{what} is {mine:.6g} for {case}, and must be {value:.6g}.")
 
@@ -64,13 +66,14 @@ def _mistakes_of_the_grid(side: int) -> Wrong:
 
     other = 1 - side
     return [
-        ("drops a part of a tile", of(int)),
-        ("is one too many where the tile fits exactly", of(lambda tiles: int(tiles) + 1)),
-        ("is rounded to the nearest", of(round)),
-        ("is that of the other side", of(ceil, other, other)),
-        ("is that of the other side", of(int, other, other)),
-        ("takes the wrong side of the tile", of(ceil, step=other)),
+        ("part-dropped", "drops a part of a tile", of(int)),
+        ("one-too-many", "is one too many where the tile fits exactly", of(lambda tiles: int(tiles) + 1)),
+        ("to-the-nearest", "is rounded to the nearest", of(round)),
+        ("other-side", "is that of the other side", of(ceil, other, other)),
+        ("other-side", "is that of the other side", of(int, other, other)),
+        ("wrong-side-of-tile", "takes the wrong side of the tile", of(ceil, step=other)),
         (
+            "parts-of-warps",
             "counts parts of warps",
             lambda M, N, tile, warp, stages: ceil((M, N)[side] / warp[side]),
         ),
@@ -82,15 +85,24 @@ def _warps(tile: Sequence[int], warp: Sequence[int]) -> int:
 
 
 MISTAKES_OF_THREADS: Wrong = [
-    ("counts warps", lambda M, N, tile, warp, stages: _warps(tile, warp)),
-    ("counts the warps of one direction", lambda M, N, tile, warp, stages: tile[0] // warp[0] * 32),
-    ("counts the warps of one direction", lambda M, N, tile, warp, stages: tile[1] // warp[1] * 32),
+    ("warps", "counts warps", lambda M, N, tile, warp, stages: _warps(tile, warp)),
     (
+        "one-direction",
+        "counts the warps of one direction",
+        lambda M, N, tile, warp, stages: tile[0] // warp[0] * 32,
+    ),
+    (
+        "one-direction",
+        "counts the warps of one direction",
+        lambda M, N, tile, warp, stages: tile[1] // warp[1] * 32,
+    ),
+    (
+        "warps-added",
         "adds the warps of both directions",
         lambda M, N, tile, warp, stages: (tile[0] // warp[0] + tile[1] // warp[1]) * 32,
     ),
-    ("counts elements of C", lambda M, N, tile, warp, stages: tile[0] * tile[1]),
-    ("counts elements of C", lambda M, N, tile, warp, stages: warp[0] * warp[1]),
+    ("elements", "counts elements of C", lambda M, N, tile, warp, stages: tile[0] * tile[1]),
+    ("elements", "counts elements of C", lambda M, N, tile, warp, stages: warp[0] * warp[1]),
 ]
 
 
@@ -99,17 +111,21 @@ def _bytes(formula: Callable) -> Callable:
 
 
 MISTAKES_OF_SHARED_MEM: Wrong = [
-    ("counts halves", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK)),
-    ("is that of one slot", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK * 2)),
-    ("is one slot, in halves", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK)),
-    ("is one slot too small", _bytes(lambda TM, TN, TK, stages: (stages - 1) * (TM + TN) * TK * 2)),
-    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * TK * 2)),
-    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * 2)),
-    ("multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: TM * TN * 2)),
-    ("leaves out TK", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * 2)),
-    ("counts floats", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 4)),
-    ("holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TM * TK * 2)),
-    ("holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TN * TK * 2)),
+    ("halves", "counts halves", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK)),
+    ("one-slot", "is that of one slot", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK * 2)),
+    ("one-slot-in-halves", "is one slot, in halves", _bytes(lambda TM, TN, TK, stages: (TM + TN) * TK)),
+    (
+        "one-slot-too-few",
+        "is one slot too small",
+        _bytes(lambda TM, TN, TK, stages: (stages - 1) * (TM + TN) * TK * 2),
+    ),
+    ("tm-by-tn", "multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * TK * 2)),
+    ("tm-by-tn", "multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: stages * TM * TN * 2)),
+    ("tm-by-tn", "multiplies TM by TN", _bytes(lambda TM, TN, TK, stages: TM * TN * 2)),
+    ("no-tk", "leaves out TK", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * 2)),
+    ("floats", "counts floats", _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 4)),
+    ("one-operand", "holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TM * TK * 2)),
+    ("one-operand", "holds one operand", _bytes(lambda TM, TN, TK, stages: stages * TN * TK * 2)),
 ]
 
 
@@ -117,21 +133,25 @@ def _launch(answer: object) -> None:
     """A function that gives the right launch for every case."""
     given = results_of(answer, "launch_of", LAUNCHES)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
-    demand(three, f"the function returns {given[0]!r:.60}; it must return three things.")
+    demand(three, f"the function returns {given[0]!r:.60}; it must return three things.", "no-three-things")
     grids, threads, shared_mem = zip(*given, strict=True)
     for part, values in zip(PARTS, (grids, threads, shared_mem), strict=True):
         for value in values:
             sides = value if isinstance(value, tuple | list) else [value]
-            demand(all(side is not None for side in sides), f"there is still a gap: {part} is None.")
-    demand(all(map(_pair, grids)), f"grid is {grids[0]!r:.40}, and must be a pair.")
+            demand(all(side is not None for side in sides), f"there is still a gap: {part} is None.", "gap")
+    demand(all(map(_pair, grids)), f"grid is {grids[0]!r:.40}, and must be a pair.", "no-pair")
     x, y = ([grid[side] for grid in grids] for side in range(2))
     named = (("grid[0]", x), ("grid[1]", y), ("threads", threads), ("shared_mem", shared_mem))
     for name, values in named:
         for value in values:
-            demand(_whole(value), f"{name} is {value!r:.40}, which is no whole number of type int.")
+            demand(
+                _whole(value),
+                f"{name} is {value!r:.40}, which is no whole number of type int.",
+                "no-whole-number",
+            )
     _demand_each("grid[0]", x, LAUNCHES, lambda M, N, tile, *_: ceil(M / tile[0]), _mistakes_of_the_grid(0))
     _demand_each("grid[1]", y, LAUNCHES, lambda M, N, tile, *_: ceil(N / tile[1]), _mistakes_of_the_grid(1))
-    demand(len(set(threads)) > 1, f"threads is {threads[0]} for every tile.")
+    demand(len(set(threads)) > 1, f"threads is {threads[0]} for every tile.", "always-the-same")
     _demand_each(
         "threads", threads, LAUNCHES, lambda M, N, tile, warp, _: _warps(tile, warp) * 32, MISTAKES_OF_THREADS
     )
@@ -176,34 +196,49 @@ def _last(tiles: int, at_once: int, sms: int) -> float:
 
 
 MISTAKES_OF_WAVES: Wrong = [
-    ("drops the last wave where it is not full", _of(lambda tiles, at_once, sms: tiles // (sms * at_once))),
-    ("is not rounded", _of(lambda tiles, at_once, sms: tiles / (sms * at_once))),
     (
+        "last-wave-dropped",
+        "drops the last wave where it is not full",
+        _of(lambda tiles, at_once, sms: tiles // (sms * at_once)),
+    ),
+    ("not-rounded", "is not rounded", _of(lambda tiles, at_once, sms: tiles / (sms * at_once))),
+    (
+        "one-too-many",
         "is one too many where the last wave is full",
         _of(lambda tiles, at_once, sms: tiles // (sms * at_once) + 1),
     ),
-    ("forgets at_once", _of(lambda tiles, at_once, sms: _waves(tiles, 1, sms))),
-    ("multiplies by at_once", _of(lambda tiles, at_once, sms: _waves(tiles * at_once, 1, sms))),
-    ("takes 132 SMs always", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, SMS))),
-    ("leaves out the SMs", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, 1))),
-    ("is the number of tiles", _of(lambda tiles, at_once, sms: tiles)),
+    ("waves-without-at-once", "forgets at_once", _of(lambda tiles, at_once, sms: _waves(tiles, 1, sms))),
     (
+        "times-at-once",
+        "multiplies by at_once",
+        _of(lambda tiles, at_once, sms: _waves(tiles * at_once, 1, sms)),
+    ),
+    ("132-sms", "takes 132 SMs always", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, SMS))),
+    ("no-sms", "leaves out the SMs", _of(lambda tiles, at_once, sms: _waves(tiles, at_once, 1))),
+    ("tiles", "is the number of tiles", _of(lambda tiles, at_once, sms: tiles)),
+    (
+        "by-area",
         "counts tiles by their area",
         lambda M, N, tile, at_once, sms=SMS: _waves(M * N / (tile[0] * tile[1]), at_once, sms),
     ),
     (
+        "no-edge",
         "leaves out the tiles at the edge",
         lambda M, N, tile, at_once, sms=SMS: _waves((M // tile[0]) * (N // tile[1]), at_once, sms),
     ),
 ]
 MISTAKES_OF_IDLE: Wrong = [
-    ("is 1 where the last wave is full", _of(lambda *case: 1 - _last(*case) % 1)),
-    ("is the busy share", _of(_last)),
-    ("is the busy share, and 0 where the last wave is full", _of(lambda *case: _last(*case) % 1)),
-    ("is in percent", _of(lambda *case: 100 * (1 - _last(*case)))),
-    ("is a number of places", _of(lambda tiles, at_once, sms: -tiles % (sms * at_once))),
-    ("is that of all waves", _of(lambda *case: (1 - _last(*case)) / _waves(*case))),
-    ("forgets at_once", _of(lambda tiles, at_once, sms: 1 - _last(tiles, 1, sms))),
+    ("1-where-full", "is 1 where the last wave is full", _of(lambda *case: 1 - _last(*case) % 1)),
+    ("busy-share", "is the busy share", _of(_last)),
+    (
+        "busy-share",
+        "is the busy share, and 0 where the last wave is full",
+        _of(lambda *case: _last(*case) % 1),
+    ),
+    ("percent", "is in percent", _of(lambda *case: 100 * (1 - _last(*case)))),
+    ("places", "is a number of places", _of(lambda tiles, at_once, sms: -tiles % (sms * at_once))),
+    ("all-waves", "is that of all waves", _of(lambda *case: (1 - _last(*case)) / _waves(*case))),
+    ("share-without-at-once", "forgets at_once", _of(lambda tiles, at_once, sms: 1 - _last(tiles, 1, sms))),
 ]
 
 
@@ -211,11 +246,11 @@ def _tail(answer: object) -> None:
     """A function that gives the waves, and the idle share of the last one."""
     given = results_of(answer, "waves", PROBLEMS)
     two = all(isinstance(one, tuple | list) and len(one) == 2 for one in given)
-    demand(two, f"the function returns {given[0]!r:.60}; it must return two numbers.")
+    demand(two, f"the function returns {given[0]!r:.60}; it must return two numbers.", "no-two-numbers")
     for name, values in zip(("count", "idle"), zip(*given, strict=True), strict=True):
         for value in values:
-            demand(value is not None, f"there is still a gap: {name} is None.")
-            demand(isinstance(value, Real), f"{name} is {value!r:.40}, which is no number.")
+            demand(value is not None, f"there is still a gap: {name} is None.", "gap")
+            demand(isinstance(value, Real), f"{name} is {value!r:.40}, which is no number.", "no-number")
     count, idle = ([float(one[part]) for one in given] for part in range(2))
     _demand_each("the number of waves", count, PROBLEMS, _of(_waves), MISTAKES_OF_WAVES)
     _demand_each("the idle share", idle, PROBLEMS, _of(lambda *case: 1 - _last(*case)), MISTAKES_OF_IDLE)
@@ -253,14 +288,22 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
     if wrong.any():
         told = f"(rows = {rows}, width = {width}, stride = {stride}; blocks = {blocks})"
         packed = np.array_equal(to.ravel()[: source.size], source.ravel())
-        demand(not packed or rows == 1, f"the rows of `to` stand without a space {told}.")
+        demand(not packed or rows == 1, f"the rows of `to` stand without a space {told}.", "no-stride")
         blank = stride > width and untouched[:, width:].all() and not wrong[:, :width].any()
-        demand(not blank, f"nothing is written behind the rows {told}.")
-        demand(wrong[0].any() or not untouched[1:].all(), f"only the first row is written {told}.")
+        demand(not blank, f"nothing is written behind the rows {told}.", "no-zeros")
+        demand(
+            wrong[0].any() or not untouched[1:].all(),
+            f"only the first row is written {told}.",
+            "only-first-row",
+        )
         only = (untouched == wrong).all()
-        demand(not only, f"{wrong.sum()} of {to.size} elements are never written {told}.")
+        demand(not only, f"{wrong.sum()} of {to.size} elements are never written {told}.", "not-stored")
         behind = not wrong[:, :width].any()
-        demand(not behind, f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}.")
+        demand(
+            not behind,
+            f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}.",
+            "other-than-zeros",
+        )
         demand(False, f"{wrong.sum()} of {to.size} elements are wrong {told}.")
     if shape == WHOLE:
         demand_whole_sectors(report)
@@ -268,80 +311,81 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
         demand(
             moved <= enough,
             f"the numbers are right, but {moved} sectors move in all, and {enough} hold the data.",
+            "many-sectors",
         )
 
 
 EXERCISES = {
     "06.1": (_launch, {
-        "still a gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "M, N and stages are whole numbers; tile holds three of them, warp two.",
-        "three things": "return grid, threads, shared_mem, in this order; grid is a pair.",
-        "must be a pair": "grid = (tiles down C, tiles across C).",
-        "no whole number": "a launch takes whole numbers. / makes a float; // and math.ceil do not.",
-        "drops a part": "// leaves out the rows or columns behind the last whole tile. They need a block: round up.",
-        "one too many where": "a size that is a multiple of the tile needs no block more: add tile - 1 before you "
+        "gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
+        "no-function": "write the name without brackets after it.",
+        "stops": "M, N and stages are whole numbers; tile holds three of them, warp two.",
+        "no-three-things": "return grid, threads, shared_mem, in this order; grid is a pair.",
+        "no-pair": "grid = (tiles down C, tiles across C).",
+        "no-whole-number": "a launch takes whole numbers. / makes a float; // and math.ceil do not.",
+        "part-dropped": "// leaves out the rows or columns behind the last whole tile. They need a block: round up.",
+        "one-too-many": "a size that is a multiple of the tile needs no block more: add tile - 1 before you "
         "divide, not tile.",
-        "to the nearest": "a tile of which only a few rows are used is a tile: round up.",
-        "of the other side": "x counts the tiles down C, along M; y those across C, along N. (Other texts have it the "
+        "to-the-nearest": "a tile of which only a few rows are used is a tile: round up.",
+        "other-side": "x counts the tiles down C, along M; y those across C, along N. (Other texts have it the "
         "other way round: the kernel decides.)",
-        "wrong side of the tile": "M is divided by TM, N by TN.",
-        "parts of warps": "a block makes a tile of TM x TN; WM x WN is only what one of its warps makes.",
-        "counts warps": "a launch counts threads, and a warp has 32.",
-        "for every tile": "a block has as many warps as parts of WM x WN fit into its tile of TM x TN.",
-        "of one direction": "warps stand side by side along M and along N: TM / WM times TN / WN.",
-        "adds the warps": "TM / WM rows of warps with TN / WN warps each: multiply.",
-        "elements of C": "a warp of 32 threads makes WM x WN elements: count warps first.",
-        "counts halves": "shared memory is counted in bytes, and a half has two.",
-        "of one slot": "the ring has `stages` slots, and each holds a tile of A and one of B.",
-        "in halves": "the ring has `stages` slots, and a half has two bytes.",
-        "one slot too small": "stages - 1 k-tiles are on their way; the one that is multiplied needs a slot, too.",
-        "TM by TN": "a slot holds TM rows of A and TN columns of B, of TK halves each: TM + TN.",
-        "out TK": "each row of A and column of B in a slot has TK elements.",
-        "counts floats": "A and B are halves: two bytes each. The sums are floats, but no slot holds them.",
-        "one operand": "a slot holds a tile of A and a tile of B.",
+        "wrong-side-of-tile": "M is divided by TM, N by TN.",
+        "parts-of-warps": "a block makes a tile of TM x TN; WM x WN is only what one of its warps makes.",
+        "warps": "a launch counts threads, and a warp has 32.",
+        "always-the-same": "a block has as many warps as parts of WM x WN fit into its tile of TM x TN.",
+        "one-direction": "warps stand side by side along M and along N: TM / WM times TN / WN.",
+        "warps-added": "TM / WM rows of warps with TN / WN warps each: multiply.",
+        "elements": "a warp of 32 threads makes WM x WN elements: count warps first.",
+        "halves": "shared memory is counted in bytes, and a half has two.",
+        "one-slot": "the ring has `stages` slots, and each holds a tile of A and one of B.",
+        "one-slot-in-halves": "the ring has `stages` slots, and a half has two bytes.",
+        "one-slot-too-few": "stages - 1 k-tiles are on their way; the one that is multiplied needs a slot, too.",
+        "tm-by-tn": "a slot holds TM rows of A and TN columns of B, of TK halves each: TM + TN.",
+        "no-tk": "each row of A and column of B in a slot has TK elements.",
+        "floats": "A and B are halves: two bytes each. The sums are floats, but no slot holds them.",
+        "one-operand": "a slot holds a tile of A and a tile of B.",
         "": "grid: M / TM and N / TN, rounded up. threads: TM / WM * (TN / WN) warps of 32. shared_mem: `stages` slots "
         "of TM + TN rows, TK halves each, in bytes."}),
     "06.2": (_tail, {
-        "still a gap": "tiles first, then how many of them run at once on the whole GPU.",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "M, N, at_once and sms are whole numbers, tile holds three; the check calls it with and without "
+        "gap": "tiles first, then how many of them run at once on the whole GPU.",
+        "no-function": "write the name without brackets after it.",
+        "stops": "M, N, at_once and sms are whole numbers, tile holds three; the check calls it with and without "
         "sms.",
-        "two numbers": "return count, idle.",
-        "is no number": "both are plain numbers.",
-        "drops the last": "the tiles that are left over need a wave, too: round up.",
-        "not rounded": "a wave with few blocks takes about as long as a full one: round up.",
-        "one too many where": "where the tiles fill the last wave there is none behind it: round up, do not add 1.",
-        "of waves forgets at_once": "each SM has `at_once` blocks at the same time.",
-        "multiplies by": "more blocks at once mean fewer waves.",
-        "132 SMs always": "sms is an argument: another GPU has another number.",
-        "leaves out the SMs": "all SMs work at once.",
-        "number of tiles": "sms * at_once blocks run at the same time, and are one wave.",
-        "by their area": "round the tiles up in each direction, as the grid does, before you multiply.",
-        "tiles at the edge": "a tile that reaches over the edge is a block, too: round up in each direction.",
-        "is 1 where": "a remainder of 0 means that the last wave is full, not empty.",
-        "is the busy share": "what is asked for is the share without a block: 1 minus that. A full wave leaves 0.",
-        "in percent": "a share is a number from 0 to 1.",
-        "number of places": "divide by all places of a wave.",
-        "of all waves": "only the last wave has places without a block: divide by the places of one wave.",
-        "share forgets at_once": "a wave has sms * at_once places.",
+        "no-two-numbers": "return count, idle.",
+        "no-number": "both are plain numbers.",
+        "last-wave-dropped": "the tiles that are left over need a wave, too: round up.",
+        "not-rounded": "a wave with few blocks takes about as long as a full one: round up.",
+        "one-too-many": "where the tiles fill the last wave there is none behind it: round up, do not add 1.",
+        "waves-without-at-once": "each SM has `at_once` blocks at the same time.",
+        "times-at-once": "more blocks at once mean fewer waves.",
+        "132-sms": "sms is an argument: another GPU has another number.",
+        "no-sms": "all SMs work at once.",
+        "tiles": "sms * at_once blocks run at the same time, and are one wave.",
+        "by-area": "round the tiles up in each direction, as the grid does, before you multiply.",
+        "no-edge": "a tile that reaches over the edge is a block, too: round up in each direction.",
+        "1-where-full": "a remainder of 0 means that the last wave is full, not empty.",
+        "busy-share": "what is asked for is the share without a block: 1 minus that. A full wave leaves 0.",
+        "percent": "a share is a number from 0 to 1.",
+        "places": "divide by all places of a wave.",
+        "all-waves": "only the last wave has places without a block: divide by the places of one wave.",
+        "share-without-at-once": "a wave has sms * at_once places.",
         "": "tiles = those down C times those across C, each rounded up. A wave has sms * at_once places. The last one "
         "has what the full ones before it leave."}),
     "06.3": (_pad, {
-        "out-of-bounds.* of from": "something is read behind the end of `from`. A row begins at row * width there; "
+        "read-beyond-array": "something is read behind the end of `from`. A row begins at row * width there; "
         "behind its last column, width - 1, and behind the last row nothing may be read.",
         "out-of-bounds": "something lies behind the end of `to`, which has rows * stride elements: where does the last "
         "turn end?",
         "block-conflict|read-after-write|write-after-read|write-after-write":
             "two threads write one element. Each has one place, row * stride + column, and one value, number or zero.",
-        "without a space": "a row of `to` begins at row * stride.",
-        "behind the rows": "the columns from `width` to `stride` must become zeros: NaN times zero is NaN.",
-        "only the first row": "there may be fewer blocks than rows: go on until all rows are done.",
-        "never written": "there may be fewer threads than elements, in a row and in all: where does each thread start, "
+        "no-stride": "a row of `to` begins at row * stride.",
+        "no-zeros": "the columns from `width` to `stride` must become zeros: NaN times zero is NaN.",
+        "only-first-row": "there may be fewer blocks than rows: go on until all rows are done.",
+        "not-stored": "there may be fewer threads than elements, in a row and in all: where does each thread start, "
         "and how far does it step until the end?",
-        "should be zeros": "behind the `width` elements of a row stand zeros, not what comes next in `from`.",
-        "are enough: in line": "neighbouring threads must take neighbouring elements of a row.",
-        "sectors move in all": "an element is copied more than once, or one thread copies for many: share the "
+        "other-than-zeros": "behind the `width` elements of a row stand zeros, not what comes next in `from`.",
+        "wasted-sectors": "neighbouring threads must take neighbouring elements of a row.",
+        "many-sectors": "an element is copied more than once, or one thread copies for many: share the "
         "work out.",
         "": "element i of `to` stands in row i / stride, column i % stride; in `from` that is row * width + column."}),
 }  # fmt: skip

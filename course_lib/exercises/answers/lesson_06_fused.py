@@ -34,22 +34,22 @@ def _sigmoid(x: np.ndarray, factor: float) -> np.ndarray:
     return x / (1 + np.exp(-factor * x))
 
 
-MISTAKES: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
-    ("is GELU of the sum, and then the bias", lambda sum, bias: _gelu(sum) + bias),
-    ("is GELU of the sum, without the bias", lambda sum, bias: _gelu(sum)),
-    ("is the sum and its bias, without GELU", lambda sum, bias: sum + bias),
-    ("is ReLU", lambda sum, bias: np.maximum(sum + bias, 0)),
-    ("is twice what it must be", lambda sum, bias: 2 * _gelu(sum + bias)),
-    ("is the share itself", lambda sum, bias: _share(sum + bias)),
-    ("has erf(x)", lambda sum, bias: _gelu((sum + bias) * sqrt(2)) / sqrt(2)),
-    ("has erf(√2 x)", lambda sum, bias: _gelu((sum + bias) * 2) / 2),
-    ("has erf(x / 2)", lambda sum, bias: _gelu((sum + bias) / sqrt(2)) * sqrt(2)),
-    ("lacks the 1 of 1 + erf", lambda sum, bias: (sum + bias) * (_share(sum + bias) - 0.5)),
-    ("is x sigmoid(x)", lambda sum, bias: _sigmoid(sum + bias, 1)),
-    ("is x sigmoid(1.702 x)", lambda sum, bias: _sigmoid(sum + bias, 1.702)),
-    ("is GELU of the sum less the bias", lambda sum, bias: _gelu(sum - bias)),
+MISTAKES: list[tuple[str, str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
+    ("bias-behind", "is GELU of the sum, and then the bias", lambda sum, bias: _gelu(sum) + bias),
+    ("no-bias", "is GELU of the sum, without the bias", lambda sum, bias: _gelu(sum)),
+    ("no-gelu", "is the sum and its bias, without GELU", lambda sum, bias: sum + bias),
+    ("relu", "is ReLU", lambda sum, bias: np.maximum(sum + bias, 0)),
+    ("twice", "is twice what it must be", lambda sum, bias: 2 * _gelu(sum + bias)),
+    ("share", "is the share itself", lambda sum, bias: _share(sum + bias)),
+    ("erf-of-x", "has erf(x)", lambda sum, bias: _gelu((sum + bias) * sqrt(2)) / sqrt(2)),
+    ("erf-of-x-times-root", "has erf(√2 x)", lambda sum, bias: _gelu((sum + bias) * 2) / 2),
+    ("erf-of-half-x", "has erf(x / 2)", lambda sum, bias: _gelu((sum + bias) / sqrt(2)) * sqrt(2)),
+    ("no-1", "lacks the 1 of 1 + erf", lambda sum, bias: (sum + bias) * (_share(sum + bias) - 0.5)),
+    ("silu", "is x sigmoid(x)", lambda sum, bias: _sigmoid(sum + bias, 1)),
+    ("sigmoid", "is x sigmoid(1.702 x)", lambda sum, bias: _sigmoid(sum + bias, 1.702)),
+    ("less-bias", "is GELU of the sum less the bias", lambda sum, bias: _gelu(sum - bias)),
 ]
-"""(what a wrong epilogue does, what it would then give). A hint for each stands below."""
+"""(a word for what a wrong epilogue does, that in words, what it would then give). A hint for each stands below."""
 
 
 def _wrong(given: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -72,36 +72,37 @@ def _epilogue(kernel: object) -> None:
     wrong = _wrong(given, right)
     if not wrong.any():
         return
-    for mistake, formula in MISTAKES:
-        demand(not np.allclose(given, formula(*both), rtol=1e-3, atol=HALF), f"what is stored {mistake}.")
-    demand(_wrong(given, _tanh(sum(both))).any(), "what is stored is the form with tanh.")
+    for cause, mistake, formula in MISTAKES:
+        same = np.allclose(given, formula(*both), rtol=1e-3, atol=HALF)
+        demand(not same, f"what is stored {mistake}.", cause)
+    demand(_wrong(given, _tanh(sum(both))).any(), "what is stored is the form with tanh.", "tanh")
     i, j = np.argwhere(wrong)[0]
     where = f"for a sum of {sums[i, j]:.4f} and a bias of {bias[j]:.4f} it is {C[i, j]:.6g}"
     where += f", and must be {right[i, j]:.6g}"
     near = np.abs(given - right) <= CLOSE * np.abs(right) + 0.01
     some = f"{wrong.sum()} of {C.size} results"
-    demand(not near.all(), f"{some} are near GELU, and not GELU rounded once: {where}.")
+    demand(not near.all(), f"{some} are near GELU, and not GELU rounded once: {where}.", "near")
     demand(False, f"{some} are wrong: {where}.")
 
 
 EXERCISES = {
     "06.4": (_epilogue, {
         "out-of-bounds": "the kernel below `finish` is right as it is: change only the gap.",
-        "and then the bias": "the bias belongs to x: add it first.",
-        "without the bias": "x is the sum plus the bias of its column.",
-        "without GELU": "x is there; now x times the share of numbers below x.",
-        "is ReLU": "ReLU cuts at 0. GELU is x times a share that grows from 0 to 1.",
+        "bias-behind": "the bias belongs to x: add it first.",
+        "no-bias": "x is the sum plus the bias of its column.",
+        "no-gelu": "x is there; now x times the share of numbers below x.",
+        "relu": "ReLU cuts at 0. GELU is x times a share that grows from 0 to 1.",
         "twice": "1 + erf goes from 0 to 2, and a share from 0 to 1: a factor of 0.5.",
-        "share itself": "GELU is x times this share.",
-        r"erf\(x\)": "the argument of erf is x / √2: x * 0.70710678f.",
-        r"erf\(√2 x\)": "the argument of erf is x / √2, not x times √2: x * 0.70710678f.",
-        r"erf\(x / 2\)": "the argument of erf is x / √2, not x / 2: x * 0.70710678f.",
-        "lacks the 1": "erf goes from -1 to 1, and a share from 0 to 1: 0.5f * (1 + erff(...)).",
-        r"sigmoid\(x\)": "this is called SiLU. GELU has erf in place of the sigmoid.",
-        r"sigmoid\(1\.702": "this is an approximation, wrong by up to 0.02. Use erff.",
+        "share": "GELU is x times this share.",
+        "erf-of-x": "the argument of erf is x / √2: x * 0.70710678f.",
+        "erf-of-x-times-root": "the argument of erf is x / √2, not x times √2: x * 0.70710678f.",
+        "erf-of-half-x": "the argument of erf is x / √2, not x / 2: x * 0.70710678f.",
+        "no-1": "erf goes from -1 to 1, and a share from 0 to 1: 0.5f * (1 + erff(...)).",
+        "silu": "this is called SiLU. GELU has erf in place of the sigmoid.",
+        "sigmoid": "this is an approximation, wrong by up to 0.02. Use erff.",
         "tanh": "many networks use it, and it is wrong by up to 0.0005, the count above says. Asked for is erff.",
-        "less the bias": "the bias is added.",
-        "are near GELU": "is something a half before the end, or a formula an approximation? Keep floats: "
+        "less-bias": "the bias is added.",
+        "near": "is something a half before the end, or a formula an approximation? Keep floats: "
         "float(bias), constants with an f; only the return value is a half.",
         "": "float x = sum + float(bias); then x * 0.5f * (1 + erff(x * 0.70710678f)), as a __half."}),
 }  # fmt: skip

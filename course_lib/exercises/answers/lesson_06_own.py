@@ -32,25 +32,27 @@ def _sums(A: np.ndarray, B: np.ndarray, k: slice) -> np.ndarray:
     return A[:, k].astype(np.float32) @ B[:, k].astype(np.float32).T
 
 
-def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> str:
-    """What C holds in place of A @ B.T, in a few words; "" if it is right."""
+def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[str, str] | None:
+    """What C holds in place of A @ B.T, in a word and in a few words; None if it is right."""
     K = A.shape[1]
     if np.array_equal(C, _sums(A, B, slice(K)).astype(C.dtype)):
-        return ""
+        return None
     never = np.isnan(C)
     for name, lines in (("rows", never.all(axis=1)), ("columns", never.all(axis=0))):
         if lines.any() and not lines.all():
-            return f"{name} from {lines.argmax()} on are never written"
+            return "not-stored", f"{name} from {lines.argmax()} on are never written"
     if never.all():
-        return "nothing is written"
+        return "nothing-stored", "nothing is written"
     if never.any():
-        return "some elements are NaN: never written, or computed from NaN"
+        return "not-stored", "some elements are NaN: never written, or computed from NaN"
     for last in range(K - 8, -1, -8):
         if np.array_equal(C, _sums(A, B, slice(last)).astype(C.dtype)):
-            return f"k from {last} on are left out" if last else "every sum is 0"
+            if not last:
+                return "every-sum-0", "every sum is 0"
+            return "k-left-out", f"k from {last} on are left out"
         if np.array_equal(C, (_sums(A, B, slice(K)) + _sums(A, B, slice(last))).astype(C.dtype)):
-            return f"k from 0 to {last - 1} are added twice"
-    return "the numbers are wrong"
+            return "k-twice", f"k from 0 to {last - 1} are added twice"
+    return "other-numbers", "the numbers are wrong"
 
 
 # --------------------------------------------------------------------------- 06.6: the notes' kernel
@@ -59,36 +61,51 @@ def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> str:
 def _notes(answer: object) -> None:
     """The notes' kernel, mended, and a function that gives its launch."""
     demand(
-        isinstance(answer, tuple) and len(answer) == 2, f"what came is {answer!r:.60}, and not two things."
+        isinstance(answer, tuple) and len(answer) == 2,
+        f"what came is {answer!r:.60}, and not two things.",
+        "wrong-form",
     )
     kernel, launch = answer
     demand_kernel(kernel)
-    demand(callable(launch), f"the launch is {launch!r:.60}, and must be a function of M and N.")
+    demand(
+        callable(launch), f"the launch is {launch!r:.60}, and must be a function of M and N.", "no-function"
+    )
     launches = results_of(launch, "launch", [shape[:2] for shape in SHAPES])
     for (M, N, K), given in zip(SHAPES, launches, strict=True):
         three = isinstance(given, tuple | list) and len(given) == 3
-        demand(three, f"the launch is {given!r:.60}; it must be three things.")
+        demand(three, f"the launch is {given!r:.60}; it must be three things.", "no-three-things")
         grid, block, shared_mem = given
         demand(
             isinstance(grid, tuple | list) and all(isinstance(size, int) and size >= 1 for size in grid),
             f"the grid is {grid!r:.40} for M = {M}, N = {N}.",
+            "wrong-grid",
         )
         demand(
-            isinstance(shared_mem, int) and shared_mem >= 0, f"the shared memory is {shared_mem!r:.40} bytes."
+            isinstance(shared_mem, int) and shared_mem >= 0,
+            f"the shared memory is {shared_mem!r:.40} bytes.",
+            "wrong-shared-mem",
         )
         (C, A, B, *sizes), _ = _product(M, N, K, "float32", (2, 0, 1))
         report = simulate(kernel, tuple(grid), _block(block), (C, A, B, *sizes), shared_mem, 4 * MOST_STEPS)
         demand_no_hazard(report)
-        wrong = _what_is_wrong(C, A, B)
-        demand(not wrong, f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {wrong}.")
+        if wrong := _what_is_wrong(C, A, B):
+            cause, text = wrong
+            whole = ("whole-k-tile-left-out",) if cause == "k-left-out" and K in (64, 16) else ()
+            demand(False, f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {text}.", *whole, cause)
         blocks, tiles = prod(grid), -(-M // BLOCK) * -(-N // BLOCK)
         told = f"{blocks} for {tiles}, M = {M}, N = {N}"
-        demand(blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.")
+        demand(
+            blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.", "more-blocks"
+        )
 
 
 def _block(threads: object) -> tuple[int, ...]:
     block = tuple(threads) if isinstance(threads, tuple | list) else (threads,)
-    demand(all(isinstance(size, int) for size in block), f"the threads of a block are {threads!r:.40}.")
+    demand(
+        all(isinstance(size, int) for size in block),
+        f"the threads of a block are {threads!r:.40}.",
+        "wrong-threads",
+    )
     return block
 
 
@@ -100,35 +117,42 @@ def _own(answer: object) -> None:
     demand(
         isinstance(answer, tuple) and len(answer) == 2,
         f"the answer is a kernel and its launch, and not {answer!r:.60}.",
+        "wrong-form",
     )
     kernel, launch = answer
     demand_kernel(kernel)
     _demand_launch(launch)
     TM, TN, TK = launch.tile
-    steps = {
-        "whole tiles": [(TM, TN, 3 * TK), (TM, 2 * TN, TK)],
-        "any K": [(TM, TN, 3 * TK + 8), (TM, TN, 8), (TM, TN, 2 * TK - 8)],
-        "any M": [(TM + 1, TN, 2 * TK), (TM - 3, TN, 2 * TK)],
-        "any N": [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)],
-        "all three": [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)],
-    }
-    found = {step: _first_wrong(kernel, launch, shapes) for step, shapes in steps.items()}
-    missing = [f"{step} ({wrong})" for step, wrong in found.items() if wrong]
-    if not missing or found["whole tiles"]:  # this takes longer, and says more
+    steps = [
+        ("whole-tiles", "whole tiles", [(TM, TN, 3 * TK), (TM, 2 * TN, TK)]),
+        ("any-k", "any K", [(TM, TN, 3 * TK + 8), (TM, TN, 8), (TM, TN, 2 * TK - 8)]),
+        ("any-m", "any M", [(TM + 1, TN, 2 * TK), (TM - 3, TN, 2 * TK)]),
+        ("any-n", "any N", [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)]),
+        ("all-three", "all three", [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)]),
+    ]
+    found = [(cause, step, _first_wrong(kernel, launch, shapes)) for cause, step, shapes in steps]
+    missing = [f"{step} ({wrong})" for _, step, wrong in found if wrong]
+    causes = [cause for cause, _, wrong in found if wrong]
+    if not missing or causes[0] == "whole-tiles":  # this takes longer, and says more
         gemm = Gemm(*(4 * size for size in launch.tile), "float16")
         check(gemm, kernel, launch, 0, 8 * MOST_STEPS)
-    reached = [step for step, wrong in found.items() if not wrong]
-    demand(not missing, f"right for {', '.join(reached) or 'no size'}; not yet for {', '.join(missing)}.")
+    reached = ", ".join(step for _, step, wrong in found if not wrong) or "no size"
+    demand(not missing, f"right for {reached}; not yet for {', '.join(missing)}.", *causes[:1])
 
 
 def _demand_launch(launch: object) -> None:
     """It is written as the lessons write it, for a tile that the exercise's shapes suit."""
     known = isinstance(launch, Launch)
-    demand(known, f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...).")
+    demand(
+        known,
+        f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...).",
+        "wrong-launch",
+    )
     tile = launch.tile
     demand(
         all(isinstance(size, int) for size in tile) and min(tile) >= 4 and tile[2] % 8 == 0,
         f"the launch is for a tile of {tile!r:.40}, and must be for (rows, columns, a multiple of 8).",
+        "wrong-launch",
     )
     _block(launch.threads)
 
@@ -140,9 +164,9 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> str:
         grid = -(-M // launch.tile[0]), -(-N // launch.tile[1])
         report: Report = simulate(kernel, grid, launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
         kinds = ", ".join(dict.fromkeys(hazard.kind for hazard in report.hazards))
-        wrong = kinds or _what_is_wrong(C, *args[:2])
-        if wrong:
-            return f"{M} x {N} x {K}: {wrong}"
+        wrong = _what_is_wrong(C, *args[:2])
+        if kinds or wrong:
+            return f"{M} x {N} x {K}: {kinds or wrong[1]}"
     return ""
 
 
@@ -156,40 +180,40 @@ _HAZARDS = FOR_ALL | {
 }
 EXERCISES = {
     "06.6": (_notes, {
-        "two things": "the answer is (kernel, launch): cp.RawKernel(...), and the function below it.",
-        "is a kernel|function of M": "the answer is (kernel, launch), the function without brackets behind it.",
-        "stops with": "M and N are whole numbers.",
-        "three things": "return grid, block, shared_mem.",
-        "shared memory is|threads of": "whole numbers: 128 threads; the bytes of a tile of A and one of B.",
-        "the grid is": "each tile of C needs a block, also one that is only partly there: round up.",
-        "out-of-bounds.* of shared memory": "an mma takes 16 k: how many has a row of the tile? And if that was "
+        "wrong-form": "the answer is (kernel, launch): cp.RawKernel(...), and the function below it.",
+        "no-kernel|no-function": "the answer is (kernel, launch), the function without brackets behind it.",
+        "stops": "M and N are whole numbers.",
+        "no-three-things": "return grid, block, shared_mem.",
+        "wrong-shared-mem|wrong-threads": "whole numbers: 128 threads; the bytes of a tile of A and one of B.",
+        "wrong-grid": "each tile of C needs a block, also one that is only partly there: round up.",
+        "beyond-shared-memory": "an mma takes 16 k: how many has a row of the tile? And if that was "
         "changed: does the launch bring room for both tiles?",
         "out-of-bounds": "load_tile and the loop behind the epilogue know where the matrices end: leave them so.",
         **_HAZARDS,
-        "K = 64 .* left out|K = 16 .* left out": "a k-tile was loaded and never multiplied: each turn multiplies the "
+        "whole-k-tile-left-out": "a k-tile was loaded and never multiplied: each turn multiplies the "
         "one before the one that it loads, and the epilogue the last.",
-        "are left out": "a division that drops the rest: the last k-tile may be only partly there. load_tile fills it "
+        "k-left-out": "a division that drops the rest: the last k-tile may be only partly there. load_tile fills it "
         "up with zeros.",
-        "added twice": "the loop is right to begin at 1: k-tile 0 was loaded before it, and each turn multiplies the "
+        "k-twice": "the loop is right to begin at 1: k-tile 0 was loaded before it, and each turn multiplies the "
         "one before the one that it loads.",
-        "more blocks than": "a size that is a multiple of 128 needs no block more: add 127 before you divide, not 128.",
-        "never written": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
+        "more-blocks": "a size that is a multiple of 128 needs no block more: add 127 before you divide, not 128.",
+        "not-stored": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
         "along M, rounded up.",
-        "nothing is written|every sum": "the sums start at 0, and the mma of all k-tiles are missing.",
+        "nothing-stored|every-sum-0": "the sums start at 0, and the mma of all k-tiles are missing.",
         "": "which k does each mma multiply, and where does each element of a tile lie?"}),
     "06.7": (_own, {
-        "and its launch": "the answer is (kernel, launch), as for `gemm.check`.",
-        "is a kernel": "the first of the two is cp.RawKernel(...).",
-        "the launch is|threads of": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
+        "wrong-form": "the answer is (kernel, launch), as for `gemm.check`.",
+        "no-kernel": "the first of the two is cp.RawKernel(...).",
+        "wrong-launch|wrong-threads": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
         **_HAZARDS,
-        "out-of-bounds.* of shared memory": "does the launch bring as many bytes of shared memory as all slots take?",
+        "beyond-shared-memory": "does the launch bring as many bytes of shared memory as all slots take?",
         "misaligned": "16 bytes at once want an address that is a multiple of 16.",
-        "not yet for any K": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills "
+        "any-k": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills "
         "with zeros when it is told to read fewer bytes than it writes (sitting 1).",
-        "not yet for any M": "rows behind M must not be read, and not be stored. What is computed from them does no "
+        "any-m": "rows behind M must not be read, and not be stored. What is computed from them does no "
         "harm.",
-        "not yet for any N": "as for M: rows of B behind N must not be read, columns of C not be stored. And rows of "
+        "any-n": "as for M: rows of B behind N must not be read, columns of C not be stored. And rows of "
         "C begin at multiples of 16 bytes only where N is a multiple of 8.",
-        "not yet": "each edge alone is right. Does one guard rely on another edge being whole?",
+        "all-three": "each edge alone is right. Does one guard rely on another edge being whole?",
         "": "first make it right for whole tiles, as the lessons' kernels are."}),
 }  # fmt: skip

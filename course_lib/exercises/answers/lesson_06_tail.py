@@ -41,22 +41,30 @@ def _from_row_0(number: int, down: int, across: int, group: int) -> tuple[int, i
     return row % group, column
 
 
-ORDERS: list[tuple[str, Callable]] = [
-    ("goes along the rows of C", lambda number, down, across, group: (number // across, number % across)),
-    ("goes down whole columns of C", lambda number, down, across, group: (number % down, number // down)),
-    ("has groups of columns", _by_columns_in_group),
-    ("gives the column first", lambda *case: _tile(*case)[::-1]),
-    ("begins every group at row 0", _from_row_0),
+ORDERS: list[tuple[str, str, Callable]] = [
+    (
+        "along-rows",
+        "goes along the rows of C",
+        lambda number, down, across, group: (number // across, number % across),
+    ),
+    (
+        "down-columns",
+        "goes down whole columns of C",
+        lambda number, down, across, group: (number % down, number // down),
+    ),
+    ("groups-of-columns", "has groups of columns", _by_columns_in_group),
+    ("column-first", "gives the column first", lambda *case: _tile(*case)[::-1]),
+    ("from-row-0", "begins every group at row 0", _from_row_0),
 ]
-"""(what a wrong order does, its formula)"""
+"""(a word for what a wrong order does, that in words, its formula)"""
 
 
 def _scheduler(answer: object) -> None:
     cases = {shape: [(number, *shape) for number in range(shape[0] * shape[1])] for shape in SHAPES}
     mine = {shape: _tiles(results_of(answer, "tile_of", each)) for shape, each in cases.items()}
-    for wrong, order in ORDERS:
+    for cause, wrong, order in ORDERS:
         same = all(mine[shape] == [order(*case) for case in each] for shape, each in cases.items())
-        demand(not same, f"the order {wrong}.")
+        demand(not same, f"the order {wrong}.", cause)
     for shape, each in cases.items():
         _demand_order(mine[shape], [_tile(*case) for case in each], *shape)
     try:
@@ -64,7 +72,9 @@ def _scheduler(answer: object) -> None:
     except TypeError:
         short = None
     demand(
-        short == [_tile(30, 20, 3, 16)], "without its last argument, the function does not take groups of 16."
+        short == [_tile(30, 20, 3, 16)],
+        "without its last argument, the function does not take groups of 16.",
+        "no-default",
     )
 
 
@@ -72,10 +82,14 @@ def _tiles(given: list) -> list[tuple[int, int]]:
     """What a function returned, as pairs of whole numbers."""
     for tile in given:
         pair = isinstance(tile, tuple | list) and len(tile) == 2
-        demand(pair, f"the function returns {tile!r:.60}; it must return two numbers.")
+        demand(pair, f"the function returns {tile!r:.60}; it must return two numbers.", "no-two-numbers")
         for name, value in zip(("row", "column"), tile, strict=True):
-            demand(value is not None, f"there is still a gap: {name} is None.")
-            demand(isinstance(value, int | np.integer), f"{name} is {value!r:.40}, which is no whole number.")
+            demand(value is not None, f"there is still a gap: {name} is None.", "gap")
+            demand(
+                isinstance(value, int | np.integer),
+                f"{name} is {value!r:.40}, which is no whole number.",
+                "no-whole-number",
+            )
     return [(int(row), int(column)) for row, column in given]
 
 
@@ -84,28 +98,28 @@ def _demand_order(mine: list, right: list, down: int, across: int, group: int) -
     told = f"(down = {down}, across = {across}, group = {group})"
     for number, (row, column) in enumerate(mine):
         inside = 0 <= row < down and 0 <= column < across
-        demand(inside, f"tile {number} is ({row}, {column}), which C does not have {told}.")
+        demand(inside, f"tile {number} is ({row}, {column}), which C does not have {told}.", "outside-c")
     (tile, times), *_ = Counter(mine).most_common(1)
     missing = next((one for one in right if one not in mine), None)
-    demand(times == 1, f"tile {tile} comes {times} times, and {missing} never {told}.")
+    demand(times == 1, f"tile {tile} comes {times} times, and {missing} never {told}.", "twice")
     for number, (one, other) in enumerate(zip(mine, right, strict=True)):
         demand(one == other, f"every tile comes once, but tile {number} is {one}, not {other} {told}.")
 
 
 EXERCISES = {
     "06.5": (_scheduler, {
-        "still a gap": "which group is it, how many rows has it, and which of its tiles is it?",
-        "is a kernel": "write the name without brackets after it.",
-        "stops with": "all arguments are whole numbers; a group may have fewer rows than `group`.",
-        "two numbers": "return row, column.",
-        "no whole number": "/ makes a float; // does not.",
-        "along the rows of C|whole columns": "`group` rows of tiles belong together: all their columns come before the "
+        "gap": "which group is it, how many rows has it, and which of its tiles is it?",
+        "no-function": "write the name without brackets after it.",
+        "stops": "all arguments are whole numbers; a group may have fewer rows than `group`.",
+        "no-two-numbers": "return row, column.",
+        "no-whole-number": "/ makes a float; // does not.",
+        "along-rows|down-columns": "`group` rows of tiles belong together: all their columns come before the "
         "rows below.",
-        "groups of columns": "a group is `group` rows of tiles, over all columns.",
-        "column first": "return row, column.",
-        "at row 0": "rows are counted from the top of C: add the first row of the group.",
-        "does not have": "the last group may have fewer rows than `group`: where does its column end?",
-        "comes \\d+ times": "within a group, the number of tiles in a column is the number of rows of *this* group.",
-        "without its last": "keep group=16 in the line with def.",
+        "groups-of-columns": "a group is `group` rows of tiles, over all columns.",
+        "column-first": "return row, column.",
+        "from-row-0": "rows are counted from the top of C: add the first row of the group.",
+        "outside-c": "the last group may have fewer rows than `group`: where does its column end?",
+        "twice": "within a group, the number of tiles in a column is the number of rows of *this* group.",
+        "no-default": "keep group=16 in the line with def.",
         "": "row of the group + number in the group % rows of the group; the column is what // gives."}),
 }  # fmt: skip

@@ -19,7 +19,7 @@ def _difference(answer: object) -> None:
     """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
     demand_kernel(answer)
     calls = len(re.findall(r"\bload_bytes\s*\(", answer.code)) - 1  # one is its definition
-    demand(calls > 0, "nothing is copied by the engine: start the copies with `load_bytes`.")
+    demand(calls > 0, "nothing is copied by the engine: start the copies with `load_bytes`.", "not-by-copies")
     random = np.random.default_rng(0)
     for pieces in 1, 2, 5:
         x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
@@ -28,7 +28,11 @@ def _difference(answer: object) -> None:
         demand_no_hazard(simulate(answer, (1,), (THREADS,), args, max_steps=MOST_STEPS))
         right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
         wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
-        demand(not len(wrong), f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.")
+        demand(
+            not len(wrong),
+            f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.",
+            "wrong-numbers",
+        )
 
 
 def _hasty(answer: object) -> None:
@@ -39,8 +43,12 @@ def _hasty(answer: object) -> None:
         (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
         demand_no_hazard(report)
         last = next((k for k in (gemm.K, 64, 16) if np.array_equal(C, _of_the_last(k, A, B))), 0)
-        demand(last in (0, gemm.K), f"of {gemm.K} columns only the last {last} are in the sums.")
-        demand(last, f"with {k_tiles} k-tiles the product is wrong, and there is no hazard.")
+        demand(
+            last in (0, gemm.K),
+            f"of {gemm.K} columns only the last {last} are in the sums.",
+            "only-last-columns",
+        )
+        demand(last, f"with {k_tiles} k-tiles the product is wrong, and there is no hazard.", "wrong-numbers")
 
 
 def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -50,16 +58,17 @@ def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 EXERCISES = {
     "07.1": (_difference, {
-        r"lacks [1-9]\d* of": "the barrier waits for arrivals that never come. How many does `mbarrier_init` ask for, "
+        "missing-arrivals-and-bytes|missing-arrivals|stuck-in-first-phases|missing-arrival": "the barrier waits for "
+        "arrivals that never come. How many does `mbarrier_init` ask for, "
         "and how many threads arrive in each phase?",
-        "of which|was told to expect": "compare the bytes that were expected with those that came: both copies count, "
+        "missing-bytes": "compare the bytes that were expected with those that came: both copies count, "
         "in every phase, and in bytes.",
-        "there is no mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
-        "arrivals at once": "more threads arrive than a phase counts. Who arrives? And do all wait in every turn, for "
+        "no-mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
+        "too-many-arrivals": "more threads arrive than a phase counts. Who arrives? And do all wait in every turn, for "
         "its parity, before anybody arrives again?",
         "unwaited-copy": "a piece is read before it has come. Which parity has the phase of piece p? Are all bytes of "
         "both copies expected? And is there a wait in every turn?",
-        "shared array full": "the barrier is used before all threads know of it: something must stand between "
+        "unknown-mbarrier": "the barrier is used before all threads know of it: something must stand between "
         "`mbarrier_init` and its first use.",
         "read-after-write": "all threads must wait at the barrier: a thread that does not knows nothing of the copies.",
         "write-after-write": "a place is written twice: how many threads start a copy?",
@@ -67,8 +76,8 @@ EXERCISES = {
         "deadlock|barrier-divergence": "some threads wait for ever. Which ones come to the barrier, and which phase do "
         "they wait for?",
         "out-of-bounds|misaligned": "where does piece p begin, and how many bytes has it?",
-        "by the engine": "the text of `load_bytes` stands above the kernel.",
-        "is wrong": "which piece of x and of y is copied in turn p, and where to?",
+        "not-by-copies": "the text of `load_bytes` stands above the kernel.",
+        "wrong-numbers": "which piece of x and of y is copied in turn p, and where to?",
         "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
     }),
     "07.4": (_hasty, {
@@ -77,8 +86,8 @@ EXERCISES = {
         "missing-wgmma-fence": "a fence must stand before the first wgmma.",
         "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look behind `mbarrier_wait`.",
         "out-of-bounds": "a descriptor counts in units of 16 bytes. How many are 16 halves?",
-        "are in the sums": "each wgmma adds to d but the first one of all: its last argument says so, and was right.",
-        "the product is wrong": "every byte has come. How far apart are the columns of two k-steps, in the unit of a "
+        "only-last-columns": "each wgmma adds to d but the first one of all: its last argument says so, and was right.",
+        "wrong-numbers": "every byte has come. How far apart are the columns of two k-steps, in the unit of a "
         "descriptor?",
         "": "look at the four lines behind `wgmma_fence`.",
     }),

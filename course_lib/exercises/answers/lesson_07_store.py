@@ -18,16 +18,17 @@ def _box_by_box(answer: object) -> None:
     demand(
         re.search(r"TensorMap\s+C\b", code),
         "the product is right, but C comes as a pointer in place of a map.",
+        "pointer",
     )
 
 
 EXERCISES = {
     "07.3": (_box_by_box, {
-        "the launch is": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
-        "Not all threads come|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
+        "wrong-launch": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
+        "left-out-of-barrier|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
         "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what the threads "
         "wrote, and does it stand between the writes and the store?",
-        "while the copy may still": "the next box is written while the copy "
+        "copy-still-reads": "the next box is written while the copy "
         "engine still reads the one before. Who must wait for what, before anybody writes?",
         "read-after-write": "one thread starts the store for all: a barrier must stand between their writes and it.",
         "write-after-read": "the thread that started the stores has waited until they have read. The others learn it "
@@ -38,10 +39,10 @@ EXERCISES = {
         "uninitialised-read": "a part of the box is stored and was never written: four warps write 16 rows each, and "
         "four stmatrix 16 columns each.",
         "deadlock|step-limit": "somebody waits for what nobody does. Do all threads come to every barrier?",
-        "as a pointer": "leave the parameters as they are: store_box(C, column, row, s.C) writes C.",
+        "pointer": "leave the parameters as they are: store_box(C, column, row, s.C) writes C.",
         "exited-block": "a block that has ended gives its shared memory to the next one. At the end the thread that "
         "started the stores must wait until they have read it.",
-        "no hazard, wrong numbers": "all is in order, but not in its place. Chunk c of row r lies at c ^ r % 8, "
+        "wrong-numbers": "all is in order, but not in its place. Chunk c of row r lies at c ^ r % 8, "
         "box b holds the columns from 64 b on, whose sums begin at d[32 b]; stmatrix j those from 16 j on, at 8 j.",
         "": "for each of four boxes: wait until the box has been read, barrier, 4 x stmatrix_x4, fence_async, barrier, "
         "and one thread: store_box and commit_stores."}),

@@ -1,0 +1,88 @@
+"""What hints match: words that are declared, of a hazard or of the check itself. A typo is found here."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from course_lib.check import mistakes, pairing, verdict
+from course_lib.check.verdict import CheckFailed
+from course_lib.exercises import answers, verdicts
+from course_lib.exercises.answers import common
+from ptxsim.races.hazards import WORDS, Hazard
+
+ROOMS = [
+    import_module(f"{answers.__name__}.{path.stem}")
+    for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
+]
+SHARED = (common, verdict, mistakes, pairing)
+
+
+def given_causes(room) -> list[str]:
+    """Patterns of the causes that a module may give to a finding: its texts, but for the keys of its hints."""
+    tree = ast.parse(Path(room.__file__).read_text())
+    dictionaries = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    keys = {id(key) for node in dictionaries for key in node.keys}
+    texts = [node for node in ast.walk(tree) if id(node) not in keys]
+    whole = [node.value for node in texts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [re.escape(text) for text in whole] + [pattern(n) for n in texts if isinstance(n, ast.JoinedStr)]
+
+
+def pattern(text: ast.JoinedStr) -> str:
+    parts = [re.escape(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in text.values]
+    return "".join(parts)
+
+
+def unknown(hints: dict[str, str], causes: list[str]) -> list[str]:
+    """Words in the keys of hints that no hazard has, and no check gives."""
+    words = [word for key in hints for word in key.split("|") if word and word not in WORDS]
+    return [word for word in words if not any(re.fullmatch(cause, word) for cause in causes)]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
+def test_every_key_of_a_hint_is_a_declared_word(room):
+    causes = [cause for each in (room, *SHARED) for cause in given_causes(each)]
+    for name, (_, hints) in room.EXERCISES.items():
+        assert not unknown(hints, causes), name
+        assert "" in hints, name
+
+
+def test_a_typo_in_a_key_is_found():
+    causes = ["many\\-loads", "load\\-\\w+"]
+    hints = {
+        "no-bariere": "",
+        "load-a|manyloads": "",
+        "deadlock|no-barrier": "",
+        "wrong|many-loads": "",
+        "": "",
+    }
+    assert unknown(hints, causes) == ["no-bariere", "manyloads", "wrong"]
+
+
+def hazard(kind: str, cause: str) -> Hazard:
+    return Hazard(kind, cause, 1, None, "words")
+
+
+HINTS = {"read-after-write|deadlock": "kind", "no-barrier": "cause", "few": "of the check", "": "else"}
+
+
+@pytest.mark.parametrize(
+    ("hint", "error"),
+    [
+        ("cause", CheckFailed("", (hazard("read-after-write", "no-barrier"),), ("few",))),
+        ("kind", CheckFailed("", (hazard("read-after-write", "other-block"),), ("few",))),
+        ("kind", CheckFailed("", (hazard("trap", "trap"), hazard("deadlock", "deadlock")), ("few",))),
+        ("of the check", CheckFailed("", (hazard("trap", "trap"),), ("unheard-of", "few"))),
+        ("else", CheckFailed("read-after-write no-barrier few", (hazard("trap", "trap"),))),
+        ("else", ValueError("few")),
+    ],
+)
+def test_the_first_word_that_has_a_hint_counts(hint, error):
+    assert verdicts._hint(HINTS, error) == hint
+
+
+def test_of_two_hints_for_a_word_the_later_one_counts():
+    error = CheckFailed("", (hazard("deadlock", "deadlock"),))
+    assert verdicts._hint(HINTS | {"deadlock": "its own"}, error) == "its own"
