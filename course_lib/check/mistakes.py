@@ -69,15 +69,12 @@ def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator
         return matrix.ravel(order=order).reshape(matrix.shape, order="C" if order == "F" else "F")
 
     as_if = "read as if it was transposed: look at the index of"
+    both = product(turned(A, order), turned(B, order))
     stored = turned(right, "C" if order == "F" else "F")
     yield "rest-missing", "A @ B.T: only the rest is missing", right
     yield "a-turned", f"A @ B.T with A {as_if} A", product(turned(A, order), B)
     yield "b-turned", f"A @ B.T with B {as_if} B", product(A, turned(B, order))
-    yield (
-        "a-and-b-turned",
-        "A @ B.T with A and B read as if transposed",
-        product(turned(A, order), turned(B, order)),
-    )
+    yield "a-and-b-turned", "A @ B.T with A and B read as if transposed", both
     yield "c-turned", "A @ B.T stored transposed: look at the index of C", stored
     rows, columns = right[m % tile_m], right[:, n % tile_n]
     yield "one-block-row", "block row 0 of A @ B.T in every block row: look at blockIdx.x", rows

@@ -5,5 +5,5 @@ shadow    the watch over one memory: an access meets the touches before it
 orders    what every thread has seen of its block, through barriers
 messages  what threads are told through memory: fences, release and acquire
 findings  a race in words
-hazards   the kinds of findings, and the list of those of a launch
+hazards   the kinds of findings and their causes, and the list of those of a launch
 """

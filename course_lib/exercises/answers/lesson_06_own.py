@@ -164,9 +164,10 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> str:
         grid = -(-M // launch.tile[0]), -(-N // launch.tile[1])
         report: Report = simulate(kernel, grid, launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
         kinds = ", ".join(dict.fromkeys(hazard.kind for hazard in report.hazards))
-        wrong = _what_is_wrong(C, *args[:2])
-        if kinds or wrong:
-            return f"{M} x {N} x {K}: {kinds or wrong[1]}"
+        if kinds:
+            return f"{M} x {N} x {K}: {kinds}"
+        if wrong := _what_is_wrong(C, *args[:2]):
+            return f"{M} x {N} x {K}: {wrong[1]}"
     return ""
 
 

@@ -27,7 +27,8 @@ def given_causes(room) -> list[str]:
     keys = {id(key) for node in dictionaries for key in node.keys}
     texts = [node for node in ast.walk(tree) if id(node) not in keys]
     whole = [node.value for node in texts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return [re.escape(text) for text in whole] + [pattern(n) for n in texts if isinstance(n, ast.JoinedStr)]
+    filled = [pattern(node) for node in texts if isinstance(node, ast.JoinedStr)]
+    return [re.escape(text) for text in whole] + [each for each in filled if "-" in each]
 
 
 def pattern(text: ast.JoinedStr) -> str:
