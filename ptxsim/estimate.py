@@ -14,6 +14,7 @@ from .clock.played import Segment
 from .gpus import Gpu, find_gpu
 from .kernel import Kernel
 from .launch import launch
+from .observe.events import Event
 from .occupancy import launch_resources
 
 K_TILES, MORE = 8, 4
@@ -118,7 +119,7 @@ def estimate(
     return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
 
 
-def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list:
+def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list[list[Event]]:
     report = launch(kernel, kernel.code.program.cluster[:1], block, args, shared_mem)
     if not report.ok:
         raise ValueError(f"a launch with a hazard has no time:\n{report}")

@@ -17,6 +17,7 @@ from .machine.decode import Code
 from .machine.machine import Launch, Machine
 from .memory import Buffer, Fault, GlobalMemory
 from .observe.counters import Counters
+from .observe.events import Event
 from .occupancy import launch_resources
 from .ptx import program as ptx
 from .races.hazards import FATAL, HazardLog
@@ -147,9 +148,9 @@ def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
     return found
 
 
-def _run(state: Launch, blocks: int, batch: int) -> list:
+def _run(state: Launch, blocks: int, batch: int) -> list[list[Event]]:
     """Run all blocks; return the clock's events of the watched one."""
-    events: list = []
+    events: list[list[Event]] = []
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
@@ -167,12 +168,12 @@ def _run(state: Launch, blocks: int, batch: int) -> list:
 
 def _with_clock(
     run: Callable, kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, buffers: list[Buffer]
-) -> tuple[Launch, list]:
+) -> tuple[Launch, list[list[Event]]]:
     """For a program that reads the clock: run it for its events, then again with the clock that the model makes of
     them. The model needs a block that reads the clock; if the first does not, a run goes to another."""
     before = [buffer.memory.data.copy() for buffer in buffers]
 
-    def again(**how) -> tuple[Launch, list]:
+    def again(**how) -> tuple[Launch, list[list[Event]]]:
         for buffer, data in zip(buffers, before, strict=True):
             buffer.memory.data[:] = data
         return run(**how)

@@ -12,6 +12,7 @@ from .compiler.nvrtc import find_header
 from .interrupts import MessageOnly
 from .kernel import Kernel
 from .observe.counters import CounterTable
+from .observe.events import Event
 from .occupancy import LaunchResources, launch_resources
 from .races.hazards import FATAL, Hazard
 
@@ -36,7 +37,7 @@ class Report:
     block: tuple[int, int, int]
     hazards: tuple[Hazard, ...]
     counters: CounterTable = field(repr=False)
-    events: list = field(repr=False)
+    events: list[list[Event]] = field(repr=False)
     output: str = field(default="", repr=False)
     shared_mem: int = field(default=0, repr=False)
 

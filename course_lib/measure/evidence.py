@@ -12,6 +12,7 @@ from ptxsim import HazardError, Report
 from ptxsim.compiler.disassembly import NvdisasmMissing
 from ptxsim.gpus import H100, Gpu
 from ptxsim.observe.counters import SECTOR, Counts
+from ptxsim.observe.events import Commit, Copy, Event, Load, UseLoads, Wait, Work
 
 from ..check.mistakes import product, where_wrong
 from ..check.verdict import CheckFailed
@@ -176,34 +177,36 @@ class Evidence:
         return Busy(100 * flop / most, "the model", False)
 
 
-def _multiplies(event: tuple) -> bool:
-    return event[0] == "work" and bool(event[2] or event[3])
+def _multiplies(event: Event) -> bool:
+    return isinstance(event, Work) and event.math > 0
 
 
-def _copied(events: list[tuple]) -> float:
+def _copied(events: list[Event]) -> float:
     """Bytes that one warp copies and loads."""
-    return sum(event[1] for event in events if event[0] in ("copy", "load"))
+    return sum(event.bytes for event in events if isinstance(event, Copy | Load))
 
 
-def _on_their_way(events: list[tuple]) -> float:
-    """The most bytes on their way while one warp multiplies. See the simulator's recorder."""
+def _on_their_way(events: list[Event]) -> float:
+    """The most bytes on their way while one warp multiplies."""
     groups: list[float] = []
     open_group = loads = most = 0.0
     for event in events:
-        if event[0] == "copy":
-            open_group += event[1]
-        elif event[0] == "commit":
-            groups.append(open_group)
-            open_group = 0.0
-        elif event[0] == "wait":
-            groups = groups[-event[1] :] if event[1] else []
-            open_group = open_group if event[1] is not None else 0.0  # wait_all() waits for it too
-        elif event[0] == "load":
-            loads += event[1]
-        elif event[0] == "join":
-            loads = 0.0
-        elif _multiplies(event):
-            most = max(most, sum(groups) + open_group + loads)
+        match event:
+            case Copy():
+                open_group += event.bytes
+            case Commit():
+                groups.append(open_group)
+                open_group = 0.0
+            case Wait(keep=None):  # wait_all() waits for the open group too
+                groups, open_group = [], 0.0
+            case Wait():
+                groups = groups[-event.keep :] if event.keep else []
+            case Load():
+                loads += event.bytes
+            case UseLoads():
+                loads = 0.0
+            case Work() if event.math:
+                most = max(most, sum(groups) + open_group + loads)
     return most
 
 

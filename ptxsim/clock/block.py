@@ -8,11 +8,24 @@ from functools import partial
 
 from ..gpus import SUB_CORES, Rates
 from ..observe.counters import SECTOR
-from ..observe.recorder import Event
+from ..observe.events import (
+    Arrive,
+    Barrier,
+    ClusterWait,
+    Commit,
+    Copy,
+    Event,
+    Load,
+    ReadClock,
+    Store,
+    UseLoads,
+    Wait,
+    Work,
+)
 from .engines import Engines
-from .played import PHASES, RESOURCES, Played, Segment, Stretch, Warp
+from .played import RESOURCES, Handler, Phase, Played, Segment, Stretch, Warp, phase_of
 
-CLOCK_READ = 2  # cycles
+READ_CLOCK = 2  # cycles
 CLUSTER = -1  # stands for the number of the cluster's barrier
 
 
@@ -21,11 +34,12 @@ def hoist_math(events: list[Event]) -> list[Event]:
     result: list[Event] = []
     loaded = None  # where the last work with wavefronts stands
     for event in events:
-        if event[0] == "work" and event[4] == 0 and (event[2] or event[3]) and loaded is not None:
-            result[loaded] = ("work", *(a + b for a, b in zip(result[loaded][1:], event[1:], strict=True)))
-            continue
-        if event[0] == "work" and event[4]:
-            loaded = len(result)
+        if isinstance(event, Work):
+            if event.wavefronts:
+                loaded = len(result)
+            elif event.math and loaded is not None:
+                result[loaded] += event
+                continue
         result.append(event)
     return result
 
@@ -64,6 +78,7 @@ class Block:
         self.shared, self.l2 = _Server(stretch.shared), _Server(stretch.l2)
         self.stores = _Server(1.0)  # they go the other way
         self.engines = Engines(self, [_Server(stretch.tensor) for _ in range(SUB_CORES)])
+        self.handlers = self.handlers_of_warps() | self.engines.handlers()
         self.queue: list[tuple[float, int, Callable[[float], None]]] = []
         self.order = 0
         self.alive = len(events)
@@ -91,11 +106,10 @@ class Block:
             return
         event = self.events[warp.index][warp.at]
         warp.at += 1
-        name = "do_" + event[0]
-        end = getattr(self if hasattr(self, name) else self.engines, name)(time, warp, *event[1:])
+        end = self.handlers[type(event)](time, warp, event)
         if end is not None:
-            math = event[0] == "work" and any(event[2:])
-            self.note(warp, "math" if math else PHASES.get(event[0], ""), time, end)
+            if phase := phase_of(event):
+                self.note(warp, phase, time, end)
             self.push(end, warp)
 
     def push(self, time: float, warp: Warp) -> None:
@@ -107,9 +121,9 @@ class Block:
         self.played.cycles = max(self.played.cycles, time)
         heapq.heappush(self.queue, (time, self.order, action))
 
-    def note(self, warp: Warp, phase: str, begin: float, end: float) -> None:
+    def note(self, warp: Warp, phase: Phase, begin: float, end: float) -> None:
         """Make a segment of it, or the last segment longer if that has the same phase and k-tile."""
-        if not phase or end <= begin:
+        if end <= begin:
             return
         last = warp.segment
         if last is not None and (last.phase, last.k_tile) == (phase, warp.k_tile):
@@ -118,65 +132,79 @@ class Block:
             warp.segment = Segment(warp.index, phase, begin, end, warp.k_tile)
             self.played.segments.append(warp.segment)
 
-    # ---- one method an event: returns when the warp goes on, or None if something else wakes it
+    # ---- a method for each class of events: returns when the warp goes on, or None if something else wakes it
 
-    def do_work(
-        self, time: float, warp: Warp, issue: float, fma: float, mma: float, wavefronts: float
-    ) -> float:
+    def handlers_of_warps(self) -> dict[type[Event], Handler]:
+        """For what needs no engine."""
+        return {
+            Work: self.do_work,
+            Copy: self.do_copy,
+            Commit: self.do_commit,
+            Wait: self.do_wait,
+            Load: self.do_load,
+            UseLoads: self.do_use_loads,
+            Store: self.do_store,
+            ReadClock: self.do_read_clock,
+            Arrive: self.do_arrive,
+            Barrier: self.do_barrier,
+            ClusterWait: self.do_cluster_wait,
+        }
+
+    def do_work(self, time: float, warp: Warp, work: Work) -> float:
         rates = self.rates
-        busy = max(issue, fma * rates.fma, mma * rates.mma)
+        busy = max(work.issue_slots, work.fma * rates.fma, work.mma * rates.mma)
         core = self.cores[warp.index % SUB_CORES]
-        if not (fma or mma or wavefronts):
+        if not (work.math or work.wavefronts):
             return core.slip_in(time, busy)
-        end = core.serve(time, busy, seen=bool(fma or mma))
-        if wavefronts:
-            end = max(end, self.shared.serve(time, wavefronts * rates.wavefront)) + rates.shared_latency
-        return end + (rates.mma_latency if mma else 0.0)
+        end = core.serve(time, busy, seen=bool(work.math))
+        if work.wavefronts:
+            end = max(end, self.shared.serve(time, work.wavefronts * rates.wavefront)) + rates.shared_latency
+        return end + (rates.mma_latency if work.mma else 0.0)
 
-    def do_copy(self, time: float, warp: Warp, size: float, wavefronts: float) -> float:
-        self.shared.serve(time, wavefronts * self.rates.wavefront)
-        warp.copies = max(warp.copies, self.fetch(time, size))
+    def do_copy(self, time: float, warp: Warp, copy: Copy) -> float:
+        self.shared.serve(time, copy.wavefronts * self.rates.wavefront)
+        warp.copies = max(warp.copies, self.fetch(time, copy.bytes))
         return time + self.rates.copy_issue
 
     def fetch(self, time: float, size: float) -> float:
         return self.l2.serve(time, size / self.rates.l2_bytes) + self.rates.l2_latency
 
-    def do_commit(self, time: float, warp: Warp) -> float:
+    def do_commit(self, time: float, warp: Warp, _: Commit) -> float:
         warp.groups.append(max([warp.copies, *warp.groups[-1:]]))  # groups complete in order
         warp.copies = 0.0
         return time
 
-    def do_wait(self, time: float, warp: Warp, keep: int | None) -> float:
-        if keep is None:
+    def do_wait(self, time: float, warp: Warp, wait: Wait) -> float:
+        if wait.keep is None:
             return max([time, warp.copies, *warp.groups])
-        return max([time, *warp.groups[: len(warp.groups) - keep]])
+        return max([time, *warp.groups[: len(warp.groups) - wait.keep]])
 
-    def do_load(self, time: float, warp: Warp, size: float) -> float:
-        warp.loads = max(warp.loads, self.fetch(time, size))
+    def do_load(self, time: float, warp: Warp, load: Load) -> float:
+        warp.loads = max(warp.loads, self.fetch(time, load.bytes))
         return time + self.rates.copy_issue
 
-    def do_join(self, time: float, warp: Warp) -> float:
+    def do_use_loads(self, time: float, warp: Warp, _: UseLoads) -> float:
         return max(time, warp.loads)
 
-    def do_store(self, time: float, warp: Warp, size: float, sectors: float) -> float:
+    def do_store(self, time: float, warp: Warp, store: Store) -> float:
         """Nobody waits for a store to arrive, but the next one waits for its turn on the way to L2."""
-        moved = sectors * SECTOR
-        if size < moved:  # L2 reads the sectors that it writes in part, and then writes them whole
+        moved = store.sectors * SECTOR
+        if store.bytes < moved:  # L2 reads the sectors that it writes in part, and then writes them whole
             moved *= 2
         return max(time + self.rates.copy_issue, self.stores.serve(time, moved / self.rates.l2_bytes))
 
-    def do_clock(self, time: float, warp: Warp) -> float:
+    def do_read_clock(self, time: float, warp: Warp, _: ReadClock) -> float:
         self.played.clocks[warp.index].append(time)
-        return time + CLOCK_READ
+        return time + READ_CLOCK
 
-    def do_arrive(self, time: float, warp: Warp, ident: int, count: int | None) -> float:
-        self.meet(time, warp, ident, count, waits=False)
+    def do_arrive(self, time: float, warp: Warp, barrier: Arrive) -> float:
+        self.meet(time, warp, barrier.id, barrier.count, waits=False)
         return time
 
-    def do_barrier(self, time: float, warp: Warp, ident: int, count: int | None) -> None:
-        self.meet(time, warp, ident, count, waits=True)
+    def do_barrier(self, time: float, warp: Warp, barrier: Barrier) -> None:
+        self.meet(time, warp, barrier.id, barrier.count, waits=True)
 
-    def do_cluster(self, time: float, warp: Warp) -> None:
+    def do_cluster_wait(self, time: float, warp: Warp, _: ClusterWait) -> None:
         """The cluster's barrier: the other blocks come when this one comes."""
         self.meet(time, warp, CLUSTER, None, waits=True)
 

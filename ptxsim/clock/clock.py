@@ -22,7 +22,7 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from ..gpus import GPUS, Rates, find_gpu
-from ..observe.recorder import Event
+from ..observe.events import Event
 from ..occupancy import launch_resources
 from .block import Block, hoist_math
 from .played import ALONE, Played, Stretch

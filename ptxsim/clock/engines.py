@@ -11,7 +11,23 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ..gpus import SUB_CORES
-from .played import Player, Warp
+from ..observe.events import (
+    BulkCommit,
+    BulkCopy,
+    BulkStore,
+    BulkWait,
+    Event,
+    MbarrierArrive,
+    MbarrierArriveAfterCopies,
+    MbarrierAsk,
+    MbarrierExpect,
+    MbarrierInit,
+    MbarrierWait,
+    Wgmma,
+    WgmmaCommit,
+    WgmmaWait,
+)
+from .played import COPY_ENGINE, STORES, TENSOR_CORES, Handler, Player, Warp
 
 N = 256
 """Of the wgmma that `Rates.wgmma` tells the time of."""
@@ -51,7 +67,7 @@ class _Groups:
 
 
 class Engines:
-    """Of one block that is played. Each do_... is one event, as in clock.py."""
+    """Of one block that is played. Each do_... is for one class of events, as in block.py."""
 
     def __init__(self, block: Player, servers: list) -> None:
         """`servers`: the tensor cores of the sub-cores."""
@@ -61,49 +77,67 @@ class Engines:
         self.waits: dict[tuple[int, int], int] = {}  # (warp, mbarrier): how many
         self.math: dict[int, _Groups] = {}
         self.mathematicians = {
-            warp for warp, events in enumerate(block.events) if any(event[0] == "wgmma" for event in events)
+            warp
+            for warp, events in enumerate(block.events)
+            if any(isinstance(event, Wgmma) for event in events)
         }
         self.reads: dict[int, _Groups] = {}  # of stores, by warp: until their sources are read
         self.stores: dict[int, _Groups] = {}
         self.flights: list[tuple[float, float]] = []  # when bytes are on their way to shared memory
+
+    def handlers(self) -> dict[type[Event], Handler]:
+        return {
+            MbarrierInit: self.do_init,
+            MbarrierExpect: self.do_expect,
+            MbarrierArrive: self.do_arrive,
+            MbarrierArriveAfterCopies: self.do_arrive_after_copies,
+            MbarrierAsk: self.do_ask,
+            MbarrierWait: self.do_wait,
+            BulkCopy: self.do_bulk_copy,
+            BulkStore: self.do_bulk_store,
+            BulkCommit: self.do_bulk_commit,
+            BulkWait: self.do_bulk_wait,
+            Wgmma: self.do_wgmma,
+            WgmmaCommit: self.do_wgmma_commit,
+            WgmmaWait: self.do_wgmma_wait,
+        }
 
     # ---- mbarriers
 
     def at(self, offset: int) -> _Mbarrier:
         return self.mbarriers.setdefault(offset, _Mbarrier())
 
-    def do_init(self, time: float, warp: Warp, offset: int, count: int) -> float:
-        self.mbarriers[offset] = _Mbarrier(count, count)
+    def do_init(self, time: float, warp: Warp, init: MbarrierInit) -> float:
+        self.mbarriers[init.mbarrier] = _Mbarrier(init.arrivals, init.arrivals)
         return time
 
-    def do_expect(self, time: float, warp: Warp, offset: int, size: int) -> float:
-        self.at(offset).bytes += size
+    def do_expect(self, time: float, warp: Warp, expect: MbarrierExpect) -> float:
+        self.at(expect.mbarrier).bytes += expect.bytes
         return time
 
-    def do_signal(self, time: float, warp: Warp, offset: int, count: int) -> float:
-        barrier = self.at(offset)
-        barrier.pending -= count
-        self.look(barrier, time)
+    def do_arrive(self, time: float, warp: Warp, arrive: MbarrierArrive) -> float:
+        self.arrive(arrive.mbarrier, arrive.arrivals, time)
         return time
 
-    def do_copied(self, time: float, warp: Warp, offset: int, count: int) -> float:
-        """The warp arrives when its cp.async so far have landed."""
+    def do_arrive_after_copies(self, time: float, warp: Warp, arrive: MbarrierArriveAfterCopies) -> float:
+        if not arrive.noinc:
+            self.at(arrive.mbarrier).pending += arrive.arrivals
         landed = max([time, warp.copies, *warp.groups])
-        self.block.at(landed, partial(self.do_signal, warp=warp, offset=offset, count=count))
+        self.block.at(landed, partial(self.arrive, arrive.mbarrier, arrive.arrivals))
         return time
 
-    def do_copied_besides(self, time: float, warp: Warp, offset: int, count: int) -> float:
-        """The same; the phase counts it besides the others."""
-        self.at(offset).pending += count
-        return self.do_copied(time, warp, offset, count)
+    def arrive(self, offset: int, arrivals: int, time: float) -> None:
+        barrier = self.at(offset)
+        barrier.pending -= arrivals
+        self.look(barrier, time)
 
-    def do_asks(self, time: float, warp: Warp) -> float:
+    def do_ask(self, time: float, warp: Warp, _: MbarrierAsk) -> float:
         return time
 
-    def do_await(self, time: float, warp: Warp, offset: int, ahead: int) -> float | None:
+    def do_wait(self, time: float, warp: Warp, wait: MbarrierWait) -> float | None:
         warp.k_tile = self.next_k_tile(warp)
-        barrier, key = self.at(offset), (warp.index, offset)
-        phase = self.waits.get(key, 0) + ahead
+        barrier, key = self.at(wait.mbarrier), (warp.index, wait.mbarrier)
+        phase = self.waits.get(key, 0) + wait.ahead
         self.waits[key] = self.waits.get(key, 0) + 1
         if phase < barrier.phase:
             return time
@@ -131,50 +165,51 @@ class Engines:
 
     # ---- copies
 
-    def do_bulk(self, time: float, warp: Warp, offset: int, size: int, blocks: int) -> float:
-        end = self.block.l2.serve(time, size / self.rates.l2_bulk) + self.rates.l2_latency
+    def do_bulk_copy(self, time: float, warp: Warp, copy: BulkCopy) -> float:
+        end = self.block.l2.serve(time, copy.bytes / self.rates.l2_bulk) + self.rates.l2_latency
         self.flights.append((time, end))
-        self.block.at(end, partial(self.land, self.at(offset), size * blocks))
+        self.block.at(end, partial(self.land, self.at(copy.mbarrier), copy.bytes * copy.blocks))
         return time + self.rates.copy_issue
 
     def land(self, barrier: _Mbarrier, size: int, time: float) -> None:
         barrier.bytes -= size
         self.look(barrier, time)
 
-    def do_bulk_store(self, time: float, warp: Warp, size: int) -> float:
-        read = self.block.shared.serve(time, size / 128 * self.rates.wavefront) + self.rates.shared_latency
-        end = self.block.stores.serve(read, size / self.rates.l2_bulk) + self.rates.l2_latency
+    def do_bulk_store(self, time: float, warp: Warp, store: BulkStore) -> float:
+        port = store.bytes / 128 * self.rates.wavefront
+        read = self.block.shared.serve(time, port) + self.rates.shared_latency
+        end = self.block.stores.serve(read, store.bytes / self.rates.l2_bulk) + self.rates.l2_latency
         for groups, at in ((self.reads, read), (self.stores, end)):
             mine = groups.setdefault(warp.index, _Groups())
             mine.open = max(mine.open, at)
         return time + self.rates.copy_issue
 
-    def do_bulk_commit(self, time: float, warp: Warp) -> float:
+    def do_bulk_commit(self, time: float, warp: Warp, _: BulkCommit) -> float:
         for groups in (self.reads, self.stores):
             groups.setdefault(warp.index, _Groups()).commit()
         return time
 
-    def do_bulk_wait(self, time: float, warp: Warp, keep: int, read_only: bool) -> float:
-        groups = (self.reads if read_only else self.stores).get(warp.index, _Groups())
-        return max(time, groups.done(keep))
+    def do_bulk_wait(self, time: float, warp: Warp, wait: BulkWait) -> float:
+        groups = (self.reads if wait.read else self.stores).get(warp.index, _Groups())
+        return max(time, groups.done(wait.keep))
 
     # ---- tensor cores
 
-    def do_wgmma(self, time: float, warp: Warp, n: int, wavefronts: float) -> float:
+    def do_wgmma(self, time: float, warp: Warp, wgmma: Wgmma) -> float:
         """Each warp of the warpgroup gives its share to the tensor core of its sub-core, and goes on."""
-        cycles = self.rates.wgmma * wgmma_cycles(n) / wgmma_cycles(N)
-        read = self.block.shared.serve(time, wavefronts * self.rates.wavefront)
+        cycles = self.rates.wgmma * wgmma_cycles(wgmma.n) / wgmma_cycles(N)
+        read = self.block.shared.serve(time, wgmma.wavefronts * self.rates.wavefront)
         end = max(read, self.tensor[warp.index % SUB_CORES].serve(time, cycles)) + self.rates.mma_latency
         mine = self.math.setdefault(warp.index, _Groups())
         mine.open = max(mine.open, end)
         return time + 1
 
-    def do_wgmma_commit(self, time: float, warp: Warp) -> float:
+    def do_wgmma_commit(self, time: float, warp: Warp, _: WgmmaCommit) -> float:
         self.math.setdefault(warp.index, _Groups()).commit()
         return time
 
-    def do_wgmma_wait(self, time: float, warp: Warp, keep: int) -> float:
-        return max(time, self.math.get(warp.index, _Groups()).done(keep))
+    def do_wgmma_wait(self, time: float, warp: Warp, wait: WgmmaWait) -> float:
+        return max(time, self.math.get(warp.index, _Groups()).done(wait.keep))
 
     # ---- what is said of them
 
@@ -184,9 +219,9 @@ class Engines:
     def spans(self) -> dict[str, list[tuple[float, float]]]:
         """When they were at work, and when the block's stores were on their way, whoever made them; nothing of a block
         that uses neither engine."""
-        spans = {"tensor cores": self.tensor[0].spans, "copy engine": _joined(self.flights)}
+        spans = {TENSOR_CORES: self.tensor[0].spans, COPY_ENGINE: _joined(self.flights)}
         spans = {name: found for name, found in spans.items() if found}
-        return spans | {"stores": self.block.stores.spans} if spans else {}
+        return spans | {STORES: self.block.stores.spans} if spans else {}
 
 
 def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -2,41 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol
+
+from ..observe.events import (
+    BulkCopy,
+    BulkStore,
+    BulkWait,
+    Copy,
+    Event,
+    Load,
+    Store,
+    UseLoads,
+    Wait,
+    Wgmma,
+    WgmmaWait,
+    Work,
+)
+
+Phase = Literal["copy", "wait", "barrier", "math", "wgmma", "load", "store"]
+"""What a warp is busy with, or waits for."""
 
 
 @dataclass
 class Segment:
-    """A warp is in `phase` (copy, wait, barrier, math, wgmma, load, store) from begin to end, in cycles. `k_tile`: of a
-    warp that waits at mbarriers, the one that it is at, counted through all tiles; -1 before, and of others."""
+    """A warp is in `phase` from begin to end, in cycles. `k_tile`: of a warp that waits at mbarriers, the one that it
+    is at, counted through all tiles; -1 before, and of others."""
 
     warp: int
-    phase: str
+    phase: Phase
     begin: float
     end: float
     k_tile: int = -1
 
 
-PHASES = {
-    "copy": "copy",
-    "wait": "wait",
-    "barrier": "barrier",
-    "store": "store",
-    "load": "load",
-    "join": "load",
-    "bulk": "copy",
-    "bulk_store": "store",
-    "bulk_wait": "store",
-    "wgmma": "wgmma",
-    "wgmma_wait": "wgmma",
+PHASES: dict[type[Event], Phase] = {
+    Copy: "copy",
+    Wait: "wait",
+    Store: "store",
+    Load: "load",
+    UseLoads: "load",
+    BulkCopy: "copy",
+    BulkStore: "store",
+    BulkWait: "store",
+    Wgmma: "wgmma",
+    WgmmaWait: "wgmma",
 }
 
 
-RESOURCES = ("arithmetic", "shared memory", "L2")
+def phase_of(event: Event) -> Phase | None:
+    """What a warp is busy with until this event lets it go on; None: with nothing that is shown, or whoever wakes the
+    warp notes it."""
+    if isinstance(event, Work):
+        return "math" if event.math or event.wavefronts else None
+    return PHASES.get(type(event))
+
+
+ARITHMETIC, SHARED_MEMORY, L2 = RESOURCES = "arithmetic", "shared memory", "L2"
 """Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
-L2. Of a kernel that uses Hopper's engines also "tensor cores" (the first sub-core's), "copy engine" (bytes are on their
-way to shared memory) and "stores" (whoever stores: bytes are on their way to L2)."""
+L2."""
+TENSOR_CORES, COPY_ENGINE, STORES = "tensor cores", "copy engine", "stores"
+"""And of a kernel that uses Hopper's engines: the first sub-core's tensor cores, bytes on their way to shared memory,
+and bytes on their way to L2, whoever stores them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +84,7 @@ ALONE = Stretch()
 @dataclass
 class Played:
     """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, when it kept
-    the resources of RESOURCES busy, and the cycle of each warp's clock reads. `stuck`: warps that wait for ever,
+    its resources busy, and the cycle of each warp's clock reads. `stuck`: warps that wait for ever,
     because the other blocks of the cluster do not do at each moment what this one does."""
 
     cycles: float = 0.0
@@ -80,10 +108,15 @@ class Warp:
     segment: Segment | None = None
 
 
+Handler = Callable[[float, Warp, Any], float | None]
+"""Plays an event of one class, at a time, for a warp; gives the time when the warp goes on. None: something else wakes
+it."""
+
+
 class Player(Protocol):
     """What the engines ask of the block that is played."""
 
-    events: list
+    events: list[list[Event]]
     rates: object
     l2: object
     shared: object
@@ -93,4 +126,4 @@ class Player(Protocol):
 
     def at(self, time: float, action: object) -> None: ...
 
-    def note(self, warp: Warp, phase: str, begin: float, end: float) -> None: ...
+    def note(self, warp: Warp, phase: Phase, begin: float, end: float) -> None: ...

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..gpus import WARP
 from ..memory import Fault
+from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.barriers import ALL
@@ -65,7 +66,7 @@ def _of_cluster(d, ins: Instruction) -> Callable:
             m.clusters.barrier.arrive(lanes, releases)
             m.jump(pc + 1, active)
         else:
-            m.recorder.event(pc, "cluster")
+            m.recorder.event(pc, events.ClusterWait())
             m.clusters.barrier.wait(pc, lanes, resume)
 
     return _guarded(d, ins, end)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..memory import UNIT, Buffer, Fault
+from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
@@ -41,7 +42,7 @@ def bulk(d, ins: Instruction) -> Callable:
     if opcode.has("commit_group"):
 
         def commit(m) -> None:
-            m.recorder.event(pc, "bulk_commit")
+            m.recorder.event(pc, events.BulkCommit())
             m.bulk.commit(m.active())
 
         return commit
@@ -50,7 +51,7 @@ def bulk(d, ins: Instruction) -> Callable:
         read_only = opcode.has("read")
 
         def wait(m) -> None:
-            m.recorder.event(pc, "bulk_wait", keep, read_only)
+            m.recorder.event(pc, events.BulkWait(keep, read_only))
             m.bulk.wait(m.active(), keep, read_only)
 
         return wait
@@ -189,7 +190,7 @@ def send(m, load: Load, barrier_offset: int, blocks: list[int]) -> None:
         m.counters.add(
             load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks)
         )
-    m.recorder.of_lane(load.pc, load.lane, "bulk", barrier_offset, load.size, len(blocks))
+    m.recorder.of_lane(load.pc, load.lane, events.BulkCopy(barrier_offset, load.size, len(blocks)))
     for block in blocks:
         lane, at = np.array([load.lane]), np.array([block])
         barrier.must_be_there(lane, at)
@@ -228,7 +229,7 @@ def _receivers(d, ins: Instruction, at: int) -> Callable:
 def _send_out(m, store: Store) -> None:
     """Start a copy to global memory."""
     m.counters.add(store.pc, bulk_stores=1, bulk_store_bytes=store.data.nbytes)
-    m.recorder.of_lane(store.pc, store.lane, "bulk_store", store.data.nbytes)
+    m.recorder.of_lane(store.pc, store.lane, events.BulkStore(store.data.nbytes))
     m.bulk.store(store)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ..memory import UNIT
+from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register
 from ..races.shadow import Act
@@ -70,14 +72,14 @@ def _copy(d, ins: Instruction) -> Callable:
 def _arrive(d, ins: Instruction) -> Callable:
     """cp.async.mbarrier.arrive{.noinc}.shared.b64 [mbarrier]: when all copies of the thread so far have arrived, it
     arrives, too. Without .noinc the phase counts one arrival more for it."""
-    places, counts, pc = places_of(d, ins, 0, UPDATES), ins.opcode.has("noinc"), d.pc
+    places, noinc, pc = places_of(d, ins, 0, UPDATES), ins.opcode.has("noinc"), d.pc
+    event_of = partial(events.MbarrierArriveAfterCopies, noinc=noinc)
 
     def step(m) -> None:
         lanes = m.active()
         for barrier, at, blocks in places(m):
-            name = "copied" if counts else "copied_besides"
-            m.recorder.at_mbarrier(pc, name, barrier.offset, lanes[at], np.ones(len(blocks), np.int64))
-            barrier.arrive_with_copies(lanes[at], blocks, not counts)
+            m.recorder.at_mbarrier(pc, event_of, barrier.offset, lanes[at], np.ones(len(blocks), np.int64))
+            barrier.arrive_with_copies(lanes[at], blocks, not noinc)
 
     return step
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
@@ -91,7 +92,7 @@ def _init(d, ins: Instruction) -> Callable:
             again = np.append(blocks[1:] == blocks[:-1], False)  # another lane of the same block follows
             if again.any():  # one thread makes it: over one that is there already the effect is undefined
                 m.shadow.on_clash(m, lanes[at], barrier.unit(blocks), SIZE, pc, again)
-            m.recorder.at_mbarrier(pc, "init", barrier.offset, lanes[at], counts[at])
+            m.recorder.at_mbarrier(pc, events.MbarrierInit, barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
             m.clusters.made[lanes[at]] = m.orders.trail.now
 
@@ -121,7 +122,7 @@ def _expect(d, ins: Instruction) -> Callable:
 
 def _expects(m, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray) -> None:
     m.counters.add(pc, expected_bytes=int(sizes.sum()))
-    m.recorder.at_mbarrier(pc, "expect", barrier.offset, lanes, sizes)
+    m.recorder.at_mbarrier(pc, events.MbarrierExpect, barrier.offset, lanes, sizes)
     barrier.expect(blocks, sizes)
 
 
@@ -146,7 +147,7 @@ def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
         for barrier, at, blocks in places(m):
             if expects:
                 _expects(m, pc, barrier, lanes[at], blocks, numbers[at])
-            m.recorder.at_mbarrier(pc, "signal", barrier.offset, lanes[at], counts[at])
+            m.recorder.at_mbarrier(pc, events.MbarrierArrive, barrier.offset, lanes[at], counts[at])
             states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave)
         if put:
             put(m, states)

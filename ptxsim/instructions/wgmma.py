@@ -11,6 +11,7 @@ import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..memory import Fault
+from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector
 from ..races.shadow import Act
@@ -36,16 +37,21 @@ def wgmma(d, ins: Instruction) -> Callable:
     if text.startswith("wgmma.fence"):
         return lambda m: m.math.fence()
     if text.startswith("wgmma.commit_group"):
-        return lambda m: _group(m, pc, "wgmma_commit", m.math.commit)
+        return lambda m: _commit(m, pc)
     if text.startswith("wgmma.wait_group"):
         keep = constant(ins.operands[0], "wgmma.wait_group")
-        return lambda m: _group(m, pc, "wgmma_wait", m.math.wait, keep)
+        return lambda m: _wait(m, pc, keep)
     return _mma(d, ins)
 
 
-def _group(m, pc: int, name: str, act: Callable, *number: int) -> None:
-    m.recorder.event(pc, name, *number)
-    act(*number)
+def _commit(m, pc: int) -> None:
+    m.recorder.event(pc, events.WgmmaCommit())
+    m.math.commit()
+
+
+def _wait(m, pc: int, keep: int) -> None:
+    m.recorder.event(pc, events.WgmmaWait(keep))
+    m.math.wait(keep)
 
 
 def _mma(d, ins: Instruction) -> Callable:
@@ -85,7 +91,7 @@ def _mma(d, ins: Instruction) -> Callable:
     def step(m) -> None:
         warps = whole_warps(m)
         m.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
-        m.recorder.event(pc, "wgmma", n, read_bytes / WAVEFRONT)
+        m.recorder.event(pc, events.Wgmma(n, read_bytes / WAVEFRONT))
         count = m.count()
         lanes = m.active()
         numbers = m.warp_of[lanes[::WARP]]

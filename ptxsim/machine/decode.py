@@ -181,7 +181,7 @@ class Code:
             ends = instruction.opcode.root in CONTROL
             leads = pc != first and pc in self.leaders
             if loading and (ends or leads or loading & _registers_read(instruction)):
-                steps.append((pc, _join(pc)))
+                steps.append((pc, _use_loads(pc)))
                 loading.clear()
             if ends or leads:
                 break
@@ -499,9 +499,9 @@ def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
     return guarded
 
 
-def _join(pc: int) -> Callable:
+def _use_loads(pc: int) -> Callable:
     """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
-    return lambda m: m.recorder.join(pc)
+    return lambda m: m.recorder.use_loads(pc)
 
 
 def _words(operand: object) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..gpus import WARP
 from ..memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
+from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
 from ..ptx.opcode import not_simulated
@@ -304,7 +305,7 @@ class Machine:
 
     def clock(self, pc: int, unit: str) -> np.ndarray:
         """The clock of the active lanes, in "cycles" or "ns": the model's, or steps so far until it is known."""
-        self.recorder.event(pc, "clock")
+        self.recorder.event(pc, events.ReadClock())
         lanes = self.active()
         if self.launch.reader is None:
             self.launch.reader = self.orders.first_lane // self.launch.threads + int(self.block_of[lanes[0]])
@@ -344,7 +345,8 @@ class Machine:
         It completes when `count` threads of the block are there (whole warps are counted), with ALL when all threads of
         the block are that have not exited. Without `resume` the lanes do not wait (bar.arrive).
         """
-        self.recorder.event(pc, "barrier" if resume else "arrive", ident, None if count == ALL else count)
+        come = events.Barrier if resume else events.Arrive
+        self.recorder.event(pc, come(ident, None if count == ALL else count))
         barrier = self.barrier(ident)
         if self.idx is None and count == ALL and resume and not barrier.expected.any():
             barrier.everyone_votes()

@@ -1,5 +1,6 @@
 """What is noted of each access while a kernel runs.
 
 counters  instructions, wavefronts and sectors, per source line
-recorder  the coarse events of one block, for the clock
+events    what a warp does, as far as the clock needs to know: a class for each kind
+recorder  notes the events of one block
 """

@@ -1,24 +1,16 @@
-"""What the clock needs to know of a launch: the coarse events of each warp of one block, in the order of PTX."""
+"""Notes for the clock what the warps of one block do: the events of each, in the order of PTX."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
 
 from ..ptx.program import Instruction
+from .events import Event, MbarrierAsk, MbarrierWait, UseLoads, Work
 
 MOST_EVENTS = 4000  # of one warp; what comes later is not recorded
-
-Event = tuple
-"""("work", issue slots, fma, mma, wavefronts) · ("copy", bytes, wavefronts) · ("commit",) · ("wait", keep) ·
-("barrier", id, count) · ("arrive", id, count) · ("load", bytes) · ("join",) · ("store", bytes, sectors) · ("clock",)
-Of Hopper's instructions, with mbarriers named by their offset in shared memory: ("init", mbarrier, arrivals) ·
-("expect", mbarrier, bytes) · ("signal", mbarrier, arrivals) · ("await", mbarrier, ahead: by how many phases the one
-that it waits for is ahead of the number of earlier waits) · ("bulk", mbarrier, bytes, how many blocks get them) ·
-("bulk_store", bytes) · ("bulk_commit",) · ("bulk_wait", keep, only until their sources are read) ·
-("wgmma", N, wavefronts) · ("wgmma_commit",) · ("wgmma_wait", keep) · ("cluster",)
-and ("asks",) for a question that found a phase not complete: what follows it is a loop that a wait replaces."""
 
 
 class Costs:
@@ -81,31 +73,39 @@ class Recorder:
         if self.on:
             issue, fma, mma = self.costs.stretch(self.since, pc)
             if issue or self.wavefronts:
-                self._add(("work", issue, fma, mma, self.wavefronts))
+                self._add(Work(issue, fma, mma, self.wavefronts))
         self.since = pc
         self.wavefronts = 0.0
 
-    def event(self, pc: int, *event) -> None:
+    def event(self, pc: int, event: Event) -> None:
         """Something happens at `pc`, after the work before it."""
         self.work(pc)
         self._add(event)
         self.since = pc + 1
 
-    def join(self, pc: int) -> None:
+    def use_loads(self, pc: int) -> None:
         """A loaded value is needed at `pc`; that instruction belongs to the work after it."""
         self.work(pc)
-        self._add(("join",))
+        self._add(UseLoads())
 
     # ---- Hopper
 
-    def at_mbarrier(self, pc: int, name: str, offset: int, lanes: np.ndarray, numbers: np.ndarray) -> None:
-        """Of some of the active lanes, each with a number, at an mbarrier; a warp adds up those of its lanes."""
+    def at_mbarrier(
+        self,
+        pc: int,
+        event_of: Callable[[int, int], Event],
+        mbarrier: int,
+        lanes: np.ndarray,
+        numbers: np.ndarray,
+    ) -> None:
+        """Of some of the active lanes, each with a number, at an mbarrier: `event_of(mbarrier, number)` for each warp,
+        with the numbers of its lanes added up."""
         self.work(pc)
         for warp, mine in self._by_warp(lanes):
-            self._add_to(warp, (name, offset, int(numbers[mine].sum())))
+            self._add_to(warp, event_of(mbarrier, int(numbers[mine].sum())))
         self.since = pc + 1
 
-    def of_lane(self, pc: int, lane: int, *event) -> None:
+    def of_lane(self, pc: int, lane: int, event: Event) -> None:
         """One of the active lanes does something at `pc`, which others may do as well."""
         self.work(pc)
         for warp, _ in self._by_warp(np.array([lane])):
@@ -116,21 +116,21 @@ class Recorder:
         """These lanes hear that a phase is not complete, and will ask again."""
         for warp, _ in self._by_warp(lanes):
             if not self._asking(warp):
-                self._add_to(warp, ("asks",))
+                self._add_to(warp, MbarrierAsk())
 
-    def waited(self, offset: int, lanes: np.ndarray, phases: np.ndarray) -> None:
+    def waited(self, mbarrier: int, lanes: np.ndarray, phases: np.ndarray) -> None:
         """These lanes hear that these phases of an mbarrier are complete."""
         for warp, mine in self._by_warp(lanes):
             if asked := self._asking(warp):
                 del self.events[warp][-asked:]
-            before = self._waits.get((warp, offset), 0)
-            self._waits[warp, offset] = before + 1
-            self._add_to(warp, ("await", offset, int(phases[mine].max()) - before))
+            before = self._waits.get((warp, mbarrier), 0)
+            self._waits[warp, mbarrier] = before + 1
+            self._add_to(warp, MbarrierWait(mbarrier, int(phases[mine].max()) - before))
 
     def _asking(self, warp: int) -> int:
         """How many events ago, at most two, the warp was told to ask again; 0: it was not."""
-        last = [event[0] for event in self.events[warp][-2:]]
-        return len(last) - last.index("asks") if "asks" in last else 0
+        last = [type(event) for event in self.events[warp][-2:]]
+        return len(last) - last.index(MbarrierAsk) if MbarrierAsk in last else 0
 
     def _by_warp(self, lanes: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """The warps of the block that these lanes are of, and which of the lanes."""
@@ -150,8 +150,7 @@ class Recorder:
 
     def _add_to(self, warp: int, event: Event) -> None:
         events = self.events[warp]
-        if event[0] == "work" and events and events[-1][0] == "work":
-            _, issue, fma, mma, wavefronts = events[-1]
-            events[-1] = ("work", issue + event[1], fma + event[2], mma + event[3], wavefronts + event[4])
+        if isinstance(event, Work) and events and isinstance(events[-1], Work):
+            events[-1] += event
         elif len(events) < MOST_EVENTS:
             events.append(event)

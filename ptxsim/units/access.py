@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
+from ..observe import events
 from ..races.shadow import Act
 
 SPACES = ("global", "shared", "local", "param", "const")
@@ -150,9 +151,8 @@ def _in_parts(m, positions: list[np.ndarray], access: Access, addresses: np.ndar
 def _count_global(m, access: Access, addresses: np.ndarray) -> None:
     sectors, warps = m.counters.globally(m, access.pc, addresses, access.size), m.active_warps()
     moved = access.size * len(addresses) / warps
-    m.recorder.event(
-        access.pc, *(("store", moved, sectors / warps) if access.act.writes else ("load", moved))
-    )
+    event = events.Store(moved, sectors / warps) if access.act.writes else events.Load(moved)
+    m.recorder.event(access.pc, event)
 
 
 # --------------------------------------------------------------------------- the bytes

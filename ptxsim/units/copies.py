@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..observe import events
 from ..races.findings import Landing
 from ..races.shadow import Act
 from .access import differs
@@ -71,7 +72,7 @@ class CopyQueue:
         read = np.full(len(lanes), size) if read is None else np.minimum(read, size)
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, read, size, pc, issued))
         wavefronts, m.recorder.wavefronts = m.recorder.wavefronts, 0.0
-        m.recorder.event(pc, "copy", size * len(lanes) / m.active_warps(), wavefronts)
+        m.recorder.event(pc, events.Copy(size * len(lanes) / m.active_warps(), wavefronts))
 
     def uncommitted(self, pc: int) -> bool:
         """Whether a copy of this instruction is in no committed group yet."""
@@ -79,11 +80,11 @@ class CopyQueue:
 
     def commit(self, pc: int) -> None:
         self.committed[self.machine.active()] += 1
-        self.machine.recorder.event(pc, "commit")
+        self.machine.recorder.event(pc, events.Commit())
 
     def wait(self, keep: int | None, pc: int) -> None:
         """The active lanes wait until at most `keep` of their groups are in flight; None: for every copy."""
-        self.machine.recorder.event(pc, "wait", keep)
+        self.machine.recorder.event(pc, events.Wait(keep))
         lanes = self.machine.active()
         limit = np.full(self.machine.lanes, -1, np.int32)
         limit[lanes] = NEVER if keep is None else self.committed[lanes] - keep

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Arrive, Event, Store
 
 from ...check.verdict import CheckFailed
 from ...gpu import device
@@ -37,11 +38,11 @@ def _groups(answer: object) -> None:
         )
 
 
-def _on_their_way(events: Iterable[tuple], after: tuple[str, ...]) -> int:
-    """How many groups with copies are on their way at most events of the kinds `after`, in a warp."""
+def _on_their_way(events: Iterable[Event], after: type[Event]) -> int:
+    """How many groups with copies are on their way at most events of the class `after`, in a warp."""
     found: Counter[int] = Counter()
-    for (kind, *_), groups, current in in_flight(events):
-        if kind in after:
+    for event, groups, current in in_flight(events):
+        if isinstance(event, after):
             found[sum(map(bool, groups)) + bool(current)] += 1
     return max(found, key=found.__getitem__, default=0)
 
@@ -74,7 +75,7 @@ def _ring(kernel: object) -> None:
         "the numbers are right, but cp.async does not bring each piece, once.",
         "not-by-copies",
     )
-    ahead = _on_their_way(report.events[0], after=("store",))
+    ahead = _on_their_way(report.events[0], after=Store)
     demand(
         ahead >= 2,
         f"the numbers are right, but {ahead} later pieces are on their way when one is used.",
@@ -103,12 +104,12 @@ def _one_ahead(kernel: object) -> None:
     demand_kernel(kernel)
     for pieces in 8, 1, 2, 3, 4:
         report, (x, y) = _pieces(kernel, pieces, 32, 64)
-        named = {event[1] for mine in report.events for event in mine if event[0] == "arrive"}
+        named = {event.id for mine in report.events for event in mine if isinstance(event, Arrive)}
         if not report.ok and 0 in named:  # no slot's: they begin at 1
             raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.", causes=("barrier-0",))
         _demand_right(report, y[:, 0], x[:, ::-1])
     report, _ = _pieces(kernel, 8, 32, 64)
-    ahead = max(_on_their_way(mine, after=("arrive",)) for mine in report.events)
+    ahead = max(_on_their_way(mine, after=Arrive) for mine in report.events)
     demand(
         ahead >= 1,
         "the numbers are right, but no copy is on its way while the producer goes on.",

@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Barrier, Commit, Wait
 
 from ...check.gemm import Gemm
 from ...gpu import cupy_on_numpy
@@ -73,12 +74,15 @@ def _left_on_their_way(report: Report) -> list[int]:
     """Groups that are on their way when the first warp comes to the barrier of each turn."""
     found, groups = [], 0
     for event in report.events[0]:
-        if event[0] == "commit":
-            groups += 1
-        elif event[0] == "wait":
-            groups = 0 if event[1] is None else min(groups, event[1])
-        elif event[0] == "barrier":
-            found.append(groups)
+        match event:
+            case Commit():
+                groups += 1
+            case Wait(keep=None):
+                groups = 0
+            case Wait():
+                groups = min(groups, event.keep)
+            case Barrier():
+                found.append(groups)
     return found[:-1]  # behind the loop stands one more
 
 

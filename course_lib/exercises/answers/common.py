@@ -9,6 +9,7 @@ import numpy as np
 
 from ptxsim import Report
 from ptxsim.observe.counters import global_sectors
+from ptxsim.observe.events import Commit, Copy, Event, Wait, Work
 
 from ...check.gemm import Gemm
 from ...check.verdict import CheckFailed, check
@@ -114,20 +115,20 @@ def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> objec
     return kernel
 
 
-def in_flight(events: Iterable[tuple]) -> Iterator[tuple[tuple, list[float], float]]:
+def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], float]]:
     """Each event of a warp; after it, the bytes of the groups that may be on their way, and bytes not committed yet."""
     groups: list[float] = []
     current = 0.0
     for event in events:
-        kind, *numbers = event
-        if kind == "copy":
-            current += numbers[0]
-        elif kind == "commit":
-            groups, current = [*groups, current], 0.0
-        elif kind == "wait" and numbers[0] is None:
-            groups, current = [], 0.0
-        elif kind == "wait":
-            groups = groups[max(len(groups) - numbers[0], 0) :]
+        match event:
+            case Copy():
+                current += event.bytes
+            case Commit():
+                groups, current = [*groups, current], 0.0
+            case Wait(keep=None):
+                groups, current = [], 0.0
+            case Wait():
+                groups = groups[max(len(groups) - event.keep, 0) :]
         yield event, groups, current
 
 
@@ -135,10 +136,10 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
     """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
     math: Counter[int] = Counter()
     for events in report.events:
-        copied = sum(event[1] for event in events if event[0] == "copy") or 1.0
-        for (kind, *numbers), groups, current in in_flight(events):
-            if kind == "work" and (fma_and_mma := sum(numbers[1:3])):
-                math[round((sum(groups) + current) * k_tiles / copied)] += int(fma_and_mma)
+        copied = sum(event.bytes for event in events if isinstance(event, Copy)) or 1.0
+        for event, groups, current in in_flight(events):
+            if isinstance(event, Work) and event.math:
+                math[round((sum(groups) + current) * k_tiles / copied)] += int(event.math)
     return max(math, key=math.__getitem__, default=0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Store
 
 from ...gpu.simulate import simulate
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors
@@ -44,7 +45,7 @@ def _any_launch(kernel: object) -> None:
             )  # more than a start inside a sector costs
     blocks, threads, turns = 2, 64, 4
     warps = _saxpy(kernel, blocks, threads, blocks * threads * turns).events  # of block 0
-    taken = [sum(kind == "store" for kind, *_ in events) for events in warps]
+    taken = [sum(isinstance(event, Store) for event in events) for events in warps]
     for warp, mine in enumerate(taken):
         demand(
             1 <= mine <= turns + turns // 2,

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 
 from ...check.gemm import Gemm
 from ...check.problem import Problem
@@ -136,36 +137,36 @@ def k_tiles_ahead(report: Report, tile: tuple[int, int, int]) -> int:
         while at[warp] < len(events[warp]):
             event = events[warp][at[warp]]
             at[warp] += 1
-            if event[0] in ("copy", "load"):
-                moved += event[1]
+            if isinstance(event, Copy | Load):
+                moved += event.bytes
             elif math := _math(event):
                 done[warp] += math
                 heapq.heappush(queue, (time + math / 2, warp, math))
                 heapq.heappush(queue, (time + math, warp, 0.0))
                 break
-            elif event[0] in ("barrier", "arrive"):
-                here = meeting.setdefault(event[1], [])
-                here.append((warp, event[0] == "barrier"))
-                if len(here) >= (event[2] // 32 if event[2] else running):
+            elif isinstance(event, Barrier | Arrive):
+                here = meeting.setdefault(event.id, [])
+                here.append((warp, isinstance(event, Barrier)))
+                if len(here) >= (event.count // 32 if event.count else running):
                     for other, waits in here:
                         if waits and other != warp:
                             heapq.heappush(queue, (time, other, 0.0))
                     here.clear()
-                elif event[0] == "barrier":
+                elif isinstance(event, Barrier):
                     break
         else:
             running -= 1
     return max(ahead, key=ahead.__getitem__, default=0)
 
 
-def _says_empty_at_once(events: list[tuple]) -> bool:
+def _says_empty_at_once(events: list[Event]) -> bool:
     """Whether a consumer arrives at a barrier between its wait for another one and its math."""
-    steps = [event[0] for event in events if event[0] in ("barrier", "arrive") or _math(event)]
-    return any(pair == ("barrier", "arrive") for pair in pairwise(steps))
+    steps = [type(event) for event in events if isinstance(event, Barrier | Arrive) or _math(event)]
+    return any(pair == (Barrier, Arrive) for pair in pairwise(steps))
 
 
-def _math(event: tuple) -> float:
-    return sum(event[2:4]) if event[0] == "work" else 0.0
+def _math(event: Event) -> float:
+    return event.math if isinstance(event, Work) else 0.0
 
 
 def _right_if_square(kernel: object, launch: Launch, failed: Problem | None) -> bool:
@@ -190,15 +191,15 @@ def _whole_numbers(gemm: Gemm) -> list[np.ndarray]:
 def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
     """What is wrong with the meetings of producer and consumers, in a word that the hints know and in a sentence; None
     if nothing is."""
-    met = [event for mine in report.events for event in mine if event[0] in ("barrier", "arrive")]
-    odd = {str(event[2]) for event in met if event[2] not in (None, ROLES.threads)}
-    producers = [mine for mine in report.events if any(event[0] == "copy" for event in mine)]
+    met = [event for mine in report.events for event in mine if isinstance(event, Barrier | Arrive)]
+    odd = {str(event.count) for event in met if event.count not in (None, ROLES.threads)}
+    producers = [mine for mine in report.events if any(isinstance(event, Copy) for event in mine)]
     consumers = [mine for mine in report.events if any(map(_math, mine))]
     if odd:
         return "other-count", f"A named barrier counts to {', '.join(sorted(odd))}."
     if not producers:
         return "no-copy", "Nobody has copied anything yet."
-    if any(event[2] is None for event in met):
+    if any(event.count is None for event in met):
         return None
     if consumers and not _waits(consumers):
         return "no-wait-for-full", "The consumers never wait."
@@ -206,15 +207,15 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
         return "no-wait-for-empty", "The producer never waits."
     if any(map(_says_empty_at_once, consumers)):
         return "empty-too-early", "The consumers say empty before their math."
-    if len({event[1] for event in met}) < 3:
+    if len({event.id for event in met}) < 3:
         return "shared-barrier", "Slots share a named barrier."
     if any(hazard.kind == "deadlock" for hazard in hazards):
         return "unequal-turns", "One side comes more often than the other."
     return None
 
 
-def _waits(warps: list[list[tuple]]) -> bool:
-    return any(event[0] == "barrier" for mine in warps for event in mine)
+def _waits(warps: list[list[Event]]) -> bool:
+    return any(isinstance(event, Barrier) for mine in warps for event in mine)
 
 
 LANDED = {

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Copy, Wait, Work
 
 from ...check.gemm import Gemm
 from ...check.verdict import CheckFailed
@@ -62,7 +63,12 @@ def _four_turns(answer: tuple) -> None:
 
 def _copied(report: Report) -> float:
     """Bytes that the first warp copies."""
-    return sum(event[1] for event in report.events[0] if event[0] == "copy")
+    return sum(event.bytes for event in report.events[0] if isinstance(event, Copy))
+
+
+def _waits(report: Report) -> int:
+    """How often the first warp waits for copies."""
+    return sum(isinstance(event, Wait) for event in report.events[0])
 
 
 def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
@@ -75,9 +81,8 @@ def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
         return None
     alone = _simulated(kernel, 1)  # then there is no next k-tile
     kinds = {hazard.kind for hazard in alone.hazards}
-    events = _simulated(kernel, 4).events[0]
-    waits = sum(event[0] == "wait" for event in events)
-    if "unwaited-copy" in kinds and waits and all(event[0] != "wait" for event in alone.events[0]):
+    waits = _waits(_simulated(kernel, 4))
+    if "unwaited-copy" in kinds and waits and not _waits(alone):
         return "last-not-awaited", "the last k-tile is not waited for"
     if "unwaited-copy" in kinds:
         return "first-not-awaited", "the first k-tile is not waited for"
@@ -108,11 +113,11 @@ def _fragments_ahead(answer: object) -> None:
     _two_buffers(answer)
     kernel = answer[0] if isinstance(answer, tuple) else answer
     done, waits = 0.0, 0  # FMAs up to the second wait: the first one is that of the prologue
-    for kind, *numbers in _simulated(kernel, 8).events[0]:
-        waits += kind == "wait"
+    for event in _simulated(kernel, 8).events[0]:
+        waits += isinstance(event, Wait)
         if waits == 2:
             break
-        done += numbers[1] if kind == "work" and waits else 0
+        done += event.fma if isinstance(event, Work) and waits else 0
     demand(done < FMAS, "the product is right, but fragments are not ahead: the loop waits for the next k-tile "
            "only when all of this one is multiplied.", "no-fragments-ahead")  # fmt: skip
 

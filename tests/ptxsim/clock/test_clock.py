@@ -14,6 +14,7 @@ from course_lib.gpu import device
 from ptxsim import compile, estimate, launch
 from ptxsim.clock.clock import extend, play, settle, steady
 from ptxsim.gpus import H100
+from ptxsim.observe.events import Arrive, Barrier, Commit, Copy, Store, Wait, Work
 from tests.golden import record_traffic
 from tests.kernels.pipelined import PIPELINED, gemm_fp16, gemm_fp32
 from tests.rules import ROOT
@@ -24,6 +25,7 @@ KERNELS = {p.name: p for p in PIPELINED}
 SIZES, FAMILIES = (2048, 4096), ("fp32", "fp16")
 HALVES = {"fitted on": (1, 3, 5), "tested on": (1, 2, 4)}
 RATE = H100.rates
+COPIES = Copy, Commit, Wait
 
 
 def block_args(p, k_tiles: int) -> tuple:
@@ -54,8 +56,8 @@ def events(name: str, k_tiles: int) -> list:
 
 
 def k_tile(name: str, rates=RATE, resident: int = 1, without: tuple = ()) -> float:
-    """Cycles of a k-tile in the main loop; events of the kinds `without` left out."""
-    kept = [[[e for e in warp if e[0] not in without] for warp in events(name, n)] for n in (8, 12)]
+    """Cycles of a k-tile in the main loop; events of the classes `without` left out."""
+    kept = [[[e for e in warp if not isinstance(e, without)] for warp in events(name, n)] for n in (8, 12)]
     return steady(*kept, rates, resident)[1] / 4
 
 
@@ -100,7 +102,7 @@ def test_the_one_fitted_number_explains_the_kernels_without_copies(stages, size)
     """`Rates.mma` is fitted to stages 1, 3 and 5; 2 and 4 test it."""
     name = f"fp16_s{stages}"
     waves, k_tiles = -(-((size // 128) ** 2) // 132) / 2, size // 32
-    math = k_tile(name, resident=2, without=("copy", "commit", "wait"))
+    math = k_tile(name, resident=2, without=COPIES)
     ms = RATE.launch_us / 1e3 + waves * k_tiles * math / RATE.clock_mhz / 1e3
     assert abs(ms / MEASURED[name]["ms_without_copies"][str(size)] - 1) < 0.15
 
@@ -137,7 +139,7 @@ def test_stages_hide_a_copy_as_long_as_they_cover_its_latency():
         for s in (1, 2, 3, 5)
         for t in (100, 900, 1500)
     }
-    math = k_tile("fp16_s5", without=("copy", "commit", "wait"))
+    math = k_tile("fp16_s5", without=COPIES)
     assert cycles[1, 900] - cycles[1, 100] == pytest.approx(800, abs=1)  # one stage hides nothing,
     assert cycles[2, 100] < 1.15 * math  # a second one all of a short copy
     assert cycles[2, 900] > 1.15 * cycles[2, 100]  # and part of a long one,
@@ -174,8 +176,8 @@ def test_a_wait_ends_before_the_barrier_and_the_barrier_before_the_math():
 
 
 def test_named_barriers_let_a_producer_run_ahead():
-    copy = [("copy", 4096.0, 0.0), ("commit",), ("wait", 0), ("arrive", 1, 64)]
-    consume = [("barrier", 1, 64), ("work", 10.0, 0.0, 64.0, 0.0)]
+    copy = [Copy(4096.0, 0.0), Commit(), Wait(0), Arrive(1, 64)]
+    consume = [Barrier(1, 64), Work(10.0, 0.0, 64.0, 0.0)]
     played = play([copy * 3, consume * 3], RATE)
     assert len([s for s in played.segments if s.phase == "barrier" and s.warp == 1]) == 3
     assert not [s for s in played.segments if s.phase == "barrier" and s.warp == 0]
@@ -191,7 +193,7 @@ STORES = """extern "C" __global__ void f(float* out)
 def test_a_store_to_part_of_a_sector_costs_l2_a_read_and_a_write_of_the_whole(lanes, factor):
     kernel = compile(STORES.replace("LANES", str(lanes)), "f")
     events = launch(kernel, (1,), (128,), (np.zeros(64 * 512, np.float32),)).events
-    assert [event for event in events[0] if event[0] == "store"] == [("store", 128.0, 32 / lanes)] * 64
+    assert [event for event in events[0] if isinstance(event, Store)] == [Store(128.0, 32 / lanes)] * 64
     cycles = play(events, RATE).cycles - RATE.block_start
     assert cycles == pytest.approx(4 * 64 * factor * 128 / RATE.l2_bytes, rel=0.05)
 
@@ -205,7 +207,7 @@ def test_kernels_that_measure_the_traffic_with_l2_read_the_model_here():
 
 
 def test_events_that_never_meet_end_the_play():
-    assert play([[("barrier", 0, 64)], []], RATE).cycles > 0
+    assert play([[Barrier(0, 64)], []], RATE).cycles > 0
 
 
 # --------------------------------------------------------------------------- estimates
@@ -362,8 +364,8 @@ if __name__ == "__main__":
 
 def test_a_few_instructions_slip_in_between_the_math_of_another_warp():
     """A producer warp on the sub-core of a computing one starts its copy long before that one is done."""
-    math = [("work", 1000.0, 1000.0, 0.0, 0.0)]
-    copy = [("work", 10.0, 0.0, 0.0, 0.0), ("copy", 16.0, 1.0), ("wait", None)]
+    math = [Work(1000.0, 1000.0, 0.0, 0.0)]
+    copy = [Work(10.0, 0.0, 0.0, 0.0), Copy(16.0, 1.0), Wait(None)]
     played = play([math, [], [], [], copy], RATE)
     ends = {segment.warp: segment.end for segment in played.segments}
     assert ends[4] < RATE.block_start + 500 < ends[0]

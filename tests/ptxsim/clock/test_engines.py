@@ -12,6 +12,18 @@ from ptxsim.clock import clock
 from ptxsim.clock.engines import wgmma_cycles
 from ptxsim.estimate import estimate
 from ptxsim.gpus import H100
+from ptxsim.observe.events import (
+    BulkCommit,
+    BulkCopy,
+    BulkStore,
+    BulkWait,
+    MbarrierArrive,
+    MbarrierAsk,
+    MbarrierExpect,
+    MbarrierInit,
+    MbarrierWait,
+    Work,
+)
 
 KERNEL = """
 #include <cuda_fp16.h>
@@ -98,7 +110,7 @@ def test_counts_are_exact():
 
 
 def without_work(events: list[list]) -> list[list]:
-    return [[event for event in warp if event[0] != "work"] for warp in events]
+    return [[event for event in warp if not isinstance(event, Work)] for warp in events]
 
 
 def test_the_clock_hears_of_a_phase_however_often_a_thread_asked():
@@ -106,9 +118,9 @@ def test_the_clock_hears_of_a_phase_however_often_a_thread_asked():
     for seed in (None, 1, 2):
         events = report(2, 6, seed).events
         assert without_work(events) == without_work(report(2, 6).events)
-        assert not any(event[0] == "asks" for warp in events for event in warp)
-        assert [event[2] for event in events[4] if event[0] == "await"] == [0] * 6
-        assert {event[2] for event in events[0] if event[0] == "await"} == {-1}
+        assert not any(isinstance(event, MbarrierAsk) for warp in events for event in warp)
+        waits = [[event.ahead for event in warp if isinstance(event, MbarrierWait)] for warp in events]
+        assert waits[4] == [0] * 6 and set(waits[0]) == {-1}
 
 
 def test_a_wgmma_takes_half_its_columns_and_not_less_than_16():
@@ -139,22 +151,23 @@ def test_copy_engine_and_tensor_cores_have_rows_of_their_own():
 
 
 def test_a_warp_that_waits_for_ever_is_told():
-    assert clock.play([[("init", 0, 1), ("await", 0, 0)], []], H100.rates).stuck == 1
+    assert clock.play([[MbarrierInit(0, 1), MbarrierWait(0, 0)], []], H100.rates).stuck == 1
 
 
 def test_copies_to_two_blocks_bring_what_two_blocks_ask_for():
     """Of a cluster of two, each fetches half: half of L2's time, and the phase is complete all the same."""
 
     def cycles(size: int, blocks: int) -> float:
-        start = [("init", 0, 1), ("expect", 0, 32768), ("signal", 0, 1)]
-        return clock.play([[*start, ("bulk", 0, size, blocks), ("await", 0, 0)]], H100.rates).cycles
+        start = [MbarrierInit(0, 1), MbarrierExpect(0, 32768), MbarrierArrive(0, 1)]
+        events = [*start, BulkCopy(0, size, blocks), MbarrierWait(0, 0)]
+        return clock.play([events], H100.rates).cycles
 
     assert cycles(32768, 1) - cycles(16384, 2) == pytest.approx(16384 / H100.rates.l2_bulk)
 
 
 def test_a_store_frees_its_source_before_it_arrives():
     def cycles(read_only: bool) -> float:
-        events = [("bulk_store", 8192), ("bulk_commit",), ("bulk_wait", 0, read_only)]
+        events = [BulkStore(8192), BulkCommit(), BulkWait(0, read_only)]
         return clock.play([events], H100.rates).cycles
 
     assert cycles(False) - cycles(True) == pytest.approx(8192 / H100.rates.l2_bulk + H100.rates.l2_latency)
