@@ -16,8 +16,8 @@ from course_lib.draw import style
 from course_lib.gpu.timing import CUBLAS
 from course_lib.lessons import sources
 from course_lib.measure import records
+from course_lib.measure.events import PHASES, from_rows
 from course_lib.measure.timeline import timeline_of
-from course_lib.measure.timeline_chart import LOOKS
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
@@ -35,8 +35,8 @@ def main() -> int:
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
     for entry in record["timelines"].values():
         if entry["kernel"] in PICTURES:
-            seen = {phase for _, phase, *_ in entry["events"]}
-            phases = tuple(phase for phase in LOOKS if phase in seen)
+            seen = {event.phase for event in from_rows(entry["events"])}
+            phases = tuple(phase for phase in PHASES if phase in seen)
             of_gpu = {"gpu": record["provenance"]["gpu"], **entry}
             figure, alt = timeline_of(of_gpu, phases, "recorded").figure()
             path = ROOT / "assets" / PICTURES[entry["kernel"]]

@@ -15,17 +15,17 @@ from ..draw import style
 from ..gpu import device
 from ..launch import STANDARD, Launch
 from . import records, timeline_chart, trace
-from .events import Event
+from .events import PHASES, Event, Phase, Source, from_rows
 from .model import ORIGIN
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The events of one block. `source` is "measured", "recorded" or "model"; "" when there is nothing to show."""
+    """The events of one block."""
 
     title: str
-    phases: tuple[str, ...]
-    source: str = ""
+    phases: tuple[Phase, ...]
+    source: Source = ""
     gpu: str = ""
     date: str = ""
     read_cost: int = 0  # cycles of one clock read, already subtracted
@@ -46,7 +46,7 @@ class Timeline:
             return f"model of an {self.gpu}, {ORIGIN}"
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
-    def cycles(self, phase: str) -> int:
+    def cycles(self, phase: Phase) -> int:
         """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles."""
         warps = {event.warp for event in self.events if event.phase == phase}
         lengths = {(event.warp, event.k_tile): 0 for event in self.events if event.warp in warps}
@@ -79,9 +79,7 @@ def timeline(
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `model`: the timeline that the simulator's
     clock makes of one block on an H100, on every machine.
     """
-    phases = tuple(
-        phase for phase in timeline_chart.LOOKS if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code)
-    )
+    phases = tuple(phase for phase in PHASES if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
     if "TRACE_ARG" not in kernel.code or not phases:
         raise ValueError(
             f"kernel {kernel.name!r} records nothing. Include <course/timeline.cuh>, write TRACE_ARG after "
@@ -99,11 +97,10 @@ def timeline(
     return timeline_of(entry or about, phases, source)
 
 
-def timeline_of(entry: dict, phases: tuple[str, ...], source: str) -> Timeline:
+def timeline_of(entry: dict, phases: tuple[Phase, ...], source: Source) -> Timeline:
     """The timeline in an entry of a record; one without events when the entry has none."""
     title = f"{entry['kernel']}, {' x '.join(map(str, entry['shape']))} {entry['dtype']}"
     if "events" not in entry:
         return Timeline(title, phases)
-    events = tuple(Event(*event) for event in entry["events"])
-    spans = entry.get("spans", {})
+    events, spans = from_rows(entry["events"]), entry.get("spans", {})
     return Timeline(title, phases, source, entry["gpu"], entry["date"], entry["read_cost"], events, spans)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..draw import style
-from .events import Drawn, Event
+from .events import Drawn, Event, Phase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOOKS = {
+LOOKS: dict[Phase, tuple[str, str]] = {
     "copy": (style.SKY, "///"),
     "wait": (style.ORANGE, "xxx"),
     "barrier": (style.VERMILLION, "---"),

@@ -13,11 +13,13 @@ from itertools import groupby
 
 import numpy as np
 
+from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
+
 from ..gpu import device, timing
 from ..launch import Launch
 from . import model, records
+from .events import PHASES, Event, Phase, in_order, to_rows
 
-PHASES = ("copy", "wait", "barrier", "math", "epilogue")  # the order of the enum in timeline.cuh
 WARPS, K_TILES = 32, 16
 
 # A phase with nothing in it still takes the time of a clock read: this kernel measures how long that is.
@@ -57,7 +59,7 @@ def measure(kernel, gemm, launch: Launch) -> dict:
         with single:
             run_traced()
         cp.cuda.Device().synchronize()
-    events = events_of(cp.asnumpy(buffer), read_cost)
+    events = to_rows(events_of(cp.asnumpy(buffer), read_cost))
     return {"gpu": timing.name(), "read_cost": read_cost, "date": timing.today(), "events": events}
 
 
@@ -68,35 +70,34 @@ def modelled(kernel, gemm, launch: Launch) -> dict:
     of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
     known = any(segment.k_tile >= 0 for segment in estimate.segments)
     events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
-    first = min(event[3] for event in events)
-    events = [[*event[:3], event[3] - first, event[4] - first] for event in events]
+    first = min(event.begin for event in events)
+    events = [replace(event, begin=event.begin - first, end=event.end - first) for event in events]
     about = records.about(kernel, gemm, launch)
     entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
     spans = {name: [[round(b - first), round(e - first)] for b, e in found]
              for name, found in _resources(kernel, estimate.spans).items()}  # fmt: skip
-    return entry | {"events": sorted(events, key=lambda event: (event[3], event[0])), "spans": spans}
+    return entry | {"events": to_rows(in_order(events)), "spans": spans}
 
 
 def _resources(kernel, spans: dict) -> dict:
     """What the clock calls arithmetic are the tensor cores of a kernel with mma.sync. With wgmma they work on their
     own, beside what little arithmetic is left."""
-    if "tensor cores" in spans:
-        return {name: found for name, found in spans.items() if name != "arithmetic"}
-    return {"tensor cores" if name == "arithmetic" and "mma" in kernel.code else name: found
+    if TENSOR_CORES in spans:
+        return {name: found for name, found in spans.items() if name != ARITHMETIC}
+    return {TENSOR_CORES if name == ARITHMETIC and "mma" in kernel.code else name: found
             for name, found in spans.items()}  # fmt: skip
 
 
-def _with_k_tiles_known(of_warps: list[list]) -> list[list]:
+def _with_k_tiles_known(of_warps: list[list[Segment]]) -> list[Event]:
     """The events of warps that wait at mbarriers: their segments know the k-tile."""
     events = []
     for segments in of_warps:
-        for k_tile, mine in groupby(segments, key=lambda segment: segment.k_tile):
-            for warp, phase, begin, end in _phases(_behind_wgmma(list(mine))):
-                events.append([warp, phase, max(k_tile, 0), begin, end])
+        for _, of_k_tile in groupby(segments, key=lambda segment: segment.k_tile):
+            events += _phases(_behind_wgmma(list(of_k_tile)))
     return events
 
 
-def _behind_wgmma(segments: list) -> list:
+def _behind_wgmma(segments: list[Segment]) -> list[Segment]:
     """Of a k-tile: where stores, or work on results, follow its wgmma, all that follows counts as stores."""
     last = {segment.phase: at for at, segment in enumerate(segments)}
     math = last.get("wgmma", len(segments))
@@ -105,55 +106,52 @@ def _behind_wgmma(segments: list) -> list:
     return [*segments[: math + 1], *(replace(segment, phase="store") for segment in segments[math + 1 :])]
 
 
-def _with_k_tiles_guessed(of_warps: list[list]) -> list[list]:
+def _with_k_tiles_guessed(of_warps: list[list[Segment]]) -> list[Event]:
     """A k-tile begins with its copy; for a warp that copies nothing, with what follows the math of the last one."""
     phases = [_phases(segments) for segments in of_warps]
     copies = next((_begins(mine, "copy") for mine in phases if _begins(mine, "copy")), [])
     events = []
     for mine in phases:
         consumer = copies and not _begins(mine, "copy")
-        starts = [mine[0][2], *_begins(mine, "math", after=1)] if consumer else copies
-        events += [
-            [warp, phase, max(bisect_right(starts, begin) - 1, 0), begin, end]
-            for warp, phase, begin, end in mine
-        ]
+        starts = [mine[0].begin, *_begins(mine, "math", after=1)] if consumer else copies
+        events += [replace(each, k_tile=max(bisect_right(starts, each.begin) - 1, 0)) for each in mine]
     return events
 
 
-def _begins(events: list, phase: str, after: int = 0) -> list[int]:
+def _begins(events: list[Event], phase: Phase, after: int = 0) -> list[int]:
     """When the events of a phase begin, or those that come `after` them."""
-    return [later[2] for event, later in zip(events, events[after:], strict=False) if event[1] == phase]
+    return [later.begin for event, later in zip(events, events[after:], strict=False) if event.phase == phase]
 
 
-def _phases(segments: list) -> list[list]:
-    """A warp's segments as [warp, phase, begin, end]: loads into registers, and the stores to shared memory behind
-    them, are its copy; what comes between two stores of results belongs to its epilogue."""
-    events: list[list] = []
+def _phases(segments: list[Segment]) -> list[Event]:
+    """What a warp does in these segments: loads into registers, and the stores to shared memory behind them, are its
+    copy; what comes between two stores of results belongs to its epilogue. All are of the first one's k-tile."""
+    events: list[Event] = []
     last = ""
     for segment in segments:
         phase = {"load": "copy", "store": "epilogue", "wgmma": "math"}.get(segment.phase, segment.phase)
         if phase == "math" and last == "load":
             phase = "copy"
-        elif phase == "math" and events and events[-1][1] == "epilogue":
+        elif phase == "math" and events and events[-1].phase == "epilogue":
             phase = "epilogue"
-        if events and events[-1][1] == phase:
-            events[-1][3] = round(segment.end)
+        if events and events[-1].phase == phase:
+            events[-1] = replace(events[-1], end=round(segment.end))
         else:
-            events.append([segment.warp, phase, round(segment.begin), round(segment.end)])
+            k_tile = max(segment.k_tile, 0)
+            events.append(Event(segment.warp, phase, k_tile, round(segment.begin), round(segment.end)))
         last = segment.phase
     return events
 
 
-def events_of(buffer: np.ndarray, read_cost: int) -> list[list]:
+def events_of(buffer: np.ndarray, read_cost: int) -> list[Event]:
     """Events in a trace buffer, int64 [32 warps][5 phases][16 k-tiles][begin, end], by their begin.
 
-    Each is [warp, phase, k-tile, begin, end]. Zeros were never written. Cycles become relative to the first
-    event; each length loses one clock read.
+    Zeros were never written. Cycles become relative to the first event; each length loses one clock read.
     """
     written = np.argwhere((buffer[..., 0] != 0) & (buffer[..., 1] != 0))
     first = min((buffer[tuple(place)][0] for place in written), default=0)
     events = []
     for warp, phase, k_tile in written.tolist():
         begin, end = (buffer[warp, phase, k_tile] - first).tolist()
-        events.append([warp, PHASES[phase], k_tile, begin, max(begin, end - read_cost)])
-    return sorted(events, key=lambda event: (event[3], event[0]))
+        events.append(Event(warp, PHASES[phase], k_tile, begin, max(begin, end - read_cost)))
+    return in_order(events)

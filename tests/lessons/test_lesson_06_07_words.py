@@ -13,6 +13,7 @@ from course_lib import HOPPER, sass, tuned
 from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.measure import records
+from course_lib.measure.events import from_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README, ASSETS = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "assets"
@@ -124,13 +125,14 @@ def test_a_turn_of_the_ring():
     text = prose("07_hopper")
     assert f"4,194,304 / {row['flop_per_clock']}" in text
     assert f"{round(4_194_304 / row['flop_per_clock']):,} by the ring's speed" in text
-    (events,) = (
+    (rows,) = (
         each["events"] for each in RECORD["timelines"].values() if each["kernel"] == "ring" and each["threads"] == 256
         and each["shape"] == [8192] * 3
     )  # fmt: skip
     turns = []
     for warp in (0, 2, 4, 6):
-        begins = sorted(begin for who, phase, _, begin, _ in events if (who, phase) == (warp, "math"))
+        events = (event for event in from_rows(rows) if (event.warp, event.phase) == (warp, "math"))
+        begins = sorted(event.begin for event in events)
         turns.append(round(median(b - a for a, b in pairwise(begins)), -2))
     said = re.search(r"a turn of this traced block takes ([\d,]+) to ([\d,]+) cycles", text)
     assert [int(number.replace(",", "")) for number in said.groups()] == [min(turns), max(turns)]

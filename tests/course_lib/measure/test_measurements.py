@@ -11,6 +11,7 @@ from course_lib.draw import style
 from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
+from course_lib.measure.events import to_rows
 from course_lib.measure.trace import events_of
 from tests.course_lib.measure.test_timeline import a_loop, buffer_of
 from tests.rules import ROOT
@@ -198,7 +199,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
         "dtype": "float32",
         "date": "2026-11-21",
     }
-    timeline |= {"read_cost": 40, "events": events_of(buffer_of(a_loop()), 40)}
+    timeline |= {"read_cost": 40, "events": to_rows(events_of(buffer_of(a_loop()), 40))}
     source = records.source_key("fast", SOURCE)
     speeds = [
         a_speed("any", 20.0, registers=40, source=source, sustained=18.4),

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +12,11 @@ from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel
 from course_lib.check.gemm import Gemm
 from course_lib.draw import style
 from course_lib.measure import records, trace
-from course_lib.measure.events import Event
+from course_lib.measure.events import PHASES, Event, from_rows, to_rows
 from course_lib.measure.timeline import Timeline, timeline, timeline_of
 from course_lib.measure.timeline_chart import LOOKS
-from course_lib.measure.trace import K_TILES, PHASES, WARPS, events_of
+from course_lib.measure.trace import K_TILES, WARPS, events_of
+from ptxsim.clock.played import Segment
 from ptxsim.compiler import nvrtc
 from tests.fake_gpu import FakeCupy, install
 
@@ -87,11 +87,17 @@ def buffer_of(events):
 def test_events_are_relative_ordered_and_lose_the_clock_read():
     buffer = buffer_of([(1, "math", 0, 1500, 1800), (0, "copy", 0, 1000, 1200), (0, "wait", 3, 1300, 1310)])
     assert events_of(buffer, read_cost=40) == [
-        [0, "copy", 0, 0, 160],
-        [0, "wait", 3, 300, 300],  # never shorter than nothing
-        [1, "math", 0, 500, 760],
+        Event(0, "copy", 0, 0, 160),
+        Event(0, "wait", 3, 300, 300),  # never shorter than nothing
+        Event(1, "math", 0, 500, 760),
     ]
     assert events_of(np.zeros_like(buffer), 40) == []
+
+
+def test_events_go_through_a_record_unchanged():
+    events = events_of(buffer_of(a_loop()), 40)
+    assert from_rows(json.loads(json.dumps(to_rows(events)))) == tuple(events)
+    assert to_rows(events)[0] == [0, "copy", 0, 0, 460]
 
 
 PHASES_IN_LOOP = ("copy", "barrier", "math", "epilogue")
@@ -109,7 +115,7 @@ def a_loop(warps=8, k_tiles=16):
 
 
 def a_timeline():
-    events = tuple(Event(*event) for event in events_of(buffer_of(a_loop()), 40))
+    events = tuple(events_of(buffer_of(a_loop()), 40))
     gpu = "NVIDIA H100 80GB HBM3"
     return Timeline(
         "tiled, 4096 x 4096 x 4096 float32", PHASES_IN_LOOP, "recorded", gpu, "2026-11-21", 40, events
@@ -276,5 +282,5 @@ def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():
 
 def test_what_comes_between_stores_of_results_is_epilogue():
     parts = [("math", 0, 10), ("store", 10, 12), ("math", 12, 14), ("store", 14, 20)]
-    segments = [SimpleNamespace(warp=0, phase=phase, begin=begin, end=end) for phase, begin, end in parts]
-    assert trace._phases(segments) == [[0, "math", 0, 10], [0, "epilogue", 10, 20]]
+    segments = [Segment(0, phase, begin, end) for phase, begin, end in parts]
+    assert trace._phases(segments) == [Event(0, "math", 0, 0, 10), Event(0, "epilogue", 0, 10, 20)]
