@@ -1,13 +1,10 @@
 """How fast the course is on this machine: `make bench`.
 
-Without a GPU: the simulator, against its targets and against numba-cuda's simulator on the same tiled GEMM.
-On a GPU also the lesson kernels against cuBLAS.
+Without a GPU: the simulator against its targets. On a GPU also the lesson kernels against cuBLAS.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -24,13 +21,7 @@ from course_lib.gpu import device
 from course_lib.lessons import sources
 from tests.kernels.pipelined import Pipelined, gemm_fp16, gemm_fp32
 
-HERE = Path(__file__).resolve().parent
 LESSON, KERNEL = "01_mainloop", "register_tile"
-NUMBA_SIZE = 256
-NUMBA_HINT = (
-    "not compared: numba-cuda is not installed. It has an environment of its own:\n"
-    "  python3 -m venv build/numba && build/numba/bin/pip install numba-cuda numba numpy"
-)
 
 
 def main() -> None:
@@ -49,7 +40,6 @@ def main() -> None:
         for size, target in zip((256, 512), targets, strict=True):
             what = f"GEMM {'x'.join(map(str, pipelined.tile))} {name}, {size}^3, s"
             compare(what, repeated(lambda p=pipelined, n=size: pipelined_seconds(p, n)), target)
-    compare_with_numba()
     if device.backend() == "cupy":
         from course_lib import benchmark, lesson_kernel
 
@@ -71,11 +61,9 @@ def repeated(measure) -> float:
     return statistics.median(measure() for _ in range(3))
 
 
-def fresh_process(code: str, python: str = sys.executable, **environment: str) -> float:
+def fresh_process(code: str) -> float:
     """Run Python code in a process of its own; its last word is a number."""
-    done = subprocess.run(
-        [python, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1])
 
 
@@ -90,7 +78,7 @@ def import_seconds() -> float:
 def compile_seconds(more: str = "") -> float:
     """The first compilation in a process; NVRTC is loaded before, by asking for its version."""
     code = (
-        "import time; from course_lib import OPTIONS, kernel_source, simulator\n"
+        "import time, ptxsim; from course_lib import OPTIONS, kernel_source\n"
         "from ptxsim.compiler import nvrtc; nvrtc.version()\n"
         f"source = kernel_source({LESSON!r}, {KERNEL!r}) + {more!r}\n"
         f"start = time.perf_counter(); ptxsim.compile(source, {KERNEL!r}, OPTIONS)\n"
@@ -130,35 +118,6 @@ def pipelined_seconds(kernel: Pipelined, size: int) -> float:
     if not report.ok or not np.array_equal(C, A.astype(np.float64) @ B.T.astype(np.float64)):
         raise SystemExit(f"{kernel.name} at {size}^3 is wrong:\n{report}")
     return seconds
-
-
-def numba_python() -> str | None:
-    """A Python with numba-cuda: of build/numba, or this one."""
-    for python in (HERE.parent / "build/numba/bin/python", sys.executable):
-        code = "import numba.cuda, importlib.metadata as m; m.version('numba-cuda')"
-        if shutil.which(python) and not subprocess.run([python, "-c", code], capture_output=True).returncode:
-            return str(python)
-    return None
-
-
-def compare_with_numba() -> None:
-    """The same tiled GEMM, tile, threads and size; one process each, one launch each."""
-    python = numba_python()
-    if python is None:
-        print(f"numba-cuda's simulator: {NUMBA_HINT}")
-        return
-    size = NUMBA_SIZE
-    ours = fresh_process(
-        f"import sys; sys.path.insert(0, {str(HERE)!r}); import bench\n"
-        "from course_lib import OPTIONS, kernel_source, simulator\n"
-        "kernel = ptxsim.compile(kernel_source(bench.LESSON, bench.KERNEL), bench.KERNEL, OPTIONS)\n"
-        f"print(bench.gemm_seconds(kernel, {size}))"
-    )
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import numba_gemm; numba_gemm.main({size})"
-    theirs = fresh_process(code, python, NUMBA_ENABLE_CUDASIM="1")
-    verdict = "reached" if theirs / ours >= 100 else "MISSED"
-    row(f"times faster than numba-cuda's simulator, {size}^3", f"{theirs / ours:.0f}", "100", verdict)
-    print(f"  ({ours:.2f} s against {theirs:.1f} s; the first launch of a process each, without compiling)")
 
 
 if __name__ == "__main__":

