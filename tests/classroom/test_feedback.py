@@ -30,8 +30,9 @@ def test_nothing_hostile_is_left(name):
         '<pre>if (a &lt; b) x &amp;= "1";</pre>',
         "<table><caption>Counters</caption><thead><tr><th>a</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>",
         "<details><summary>Hint</summary>Take the <code>barrier</code>.</details>",
-        '<span style="display: block; background: #fee;">a changed line</span>',
-        '<span style="padding-left: .6em; font-family: Menlo, monospace;">2 %</span>',
+        '<span style="display:block;background:#fee">a changed line</span>',
+        '<span style="display:block;padding-left:10ch;text-indent:-8ch">a line of a report</span>',
+        '<span style="padding-left:0.6em;font-family:monospace">2 %</span>',
         style.picture("iVBORw0KGgo=", "two bars"),
     ],
 )
