@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from tests.rules import ROOT
 from tools import course
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
@@ -174,9 +175,33 @@ def test_code_can_be_copied(book, open_page):
     )
     box = page.locator("div.tag_kernel div.highlight").first
     box.hover()
-    box.locator("button.copy").click()
-    box.get_by_text("copied").wait_for()
-    assert "__global__ void saxpy" in page.evaluate("navigator.clipboard.readText()")
+    box.locator("button.copybtn").click()
+    box.locator("button.copybtn.success").wait_for()
+    code = page.evaluate("navigator.clipboard.readText()")
+    assert code.strip() == box.locator("pre").text_content().strip() and "__global__ void saxpy" in code
+    assert page.locator(".cell_output div.highlight pre").count() > 0
+    assert page.locator(".cell_output button.copybtn").count() == 0, "what code prints is not to be copied"
+    assert page.said == [] and page.outside == []
+
+
+@pytest.mark.skipif(not WHOLE, reason="the sample links to no listing")
+def test_of_a_listing_the_code_is_copied_and_not_its_numbers(book, open_page):
+    page = open_page(
+        address(book, "course_lib/include/course/register_tile.cuh"),
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    page.locator("div.highlight").hover()
+    page.locator("button.copybtn").click()
+    page.locator("button.copybtn.success").wait_for()
+    header = ROOT / "course_lib" / "include" / "course" / "register_tile.cuh"
+    code = page.evaluate("navigator.clipboard.readText()")
+    assert code.strip() == header.read_text(encoding="utf-8").strip()
+
+
+def test_a_finger_sees_the_copy_button(book, open_page):
+    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390, has_touch=True, is_mobile=True)
+    shown = page.evaluate("getComputedStyle(document.querySelector('button.copybtn')).opacity")
+    assert float(shown) == 1
 
 
 def test_paper_has_no_solutions(book, open_page, keep):

@@ -11,7 +11,7 @@
 | alt_text.py | figures keep their description |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
 | glossary.py | the first use of a word leads to the glossary |
-| static/, templates/ | looks, copy buttons, the rule that a page loads nothing from elsewhere |
+| static/, templates/ | looks, the rule that a page loads nothing from elsewhere |
 
 `python -m tools.book` makes a book of the committed outputs in build/preview, without running a lesson.
 """

@@ -4,6 +4,7 @@ project = "Hiding latency"
 language = "en"
 extensions = [
     "myst_nb",
+    "sphinx_copybutton",
     "tools.book.alt_text",
     "tools.book.cuda_lexer",
     "tools.book.glossary",
@@ -12,6 +13,7 @@ nb_execution_mode = "off"  # the notebooks bring the outputs of their run
 nb_merge_streams = True
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+copybutton_selector = "div.highlight pre:not(.linenos *, .cell_output *)"  # code, not what it prints
 
 html_theme = "sphinx_book_theme"
 html_title = project

@@ -1,17 +1,4 @@
-// Copy buttons, the pause of the moving picture, and boxes that scroll reached by keyboard.
-
-function copyButton(box) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "copy";
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(box.querySelector("pre").textContent);
-    button.textContent = "copied";
-    setTimeout(() => { button.textContent = "copy"; }, 1500);
-  });
-  box.append(button);
-}
+// The pause of the moving picture, and boxes that scroll reached by keyboard.
 
 function pauseButton(figure) {
   const button = figure.querySelector(".pause");
@@ -26,7 +13,6 @@ function reachable(box) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("div.highlight:not(.highlighttable div)").forEach(copyButton);
   document.querySelectorAll("figure.pipeline").forEach(pauseButton);
   const boxes = "div.cell_output, div.cell_output .output, div.cell_output pre, div.highlight pre, "
     + ".pst-scrollable-table-container, article p:has(> img)";
