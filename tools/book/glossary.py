@@ -1,11 +1,13 @@
 """The first use of a word in each chapter leads to docs/glossary.md, and shows its meaning to the mouse.
 
-An entry there is `word, another form of it · Chinese`, and below it `: what it means`.
+An entry there is `word, another form of it · Chinese`, and below it `: what it means`. Sphinx's own glossary links only
+what a text marks, and shows no meaning; a marked text could not be read in JupyterLab.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,24 +88,22 @@ def link_first_uses(app, doctree: nodes.document, docname: str) -> None:
 
 
 def _prose(doctree: nodes.document) -> list[nodes.Text]:
+    """Texts in paragraphs, and not in a fold, heading, code, link or output; a word of code alone counts."""
     folded, found = 0, []
     for node in doctree.findall():
         if isinstance(node, nodes.raw):
             folded += node.astext().count("<details") - node.astext().count("</details")
-        elif isinstance(node, nodes.Text) and not folded and _is_prose(node):
-            found.append(node)
+        elif isinstance(node, nodes.Text) and not folded:
+            around = list(_around(node))
+            outside = any(isinstance(each, _NO_PROSE) or "cell" in each.get("classes", ()) for each in around)
+            if not outside and any(isinstance(each, nodes.paragraph) for each in around):
+                found.append(node)
     return found
 
 
-def _is_prose(text: nodes.Text) -> bool:
-    """Within a paragraph, and not within a heading, code, a link or an output; a word of code alone counts."""
-    node, in_paragraph = text.parent, False
-    while node is not None:
-        if isinstance(node, _NO_PROSE) or "cell" in node.get("classes", ()):
-            return False
-        in_paragraph |= isinstance(node, nodes.paragraph)
-        node = node.parent
-    return in_paragraph
+def _around(node: nodes.Node) -> Iterator[nodes.Element]:
+    while (node := node.parent) is not None:
+        yield node
 
 
 def _link(app, docname: str, text: str, entry: Entry) -> nodes.reference:
