@@ -1,12 +1,14 @@
 # Every target first makes .venv, or brings it up to date; that takes no time when nothing changed.
 # Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
-# what tests in a browser and teachers need; it stays there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab.
+# what tests in a browser and teachers need; what a target needs beyond a learner's packages it adds itself (NEEDS).
+# Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab.
 
 PYTHON ?=
 EXTRA ?=
 WITH ?=
 LAB ?=
+NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
@@ -35,6 +37,8 @@ course: install
 lab: install
 	@$(RUN) -m tools.lab $(LAB)
 
+test quick outputs bench: NEEDS += dev
+
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
@@ -45,7 +49,7 @@ quick: install
 long: export COURSE_EVERY_CASE = 1
 long: export COURSE_ALL_LESSONS = 1
 long: export COURSE_NOTHING_MISSING = 1
-long: WITH := $(WITH) browser classroom
+long: NEEDS += browser classroom
 long: test
 
 outputs: install
@@ -61,7 +65,7 @@ bench: install
 	@$(RUN) tools/bench.py
 	@$(RUN) -m tests.course_lib.matmul.test_matmul 200
 
-classroom grade: WITH := $(WITH) classroom
+classroom grade: NEEDS += classroom
 
 classroom: install
 	@$(RUN) -m tools.classroom.release
@@ -85,7 +89,7 @@ clean:
 install:
 	@for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.14 python3.11 python); do \
 	  if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $(BELOW)))' 2>/dev/null; \
-	  then exec "$$python" tools/install.py $(EXTRA) $(if $(WITH),--with $(WITH)); fi; \
+	  then exec "$$python" tools/install.py $(EXTRA) $(if $(WITH)$(NEEDS),--with $(WITH) $(NEEDS)); fi; \
 	done; \
 	echo "No suitable Python found: python3 is $$(python3 --version 2>&1)." >&2; \
 	echo "The course needs Python 3.11 or later (its packages are pinned for 3.11 to 3.14)." >&2; \

@@ -18,9 +18,8 @@ from tools.install import ROOT, WHEELHOUSE, stamp_of
 
 
 def wanted() -> list[str]:
-    """What to collect: the course with the extras that are installed here, the classroom's, what builds it, and pip."""
-    here = stamp_of(ROOT / ".venv").split()[1:]
-    extras = ["dev", *(name for name in here if name not in ("none", "classroom")), "classroom"]
+    """What to collect: the course with the extras installed here, those of tests and classroom, what builds it, pip."""
+    extras = sorted({*stamp_of(ROOT / ".venv").split()[1:], "dev", "classroom"} - {"none"})
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip)==\S+", lock, re.MULTILINE)]
 

@@ -385,6 +385,8 @@ def test_the_driver_chooses_the_extra(gpu, extra, why):
         ("", True, True, "none", "afresh"),  # interrupted
         ("new none", True, True, "none", "afresh"),
         ("new cuda12", False, True, "cuda13", "afresh"),  # never two CuPy packages
+        ("new none", False, True, "none dev", "install"),
+        ("new none dev", False, True, "none", "nothing"),
         ("new none", False, True, "none browser", "install"),
         ("new none browser classroom", False, True, "none browser", "nothing"),
         ("new none browser", False, True, "none", "nothing"),  # what CI added stays
@@ -399,7 +401,7 @@ def test_what_the_installer_does(installed, interrupted, starts, extras, todo):
     ("installed", "extras", "all_of_them"),
     [
         ("old none browser", "none", "none browser"),
-        ("old cuda13 browser", "none classroom", "cuda13 browser classroom"),
+        ("old cuda13 browser", "none dev classroom", "cuda13 dev browser classroom"),
         ("old none", "cuda13", "cuda13"),
         ("", "none browser", "none browser"),
     ],
@@ -408,8 +410,28 @@ def test_the_installer_keeps_the_extras_that_were_there(installed, extras, all_o
     assert install.joined(installed, tuple(extras.split())) == tuple(all_of_them.split())
 
 
-def test_a_learners_environment_has_neither_nbgrader_nor_a_browser():
-    assert set(requirements("browser", "classroom")) - set(requirements()) >= {"playwright", "nbgrader"}
+def test_a_learners_environment_has_no_tests_no_browser_and_no_nbgrader():
+    for_others = set(requirements("dev", "browser", "classroom")) - set(requirements())
+    assert for_others >= {"pytest", "nbval", "ruff", "playwright", "nbgrader"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [
+        (["lab"], ""),
+        (["course"], ""),
+        (["test"], "dev"),
+        (["quick"], "dev"),
+        (["outputs"], "dev"),
+        (["bench"], "dev"),
+        (["grade"], "classroom"),
+        (["long"], "browser classroom dev"),
+        (["test", "WITH=browser classroom"], "browser classroom dev"),
+    ],
+)
+def test_a_target_asks_for_what_it_needs(arguments, asked):
+    installs = re.search(r"tools/install.py(.*?);", make("-n", *arguments).stdout)[1]
+    assert installs.split() == ["--with", *asked.split()] * bool(asked)
 
 
 def test_the_fingerprint_follows_lock_metadata_and_place(tmp_path):
