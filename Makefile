@@ -32,19 +32,19 @@ help:
 	@echo "make clean    remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay"
 
 course: install
-	@$(RUN) -m tools.course
+	@$(RUN) -m tools.learner.course
 
 lab: install
-	@$(RUN) -m tools.lab $(LAB)
+	@$(RUN) -m tools.learner.lab $(LAB)
 
-test quick outputs bench: NEEDS += dev
+test quick outputs record bench: NEEDS += dev
 
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
 
 quick: install
-	@$(RUN) -m tools.quick
+	@$(RUN) -m tools.author.quick
 
 long: export COURSE_EVERY_CASE = 1
 long: export COURSE_ALL_LESSONS = 1
@@ -53,16 +53,16 @@ long: NEEDS += browser classroom
 long: test
 
 outputs: install
-	@$(RUN) -m tools.outputs
+	@$(RUN) -m tools.author.outputs
 
 record: install
-	@$(RUN) tools/record.py
+	@$(RUN) -m tools.author.record
 
 tune: install
-	@$(RUN) -m tools.tune
+	@$(RUN) -m tools.author.tune
 
 bench: install
-	@$(RUN) tools/bench.py
+	@$(RUN) -m tools.author.bench
 	@$(RUN) -m tests.course_lib.matmul.test_matmul 200
 
 classroom grade: NEEDS += classroom
@@ -74,7 +74,7 @@ grade: install
 	@$(RUN) -m tools.classroom.grade
 
 wheelhouse: install
-	@$(RUN) -m tools.wheelhouse
+	@$(RUN) -m tools.classroom.wheelhouse
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

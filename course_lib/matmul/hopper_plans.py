@@ -70,7 +70,7 @@ part of what it takes alone; of `reduce`, and of each million of sums that are s
 class Tile:
     """A tile, and what it takes on an H100, in microseconds. These numbers and the five above are fitted to the times
     of all plans for 45 problems (least squares of the logarithms; plans near a problem's best weigh more). For the 31
-    problems of tools/tune.py and 16384 x 4096 x 4096 the rule loses 3.5 % to the fastest plans of both lessons
+    problems of tools/author/tune.py and 16384 x 4096 x 4096 the rule loses 3.5 % to the fastest plans of both lessons
     (geometric mean); fitted to the other 14 problems alone, 4.6 %."""
 
     plan: HopperPlan

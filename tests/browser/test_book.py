@@ -11,9 +11,9 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
-from tools import course
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
+from tools.learner import course
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""

@@ -1,6 +1,6 @@
 """A feedback page in a browser: a hostile answer leads nowhere, asks nobody and changes nothing."""
 
-from tests.classroom.hostile import HOSTILE, PAGE
+from tests.tools.classroom.hostile import HOSTILE, PAGE
 from tools.classroom.feedback import RULE, safe
 
 BY_THEMSELVES = ("script", "meta refresh", "iframe", "event handler", "javascript link", "svg with a script")

@@ -49,7 +49,7 @@ class Lab:
         self.env |= {"PYTHONPATH": str(self.root), "COURSE_BACKEND": "simulator"}
         options = ["--no-browser", f"--port={self.port}", "--IdentityProvider.token=x"]
         self.log = open(folder / "lab.log", "w+")  # noqa: SIM115 - closed in stop
-        command = [sys.executable, "-m", "tools.lab", *options]
+        command = [sys.executable, "-m", "tools.learner.lab", *options]
         self.process = subprocess.Popen(
             command, cwd=self.root, env=self.env, stdout=self.log, stderr=self.log
         )
@@ -261,7 +261,7 @@ def test_an_update_leaves_what_was_written(lab, opened, keep):
     settings = lab.root / "pyproject.toml"
     settings.write_text(re.sub("(?m)^version = .*", 'version = "9.9.0"', settings.read_text()))
     lab.commit()  # as `git pull` would
-    code = "from tools import copies; print(*copies.update(copies.ROOT), sep='\\n')"
+    code = "from tools.learner import copies; print(*copies.update(copies.ROOT), sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=lab.root, env=lab.env, capture_output=True, text=True
     )

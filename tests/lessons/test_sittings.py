@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib.lessons import sources
-from tools.sittings import LONGEST, PAGE, Sitting, promised, sittings, with_table
+from tools.author.sittings import LONGEST, PAGE, Sitting, promised, sittings, with_table
 
 
 def cell(source, kind="markdown", *tags):
@@ -48,7 +48,7 @@ def test_the_header_tells_the_minutes(path):
 
 def test_the_instructors_page_has_the_minutes_and_every_sitting():
     text = PAGE.read_text(encoding="utf-8")
-    assert with_table(text) == text, "run `python -m tools.sittings`"
+    assert with_table(text) == text, "run `python -m tools.author.sittings`"
     for path in sources.notebooks(sources.NOTEBOOKS):
         for sitting in sittings(path):
             if sitting.title.startswith("Sitting"):

@@ -13,18 +13,18 @@ CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def commands() -> set[str]:
-    """What the tools call themselves by, in the first line of their docstrings: `python -m tools.NAME`."""
+    """What the tools call themselves by, in the first line of their docstrings: `python -m tools.ROOM.NAME`."""
     first_lines = (
-        path.read_text(encoding="utf-8").partition("\n")[0] for path in (ROOT / "tools").glob("*.py")
+        path.read_text(encoding="utf-8").partition("\n")[0] for path in (ROOT / "tools").glob("*/*.py")
     )
-    return {found[0] for line in first_lines for found in re.finditer(r"python -m tools\.\w+", line)}
+    return {found[0] for line in first_lines for found in re.finditer(r"python -m tools[.\w]+", line)}
 
 
 def test_each_command_is_told_to_those_who_need_it():
     pages = CONTRIBUTING + "".join(
         (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/instructor.md")
     )
-    assert {"python -m tools.sittings", "python -m tools.progress"} <= commands()
+    assert {"python -m tools.author.sittings", "python -m tools.classroom.progress"} <= commands()
     assert [command for command in commands() if command not in pages] == []
 
 
@@ -32,18 +32,19 @@ def test_each_file_that_contributing_names_is_there():
     named = re.findall(
         r"`(?:python )?((?:course_lib|tests|tools|docs|assets|notebooks)/[\w./]*)`", CONTRIBUTING
     )
-    named += [name.replace(".", "/") + ".py" for name in re.findall(r"python -m (tools\.\w+)", CONTRIBUTING)]
     named = [name for name in named if "NN" not in name]
     assert len(named) > 12 and [name for name in named if not (ROOT / name).exists()] == []
 
 
-ROOMS = [path for top in ("ptxsim", "course_lib") for path in sorted((ROOT / top).glob("*/__init__.py"))]
+ROOMS = [
+    path for top in ("ptxsim", "course_lib", "tools") for path in sorted((ROOT / top).glob("*/__init__.py"))
+]
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: f"{room.parent.parent.name}.{room.parent.name}")
 def test_a_room_says_what_is_in_it(room):
     said = ast.get_docstring(ast.parse(room.read_text(encoding="utf-8"))) or ""
-    modules = {path.stem for path in room.parent.glob("*.py")} - {"__init__"}
+    modules = {path.stem for path in room.parent.glob("*.py")} - {"__init__", "__main__"}
     left = modules - set(re.findall(r"\w+", said))
     assert said and (left == set() or room.parent.name == "instructions"), left
 

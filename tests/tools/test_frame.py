@@ -23,7 +23,9 @@ from packaging.version import Version
 import conftest
 from course_lib.lessons import sources
 from tests.rules import ABSOLUTE, ROOT
-from tools import course, install, wheelhouse
+from tools import install
+from tools.classroom import wheelhouse
+from tools.learner import course
 
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "cupy": "cupy-cuda12x"}
 """Where conda-forge calls a package by another name than PyPI."""
@@ -269,14 +271,16 @@ README = ROOT / "README.md"
 
 def test_the_measured_table_is_current():
     from course_lib.measure import records
-    from tools import figures
+    from tools.author import figures
 
     text = README.read_text(encoding="utf-8")
     if not records.files():
         assert "Not measured yet" in text
         return
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
-    assert figures.between_marks(text, figures.steps_table(record)) == text, "run `python tools/figures.py`"
+    assert figures.between_marks(text, figures.steps_table(record)) == text, (
+        "run `python tools/author/figures.py`"
+    )
 
 
 def test_links_in_the_readme_lead_somewhere():
@@ -423,6 +427,7 @@ def test_a_learners_environment_has_no_tests_no_browser_and_no_nbgrader():
         (["test"], "dev"),
         (["quick"], "dev"),
         (["outputs"], "dev"),
+        (["record"], "dev"),
         (["bench"], "dev"),
         (["grade"], "classroom"),
         (["long"], "browser classroom dev"),
@@ -793,7 +798,7 @@ def test_committed_results_do_not_count(tmp_path):
 RUNS = """
 import sys
 from pathlib import Path
-from tools import course
+from tools.learner import course
 course.ROOT = Path(sys.argv[1])
 sys.exit(course.main())
 """

@@ -25,7 +25,8 @@ from course_lib.lessons import colab as on_colab
 from course_lib.lessons import sources
 from ptxsim.compiler import nvrtc
 from tests.rules import ROOT
-from tools import colab, copies
+from tools.author import colab
+from tools.learner import copies
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NOTEBOOKS = sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb"))
@@ -138,7 +139,7 @@ def test_the_first_cell_under_the_header_is_colabs(path):
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert cells[0].id == colab.CELL and notebook.cells[0].cell_type == "markdown"
-    assert cells[0].source == colab.source(), "run `python -m tools.colab`"
+    assert cells[0].source == colab.source(), "run `python -m tools.author.colab`"
     assert not cells[0].outputs
 
 

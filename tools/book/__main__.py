@@ -3,8 +3,8 @@
 import sys
 
 from course_lib.lessons import sources
-from tools import course
 from tools.book.build import write_book
+from tools.learner import course
 
 if __name__ == "__main__":
     every = sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS)

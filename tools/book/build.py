@@ -18,7 +18,7 @@ from tools.book.lesson import chapter
 from tools.book.linked import Library
 
 if TYPE_CHECKING:
-    from tools.course import Outcome
+    from tools.learner.course import Outcome
 
 ROOT = Path(__file__).parents[2]
 _NOTES = ("docs/glossary.md", "assets/card.svg", "docs/tuning.md", "docs/instructor.md")

@@ -9,11 +9,11 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from course_lib.lessons import sources
-from tools import sittings
+from tools.author import sittings
 from tools.book import moving
 
 if TYPE_CHECKING:
-    from tools.course import Outcome
+    from tools.learner.course import Outcome
 
 _PROMISE = re.compile(r"^\*\*Promise\.\*\* (.+?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 TEXT = Path(__file__).with_name("front.md")

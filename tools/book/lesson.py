@@ -6,7 +6,7 @@ import nbformat
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tools.copies import COLAB_CELL
+from tools.learner.copies import COLAB_CELL
 
 
 def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:

@@ -14,7 +14,7 @@ from course_lib import check_exercise, score, show_progress
 from course_lib.exercises import answers, logbook, verdicts
 from course_lib.lessons import sources
 from tests.rules import ROOT
-from tools import progress as summary
+from tools.classroom import progress as summary
 
 TODAY = date.today().isoformat()
 GIVEN = "answer = 0\ncheck_exercise('09.1', answer)"
@@ -224,7 +224,7 @@ def test_a_summary_says_what_it_needs(tmp_path, capsys):
     assert summary.main([str(tmp_path)]) == 2
     assert "no progress file (.jsonl)" in capsys.readouterr().err
     assert summary.main([]) == 2
-    assert "python -m tools.progress FOLDER" in capsys.readouterr().err
+    assert "python -m tools.classroom.progress FOLDER" in capsys.readouterr().err
 
 
 def test_progress_comes_in_the_order_of_the_numbers():

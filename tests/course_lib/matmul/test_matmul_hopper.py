@@ -15,7 +15,7 @@ from course_lib.matmul.plans import Plan
 from ptxsim.gpus import H100
 from tests.course_lib.matmul.test_matmul import Problem, check, random_problem, with_plan, wrong_with
 from tests.sample import sample
-from tools.tune import SHAPES
+from tools.author.tune import SHAPES
 
 room = sys.modules["course_lib.matmul.matmul"]
 SMALL = HopperPlan((64, 64), 3, 1)

@@ -11,7 +11,7 @@ from course_lib import matmul, tune, tuned
 from course_lib.matmul import heat, plans, sweep_file, tuner
 from course_lib.measure import records
 from ptxsim.gpus import H100
-from tools import tune as tool
+from tools.author import tune as tool
 
 lesson = sys.modules["course_lib.matmul.tune"]
 SHAPES = [(512, 512, 512), (4100, 4100, 4100), (64, 64, 65536)]

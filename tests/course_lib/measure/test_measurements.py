@@ -18,7 +18,7 @@ from tests.rules import ROOT
 
 
 def tool(name):
-    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / "author" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -232,5 +232,5 @@ def test_the_drawings_are_those_of_the_lessons(tmp_path):
     for name, (figure, alt) in figures.drawings().items():
         style.save_svg(figure, tmp_path / name, alt)
         kept = (ROOT / "assets" / name).read_text(encoding="utf-8")
-        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python tools/figures.py`"
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python tools/author/figures.py`"
         assert alt in kept.replace("&lt;", "<") and len(kept) < 300_000

@@ -15,7 +15,7 @@ from course_lib.lessons.folders import COMPILED
 from ptxsim.compiler import cache, nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 from tests.rules import ROOT
-from tools.outputs import archive_of, compile_anew
+from tools.author.outputs import archive_of, compile_anew
 
 NOTEBOOKS = sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb"))
 ALL = bool(os.environ.get("COURSE_ALL_LESSONS"))

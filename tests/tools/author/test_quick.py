@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.rules import ROOT
-from tools import quick
+from tools.author import quick
 
 
 def test_every_place_of_the_table_is_there():
@@ -26,6 +26,9 @@ def test_every_place_of_the_table_is_there():
         ("course_lib/exercises/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
         ("notebooks/02_producer_consumer.ipynb", "test_every_lesson_has_a_room"),
         ("course_lib/measure/bench.py", "tests/course_lib/measure/test_bench.py"),
+        ("tools/learner/lab.py", "tests/tools/learner"),
+        ("tools/classroom/feedback.py", "tests/tools/classroom/test_feedback.py"),
+        ("tools/book/static/book.css", "tests/tools/book/test_book.py"),
     ],
 )
 def test_a_changed_file_asks_for_its_tests(changed, asked):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from course_lib.draw import style
-from tests.classroom.hostile import HOSTILE, PAGE
+from tests.tools.classroom.hostile import HOSTILE, PAGE
 from tools.classroom.feedback import IN_PLACE, RULE, safe
 
 

@@ -14,7 +14,7 @@ import pytest
 from tools import install
 from tools.classroom import grade, rebuild, release, sandbox
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
-from tools.copies import originals
+from tools.learner.copies import originals
 
 NOTEBOOKS = release.notebooks()
 FIRST = dict([*NOTEBOOKS.items()][:1])

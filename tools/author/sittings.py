@@ -1,4 +1,4 @@
-"""How long a lesson takes, sitting by sitting: `python -m tools.sittings` writes it into docs/instructor.md.
+"""How long a lesson takes, sitting by sitting: `python -m tools.author.sittings` writes it into docs/instructor.md.
 
 A sitting is what stands from one heading `# Sitting N · title` to the next. Its minutes are those of somebody who reads
 English as a second language: 130 words a minute, 10 lines of shown code a minute, 8 minutes an exercise. What is
@@ -19,7 +19,7 @@ from course_lib.lessons import sources
 WORDS, LINES, EXERCISE = 130, 10, 8
 """Words a minute, lines of code a minute, minutes for an exercise."""
 LONGEST = 45
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "instructor.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "instructor.md"
 BEGIN, END = "<!-- sittings: begin -->", "<!-- sittings: end -->"
 HEADING = re.compile(r"^# (Sitting \d+ · .+|Optional · .+)$", re.MULTILINE)
 PROMISED = re.compile(r"^\* (?:(Sitting \d+ · .+?|Optional · .+?)): (\d+) minutes", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The quick-reference card, one page of A4: `python -m tools.card` writes assets/card.svg and assets/card.pdf.
+"""The quick-reference card, one page of A4: `python -m tools.author.card` writes assets/card.svg and assets/card.pdf.
 
 Nothing on it is typed in twice: code is cut out of the lessons' kernels, layouts are computed by the simulator's own
 rules and by running the course's functions in it, and targets are those of the checklist.
@@ -24,7 +24,7 @@ from ptxsim.instructions.tensor import fragment
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS
 
-ASSETS = Path(__file__).resolve().parent.parent / "assets"
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
 A4 = 8.27, 11.69  # inches
 LEFT, RIGHT, LEFT_WIDTH, RIGHT_WIDTH = 0.4, 4.5, 3.95, 3.37  # the columns, in inches
 CODE, SMALL, WORDS, HEADING = 6.4, 6.8, 7.4, 9.0  # points

@@ -1,4 +1,4 @@
-"""What a group has solved: `python -m tools.progress FOLDER` prints one table, a line for each learner.
+"""What a group has solved: `python -m tools.classroom.progress FOLDER` prints one table, a line for each learner.
 
 FOLDER holds the learners' `progress.jsonl` files, renamed (`ada.jsonl`) or in folders (`ada/progress.jsonl`,
 `ada/my_lessons/progress.jsonl`). A learner is called as the file or the folder is.
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from course_lib.exercises import logbook
-from tools.copies import FOLDER
+from tools.learner.copies import FOLDER
 
 
 def name_of(path: Path) -> str:
@@ -35,7 +35,8 @@ def main(arguments: list[str]) -> int:
 
     if len(arguments) != 1:
         print(
-            "Usage: python -m tools.progress FOLDER, a folder with learners' progress files.", file=sys.stderr
+            "Usage: python -m tools.classroom.progress FOLDER, a folder with learners' progress files.",
+            file=sys.stderr,
         )
         return 2
     paths = sorted(Path(arguments[0]).rglob("*.jsonl"), key=name_of)

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.exercises.logbook import FILE, Progress, entries
-from tools import copies
+from tools.learner import copies
 
 
 def command(root: Path, more: list[str]) -> list[str]:
@@ -31,7 +31,7 @@ def command(root: Path, more: list[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """What JupyterLab is started with: the defaults of tools/labconfig, which a learner's own settings beat."""
+    """What JupyterLab is started with: the defaults of tools/learner/labconfig, which a learner's own settings beat."""
     paths = [*filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")]), str(Path(__file__).parent)]
     return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(paths)}
 

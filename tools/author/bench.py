@@ -9,11 +9,8 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the pipelined kernels are the tests'
 
 import ptxsim
 from course_lib import OPTIONS, Gemm, kernel_source

@@ -8,7 +8,7 @@ import pytest
 
 from course_lib import kernel_source
 from ptxsim.observe.counters import bank_cycles
-from tools import card
+from tools.author import card
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def words(svg: str) -> list[str]:
 
 
 def test_the_files_are_those_of_today(folder):
-    """Their words with any Matplotlib, every byte with the one that made them. `python -m tools.card` writes them."""
+    """Their words with any Matplotlib, every byte with that which made them: `python -m tools.author.card`."""
     fresh, kept = ((place / "card.svg").read_text(encoding="utf-8") for place in (folder, card.ASSETS))
     assert words(fresh) == words(kept)
     makers = [re.search(r"Matplotlib v[\d.]+", svg)[0] for svg in (fresh, kept)]

@@ -1,4 +1,6 @@
-"""Run all notebooks, simulated, and keep what they print: `make outputs`. Some: `python -m tools.outputs 02 exercises`.
+"""Run all notebooks, simulated, and keep what they print: `make outputs`.
+
+Some of them: `python -m tools.author.outputs 02 exercises`.
 
 For whoever edits a lesson: the notebooks are kept with the outputs that a machine without a GPU gives, and the tests
 compare them. Measured numbers in them come from assets/measurements/. What the compiler made on the way, and what it
@@ -78,7 +80,7 @@ def solve(path: Path) -> int:
     tests = [f"tests/lessons/test_lesson_kernels.py::test_solution_passes[{name}]" for name in names]
     if not tests:
         return 0
-    root = Path(__file__).parent.parent
+    root = Path(__file__).parents[2]
     return subprocess.run([sys.executable, "-m", "pytest", "-q", *tests], cwd=root, check=False).returncode
 
 

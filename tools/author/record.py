@@ -21,14 +21,14 @@ from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT = 600  # seconds
 AFTERWARDS = (
     "tests/golden/record.py",  # results of the tests' and the lessons' kernels
     "tests/golden/record_ncu.py",  # what Nsight Compute counts of them
-    "tools/outputs.py",  # the lessons, with the new record
-    "tools/figures.py",  # the README
-    "tools/card.py",  # the quick-reference card
+    "tools/author/outputs.py",  # the lessons, with the new record
+    "tools/author/figures.py",  # the README
+    "tools/author/card.py",  # the quick-reference card
 )
 
 

@@ -14,9 +14,9 @@ import pytest
 from course_lib.lessons import sources
 from course_lib.measure.timeline_chart import LOOKS
 from tests.rules import ROOT
-from tools import course
 from tools.book import build, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
+from tools.learner import course
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 CUDA = 'kernel = r"""\n__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }\n"""'
@@ -223,8 +223,8 @@ def test_the_front_page_says_what_there_is(pages):
 
 
 def test_durations_are_those_of_the_sittings():
+    from tools.author.sittings import sittings
     from tools.book.front import duration
-    from tools.sittings import sittings
 
     path = sources.notebooks(sources.NOTEBOOKS)[0]
     minutes = sum(part.promise for part in sittings(path) if part.title.startswith("Sitting"))

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = "tests/tools/test_imports.py"
 PYTEST = ("-q", "--numprocesses=2", "--no-header")
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -55,6 +55,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/course_lib/measure/test_measurements.py",
     )),
     ("course_lib/*.py", ("tests/course_lib/gpu/test_device.py",)),
+    ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
+    ("tools/book/*", ("tests/tools/book/test_book.py",)),
     ("tests/*test_*.py", ("{file}",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
     ("*.md", ("tests/tools/test_contributing.py",)),
@@ -69,6 +71,7 @@ SLOW = (
     "tests/ptxsim/instructions",
     "tests/ptxsim/races",
     "tests/tools",
+    "tests/tools/classroom",
 )  # TABLE names what is quick
 
 
@@ -120,13 +123,7 @@ def beside(file: str) -> list[str]:
     own = room / f"test_{place.stem}.py"
     if (ROOT / own).exists():
         return [own.as_posix()]
-    slow = (
-        "tests/ptxsim/instructions",
-        "tests/ptxsim/races",
-        "tests/tools",
-        "tests/ptxsim",
-    )  # TABLE names what is quick
-    return [room.as_posix()] if (ROOT / room).is_dir() and room.as_posix() not in slow else []
+    return [room.as_posix()] if (ROOT / room).is_dir() and room.as_posix() not in SLOW else []
 
 
 def fill(test: str, file: str) -> str:

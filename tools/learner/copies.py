@@ -28,7 +28,7 @@ from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from tools.install import alone
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "my_lessons"
 COLAB_CELL = "host-colab"
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)

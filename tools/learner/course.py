@@ -25,11 +25,11 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from course_lib.lessons import sources
-from tools import copies
 from tools.book.build import BookError, write_book
 from tools.install import alone
+from tools.learner import copies
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CELL_SECONDS = 300
 MOST_AT_ONCE = 4  # lessons; each takes a core and half a gigabyte
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -14,9 +14,9 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
-from tests.classroom.hostile import HOSTILE
 from tests.lessons import BANK, LESSONS, replaced
 from tests.rules import ROOT
+from tests.tools.classroom.hostile import HOSTILE
 from tools.classroom import grade, release, sandbox
 from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE

@@ -1,4 +1,4 @@
-"""Write the cell for Google Colab into every notebook: `python -m tools.colab`, after a new version or address.
+"""Write the cell for Google Colab into every notebook: `python -m tools.author.colab`, after a new version or address.
 
 The address is `Repository` in pyproject.toml, and the version the one there: Colab fetches the release with the tag
 v<version>.
@@ -13,9 +13,9 @@ from pathlib import Path
 import nbformat
 
 from course_lib.lessons import sources
-from tools.copies import COLAB_CELL as CELL
+from tools.learner.copies import COLAB_CELL as CELL
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 
 

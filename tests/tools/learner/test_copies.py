@@ -11,7 +11,8 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
-from tools import copies, install, lab
+from tools import install
+from tools.learner import copies, lab
 
 NAME = "01_first.ipynb"
 
@@ -77,7 +78,7 @@ def run(cells: list[dict]) -> None:
     cells[-1]["metadata"] = {"collapsed": False, "execution": {"iopub.execute_input": "2026-11-22"}}
 
 
-# --- the table in tools/copies.py ----------------------------------------------------------------------------
+# --- the table in tools/learner/copies.py ----------------------------------------------------------------------------
 
 
 def test_copies_are_made_from_the_lessons_and_the_exercises(course):
@@ -250,12 +251,12 @@ def test_a_write_that_fails_leaves_the_old_file(begun, monkeypatch):
 
 
 def test_a_second_one_waits(begun, capsys):
-    code = (
-        f"from pathlib import Path; from tools import copies; print(copies.update(Path({str(begun.root)!r})))"
-    )
+    code = "import pathlib, sys; from tools.learner import copies; print(copies.update(pathlib.Path(sys.argv[1])))"
     begun.publish("1.1.0", "k = 2")
     with install.alone(begun.root / "build" / "my_lessons.lock", ""):
-        other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        other = subprocess.Popen(
+            [sys.executable, "-c", code, begun.root], stdout=subprocess.PIPE, text=True, cwd=ROOT
+        )
         assert other.stdout.readline() == "Another make looks after my_lessons: waiting for it.\n"
         assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
     assert "replaced by the version of course 1.1.0" in other.communicate(timeout=20)[0]

@@ -1,4 +1,4 @@
-"""Draw the README's pictures and print its table: `python tools/figures.py`.
+"""Draw the README's pictures and print its table: `python tools/author/figures.py`.
 
 Writes two recorded timelines and three drawings of the lessons into assets/, and into README.md, between two marks,
 the table of every lesson's kernels that were measured at 4096 x 4096 x 4096.
@@ -19,7 +19,7 @@ from course_lib.measure import records
 from course_lib.measure.events import PHASES, from_rows
 from course_lib.measure.timeline import timeline_of
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
 """Kernels of lesson 02 whose timelines the README shows."""
 FIGURE = "figure:"

@@ -1,0 +1,14 @@
+"""What renews the course after an edit; CONTRIBUTING.md says when.
+
+| file | one idea |
+|---|---|
+| quick.py | `make quick`: the tests of what changed |
+| outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
+| record.py | `make record`: all measurements anew, on a GPU |
+| figures.py | the README's pictures and its table |
+| card.py | the quick-reference card |
+| tune.py | `make tune`: the fastest plans of `matmul` |
+| bench.py | `make bench`: how fast the course is here |
+| sittings.py | the minutes of each sitting |
+| colab.py | the cell for Google Colab |
+"""

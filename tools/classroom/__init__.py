@@ -1,0 +1,16 @@
+"""What a teacher needs; docs/instructor.md says how to use it.
+
+| file | one idea |
+|---|---|
+| release.py | `make classroom`: an nbgrader course of the lessons' exercises |
+| assignment.py | an assignment, cut out of a lesson |
+| grade.py | `make grade`: what was handed in, graded with nbgrader's own commands |
+| nbgrader_config.py, settings.py | what that needs of nbgrader, as: |
+| rebuild.py | a submission, put together anew |
+| execute.py | the step that runs it |
+| sandbox.py, sandbox.sh | where it can do no harm |
+| feedback.py | pages in which nothing runs |
+| marks.py | the table grades.csv |
+| progress.py | what a group has solved, from its files of progress |
+| wheelhouse.py | `make wheelhouse`: the packages as files |
+"""

@@ -1,0 +1,10 @@
+"""What a learner calls by `make`.
+
+| file | one idea |
+|---|---|
+| copies.py | the copies in my_lessons/, made and brought up to date |
+| course.py | `make course`: every lesson run, the book written, one table |
+| lab.py, labconfig/ | `make lab`: the copies in JupyterLab, with the course's defaults |
+
+`tools/install.py`, which makes `.venv` for every room, stands above them: it runs before there is any package.
+"""
