@@ -13,7 +13,8 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
                     just the kernel in the solution's text
 
-A room bank_0N.py holds the last four for the exercises in notebooks/exercises/.
+A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, tables are
+written as text, in the form that tables.py reads.
 """
 
 import re
