@@ -4,6 +4,7 @@ import re
 
 from course_lib import Launch
 from tests.lessons import solved_kernel
+from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "01_mainloop"
 OTHERS: dict = {}
@@ -89,322 +90,253 @@ FROM_GLOBAL = """for (int k = 0; k < TK; ++k)
                     acc[j][i] += A[m + 32 * i + (k_tile * TK + k) * M] * B[n + 8 * j + (k_tile * TK + k) * N];"""
 
 GAPS = ["01.1", "01.2"]
-RIGHT_ANSWERS = {
-    "01.1": [
-        (
-            "a row for each lane, columns by warps",
-            [
-                (
-                    COPY_ALONE,
-                    """    for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
-        As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];
-    __syncthreads();
-    for""",
-                )
-            ],
-        ),
-        (
-            "16 bytes",
-            [
-                (
-                    COPY_ALONE,
-                    """    int r = threadIdx.x % 16 * 4, k = threadIdx.x / 16;
-    *(float4*)&As[k][r] = *(const float4*)&A[r + k * M];
-    __syncthreads();
-    for""",
-                )
-            ],
-        ),
-        (
-            "half of the threads",
-            [
-                (
-                    COPY_ALONE,
-                    """    if (threadIdx.x < 128)
-        for (int i = threadIdx.x; i < TK * TM; i += 128)
-            As[0][i] = A[i % TM + i / TM * M];
-    __syncthreads();
-    for""",
-                )
-            ],
-        ),
-    ],
-    "01.2": [
-        (
-            "rows and columns of the tile by threads, pointers moved",
-            [
-                (
-                    COPY_A,
-                    """for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
-            As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];""",
-                ),
-                (
-                    COPY_B,
-                    """for (int k = threadIdx.x / TN; k < TK; k += THREADS / TN)
-            Bs[k][threadIdx.x % TN] = B[threadIdx.x % TN + k * N];
-        A += TK * M;
-        B += TK * N;""",
-                ),
-            ],
-        ),
-        (
-            "16 bytes",
-            [
-                (
-                    COPY_A,
-                    """int t = threadIdx.x;
-        *(float4*)&As[t / 16][t % 16 * 4] = *(const float4*)&A[t % 16 * 4 + (k_tile * TK + t / 16) * M];""",
-                ),
-                (
-                    COPY_B,
-                    """if (t < 128)
-            *(float4*)&Bs[t / 8][t % 8 * 4] = *(const float4*)&B[t % 8 * 4 + (k_tile * TK + t / 8) * N];""",
-                ),
-            ],
-        ),
-        (
-            "the second barrier in front of the copy",
-            [(ALL_HAVE_READ, "\n"), (COPY_A, "__syncthreads();\n        " + COPY_A)],
-        ),
-        (
-            "operands in registers first",
-            [
-                (
-                    MATH,
-                    """for (int k = 0; k < TK; ++k) {
-            float a[2] = {As[k][m], As[k][m + 32]};
-            for (int j = 0; j < 4; ++j) {
-                float b = Bs[k][n + 8 * j];
-                acc[j][0] = fmaf(a[0], b, acc[j][0]);
-                acc[j][1] = fmaf(a[1], b, acc[j][1]);
-            }
-        }""",
-                )
-            ],
-        ),
-    ],
-    "01.3": [
-        ("a barrier more", [(ALL_HAVE_READ, ALL_HAVE_READ + "        __syncthreads();\n")]),
-        (
-            "in the function, after its math",
-            [
-                (ALL_HAVE_READ, "\n"),
-                ("* Bs[k][n + j];\n", "* Bs[k][n + j];\n    __syncthreads();\n"),
-            ],
-        ),
-        (
-            "a barrier that counts",
-            [(SECOND_BARRIER, "__syncthreads_count(1);")],
-        ),
-        (
-            "not in the last turn of a loop to the end",
-            [(SECOND_BARRIER, "if (k_tile < K / TK) __syncthreads();")],
-        ),
-    ],
-    "01.4": [
-        (
-            "a row of warps by their number",
-            [
-                (
-                    "int m = lane % 8 * 4, n = warp * 32",
-                    "int m = 4 * (threadIdx.x & 7), n = threadIdx.x / 32 * 32",
-                )
-            ],
-        ),
-        ("unrolled by 8", [("UNROLL = TK", "UNROLL = 8")]),
-        ("no bound of registers", [("__launch_bounds__(THREADS, 2)", "__launch_bounds__(THREADS)")]),
-    ],
-}
-WRONG_ANSWERS = {
-    "01.1": [
-        ("no barrier", [("    __syncthreads();\n", "")], "between writing the tile"),
-        ("only the warp waits", [("__syncthreads", "__syncwarp")], "between writing the tile"),
-        ("one turn only", [("i += THREADS)\n        As", "i += 10 * THREADS)\n        As")], "never written"),
-        ("columns of the tile's length", [("(i / TM) * M", "(i / TM) * TM")], "M floats long"),
-        ("tile turned round", [("As[i / TM][i % TM] =", "As[i % TK][i / TK] =")], "row i % TM"),
-        ("row and column mixed up", [("As[i / TM][i % TM] =", "As[i % TM][i / TM] =")], "As[k][row]"),
-        ("the block counted twice", [("A[i % TM", "A[blockIdx.x * TM + i % TM")], "A already points"),
-        (
-            "neighbouring threads take neighbouring columns",
-            [
-                (
-                    "As[i / TM][i % TM] = A[i % TM + (i / TM) * M]",
-                    "As[i % TK][i / TK] = A[i / TK + (i % TK) * M]",
-                )
-            ],
-            "neighbouring rows (see the picture)",
-        ),
-        (
-            "a stretch for each thread",
-            [
-                (
-                    COPY_ALONE,
-                    COPY_ALONE.replace(
-                        "threadIdx.x; i < TK * TM; i += THREADS",
-                        "threadIdx.x * 4; i < threadIdx.x * 4 + 4; ++i",
-                    ),
-                )
-            ],
-            "neighbouring rows (see the picture)",
-        ),
-        (
-            "one thread copies all",
-            [
-                (
-                    "int i = threadIdx.x; i < TK * TM; i += THREADS)\n        As",
-                    "int i = 0; threadIdx.x == 0 && i < TK * TM; ++i)\n        As",
-                )
-            ],
-            "one thread copies for many",
-        ),
-        (
-            "all threads copy all",
-            [
-                (
-                    "int i = threadIdx.x; i < TK * TM; i += THREADS)\n        As",
-                    "int i = 0; i < TK * TM; ++i)\n        As",
-                )
-            ],
-            "one thread copies for many",
-        ),
-        ("no end", [("i += THREADS)\n        As", "i += 0)\n        As")], "a loop has no end"),
-    ],
-    "01.2": [
-        ("no first barrier", [(FIRST_BARRIER, "")], "between writing the tile"),
-        ("no second barrier", [(SECOND_BARRIER, "")], "a slow warp still multiplies"),
-        (
-            "math before the copy",
-            [(MATH, ""), (COPY_A, MATH + "\n        " + COPY_A)],
-            "a slow warp still multiplies",
-        ),
-        (
-            "barrier between the copies",
-            [(FIRST_BARRIER, ""), (COPY_B, "__syncthreads();\n        " + COPY_B)],
-            "between writing the tile",
-        ),
-        (
-            "barrier for half the block",
-            [(FIRST_BARRIER, "if (threadIdx.x < 128) __syncthreads();")],
-            "meet at a barrier",
-        ),
-        ("tile turned round", [("As[i / TM][i % TM]", "As[i % TM][i / TM]")], "stays below TK"),
-        ("size of the other tile", [("B[i % TN +", "B[i % TM +")], "How many rows has the tile"),
-        ("columns of M floats in B", [("i / TN) * N]", "i / TN) * M]")], "with M = N it is right"),
-        ("columns of N floats in A", [("i / TM) * M]", "i / TM) * N]")], "with M = N it is right"),
-        (
-            "columns of the length of a tile",
-            [("i / TN) * N]", "i / TN) * TN]")],
-            "one block is right, several are not",
-        ),
-        (
-            "the first k-tile every time",
-            [("k_tile * TK + ", "")],
-            "every turn copies the same k-tile",
-        ),
-        ("no sum", [("acc[j][i] +=", "acc[j][i] =")], "what becomes of the ones before"),
-        (
-            "a new sum in each turn",
-            [(MATH, "for (int j = 0; j < 4; ++j)\n            acc[j][0] = acc[j][1] = 0;\n        " + MATH)],
-            "the sums of the turns before",
-        ),
-        ("a k too few", [("int k = 0; k < TK;", "int k = 0; k < TK - 1;")], "a value of k is left out"),
-        ("k of B backwards", [("* Bs[k]", "* Bs[TK - 1 - k]")], "have both factors the same k"),
-        ("A one row further", [("A[i % TM +", "A[(i + 1) % TM +")], "B arrives as it should, A does not"),
-        ("B one row further", [("B[i % TN +", "B[(i + 1) % TN +")], "A arrives as it should, B does not"),
-        (
-            "rows and columns of the math",
-            [("[m + 32 * i] * Bs[k][n + 8 * j]", "[n + 8 * j] * Bs[k][m]")],
-            "neither A nor B arrives",
-        ),
-        (
-            "k-tiles one column apart",
-            [("k_tile * TK + i / TM", "k_tile + i / TM")],
-            "At which column does k-tile 1 begin",
-        ),
-        ("columns of a thread too close", [("n + 8 * j", "n + 4 * j")], "some columns of a tile are right"),
-        ("rows of the warp in a row", [("m + 32 * i", "m + i")], "some rows of a tile are right"),
-        (
-            "only half of the math",
-            [("j < 4; ++j)\n                for", "j < 2; ++j)\n                for")],
-            "some columns of a tile are right",
-        ),
-        (
-            "neighbouring threads take neighbouring columns of A",
-            [
-                (
-                    "As[i / TM][i % TM] = A[i % TM + (k_tile * TK + i / TM) * M]",
-                    "As[i % TK][i / TK] = A[i / TK + (k_tile * TK + i % TK) * M]",
-                )
-            ],
-            "neighbouring rows (see the picture)",
-        ),
-        ("the block counted twice", [("B[i % TN", "B[blockIdx.y * TN + i % TN")], "an index leaves A or B"),
-        (
-            "16 bytes from every float on",
-            [(COPY_A, "int t = threadIdx.x;\n        *(float4*)&As[t / 16][t % 16] = *(float4*)&A[t];")],
-            "16 bytes begin at a multiple of 4 floats",
-        ),
-        ("no end", [("++k_tile", "k_tile += 0")], "a loop has no end"),
-        ("a typing mistake", [("__syncthreads();", "__synchthreads();")], "is undefined"),
-        (
-            "no tiles at all",
-            [(COPY_A, ""), (COPY_B, ""), (MATH, FROM_GLOBAL)],
-            "an element is copied more than once",
-        ),
-    ],
-    "01.3": [
-        (
-            "barrier after the copy",
-            [
-                (ALL_HAVE_READ, ""),
-                ("k_tile * TK * N, N);\n", "k_tile * TK * N, N);\n        __syncthreads();\n"),
-            ],
-            "a slow warp still multiplies",
-        ),
-        (
-            "barrier between the copies",
-            [
-                (ALL_HAVE_READ, ""),
-                ("copy_tile<THREADS>(Bs, B + k", "__syncthreads();\n        copy_tile<THREADS>(Bs, B + k"),
-            ],
-            "a slow warp still",
-        ),
-        ("only the warp waits", [(SECOND_BARRIER, "__syncwarp();")], "a slow warp still multiplies"),
-        (
-            "first barrier moved",
-            [("{\n        __syncthreads();\n        multiply", "{\n        multiply")],
-            "between writing the tile",
-        ),
-        ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
-        ("one turn less", [("k_tile < K / TK;", "k_tile < K / TK - 1;")], "follow k_tile"),
-        (
-            "no last multiplication",
-            [("    __syncthreads();\n    multiply(acc, As, Bs, m, n);\n\n", "")],
-            "follow k_tile",
-        ),
-    ],
-    "01.4": [
-        (
-            "place of a warp",
-            [
-                (
-                    "int m = lane % 8 * 4, n = warp * 32",
-                    "int m = warp % 2 * 64 + lane % 8 * 4, n = warp / 2 * 32",
-                )
-            ],
-            "side by side along N",
-        ),
-        (
-            "warps along M",
-            [("lane % 8 * 4, n = warp * 32 +", "warp * 32 + lane % 8 * 4, n =")],
-            "side by side along N",
-        ),
-        ("two warps in one place", [("n = warp * 32", "n = warp % 2 * 32")], "side by side along N"),
-        ("old number of threads in the copy", [("THREADS = 128", "THREADS = 256")], "Is THREADS the number"),
-        ("old tile", [("TM = 64", "TM = 128")], "side by side along N"),
-        ("old depth", [("TK = 16", "TK = 32")], "side by side along N"),
-    ],
-}
+RIGHT_ANSWERS = right_answers(
+    """
+01.1
+    a row for each lane, columns by warps
+        - $COPY_ALONE…
+        +     for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
+        +         As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];
+        +     __syncthreads();
+        +     for…
+    16 bytes
+        - $COPY_ALONE…
+        +     int r = threadIdx.x % 16 * 4, k = threadIdx.x / 16;
+        +     *(float4*)&As[k][r] = *(const float4*)&A[r + k * M];
+        +     __syncthreads();
+        +     for…
+    half of the threads
+        - $COPY_ALONE…
+        +     if (threadIdx.x < 128)
+        +         for (int i = threadIdx.x; i < TK * TM; i += 128)
+        +             As[0][i] = A[i % TM + i / TM * M];
+        +     __syncthreads();
+        +     for…
+
+01.2
+    rows and columns of the tile by threads, pointers moved
+        - $COPY_A…
+        + for (int k = threadIdx.x / TM; k < TK; k += THREADS / TM)
+        +             As[k][threadIdx.x % TM] = A[threadIdx.x % TM + k * M];…
+        - $COPY_B…
+        + for (int k = threadIdx.x / TN; k < TK; k += THREADS / TN)
+        +             Bs[k][threadIdx.x % TN] = B[threadIdx.x % TN + k * N];
+        +         A += TK * M;
+        +         B += TK * N;…
+    16 bytes
+        - $COPY_A…
+        + int t = threadIdx.x;
+        +         *(float4*)&As[t / 16][t % 16 * 4] = *(const float4*)&A[t % 16 * 4 + (k_tile * TK + t / 16) * M];…
+        - $COPY_B…
+        + if (t < 128)
+        +             *(float4*)&Bs[t / 8][t % 8 * 4] = *(const float4*)&B[t % 8 * 4 + (k_tile * TK + t / 8) * N];…
+    the second barrier in front of the copy
+        - $ALL_HAVE_READ
+        +
+        - $COPY_A…
+        + __syncthreads();
+        +         $COPY_A…
+    operands in registers first
+        - $MATH…
+        + for (int k = 0; k < TK; ++k) {
+        +             float a[2] = {As[k][m], As[k][m + 32]};
+        +             for (int j = 0; j < 4; ++j) {
+        +                 float b = Bs[k][n + 8 * j];
+        +                 acc[j][0] = fmaf(a[0], b, acc[j][0]);
+        +                 acc[j][1] = fmaf(a[1], b, acc[j][1]);
+        +             }
+        +         }…
+
+01.3
+    a barrier more
+        - $ALL_HAVE_READ
+        + $ALL_HAVE_READ
+        +         __syncthreads();
+    in the function, after its math
+        - $ALL_HAVE_READ
+        +
+        - * Bs[k][n + j];
+        + * Bs[k][n + j];
+        +     __syncthreads();
+    a barrier that counts
+        $SECOND_BARRIER -> __syncthreads_count(1);
+    not in the last turn of a loop to the end
+        $SECOND_BARRIER -> if (k_tile < K / TK) __syncthreads();
+
+01.4
+    a row of warps by their number
+        int m = lane % 8 * 4, n = warp * 32 -> int m = 4 * (threadIdx.x & 7), n = threadIdx.x / 32 * 32
+    unrolled by 8
+        UNROLL = TK -> UNROLL = 8
+    no bound of registers
+        __launch_bounds__(THREADS, 2) -> __launch_bounds__(THREADS)
+""",
+    **globals(),
+)
+WRONG_ANSWERS = wrong_answers(
+    """
+01.1
+    no barrier: between writing the tile
+        -     __syncthreads();
+    only the warp waits: between writing the tile
+        __syncthreads -> __syncwarp
+    one turn only: never written
+        - i += THREADS)
+        -         As…
+        + i += 10 * THREADS)
+        +         As…
+    columns of the tile's length: M floats long
+        (i / TM) * M -> (i / TM) * TM
+    tile turned round: row i % TM
+        As[i / TM][i % TM] = -> As[i % TK][i / TK] =
+    row and column mixed up: As[k][row]
+        As[i / TM][i % TM] = -> As[i % TM][i / TM] =
+    the block counted twice: A already points
+        A[i % TM -> A[blockIdx.x * TM + i % TM
+    neighbouring threads take neighbouring columns: neighbouring rows (see the picture)
+        As[i / TM][i % TM] = A[i % TM + (i / TM) * M] -> As[i % TK][i / TK] = A[i / TK + (i % TK) * M]
+    a stretch for each thread: neighbouring rows (see the picture)
+        - $COPY_ALONE…
+        +     for (int i = threadIdx.x * 4; i < threadIdx.x * 4 + 4; ++i)
+        +         As[i / TM][i % TM] = A[i % TM + (i / TM) * M];
+        +     __syncthreads();
+        +
+        +     for…
+    one thread copies all: one thread copies for many
+        - int i = threadIdx.x; i < TK * TM; i += THREADS)
+        -         As…
+        + int i = 0; threadIdx.x == 0 && i < TK * TM; ++i)
+        +         As…
+    all threads copy all: one thread copies for many
+        - int i = threadIdx.x; i < TK * TM; i += THREADS)
+        -         As…
+        + int i = 0; i < TK * TM; ++i)
+        +         As…
+    no end: a loop has no end
+        - i += THREADS)
+        -         As…
+        + i += 0)
+        +         As…
+
+01.2
+    no first barrier: between writing the tile
+        $FIRST_BARRIER ->
+    no second barrier: a slow warp still multiplies
+        $SECOND_BARRIER ->
+    math before the copy: a slow warp still multiplies
+        $MATH ->
+        - $COPY_A…
+        + $MATH
+        +         $COPY_A…
+    barrier between the copies: between writing the tile
+        $FIRST_BARRIER ->
+        - $COPY_B…
+        + __syncthreads();
+        +         $COPY_B…
+    barrier for half the block: meet at a barrier
+        $FIRST_BARRIER -> if (threadIdx.x < 128) __syncthreads();
+    tile turned round: stays below TK
+        As[i / TM][i % TM] -> As[i % TM][i / TM]
+    size of the other tile: How many rows has the tile
+        B[i % TN + -> B[i % TM +
+    columns of M floats in B: with M = N it is right
+        i / TN) * N] -> i / TN) * M]
+    columns of N floats in A: with M = N it is right
+        i / TM) * M] -> i / TM) * N]
+    columns of the length of a tile: one block is right, several are not
+        i / TN) * N] -> i / TN) * TN]
+    the first k-tile every time: every turn copies the same k-tile
+        - k_tile * TK + …
+    no sum: what becomes of the ones before
+        acc[j][i] += -> acc[j][i] =
+    a new sum in each turn: the sums of the turns before
+        - $MATH…
+        + for (int j = 0; j < 4; ++j)
+        +             acc[j][0] = acc[j][1] = 0;
+        +         $MATH…
+    a k too few: a value of k is left out
+        int k = 0; k < TK; -> int k = 0; k < TK - 1;
+    k of B backwards: have both factors the same k
+        * Bs[k] -> * Bs[TK - 1 - k]
+    A one row further: B arrives as it should, A does not
+        A[i % TM + -> A[(i + 1) % TM +
+    B one row further: A arrives as it should, B does not
+        B[i % TN + -> B[(i + 1) % TN +
+    rows and columns of the math: neither A nor B arrives
+        [m + 32 * i] * Bs[k][n + 8 * j] -> [n + 8 * j] * Bs[k][m]
+    k-tiles one column apart: At which column does k-tile 1 begin
+        k_tile * TK + i / TM -> k_tile + i / TM
+    columns of a thread too close: some columns of a tile are right
+        n + 8 * j -> n + 4 * j
+    rows of the warp in a row: some rows of a tile are right
+        m + 32 * i -> m + i
+    only half of the math: some columns of a tile are right
+        - j < 4; ++j)
+        -                 for…
+        + j < 2; ++j)
+        +                 for…
+    neighbouring threads take neighbouring columns of A: neighbouring rows (see the picture)
+        - As[i / TM][i % TM] = A[i % TM + (k_tile * TK + i / TM) * M]…
+        + As[i % TK][i / TK] = A[i / TK + (k_tile * TK + i % TK) * M]…
+    the block counted twice: an index leaves A or B
+        B[i % TN -> B[blockIdx.y * TN + i % TN
+    16 bytes from every float on: 16 bytes begin at a multiple of 4 floats
+        - $COPY_A…
+        + int t = threadIdx.x;
+        +         *(float4*)&As[t / 16][t % 16] = *(float4*)&A[t];…
+    no end: a loop has no end
+        ++k_tile -> k_tile += 0
+    a typing mistake: is undefined
+        __syncthreads(); -> __synchthreads();
+    no tiles at all: an element is copied more than once
+        $COPY_A ->
+        $COPY_B ->
+        $MATH -> $FROM_GLOBAL
+
+01.3
+    barrier after the copy: a slow warp still multiplies
+        $ALL_HAVE_READ ->
+        - k_tile * TK * N, N);
+        + k_tile * TK * N, N);
+        +         __syncthreads();
+    barrier between the copies: a slow warp still
+        $ALL_HAVE_READ ->
+        - copy_tile<THREADS>(Bs, B + k…
+        + __syncthreads();
+        +         copy_tile<THREADS>(Bs, B + k…
+    only the warp waits: a slow warp still multiplies
+        $SECOND_BARRIER -> __syncwarp();
+    first barrier moved: between writing the tile
+        - {
+        -         __syncthreads();
+        -         multiply…
+        + {
+        +         multiply…
+    loop from 0: follow k_tile
+        int k_tile = 1; -> int k_tile = 0;
+    one turn less: follow k_tile
+        k_tile < K / TK; -> k_tile < K / TK - 1;
+    no last multiplication: follow k_tile
+        -     __syncthreads();
+        -     multiply(acc, As, Bs, m, n);
+        -
+
+01.4
+    place of a warp: side by side along N
+        int m = lane % 8 * 4, n = warp * 32 -> int m = warp % 2 * 64 + lane % 8 * 4, n = warp / 2 * 32
+    warps along M: side by side along N
+        lane % 8 * 4, n = warp * 32 + -> warp * 32 + lane % 8 * 4, n =
+    two warps in one place: side by side along N
+        n = warp * 32 -> n = warp % 2 * 32
+    old number of threads in the copy: Is THREADS the number
+        THREADS = 128 -> THREADS = 256
+    old tile: side by side along N
+        TM = 64 -> TM = 128
+    old depth: side by side along N
+        TK = 16 -> TK = 32
+""",
+    **globals(),
+)
 
 
 def _with_launch(skeleton, solution, changes):
