@@ -2,6 +2,8 @@
 
 import re
 
+from tests.lessons.tables import right_answers, wrong_answers
+
 NOTEBOOK = "03_double_buffer"
 OTHERS: dict = {}
 
@@ -168,561 +170,388 @@ OTHER_BUFFER = "    write = 1 - write;                                // the loo
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
 AHEAD_BARRIER = f"        __syncthreads();{' ' * 30}// this k-tile is complete, the other buffer is free\n"
 
-RIGHT_ANSWERS = {
-    "03.1": [
-        ("no copy is a dash", [('issued = [1, 2, 3, "none"]', 'issued = [1, 2, 3, "-"]')]),
-        ("no copy is None", [('issued = [1, 2, 3, "none"]', "issued = [1, 2, 3, None]")]),
-        ("None as a word", [('issued_to = [1, 0, 1, "none"]', 'issued_to = [1, 0, 1, "None"]')]),
-        ("tuples", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = (0, 1, 0, 1)")]),
-        ("no copy is empty", [('issued_to = [1, 0, 1, "none"]', 'issued_to = [1, 0, 1, ""]')]),
-    ],
-    "03.2": [
-        (
-            "buffers with names that change places",
-            [
-                (
-                    LOOP,
-                    """\
-    int read = 0, write = 1, next = 1;
-    issue(0, read);
-    while (next <= k_tiles) {
-        wait_all(); __syncthreads();
-        if (next < k_tiles) issue(next, write);
-        multiply(read);
-        int old = read; read = write; write = old;
-        ++next;
-    }
-""",
-                )
-            ],
-        ),
-        (
-            "the last turn behind the loop",
-            [
-                (
-                    LOOP,
-                    """\
-    issue(0, 0);
-    for (int k_tile = 1; k_tile < k_tiles; ++k_tile) {
-        wait_all(); __syncthreads();
-        issue(k_tile, k_tile & 1);
-        multiply(1 - (k_tile & 1));
-    }
-    wait_all(); __syncthreads();
-    multiply((k_tiles - 1) % 2);
-""",
-                )
-            ],
-        ),
-        (
-            "groups, issue before the wait, two barriers",
-            [
-                (
-                    LOOP,
-                    """\
-    issue(0, 0); commit_group();
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        if (k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
-        commit_group();
-        wait_group<1>();
-        __syncthreads();
-        multiply(k_tile % 2);
-        __syncthreads();
-    }
-""",
-                )
-            ],
-        ),
-        (
-            "two turns at a time",
-            [
-                (
-                    LOOP,
-                    """\
-    issue(0, 0);
-    for (int k_tile = 0; k_tile < k_tiles; k_tile += 2) {
-        wait_all(); __syncthreads();
-        if (k_tile + 1 < k_tiles) issue(k_tile + 1, 1);
-        multiply(0);
-        if (k_tile + 1 == k_tiles) break;
-        wait_all(); __syncthreads();
-        if (k_tile + 2 < k_tiles) issue(k_tile + 2, 0);
-        multiply(1);
-    }
-""",
-                )
-            ],
-        ),
-    ],
-    "03.3": [
-        (
-            "the copy first, one load for all",
-            [
-                (
-                    BLOCKS,
-                    """\
-if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
-            bool last = k == TK - 1;
-            if (last) { wait_all(); __syncthreads(); }
-            if (!last || k_tile + 1 < k_tiles) load((k + 1) % TK, (k_tile + last) % 2);
-            multiply(k);
-""",
-                )
-            ],
-        ),
-        (
-            "the wait three k-blocks early",
-            [
-                (COMPLETE, "if (k == TK - 3) wait_all();\n            if (k == TK - 1) __syncthreads();\n"),
-                ("if (k == 0 &&", "if (k == 1 &&"),
-            ],
-        ),
-        (
-            "the last k-tile loads from itself",
-            [
-                (
-                    COMPLETE + LOAD_NEXT,
-                    """\
-if (k + 1 == TK) { wait_all(); __syncthreads(); }
-            int next = k_tile + 1 < k_tiles ? (k_tile + 1) % 2 : k_tile % 2;
-            load((k + 1) % TK, k + 1 < TK ? k_tile % 2 : next);
-""",
-                )
-            ],
-        ),
-    ],
-    "03.4": [
-        (
-            "in dynamic shared memory",
-            [
-                (SHARED, "    TileType* smem_buffer = (TileType*)smem;"),
-                ("extern __shared__ uint8_t", "extern __shared__ __align__(16) uint8_t"),
-            ],
-        ),
-        (
-            "the barrier behind the prologue",
-            [(LAST_BARRIER, ""), ("    // Mainloop\n", "    __syncthreads();\n    // Mainloop\n")],
-        ),
-        (
-            "one barrier in each turn",
-            [
-                (LOAD_TILE + "\n        __syncthreads();\n", "        __syncthreads();\n" + LOAD_TILE),
-                (COMPUTE + "\n        __syncthreads();\n", COMPUTE),
-            ],
-        ),
-    ],
-    "03.5": [
-        (
-            "two copies of 4 bytes",
-            [
-                ("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 64"),
-                (
-                    "copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M]);",
-                    "for (int e = i; e < i + 2; ++e) copy_async<4>(&As[buffer][y][e], &A[e + (k_tile * TK + y) * M]);",
-                ),
-                (
-                    "copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N]);",
-                    "for (int e = i; e < i + 2; ++e) copy_async<4>(&Bs[buffer][y][e], &B[e + (k_tile * TK + y) * N]);",
-                ),
-            ],
-        ),
-        (
-            "four turns",
-            [
-                (
-                    "for (int i = x; i < TM; i += 32) {",
-                    "for (int turn = 0; turn < 4; ++turn) { int i = x + 32 * turn;",
-                )
-            ],
-        ),
-        (
-            "all threads, column by column",
-            [
-                (
-                    "for (int i = x; i < TM; i += 32) {",
-                    "for (int t = threadIdx.x; t < TM * TK; t += 256) { int i = t % TM, y = t / TM;",
-                )
-            ],
-        ),
-    ],
-    "03.6": [
-        (
-            "the prologue to buffer 1 - write",
-            [
-                (OTHER_BUFFER, ""),
-                (
-                    "    int write = 0;\n    copy_tile<THREADS>(As[write], A, M);\n"
-                    "    copy_tile<THREADS>(Bs[write], B, N);\n",
-                    "    int write = 1;\n    copy_tile<THREADS>(As[1 - write], A, M);\n"
-                    "    copy_tile<THREADS>(Bs[1 - write], B, N);\n",
-                ),
-            ],
-        ),
-        (
-            "buffers by the number of the k-tile",
-            [
-                (OTHER_BUFFER, ""),
-                ("int read = 1 - write;", "write = k_tile % 2; int read = 1 - write;"),
-                (
-                    "    __syncthreads();\n    multiply",
-                    "    write = K / TK % 2;\n    __syncthreads();\n    multiply",
-                ),
-            ],
-        ),
-        (
-            "the math before the copy",
-            [
-                ("        multiply(acc, As[read], Bs[read], m, n);                 // this one\n", ""),
-                (
-                    "        copy_tile<THREADS>(As[write], A + k_tile",
-                    "        multiply(acc, As[read], Bs[read], m, n);\n"
-                    "        copy_tile<THREADS>(As[write], A + k_tile",
-                ),
-            ],
-        ),
-    ],
-    "03.7": [
-        (
-            "one more barrier",
-            [("        stage = 1 - stage;", "        __syncthreads();\n        stage = 1 - stage;")],
-        ),
-        (
-            "no stage",
-            [
-                ("As[1 - stage]", "As[(k_tile + 1) % 2]"),
-                ("Bs[1 - stage]", "Bs[(k_tile + 1) % 2]"),
-                ("As[stage]", "As[k_tile % 2]"),
-                ("Bs[stage]", "Bs[k_tile % 2]"),
-            ],
-        ),
-        (
-            "the math before the copy",
-            [
-                ("        multiply(acc, As[stage], Bs[stage], m, n);\n", ""),
-                (
-                    "        if (k_tile + 1",
-                    "        multiply(acc, As[stage], Bs[stage], m, n);\n        if (k_tile + 1",
-                ),
-            ],
-        ),
-    ],
-}
+RIGHT_ANSWERS = right_answers(
+    """
+03.1
+    no copy is a dash
+        issued = [1, 2, 3, "none"] -> issued = [1, 2, 3, "-"]
+    no copy is None
+        issued = [1, 2, 3, "none"] -> issued = [1, 2, 3, None]
+    None as a word
+        issued_to = [1, 0, 1, "none"] -> issued_to = [1, 0, 1, "None"]
+    tuples
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = (0, 1, 0, 1)
+    no copy is empty
+        issued_to = [1, 0, 1, "none"] -> issued_to = [1, 0, 1, ""]
 
-WRONG_ANSWERS = {
-    "03.1": [
-        ("the same k-tile", [("issued = [1, 2, 3,", "issued = [0, 1, 2,")], "the k-tile after the one"),
-        ("a copy in the last turn", [('[1, 2, 3, "none"]', "[1, 2, 3, 4]")], "if there is one"),
-        (
-            "always buffer 0",
-            [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 0, 0, 0]")],
-            "change places",
-        ),
-        (
-            "buffers counted on",
-            [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 1, 2, 3]")],
-            "change places",
-        ),
-        (
-            "to the buffer that is read",
-            [("issued_to = [1, 0, 1,", "issued_to = [0, 1, 0,")],
-            "not read in this turn",
-        ),
-        ("three turns", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = [0, 1, 0]")], "four turns"),
-        ("a number", [("multiplied_from = [0, 1, 0, 1]", "multiplied_from = 1")], "four turns"),
-        (
-            "words",
-            [("multiplied_from = [0, 1, 0, 1]", 'multiplied_from = ["0", "1", "0", "1"]')],
-            "without quotes",
-        ),
-        (
-            "nothing to multiply",
-            [("multiplied_from = [0,", "multiplied_from = [None,")],
-            "k-tile 0 lies in buffer 0",
-        ),
-    ],
-    "03.2": [
-        ("no wait", [("        wait_all();\n", "")], "no thread waits for its own copies"),
-        ("no barrier", [("        __syncthreads();\n", "")], "all parts have arrived"),
-        (
-            "barrier before the wait",
-            [(WAIT_AND_BARRIER, "        __syncthreads();\n        wait_all();\n")],
-            "first the wait, then the barrier",
-        ),
-        (
-            "issued before the barrier",
-            [("        __syncthreads();\n" + ISSUE_NEXT, ISSUE_NEXT + "        __syncthreads();\n")],
-            "issue it after the barrier",
-        ),
-        ("no guard", [("if (k_tile + 1 < k_tiles) ", "")], "no next one to copy"),
-        ("reads the other buffer", [("multiply(k_tile % 2)", "multiply((k_tile + 1) % 2)")], "on its way to"),
-        (
-            "same k-tile again",
-            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile, k_tile % 2)")],
-            "the buffer that is being multiplied",
-        ),
-        (
-            "to the buffer that is read",
-            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile + 1, k_tile % 2)")],
-            "the buffer that is being multiplied",
-        ),
-        (
-            "in turn",
-            [
-                (
-                    LOOP,
-                    HEAD_OF_LOOP
-                    + "        issue(k_tile, k_tile % 2);\n"
-                    + WAIT_AND_BARRIER
-                    + MULTIPLY
-                    + "    }\n",
-                )
-            ],
-            "before the math of this one",
-        ),
-        (
-            "issued behind the math",
-            [(ISSUE_NEXT + MULTIPLY, MULTIPLY + ISSUE_NEXT)],
-            "before the math of this one",
-        ),
-        ("no prologue", [(PROLOGUE, "")], "Who brings k-tile 0"),
-        ("nothing issued in the loop", [(ISSUE_NEXT, "")], "issue it in the loop"),
-        (
-            "wait and barrier in the if",
-            [
-                (
-                    WAIT_AND_BARRIER + ISSUE_NEXT,
-                    "        if (k_tile + 1 < k_tiles) { wait_all(); __syncthreads();"
-                    " issue(k_tile + 1, (k_tile + 1) % 2); }\n",
-                )
-            ],
-            "only the issue belongs into the if",
-        ),
-        (
-            "groups that nobody closes",
-            [
-                (
-                    WAIT_AND_BARRIER + ISSUE_NEXT,
-                    ISSUE_NEXT + "        wait_group<1>();\n        __syncthreads();\n",
-                )
-            ],
-            "commit_group has closed",
-        ),
-        (
-            "a wait that leaves the newest group",
-            [("        wait_all();\n", "        commit_group();\n        wait_group<1>();\n")],
-            "lets the n newest be late",
-        ),
-        (
-            "a buffer for every k-tile",
-            [("(k_tile + 1) % 2", "k_tile + 1"), ("multiply(k_tile % 2)", "multiply(k_tile)")],
-            "only buffers 0 and 1",
-        ),
-        (
-            "the k-tile after the next one",
-            [("k_tile + 1 < k_tiles) issue(k_tile + 1,", "k_tile + 2 < k_tiles) issue(k_tile + 2,")],
-            "k-tile t + 1 is on its way",
-        ),
-        (
-            "a barrier for half of the threads",
-            [("        __syncthreads();", "        if (threadIdx.x < 128) __syncthreads();")],
-            "move it out of the if",
-        ),
-    ],
-    "03.3": [
-        (
-            "no wait",
-            [("wait_all(); __syncthreads(); }", "__syncthreads(); }")],
-            "must wait for the next k-tile",
-        ),
-        ("no barrier", [("wait_all(); __syncthreads(); }", "wait_all(); }")], "all parts have arrived"),
-        (
-            "the wait in the next turn",
-            [("k == TK - 1 && k_tile + 1 < k_tiles", "k == 0 && k_tile > 0")],
-            "At which k-block",
-        ),
-        ("nothing issued", [(ISSUE_EARLY, "")], "issue it in the loop"),
-        (
-            "a k-block after the last one",
-            [(LOAD_NEXT, "            load(k + 1, k_tile % 2);\n")],
-            "What comes after the last k-block",
-        ),
-        (
-            "a wait in every k-block",
-            [("if (k == TK - 1 && k_tile + 1 < k_tiles) { wait", "{ wait")],
-            "only before the last one",
-        ),
-        ("always the old buffer", [("load(0, (k_tile + 1) % 2)", "load(0, k_tile % 2)")], "After which load"),
-        ("no guard of the copy", [("k == 0 && k_tile + 1 < k_tiles", "k == 0")], "no next one to copy"),
-        (
-            "not ahead",
-            [
-                (
-                    BLOCKS,
-                    """\
-if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
-            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
-            load(k, k_tile % 2);
-            multiply(k);
+03.2
+    buffers with names that change places
+        - $LOOP
+        +     int read = 0, write = 1, next = 1;
+        +     issue(0, read);
+        +     while (next <= k_tiles) {
+        +         wait_all(); __syncthreads();
+        +         if (next < k_tiles) issue(next, write);
+        +         multiply(read);
+        +         int old = read; read = write; write = old;
+        +         ++next;
+        +     }
+    the last turn behind the loop
+        - $LOOP
+        +     issue(0, 0);
+        +     for (int k_tile = 1; k_tile < k_tiles; ++k_tile) {
+        +         wait_all(); __syncthreads();
+        +         issue(k_tile, k_tile & 1);
+        +         multiply(1 - (k_tile & 1));
+        +     }
+        +     wait_all(); __syncthreads();
+        +     multiply((k_tiles - 1) % 2);
+    groups, issue before the wait, two barriers
+        - $LOOP
+        +     issue(0, 0); commit_group();
+        +     for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+        +         if (k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        +         commit_group();
+        +         wait_group<1>();
+        +         __syncthreads();
+        +         multiply(k_tile % 2);
+        +         __syncthreads();
+        +     }
+    two turns at a time
+        - $LOOP
+        +     issue(0, 0);
+        +     for (int k_tile = 0; k_tile < k_tiles; k_tile += 2) {
+        +         wait_all(); __syncthreads();
+        +         if (k_tile + 1 < k_tiles) issue(k_tile + 1, 1);
+        +         multiply(0);
+        +         if (k_tile + 1 == k_tiles) break;
+        +         wait_all(); __syncthreads();
+        +         if (k_tile + 2 < k_tiles) issue(k_tile + 2, 0);
+        +         multiply(1);
+        +     }
+
+03.3
+    the copy first, one load for all
+        - $BLOCKS
+        + if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        +             bool last = k == TK - 1;
+        +             if (last) { wait_all(); __syncthreads(); }
+        +             if (!last || k_tile + 1 < k_tiles) load((k + 1) % TK, (k_tile + last) % 2);
+        +             multiply(k);
+    the wait three k-blocks early
+        - $COMPLETE
+        + if (k == TK - 3) wait_all();
+        +             if (k == TK - 1) __syncthreads();
+        if (k == 0 && -> if (k == 1 &&
+    the last k-tile loads from itself
+        - $COMPLETE
+        - $LOAD_NEXT
+        + if (k + 1 == TK) { wait_all(); __syncthreads(); }
+        +             int next = k_tile + 1 < k_tiles ? (k_tile + 1) % 2 : k_tile % 2;
+        +             load((k + 1) % TK, k + 1 < TK ? k_tile % 2 : next);
+
+03.4
+    in dynamic shared memory
+        - $SHARED…
+        +     TileType* smem_buffer = (TileType*)smem;…
+        extern __shared__ uint8_t -> extern __shared__ __align__(16) uint8_t
+    the barrier behind the prologue
+        $LAST_BARRIER ->
+        -     // Mainloop
+        +     __syncthreads();
+        +     // Mainloop
+    one barrier in each turn
+        - $LOAD_TILE
+        -
+        -         __syncthreads();
+        +         __syncthreads();
+        + $LOAD_TILE
+        - $COMPUTE
+        -
+        -         __syncthreads();
+        + $COMPUTE
+
+03.5
+    two copies of 4 bytes
+        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 64
+        - copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M]);…
+        + for (int e = i; e < i + 2; ++e) copy_async<4>(&As[buffer][y][e], &A[e + (k_tile * TK + y) * M]);…
+        - copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N]);…
+        + for (int e = i; e < i + 2; ++e) copy_async<4>(&Bs[buffer][y][e], &B[e + (k_tile * TK + y) * N]);…
+    four turns
+        for (int i = x; i < TM; i += 32) { -> for (int turn = 0; turn < 4; ++turn) { int i = x + 32 * turn;
+    all threads, column by column
+        - for (int i = x; i < TM; i += 32) {…
+        + for (int t = threadIdx.x; t < TM * TK; t += 256) { int i = t % TM, y = t / TM;…
+
+03.6
+    the prologue to buffer 1 - write
+        $OTHER_BUFFER ->
+        -     int write = 0;
+        -     copy_tile<THREADS>(As[write], A, M);
+        -     copy_tile<THREADS>(Bs[write], B, N);
+        +     int write = 1;
+        +     copy_tile<THREADS>(As[1 - write], A, M);
+        +     copy_tile<THREADS>(Bs[1 - write], B, N);
+    buffers by the number of the k-tile
+        $OTHER_BUFFER ->
+        int read = 1 - write; -> write = k_tile % 2; int read = 1 - write;
+        -     __syncthreads();
+        -     multiply…
+        +     write = K / TK % 2;
+        +     __syncthreads();
+        +     multiply…
+    the math before the copy
+        -         multiply(acc, As[read], Bs[read], m, n);                 // this one
+
+        -         copy_tile<THREADS>(As[write], A + k_tile…
+        +         multiply(acc, As[read], Bs[read], m, n);
+        +         copy_tile<THREADS>(As[write], A + k_tile…
+
+03.7
+    one more barrier
+        -         stage = 1 - stage;…
+        +         __syncthreads();
+        +         stage = 1 - stage;…
+    no stage
+        As[1 - stage] -> As[(k_tile + 1) % 2]
+        Bs[1 - stage] -> Bs[(k_tile + 1) % 2]
+        As[stage] -> As[k_tile % 2]
+        Bs[stage] -> Bs[k_tile % 2]
+    the math before the copy
+        -         multiply(acc, As[stage], Bs[stage], m, n);
+
+        -         if (k_tile + 1…
+        +         multiply(acc, As[stage], Bs[stage], m, n);
+        +         if (k_tile + 1…
 """,
-                )
-            ],
-            "k-block k + 1 is loaded",
-        ),
-        (
-            "the wait behind the math",
-            [(BLOCKS, "multiply(k);\n            " + COMPLETE + ISSUE_EARLY + LOAD_NEXT)],
-            "k-block k + 1 is loaded",
-        ),
-        (
-            "multiplies the next one",
-            [("            multiply(k);", "            multiply(k + 1);")],
-            "one k-block earlier",
-        ),
-        ("a copy in every k-block", [("k == 0 && k_tile", "k_tile")], "issue it once"),
-        (
-            "the copy in the last k-block",
-            [("if (k == 0 && k_tile", "if (k == TK - 1 && k_tile")],
-            "early in the k-tile",
-        ),
-        (
-            "to the buffer that is read",
-            [("issue(k_tile + 1, (k_tile + 1) % 2)", "issue(k_tile + 1, k_tile % 2)")],
-            "to the other buffer",
-        ),
-        ("the barrier in mid-tile", [("k == TK - 1 &&", "k == TK / 2 &&")], "After which load"),
-    ],
-    "03.4": [
-        ("only __shared__", [(LAST_BARRIER, "")], "the loop never runs"),
-        ("only a barrier", [(SHARED, "    TileType smem_buffer[2];")], "belongs to the block"),
-        ("static", [(SHARED, "    static TileType smem_buffer[2];")], "lies in global memory"),
-        (
-            "no first barrier in the loop",
-            [(LOAD_TILE + "\n        __syncthreads();\n", LOAD_TILE)],
-            "between loading a tile and computing",
-        ),
-        (
-            "no second barrier in the loop",
-            [(COMPUTE + "\n        __syncthreads();\n", COMPUTE)],
-            "a fast warp loads",
-        ),
-        (
-            "a barrier behind the end",
-            [(LAST_BARRIER, ""), ("    out[threadIdx.x]", "    __syncthreads();\n    out[threadIdx.x]")],
-            "the loop never runs",
-        ),
-        ("one buffer", [("smem_buffer[2]", "smem_buffer[1]")], "two tiles of 64 floats"),
-        (
-            "computes with the new tile",
-            [("int consume_stage = 0", "int consume_stage = 1")],
-            "follow the two stages",
-        ),
-        ("loop from 0", [("int k = 1;", "int k = 0;")], "follow the two stages"),
-        ("one turn too many", [("k < num_tiles", "k <= num_tiles")], "no next one to load"),
-        (
-            "a barrier for half of the threads",
-            [(LAST_BARRIER, "    if (threadIdx.x < 32) __syncthreads();\n")],
-            "move it out of the if",
-        ),
-    ],
-    "03.5": [
-        (
-            "plain copies",
-            [
-                (
-                    "copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M])",
-                    "As[buffer][y][i] = A[i + (k_tile * TK + y) * M]",
-                ),
-                (
-                    "copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N])",
-                    "Bs[buffer][y][i] = B[i + (k_tile * TK + y) * N]",
-                ),
-            ],
-            "let the copy be asynchronous",
-        ),
-        ("padding of 2 again", [("PAD = 1", "PAD = 2")], "keep PAD = 1"),
-        ("only A repaired", [("copy_async<4>(&Bs", "copy_async<8>(&Bs")], "How many bytes"),
-        ("only B repaired", [("copy_async<4>(&As", "copy_async<8>(&As")], "How many bytes"),
-        (
-            "half of the floats",
-            [("int i = x; i < TM; i += 32", "int i = x; i < TM; i += 64")],
-            "how far apart",
-        ),
-        (
-            "every other float",
-            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 64")],
-            "how far apart",
-        ),
-        (
-            "one place twice",
-            [("int i = x; i < TM; i += 32", "int i = 2 * x; i < TM; i += 32")],
-            "Lane x starts",
-        ),
-    ],
-    "03.6": [
-        (
-            "reads what it writes",
-            [(OTHER_BUFFER, ""), ("int read = 1 - write;", "int read = write;")],
-            "name the same buffer",
-        ),
-        (
-            "prologue to the other one",
-            [(OTHER_BUFFER, ""), ("int write = 0;", "int write = 1;")],
-            "which one is read",
-        ),
-        ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
-        (
-            "no last multiplication",
-            [("    multiply(acc, As[1 - write], Bs[1 - write], m, n);\n", "")],
-            "follow k_tile",
-        ),
-        (
-            "barrier behind the copy",
-            [
-                ("        __syncthreads();\n", ""),
-                (COPY_B, COPY_B + "        __syncthreads();\n"),
-                ("   // the next one", ""),
-            ],
-            "Which barrier",
-        ),
-        (
-            "copies to the buffer that is read",
-            [("(As[write], A + k", "(As[read], A + k"), ("(Bs[write], B + k", "(Bs[read], B + k")],
-            "should be read now",
-        ),
-        ("no last barrier", [("    __syncthreads();\n    multiply", "    multiply")], "must stand between"),
-        ("no barrier in the loop", [("        __syncthreads();\n", "")], "must stand between"),
-    ],
-    "03.7": [
-        (
-            "barrier behind the copy",
-            [
-                (AHEAD_BARRIER, ""),
-                (
-                    "        multiply(acc, As[stage]",
-                    "        __syncthreads();\n        multiply(acc, As[stage]",
-                ),
-            ],
-            "Which barrier",
-        ),
-        ("no barrier", [(AHEAD_BARRIER, "")], "must stand between"),
-        ("no guard", [("if (k_tile + 1 < K / TK)", "")], "no next one to copy"),
-        (
-            "no prologue",
-            [("    copy_tile<THREADS>(As[0], A, M); ", "//"), ("    copy_tile<THREADS>(Bs[0], B, N);\n", "")],
-            "nothing was copied",
-        ),
-        (
-            "same k-tile again",
-            [
-                ("A + (k_tile + 1) * TK * M", "A + k_tile * TK * M"),
-                ("B + (k_tile + 1) * TK * N", "B + k_tile * TK * N"),
-            ],
-            "turn t copies k-tile t + 1",
-        ),
-        (
-            "multiplies the other buffer",
-            [("multiply(acc, As[stage], Bs[stage]", "multiply(acc, As[1 - stage], Bs[1 - stage]")],
-            "",
-        ),
-    ],
-}
+    **globals(),
+)
+
+WRONG_ANSWERS = wrong_answers(
+    """
+03.1
+    the same k-tile: the k-tile after the one
+        issued = [1, 2, 3, -> issued = [0, 1, 2,
+    a copy in the last turn: if there is one
+        [1, 2, 3, "none"] -> [1, 2, 3, 4]
+    always buffer 0: change places
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = [0, 0, 0, 0]
+    buffers counted on: change places
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = [0, 1, 2, 3]
+    to the buffer that is read: not read in this turn
+        issued_to = [1, 0, 1, -> issued_to = [0, 1, 0,
+    three turns: four turns
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = [0, 1, 0]
+    a number: four turns
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = 1
+    words: without quotes
+        multiplied_from = [0, 1, 0, 1] -> multiplied_from = ["0", "1", "0", "1"]
+    nothing to multiply: k-tile 0 lies in buffer 0
+        multiplied_from = [0, -> multiplied_from = [None,
+
+03.2
+    no wait: no thread waits for its own copies
+        -         wait_all();
+    no barrier: all parts have arrived
+        -         __syncthreads();
+    barrier before the wait: first the wait, then the barrier
+        - $WAIT_AND_BARRIER
+        +         __syncthreads();
+        +         wait_all();
+    issued before the barrier: issue it after the barrier
+        -         __syncthreads();
+        - $ISSUE_NEXT
+        + $ISSUE_NEXT
+        +         __syncthreads();
+    no guard: no next one to copy
+        - if (k_tile + 1 < k_tiles) …
+    reads the other buffer: on its way to
+        multiply(k_tile % 2) -> multiply((k_tile + 1) % 2)
+    same k-tile again: the buffer that is being multiplied
+        issue(k_tile + 1, (k_tile + 1) % 2) -> issue(k_tile, k_tile % 2)
+    to the buffer that is read: the buffer that is being multiplied
+        issue(k_tile + 1, (k_tile + 1) % 2) -> issue(k_tile + 1, k_tile % 2)
+    in turn: before the math of this one
+        - $LOOP
+        + $HEAD_OF_LOOP
+        +         issue(k_tile, k_tile % 2);
+        + $WAIT_AND_BARRIER
+        + $MULTIPLY
+        +     }
+    issued behind the math: before the math of this one
+        $ISSUE_NEXT$MULTIPLY -> $MULTIPLY$ISSUE_NEXT
+    no prologue: Who brings k-tile 0
+        $PROLOGUE ->
+    nothing issued in the loop: issue it in the loop
+        $ISSUE_NEXT ->
+    wait and barrier in the if: only the issue belongs into the if
+        - $WAIT_AND_BARRIER
+        - $ISSUE_NEXT
+        +         if (k_tile + 1 < k_tiles) { wait_all(); __syncthreads(); issue(k_tile + 1, (k_tile + 1) % 2); }
+    groups that nobody closes: commit_group has closed
+        - $WAIT_AND_BARRIER
+        - $ISSUE_NEXT
+        + $ISSUE_NEXT
+        +         wait_group<1>();
+        +         __syncthreads();
+    a wait that leaves the newest group: lets the n newest be late
+        -         wait_all();
+        +         commit_group();
+        +         wait_group<1>();
+    a buffer for every k-tile: only buffers 0 and 1
+        (k_tile + 1) % 2 -> k_tile + 1
+        multiply(k_tile % 2) -> multiply(k_tile)
+    the k-tile after the next one: k-tile t + 1 is on its way
+        k_tile + 1 < k_tiles) issue(k_tile + 1, -> k_tile + 2 < k_tiles) issue(k_tile + 2,
+    a barrier for half of the threads: move it out of the if
+        -         __syncthreads();…
+        +         if (threadIdx.x < 128) __syncthreads();…
+
+03.3
+    no wait: must wait for the next k-tile
+        wait_all(); __syncthreads(); } -> __syncthreads(); }
+    no barrier: all parts have arrived
+        wait_all(); __syncthreads(); } -> wait_all(); }
+    the wait in the next turn: At which k-block
+        k == TK - 1 && k_tile + 1 < k_tiles -> k == 0 && k_tile > 0
+    nothing issued: issue it in the loop
+        $ISSUE_EARLY ->
+    a k-block after the last one: What comes after the last k-block
+        - $LOAD_NEXT
+        +             load(k + 1, k_tile % 2);
+    a wait in every k-block: only before the last one
+        if (k == TK - 1 && k_tile + 1 < k_tiles) { wait -> { wait
+    always the old buffer: After which load
+        load(0, (k_tile + 1) % 2) -> load(0, k_tile % 2)
+    no guard of the copy: no next one to copy
+        k == 0 && k_tile + 1 < k_tiles -> k == 0
+    not ahead: k-block k + 1 is loaded
+        - $BLOCKS
+        + if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
+        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        +             load(k, k_tile % 2);
+        +             multiply(k);
+    the wait behind the math: k-block k + 1 is loaded
+        - $BLOCKS
+        + multiply(k);
+        +             $COMPLETE
+        + $ISSUE_EARLY
+        + $LOAD_NEXT
+    multiplies the next one: one k-block earlier
+        -             multiply(k);…
+        +             multiply(k + 1);…
+    a copy in every k-block: issue it once
+        k == 0 && k_tile -> k_tile
+    the copy in the last k-block: early in the k-tile
+        if (k == 0 && k_tile -> if (k == TK - 1 && k_tile
+    to the buffer that is read: to the other buffer
+        issue(k_tile + 1, (k_tile + 1) % 2) -> issue(k_tile + 1, k_tile % 2)
+    the barrier in mid-tile: After which load
+        k == TK - 1 && -> k == TK / 2 &&
+
+03.4
+    only __shared__: the loop never runs
+        $LAST_BARRIER ->
+    only a barrier: belongs to the block
+        - $SHARED…
+        +     TileType smem_buffer[2];…
+    static: lies in global memory
+        - $SHARED…
+        +     static TileType smem_buffer[2];…
+    no first barrier in the loop: between loading a tile and computing
+        - $LOAD_TILE
+        -
+        -         __syncthreads();
+        + $LOAD_TILE
+    no second barrier in the loop: a fast warp loads
+        - $COMPUTE
+        -
+        -         __syncthreads();
+        + $COMPUTE
+    a barrier behind the end: the loop never runs
+        $LAST_BARRIER ->
+        -     out[threadIdx.x]…
+        +     __syncthreads();
+        +     out[threadIdx.x]…
+    one buffer: two tiles of 64 floats
+        smem_buffer[2] -> smem_buffer[1]
+    computes with the new tile: follow the two stages
+        int consume_stage = 0 -> int consume_stage = 1
+    loop from 0: follow the two stages
+        int k = 1; -> int k = 0;
+    one turn too many: no next one to load
+        k < num_tiles -> k <= num_tiles
+    a barrier for half of the threads: move it out of the if
+        - $LAST_BARRIER
+        +     if (threadIdx.x < 32) __syncthreads();
+
+03.5
+    plain copies: let the copy be asynchronous
+        - copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M])…
+        + As[buffer][y][i] = A[i + (k_tile * TK + y) * M]…
+        - copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N])…
+        + Bs[buffer][y][i] = B[i + (k_tile * TK + y) * N]…
+    padding of 2 again: keep PAD = 1
+        PAD = 1 -> PAD = 2
+    only A repaired: How many bytes
+        copy_async<4>(&Bs -> copy_async<8>(&Bs
+    only B repaired: How many bytes
+        copy_async<4>(&As -> copy_async<8>(&As
+    half of the floats: how far apart
+        int i = x; i < TM; i += 32 -> int i = x; i < TM; i += 64
+    every other float: how far apart
+        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 64
+    one place twice: Lane x starts
+        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 32
+
+03.6
+    reads what it writes: name the same buffer
+        $OTHER_BUFFER ->
+        int read = 1 - write; -> int read = write;
+    prologue to the other one: which one is read
+        $OTHER_BUFFER ->
+        int write = 0; -> int write = 1;
+    loop from 0: follow k_tile
+        int k_tile = 1; -> int k_tile = 0;
+    no last multiplication: follow k_tile
+        -     multiply(acc, As[1 - write], Bs[1 - write], m, n);
+    barrier behind the copy: Which barrier
+        -         __syncthreads();
+
+        - $COPY_B
+        + $COPY_B
+        +         __syncthreads();
+        -    // the next one…
+    copies to the buffer that is read: should be read now
+        (As[write], A + k -> (As[read], A + k
+        (Bs[write], B + k -> (Bs[read], B + k
+    no last barrier: must stand between
+        -     __syncthreads();
+        -     multiply…
+        +     multiply…
+    no barrier in the loop: must stand between
+        -         __syncthreads();
+
+03.7
+    barrier behind the copy: Which barrier
+        $AHEAD_BARRIER ->
+        -         multiply(acc, As[stage]…
+        +         __syncthreads();
+        +         multiply(acc, As[stage]…
+    no barrier: must stand between
+        $AHEAD_BARRIER ->
+    no guard: no next one to copy
+        if (k_tile + 1 < K / TK) ->
+    no prologue: nothing was copied
+        -     copy_tile<THREADS>(As[0], A, M); …
+        + //…
+        -     copy_tile<THREADS>(Bs[0], B, N);
+    same k-tile again: turn t copies k-tile t + 1
+        A + (k_tile + 1) * TK * M -> A + k_tile * TK * M
+        B + (k_tile + 1) * TK * N -> B + k_tile * TK * N
+    multiplies the other buffer:
+        multiply(acc, As[stage], Bs[stage] -> multiply(acc, As[1 - stage], Bs[1 - stage]
+""",
+    **globals(),
+)
