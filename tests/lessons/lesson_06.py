@@ -1,23 +1,25 @@
 """Lesson 06. Its kernels are templates in several cells with the tag `part`; tests/course_lib/matmul runs them."""
 
 from tests.lessons import solved_function
+from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "06_complete_gemm"
 OTHERS: dict = {}
 WRONG = {
-    "complete": [
-        (
-            "tile at the wrong place",
-            "at.x * 128, at.y * 256, 0",
-            "at.y * 128, at.x * 256, 0",
-            "out-of-bounds|wrong",
-        ),
-        ("stored at the wrong place", "at.x * 128, at.y * 256);", "at.x * 128, 0);", "block-conflict|wrong"),
-        ("k-tiles left out", "at.y * 256, 0, K", "at.y * 256, 0, K - 64", "wrong numbers"),
-        ("B's rows of another length", "M, N, K, K}", "M, N, K, N}", "out-of-bounds|wrong"),
-        ("C's rows of another length", "M, N, N}", "M, N, M}", "out-of-bounds|wrong|conflict"),
-        ("alpha of 2", "nullptr, 1, 0", "nullptr, 2, 0", "wrong numbers"),
-    ],
+    "complete": variants("""
+tile at the wrong place: out-of-bounds|wrong
+    at.x * 128, at.y * 256, 0 -> at.y * 128, at.x * 256, 0
+stored at the wrong place: block-conflict|wrong
+    at.x * 128, at.y * 256); -> at.x * 128, 0);
+k-tiles left out: wrong numbers
+    at.y * 256, 0, K -> at.y * 256, 0, K - 64
+B's rows of another length: out-of-bounds|wrong
+    M, N, K, K} -> M, N, K, N}
+C's rows of another length: out-of-bounds|wrong|conflict
+    M, N, N} -> M, N, M}
+alpha of 2: wrong numbers
+    nullptr, 1, 0 -> nullptr, 2, 0
+"""),
 }
 DTYPE = "float16"
 
@@ -48,7 +50,6 @@ BY_WARPS = """\
             to[row * stride + column] = column < width ? from[row * width + column] : 0;
 """
 ALL_ROWS = "for (int row = blockIdx.x; row < rows; row += gridDim.x)"
-ZEROS = "    for (int i = threadIdx.x; i < rows * stride; i += 256) to[i] = 0;\n"
 BY_BLOCKS = """\
     for (int row = blockIdx.x; row < rows; row += gridDim.x) {
         const unsigned short* source = from + row * width;
@@ -56,6 +57,8 @@ BY_BLOCKS = """\
         for (int column = width + threadIdx.x; column < stride; column += blockDim.x) to[row * stride + column] = 0;
     }
 """
+ONE_ROW_EACH = BY_BLOCKS.replace(ALL_ROWS, "int row = blockIdx.x;\n    if (row < rows)")
+ONLY_ROW_0 = BY_BLOCKS.replace("row += gridDim.x", "row += rows")
 
 RIGHT_ANSWERS = {
     "06.1": [
@@ -92,60 +95,43 @@ RIGHT_ANSWERS = {
         ("as a float", [(COUNT, "float(-(-tiles // places))")]),
         ("as a fraction", [(IDLE, "__import__('fractions').Fraction(count * places - tiles, places)")]),
     ],
-    "06.3": [
-        ("a row for each warp", [(BODY, BY_WARPS)]),
-        ("a row for each block, two loops", [(BODY, BY_BLOCKS)]),
-        (
-            "numbers, then zeros",
-            [
-                (
-                    BODY,
-                    NUMBERS
-                    + """\
-    int zeros = stride - width;
-    if (zeros)
-        for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * zeros; i += gridDim.x * blockDim.x)
-            to[i / zeros * stride + width + i % zeros] = 0;
+} | right_answers(
+    """
+06.3
+    a row for each warp
+        $BODY -> $BY_WARPS
+    a row for each block, two loops
+        $BODY -> $BY_BLOCKS
+    numbers, then zeros
+        - $BODY
+        + $NUMBERS
+        +     int zeros = stride - width;
+        +     if (zeros)
+        +         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * zeros; i += gridDim.x * blockDim.x)
+        +             to[i / zeros * stride + width + i % zeros] = 0;
+    a while loop
+        - $LOOP…
+        + int i = blockIdx.x * 256 + threadIdx.x;
+        +     while (i < rows * stride) {…
+        - $STORE
+        + $STORE
+        +         i += gridDim.x * 256;
+    two dimensions counted on
+        - $BODY
+        +     int all = gridDim.x * 256, row = 0, column = blockIdx.x * 256 + threadIdx.x;
+        +     for (;;) {
+        +         while (column >= stride) { column -= stride; ++row; }
+        +         if (row >= rows) return;
+        +         to[row * stride + column] = column < width ? from[row * width + column] : 0;
+        +         column += all;
+        +     }
+    clamped
+        - $STORE
+        +         unsigned short value = from[row * width + min(column, width - 1)];
+        +         to[i] = value * (column < width);
 """,
-                )
-            ],
-        ),
-        (
-            "a while loop",
-            [
-                (LOOP, "int i = blockIdx.x * 256 + threadIdx.x;\n    while (i < rows * stride) {"),
-                (STORE, STORE + "        i += gridDim.x * 256;\n"),
-            ],
-        ),
-        (
-            "two dimensions counted on",
-            [
-                (
-                    BODY,
-                    """\
-    int all = gridDim.x * 256, row = 0, column = blockIdx.x * 256 + threadIdx.x;
-    for (;;) {
-        while (column >= stride) { column -= stride; ++row; }
-        if (row >= rows) return;
-        to[row * stride + column] = column < width ? from[row * width + column] : 0;
-        column += all;
-    }
-""",
-                )
-            ],
-        ),
-        (
-            "clamped",
-            [
-                (
-                    STORE,
-                    "        unsigned short value = from[row * width + min(column, width - 1)];\n"
-                    "        to[i] = value * (column < width);\n",
-                )
-            ],
-        ),
-    ],
-}
+    **globals(),
+)
 
 WRONG_ANSWERS = {
     "06.1": [
@@ -211,64 +197,69 @@ WRONG_ANSWERS = {
         ("a text", [(IDLE, "f'{-tiles % places / places:%}'")], "plain numbers"),
         ("no default", [(", sms=132", ", sms")], "with and without sms"),
     ],
-    "06.3": [
-        ("no guard", [(VALUE, "from[row * width + column]")], "nothing may be read"),
-        ("rows of `from` by stride", [("from[row * width", "from[row * stride")], "begins at row * width"),
-        ("rows of `to` by width", [("to[i]", "to[row * width + column]")], "has one place"),
-        ("rows of `to` by width, no zeros", [(BODY, NUMBERS.replace("* stride", "* width"))], "must become zeros"),
-        ("no zeros", [(BODY, NUMBERS)], "must become zeros"),
-        (
-            "zeros in the last row only",
-            [
-                (
-                    VALUE,
-                    "row * width + column < rows * width ? from[row * width + column] : 0",
-                )
-            ],
-            "not what comes next",
-        ),
-        ("the copy in one piece", [(VALUE, "i < rows * width ? from[i] : 0")], "begins at row * stride"),
-        (
-            "no loop",
-            [(LOOP, f"int i = {START};\n    if (i < rows * stride) {{")],
-            "how far does it step",
-        ),
-        ("one block", [("i += gridDim.x * blockDim.x", "i += rows * stride")], "how far does it step"),
-        ("no end", [("i < rows * stride", "true")], "behind the end of `to`"),
-        ("an element too many", [("i < rows * stride", "i <= rows * stride")], "behind the last row"),
-        (
-            "rows of the launch",
-            [(BODY, BY_BLOCKS.replace(ALL_ROWS, "int row = blockIdx.x;\n    if (row < rows)"))],
-            "fewer blocks than rows",
-        ),
-        ("only row 0", [(BODY, BY_BLOCKS.replace("row += gridDim.x", "row += rows"))], "fewer blocks than rows"),
-        ("no loop in a row", [(BODY, BY_WARPS.replace("column += 32", "column += stride"))], "how far does it step"),
-        ("zeros everywhere first", [(BODY, ZEROS + NUMBERS)], "has one place"),
-        ("the block forgotten", [(START, "threadIdx.x")], "how far does it step"),
-        ("all blocks copy all", [(START, "threadIdx.x"), (STEP, "blockDim.x")], "copied more than once"),
-        ("all threads copy all", [(START, "0"), (STEP, "1")], "copied more than once"),
-        (
-            "one thread",
-            [(LOOP, "for (int i = 0; i < rows * stride && blockIdx.x + threadIdx.x == 0; ++i) {")],
-            "one thread copies for many",
-        ),
-        (
-            "a row for each thread",
-            [
-                (
-                    BODY,
-                    """\
-    for (int row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256)
-        for (int column = 0; column < stride; ++column)
-            to[row * stride + column] = column < width ? from[row * width + column] : 0;
-""",
-                )
-            ],
-            "neighbouring elements of a row",
-        ),
-        ("columns and rows mixed up", [(PLACE, "column = i / rows, row = i % rows")], "stands in row i / stride"),
-        ("divided by width", [(PLACE, "row = i / width, column = i % width")], "nothing may be read"),
-        ("ones behind the row", [(": 0;", ": 1;")], "should be zeros"),
-        ("endless", [("i += gridDim.x * blockDim.x", "i += 0")], "a loop has no end"),
-    ],
-}  # fmt: skip
+} | wrong_answers("""
+06.3
+    no guard: nothing may be read
+        $VALUE -> from[row * width + column]
+    rows of `from` by stride: begins at row * width
+        from[row * width -> from[row * stride
+    rows of `to` by width: has one place
+        to[i] -> to[row * width + column]
+    rows of `to` by width, no zeros: must become zeros
+        - $BODY
+        +     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * width; i += gridDim.x * blockDim.x)
+        +         to[i / width * width + i % width] = from[i];
+    no zeros: must become zeros
+        $BODY -> $NUMBERS
+    zeros in the last row only: not what comes next
+        $VALUE -> row * width + column < rows * width ? from[row * width + column] : 0
+    the copy in one piece: begins at row * stride
+        $VALUE -> i < rows * width ? from[i] : 0
+    no loop: how far does it step
+        - $LOOP…
+        + int i = $START;
+        +     if (i < rows * stride) {…
+    one block: how far does it step
+        i += gridDim.x * blockDim.x -> i += rows * stride
+    no end: behind the end of `to`
+        i < rows * stride -> true
+    an element too many: behind the last row
+        i < rows * stride -> i <= rows * stride
+    rows of the launch: fewer blocks than rows
+        $BODY -> $ONE_ROW_EACH
+    only row 0: fewer blocks than rows
+        $BODY -> $ONLY_ROW_0
+    no loop in a row: how far does it step
+        - $BODY
+        +     int warp = (blockIdx.x * 256 + threadIdx.x) / 32, warps = gridDim.x * 8;
+        +     for (int row = warp; row < rows; row += warps)
+        +         for (int column = threadIdx.x % 32; column < stride; column += stride)
+        +             to[row * stride + column] = column < width ? from[row * width + column] : 0;
+    zeros everywhere first: has one place
+        - $BODY
+        +     for (int i = threadIdx.x; i < rows * stride; i += 256) to[i] = 0;
+        + $NUMBERS
+    the block forgotten: how far does it step
+        $START -> threadIdx.x
+    all blocks copy all: copied more than once
+        $START -> threadIdx.x
+        $STEP -> blockDim.x
+    all threads copy all: copied more than once
+        $START -> 0
+        $STEP -> 1
+    one thread: one thread copies for many
+        $LOOP -> for (int i = 0; i < rows * stride && blockIdx.x + threadIdx.x == 0; ++i) {
+    a row for each thread: neighbouring elements of a row
+        - $BODY
+        +     for (int row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256)
+        +         for (int column = 0; column < stride; ++column)
+        +             to[row * stride + column] = column < width ? from[row * width + column] : 0;
+    columns and rows mixed up: stands in row i / stride
+        $PLACE -> column = i / rows, row = i % rows
+    divided by width: nothing may be read
+        $PLACE -> row = i / width, column = i % width
+    ones behind the row: should be zeros
+        : 0; -> : 1;
+    endless: a loop has no end
+        i += gridDim.x * blockDim.x -> i += 0
+""", **globals())  # fmt: skip
