@@ -12,8 +12,8 @@ import numpy as np
 
 from ..ptx.opcode import Opcode
 from . import float64, rounding
-from .forms import FLOATS, form, last
-from .half import maximum, minimum, saturate
+from .forms import FLOATS, HALVES, form, last
+from .half import halves, saturate
 from .registry import Pure, pure
 from .rounding import MODES, rounding_mode
 
@@ -79,12 +79,21 @@ def _in_mode(compute: Callable, mode: str) -> Callable:
 @form("mul", *FLOATS)
 def mul(op: Opcode) -> Pure:
     op.only(*MODES, "sat", "ftz")
+    return _finished(op, _rounded(op, np.multiply, float64.mul), 2)
+
+
+def _rounded(op: Opcode, nearest: Callable, in_mode: Callable) -> Callable:
+    """A product, a quotient or a root in the opcode's rounding mode; `in_mode` is for float64.
+
+    Of float32 values, float64 holds a product exactly; a quotient or a root in float64 is never mistaken for a
+    boundary between two float32.
+    """
     mode = rounding_mode(op.modifiers)
     if mode == "rn":
-        return _finished(op, np.multiply, 2)
+        return nearest
     if last(op) == "f64":
-        return _finished(op, lambda a, b: float64.mul(a, b, mode), 2)
-    return _finished(op, lambda a, b: rounding.narrow(a.astype(np.float64) * b, "f32", mode), 2)
+        return lambda *operands: in_mode(*operands, mode)
+    return lambda first, *others: rounding.narrow(nearest(first.astype(np.float64), *others), "f32", mode)
 
 
 @form("fma", *FLOATS)
@@ -136,24 +145,13 @@ def rcp(op: Opcode) -> Pure:
 
 
 def _quotient(op: Opcode) -> Callable:
-    """a / b. A float64 quotient of float32 values is never mistaken for a boundary between two float32."""
-    mode = rounding_mode(op.modifiers)
-    if mode == "rn":
-        return np.divide
-    if last(op) == "f32":
-        return lambda a, b: rounding.narrow(a.astype(np.float64) / b, "f32", mode)
-    return lambda a, b: float64.div(a, b, mode)
+    return _rounded(op, np.divide, float64.div)
 
 
 @form("sqrt", *FLOATS)
 def sqrt(op: Opcode) -> Pure:
     op.only(*MODES, "approx", "ftz")
-    mode = rounding_mode(op.modifiers)
-    if mode == "rn":
-        return _finished(op, np.sqrt, 1)
-    if last(op) == "f64":
-        return _finished(op, lambda x: float64.sqrt(x, mode), 1)
-    return _finished(op, lambda x: rounding.narrow(np.sqrt(x.astype(np.float64)), "f32", mode), 1)
+    return _finished(op, _rounded(op, np.sqrt, float64.sqrt), 1)
 
 
 # --- approximations
@@ -198,31 +196,52 @@ def tanh(op: Opcode) -> Pure:
     return _approximation(op, np.tanh)
 
 
-# --- sign, minimum, maximum
+# --- sign, minimum, maximum, of 16-bit floats as well
 
 
-@form("abs", *FLOATS)
+def _exact(op: Opcode, compute: Callable, inputs: int) -> Pure:
+    """What needs no rounding, on any float."""
+    return (halves if last(op) in HALVES else _finished)(op, compute, inputs)
+
+
+@form("abs", *HALVES, *FLOATS)
 def abs_(op: Opcode) -> Pure:
     op.only("ftz")
-    return _finished(op, np.abs, 1)
+    return _exact(op, np.abs, 1)
 
 
-@form("neg", *FLOATS)
+@form("neg", *HALVES, *FLOATS)
 def neg(op: Opcode) -> Pure:
     op.only("ftz")
-    return _finished(op, np.negative, 1)
+    return _exact(op, np.negative, 1)
 
 
-@form("min", *FLOATS)
+@form("min", *HALVES, *FLOATS)
 def min_(op: Opcode) -> Pure:
     op.only("ftz", "NaN")
-    return _finished(op, minimum(op), 2)
+    return _exact(op, _minimum(op), 2)
 
 
-@form("max", *FLOATS)
+@form("max", *HALVES, *FLOATS)
 def max_(op: Opcode) -> Pure:
     op.only("ftz", "NaN")
-    return _finished(op, maximum(op), 2)
+    return _exact(op, _maximum(op), 2)
+
+
+def _minimum(op: Opcode) -> Callable:
+    """The smaller operand, -0 below +0. A NaN loses to a number, or with `.NaN` wins."""
+
+    def compute(a, b):
+        smaller = (a < b) | ((a == b) & np.signbit(a))
+        return np.where(smaller | np.isnan(a if op.has("NaN") else b), a, b)
+
+    return compute
+
+
+def _maximum(op: Opcode) -> Callable:
+    """The larger operand; see `_minimum`."""
+    smaller = _minimum(op)
+    return lambda a, b: -smaller(-a, -b)
 
 
 @pure("copysign")

@@ -1,6 +1,7 @@
 """16-bit floats (PTX ISA: Half Precision Floating Point Instructions): f16, bf16, and pairs of them.
 
 A formula works on float64 values: exact or rounded to odd, so that the one rounding to 16 bits is right.
+Sign, minimum and maximum are in floating.py, with those of the wider floats.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def pack_halves(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return low.view(np.uint16).astype(np.uint32) | high.view(np.uint16).astype(np.uint32) << 16
 
 
-def _halves(op: Opcode, formula: Callable, inputs: int) -> Pure:
+def halves(op: Opcode, formula: Callable, inputs: int) -> Pure:
     """An instruction that applies `formula` to every half, then .relu or .sat, then rounds."""
     kind = last(op)
     before = _flush if op.has("ftz") else lambda x: x
@@ -86,27 +87,27 @@ def relu(x: np.ndarray) -> np.ndarray:
 @form("add", *HALVES)
 def add(op: Opcode) -> Pure:
     op.only("rn", "sat", "ftz")
-    return _halves(op, _sum(op), 2)
+    return halves(op, _sum(op), 2)
 
 
 @form("sub", *HALVES)
 def sub(op: Opcode) -> Pure:
     op.only("rn", "sat", "ftz")
     plus = _sum(op)
-    return _halves(op, lambda a, b: plus(a, -b), 2)
+    return halves(op, lambda a, b: plus(a, -b), 2)
 
 
 @form("mul", *HALVES)
 def mul(op: Opcode) -> Pure:
     op.only("rn", "sat", "ftz")
-    return _halves(op, np.multiply, 2)
+    return halves(op, np.multiply, 2)
 
 
 @form("fma", *HALVES)
 def fma(op: Opcode) -> Pure:
     op.only("rn", "sat", "ftz", "relu")
     plus = _sum(op)
-    return _halves(op, lambda a, b, c: plus(a * b, c), 3)
+    return halves(op, lambda a, b, c: plus(a * b, c), 3)
 
 
 def _sum(op: Opcode) -> Callable:
@@ -118,55 +119,15 @@ def _sum(op: Opcode) -> Callable:
     return np.add if element(last(op)) == "f16" else rounding.odd_sum
 
 
-@form("neg", *HALVES)
-def neg(op: Opcode) -> Pure:
-    op.only("ftz")
-    return _halves(op, np.negative, 1)
-
-
-@form("abs", *HALVES)
-def abs_(op: Opcode) -> Pure:
-    op.only("ftz")
-    return _halves(op, np.abs, 1)
-
-
-@form("min", *HALVES)
-def min_(op: Opcode) -> Pure:
-    op.only("ftz", "NaN")
-    return _halves(op, minimum(op), 2)
-
-
-@form("max", *HALVES)
-def max_(op: Opcode) -> Pure:
-    op.only("ftz", "NaN")
-    return _halves(op, maximum(op), 2)
-
-
-def minimum(op: Opcode) -> Callable:
-    """The smaller operand, -0 below +0. A NaN loses to a number, or with `.NaN` wins."""
-
-    def compute(a, b):
-        smaller = (a < b) | ((a == b) & np.signbit(a))
-        return np.where(smaller | np.isnan(a if op.has("NaN") else b), a, b)
-
-    return compute
-
-
-def maximum(op: Opcode) -> Callable:
-    """The larger operand; see `minimum`."""
-    smaller = minimum(op)
-    return lambda a, b: -smaller(-a, -b)
-
-
 @form("ex2", *HALVES)
 def ex2(op: Opcode) -> Pure:
     """2 to the power of x, approximated on a GPU and therefore only close to its result."""
     op.only("approx", "ftz")
-    return _halves(op, np.exp2, 1)
+    return halves(op, np.exp2, 1)
 
 
 @form("tanh", *HALVES)
 def tanh(op: Opcode) -> Pure:
     """Hyperbolic tangent, approximated on a GPU."""
     op.only("approx")
-    return _halves(op, np.tanh, 1)
+    return halves(op, np.tanh, 1)

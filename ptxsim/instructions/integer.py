@@ -22,10 +22,7 @@ PACKED = ("u16x2", "s16x2")
 
 @form("add", *INTEGERS)
 def add(op: Opcode) -> Pure:
-    op.only("sat", "cc")
-    if op.has("cc"):
-        return _carrying(op, lambda a, b: _add_with_carry(a, b, np.False_), 2)
-    return same(_saturated(np.add) if op.has("sat") else np.add, last(op), 2)
+    return _sum(op, np.add, _add_with_carry, np.False_)
 
 
 @form("addc", *INTEGERS)
@@ -37,10 +34,7 @@ def addc(op: Opcode) -> Pure:
 
 @form("sub", *INTEGERS)
 def sub(op: Opcode) -> Pure:
-    op.only("sat", "cc")
-    if op.has("cc"):
-        return _carrying(op, lambda a, b: _subtract_with_carry(a, b, np.True_), 2)
-    return same(_saturated(np.subtract) if op.has("sat") else np.subtract, last(op), 2)
+    return _sum(op, np.subtract, _subtract_with_carry, np.True_)
 
 
 @form("subc", *INTEGERS)
@@ -48,6 +42,14 @@ def subc(op: Opcode) -> Pure:
     """Subtract with borrow-in."""
     op.only("cc")
     return _carrying(op, _subtract_with_carry, 2, reads=True)
+
+
+def _sum(op: Opcode, ufunc: Callable, with_carry: Callable, carry: np.bool_) -> Pure:
+    """`add` or `sub`; one that writes the carry flag begins with `carry`, and reads none."""
+    op.only("sat", "cc")
+    if op.has("cc"):
+        return _carrying(op, lambda a, b: with_carry(a, b, carry), 2)
+    return same(_saturated(ufunc) if op.has("sat") else ufunc, last(op), 2)
 
 
 def _saturated(ufunc: Callable) -> Callable:
