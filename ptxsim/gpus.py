@@ -74,7 +74,15 @@ class Gpu:
 
 
 # Where the rates come from. M: measured on an H100 80GB HBM3 (tests/golden/clock_h100.json). P: published.
-# A: assumed, because nobody has measured it here; where nothing is said, as on the H100.
+# A: assumed, because nobody has measured it here.
+
+EVERYWHERE: dict[str, float] = {  # M on the H100; A on the others
+    "copy_issue": 6,  # cp.async of one warp, one after the other
+    "barrier": 12.3,  # __syncthreads() with nobody late, without ...
+    "barrier_warp": 2,  # ... what each warp adds
+    "block_start": 1000,  # end of a block to the first copy of the next, 800 to 1500
+    "launch_us": 3.7,  # event to event
+}
 
 H100 = Gpu(
     name="H100",
@@ -102,11 +110,7 @@ H100 = Gpu(
         l2_bytes=28.5,  # M: cp.async, all SMs, each its own region: 31 in the median, and this in the slowest SM
         l2_alone=55,  # M: 16 SMs, more per SM than one GPC passes on
         l2_latency=321,  # M: one warp's cp.async, issued to landed; a dependent load 277
-        copy_issue=6,  # M: cp.async of one warp, one after the other
-        barrier=12.3,  # M: __syncthreads() with nobody late, without ...
-        barrier_warp=2,  # M: ... what each warp adds
-        block_start=1000,  # M: end of a block to the first copy of the next, 800 to 1500
-        launch_us=3.7,  # M: event to event
+        **EVERYWHERE,
         clock_mhz=1979,  # M: while these kernels run
         wgmma=168,  # M, fitted: lesson 07's fastest kernels at 8192^3. Alone 128, at the 1.76 GHz that power allows
         l2_bulk=34,  # M, fitted: the same without a cluster
@@ -139,11 +143,7 @@ A100 = Gpu(
         l2_bytes=35,  # A: 3/4 of the peak, 5120 bytes per cycle for 108 SMs (A100 whitepaper)
         l2_alone=64,  # A: the port of an SM
         l2_latency=322,  # P: a load 200 (near) or 357 (far), arXiv 2208.11174. A: and cp.async 44 more, as on the H100
-        copy_issue=6,
-        barrier=12.3,
-        barrier_warp=2,
-        block_start=1000,
-        launch_us=3.7,
+        **EVERYWHERE,
         clock_mhz=1410,  # P: boost
     ),
 )
@@ -166,11 +166,7 @@ RTX_3090 = Gpu(
         l2_bytes=24,  # A
         l2_alone=64,  # A
         l2_latency=280,  # A: a load 236
-        copy_issue=6,
-        barrier=12.3,
-        barrier_warp=2,
-        block_start=1000,
-        launch_us=3.7,
+        **EVERYWHERE,
         clock_mhz=1695,  # P: boost
     ),
 )
@@ -205,11 +201,7 @@ T4 = Gpu(
         l2_bytes=20,  # A: about 1270 GB/s, remembered from arXiv 1903.07486 and not looked up again
         l2_alone=64,  # A
         l2_latency=212,  # P: 188 to 236, arXiv 1903.07486. This GPU has no cp.async
-        copy_issue=6,
-        barrier=12.3,
-        barrier_warp=2,
-        block_start=1000,
-        launch_us=3.7,
+        **EVERYWHERE,
         clock_mhz=1590,  # P: boost
     ),
 )
