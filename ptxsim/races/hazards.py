@@ -16,48 +16,35 @@ class Kind(NamedTuple):
     means: str
 
 
+_MEANINGS = {
+    "unwaited-copy": "reads what an asynchronous copy brings, before anybody waited for it",
+    "read-after-write": "reads what another thread of the block wrote, with no order between the two",
+    "write-after-read": "writes what another thread of the block reads, with no order between the two",
+    "write-after-write": "two threads of the block write different values, with no order between the two",
+    "block-conflict": "the same in global memory, between threads of two blocks",
+    "missing-proxy-fence": "the copy engine or the tensor cores read what a thread wrote, "
+    "with no fence.proxy.async in between",
+    "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",
+    "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
+    "uninitialised-read": "reads memory, or adds to sums of a wgmma, that nobody wrote",
+    "barrier-divergence": "not all threads come to the same barrier",
+    "exited-block": "uses the shared memory of a block that may have exited",
+    "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
+}
+_FATAL_MEANINGS = {
+    "out-of-bounds": "an address outside of the array",
+    "misaligned": "an address that is no multiple of the access's size",
+    "barrier-count": "threads at a named barrier that disagree about their number",
+    "mbarrier": "an mbarrier that nobody initialised, or that counts what it cannot",
+    "deadlock": "all threads wait, and nobody is left to come",
+    "assertion-failed": "assert() is false",
+    "trap": "the kernel ended itself, with __trap()",
+    "step-limit": "much work and no end: a loop without an end, or a launch that is too large",
+    "unsupported-instruction": "something that the simulator cannot run",
+}
 KINDS = (
-    Kind("unwaited-copy", False, "reads what an asynchronous copy brings, before anybody waited for it"),
-    Kind(
-        "read-after-write",
-        False,
-        "reads what another thread of the block wrote, with no order between the two",
-    ),
-    Kind(
-        "write-after-read",
-        False,
-        "writes what another thread of the block reads, with no order between the two",
-    ),
-    Kind(
-        "write-after-write",
-        False,
-        "two threads of the block write different values, with no order between the two",
-    ),
-    Kind("block-conflict", False, "the same in global memory, between threads of two blocks"),
-    Kind(
-        "missing-proxy-fence",
-        False,
-        "the copy engine or the tensor cores read what a thread wrote, with no fence.proxy.async in between",
-    ),
-    Kind("unwaited-wgmma", False, "uses a register of a wgmma before anybody waited for it"),
-    Kind(
-        "missing-wgmma-fence",
-        False,
-        "a wgmma on registers that other instructions wrote, with no wgmma.fence",
-    ),
-    Kind("uninitialised-read", False, "reads memory, or adds to sums of a wgmma, that nobody wrote"),
-    Kind("barrier-divergence", False, "not all threads come to the same barrier"),
-    Kind("exited-block", False, "uses the shared memory of a block that may have exited"),
-    Kind("warp-mask", False, "a lane that is not in its own mask, or a value from a lane that is not there"),
-    Kind("out-of-bounds", True, "an address outside of the array"),
-    Kind("misaligned", True, "an address that is no multiple of the access's size"),
-    Kind("barrier-count", True, "threads at a named barrier that disagree about their number"),
-    Kind("mbarrier", True, "an mbarrier that nobody initialised, or that counts what it cannot"),
-    Kind("deadlock", True, "all threads wait, and nobody is left to come"),
-    Kind("assertion-failed", True, "assert() is false"),
-    Kind("trap", True, "the kernel ended itself, with __trap()"),
-    Kind("step-limit", True, "much work and no end: a loop without an end, or a launch that is too large"),
-    Kind("unsupported-instruction", True, "something that the simulator cannot run"),
+    *(Kind(name, False, means) for name, means in _MEANINGS.items()),
+    *(Kind(name, True, means) for name, means in _FATAL_MEANINGS.items()),
 )
 """Most serious first; those that end the launch come last, because they are the last to be found."""
 
