@@ -164,13 +164,6 @@ def test_sustained_speed_and_what_the_driver_says_meanwhile(monkeypatch):
 # Record and replay.
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "FOLDER", tmp_path)
-    monkeypatch.delenv("COURSE_RECORD", raising=False)
-    return tmp_path
-
-
 KERNELS = {
     "naive": (kernel_of(name="naive"), Launch((16, 16, 16), (16, 16))),
     "tiled": (kernel_of(), Launch()),

@@ -5,18 +5,11 @@ import pytest
 
 from course_lib import spans
 from course_lib.gpu import timing
-from course_lib.measure import records, span_chart
+from course_lib.measure import span_chart
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = 'extern "C" __global__ void one(float* C) { C[0] = 1; }'
 ROWS = [(1, 130.0, 140.0), (0, 100.0, 120.0), (0, 120.0, 150.0)]
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "FOLDER", tmp_path)
-    monkeypatch.delenv("COURSE_RECORD", raising=False)
-    return tmp_path
 
 
 @pytest.fixture

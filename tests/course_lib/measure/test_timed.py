@@ -6,17 +6,9 @@ import pytest
 
 from course_lib import timed
 from course_lib.gpu import timing
-from course_lib.measure import records
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = 'extern "C" __global__ void one(float* C) { C[0] = 1; }'
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "FOLDER", tmp_path)
-    monkeypatch.delenv("COURSE_RECORD", raising=False)
-    return tmp_path
 
 
 @pytest.fixture

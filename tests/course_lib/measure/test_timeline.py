@@ -173,13 +173,6 @@ def test_few_events_can_be_drawn():
     assert "epilogue 100" in alt and "measured now on some GPU" in alt
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "FOLDER", tmp_path)
-    monkeypatch.delenv("COURSE_RECORD", raising=False)
-    return tmp_path
-
-
 def kernel_of(source=TRACED, name="tiled"):
     return FakeCupy({}).RawKernel(source, name, OPTIONS)
 
