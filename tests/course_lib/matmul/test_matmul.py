@@ -345,13 +345,18 @@ WRONG = {
 }  # fmt: skip
 
 
+def edit(monkeypatch, lesson, old, new):
+    """In the kernel of `matmul` one text is replaced, for the rest of a test."""
+    wrong = sources.edited(room.matmul_source(lesson), (old, new))
+    monkeypatch.setattr(room, "matmul_source", lambda lesson: wrong)
+    monkeypatch.setattr(room, "kernel_of", room.kernel_of.__wrapped__)
+
+
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_kernels_are_rejected(what, monkeypatch):
     old, new, words = WRONG[what]
-    right = room.matmul_source(6)
     assert wrong_with(TELLING, SMALL) == ""
-    monkeypatch.setattr(room, "matmul_source", lambda lesson: sources.edited(right, (old, new)))
-    monkeypatch.setattr(room, "kernel_of", room.kernel_of.__wrapped__)
+    edit(monkeypatch, 6, old, new)
     wrong = wrong_with(TELLING, SMALL)
     assert re.search(words, wrong), wrong
 

@@ -9,11 +9,10 @@ import pytest
 
 from course_lib import matmul
 from course_lib.gpu import device, timing
-from course_lib.lessons import sources
 from course_lib.matmul.hopper_plans import TILES, HopperPlan, hopper_plan
 from course_lib.matmul.plans import Plan
 from ptxsim.gpus import H100
-from tests.course_lib.matmul.test_matmul import Problem, check, random_problem, with_plan, wrong_with
+from tests.course_lib.matmul.test_matmul import Problem, check, edit, random_problem, with_plan, wrong_with
 from tests.sample import sample
 from tools.author.tune import SHAPES
 
@@ -149,8 +148,6 @@ WRONG = {
 @pytest.mark.parametrize("what", sample(WRONG, lambda what: WRONG[what][-1][:5] == "wrong", most=2))
 def test_wrong_kernels_are_rejected(what, monkeypatch):
     telling, old, new, words = WRONG[what]
-    right = room.matmul_source(7)
-    monkeypatch.setattr(room, "matmul_source", lambda lesson: sources.edited(right, (old, new)))
-    monkeypatch.setattr(room, "kernel_of", room.kernel_of.__wrapped__)
+    edit(monkeypatch, 7, old, new)
     wrong = wrong_with(*telling)
     assert re.search(words, wrong), wrong

@@ -12,7 +12,7 @@ from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.matmul import plans
 from tests.course_lib.matmul import test_matmul
-from tests.course_lib.matmul.test_matmul import SMALL, Problem, check, room, wrong_with
+from tests.course_lib.matmul.test_matmul import SMALL, Problem, check, edit, room, wrong_with
 
 NOTEBOOK = "06_complete_gemm"
 BLOCKS = 5
@@ -115,9 +115,7 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_stream_k_is_found(what, monkeypatch):
     old, new, words = WRONG[what]
-    right = room.matmul_source(6)
-    monkeypatch.setattr(room, "matmul_source", lambda lesson: edited(right, (old, new)))
-    monkeypatch.setattr(room, "kernel_of", room.kernel_of.__wrapped__)
+    edit(monkeypatch, 6, old, new)
     wrong = wrong_with(Problem(130, 200, 136, seed=1), SHARED)
     assert re.search(words, wrong), wrong
 
