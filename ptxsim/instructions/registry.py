@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
+from ..lanes import Decoded
 from ..ptx.opcode import Opcode
 
 
@@ -30,6 +32,25 @@ class Pure:
     outputs: tuple[str, ...]
     reads_carry: bool = False
     writes_carry: bool = False
+
+
+class Operands(Protocol):
+    """The decoder of one instruction (`Decoder`, machine/decode.py): operands to functions that read and write them."""
+
+    pc: int
+
+    @property
+    def code(self) -> Decoded: ...
+
+    def source(self, operand: object, kind: str, flushed: bool = False) -> Callable[..., np.ndarray]:
+        """A function (machine) that reads the active lanes' values of this type of PTX: (active lanes,), or (1,) if all
+        have one. `flushed`: float32 subnormals as zero."""
+
+    def target(self, operand: object) -> Callable[..., None]:
+        """A function (machine, values) that gives the active lanes a value; `_` and None swallow it."""
+
+    def constant(self, operand: object, dtype: np.dtype) -> np.ndarray | None:
+        """The value, (1,), of an immediate or of a variable's address; None for anything else."""
 
 
 PURE: dict[str, Callable[[Opcode], Pure]] = {}

@@ -94,7 +94,9 @@ class Launch:
 
 
 class Machine:
-    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the order of `Launch.blocks`."""
+    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the order of `Launch.blocks`.
+
+    How much of it each of the other rooms uses: lanes.py."""
 
     def __init__(self, launch: Launch, first: int, count: int) -> None:
         threads, code = launch.threads, launch.code
@@ -135,7 +137,7 @@ class Machine:
         self.clusters = Clusters(self, launch.cluster_size)
         self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
-        self.recorder = Recorder(self, launch.watched - first)
+        self.recorder = Recorder(self, code.costs, launch.watched - first)
 
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}

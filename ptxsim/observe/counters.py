@@ -13,13 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..gpus import WARP
+from ..lanes import Lanes
 from ..memory import SPACING
 from ..ptx.program import Instruction
+from .recorder import Recorder
 
 BANKS = 32
 SECTOR = 32
@@ -158,6 +160,13 @@ class _Access:
     used: int = 0
     ideal: int = 0
     bytes: int = 0
+
+
+class Observed(Lanes, Protocol):
+    """Who counts and notes what the lanes do."""
+
+    counters: Counters
+    recorder: Recorder
 
 
 class Counters:

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from ..lanes import Lanes
 from ..ptx.program import Instruction
 from .events import Event, MbarrierAsk, MbarrierWait, UseLoads, Work
 
@@ -41,9 +42,9 @@ def _mma_cost(instruction: Instruction) -> float:
 class Recorder:
     """Notes the events of the warps of one block, `block` of the machine's; of none if it has no such block."""
 
-    def __init__(self, machine, block: int) -> None:
+    def __init__(self, machine: Lanes, costs: Costs, block: int) -> None:
         self.machine = machine
-        self.costs = machine.launch.code.costs
+        self.costs = costs
         self.events: list[list[Event]] = [[] for _ in range(machine.warps_per_block)]
         self.since = 0  # the first instruction of the running stretch
         self.wavefronts = 0.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..memory import SharedMemory
 from ..observe.counters import ATOMICS
 from ..ptx.program import Instruction
-from .shadow import CHANGED, Race, Shadow
+from .shadow import CHANGED, Race, Shadow, Watched
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,33 @@ class Why(NamedTuple):
 
     cause: str
     text: str
+
+
+class Copies(Protocol):
+    """Asynchronous copies in flight (`CopyQueue`, units/copies.py)."""
+
+    def uncommitted(self, pc: int) -> bool:
+        """Whether a copy of this instruction is in no committed group yet."""
+
+
+class PassersBy(Protocol):
+    """Threads that pass barriers by (`SyncCheck`, units/divergence.py)."""
+
+    def left_out(self, lane: int, other: int) -> str:
+        """In words: a barrier to which only one of two threads came, a lane of the machine and one of the grid."""
+
+
+class Explained(Watched, Protocol):
+    """What it takes to say of a race what is missing."""
+
+    shared: SharedMemory
+    """Of all resident blocks, one behind the other."""
+
+    @property
+    def copies(self) -> Copies: ...
+
+    @property
+    def sync_check(self) -> PassersBy: ...
 
 
 class Findings:

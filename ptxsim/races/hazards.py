@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+import numpy as np
+
+from ..lanes import Lanes
 from ..ptx.program import Instruction, Where
 
 
@@ -176,3 +179,21 @@ class HazardLog:
     def sorted(self) -> tuple[Hazard, ...]:
         """Most serious first; a finding that ended the launch comes last."""
         return tuple(sorted(self._found.values(), key=lambda hazard: ORDER[hazard.kind]))
+
+
+class Reporting(Lanes, Protocol):
+    """What it takes to report a finding: the log, and threads in words."""
+
+    log: HazardLog
+
+    def describe_thread(self, lane: int) -> str:
+        """A lane of this machine: "thread (3, 0) of block 5"."""
+
+    def describe_other(self, lane: int) -> str:
+        """The same when the block was named already: "thread (3, 0)"."""
+
+    def describe_lane(self, lane: int) -> str:
+        """A lane of the grid: "thread (3, 0) of block 5"."""
+
+    def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
+        """Report active lanes that are not in the mask of their warp that each one gives."""

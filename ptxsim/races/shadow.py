@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..memory import UNIT, Buffer
 from ..work import Budget
+from .hazards import Reporting
 from .messages import BLOCK, CLUSTER, GRID
 from .orders import Orders
 from .touches import Found, Touch, Touches, granules_of
@@ -65,6 +66,37 @@ class Race(NamedTuple):
     count: int
 
 
+class Listener(Protocol):
+    """Who hears of races (`Findings`, findings.py)."""
+
+    def race(self, shadow: Shadow, pc: int, race: Race) -> None:
+        """The instruction at `pc` runs into another access."""
+
+
+class Reader(Protocol):
+    """Who reads shared memory on its own for a while (`AsyncMath`, units/async_math.py)."""
+
+    def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
+        """These lanes write these units of `size` bytes, or start a copy to them."""
+
+
+class Watched(Reporting, Protocol):
+    """What a shadow asks of the machine whose accesses it watches."""
+
+    orders: Orders
+    fenced: np.ndarray
+    """For each lane the time of its last fence.proxy.async."""
+
+    @property
+    def findings(self) -> Listener: ...
+
+    @property
+    def math(self) -> Reader: ...
+
+    def is_async(self, pcs: np.ndarray) -> np.ndarray:
+        """Which of these instructions write through the proxy of the copy engine."""
+
+
 class Shadow:
     """Of the shared memory of all resident blocks, or of a buffer in global memory."""
 
@@ -90,8 +122,7 @@ class Shadow:
         """By scope, instructions whose strong accesses have no wider one."""
         self._views: dict[int, np.ndarray] = {1: self.write_time}
 
-    # ---- what accesses call: `m` is the machine, `lanes` are its lanes, `unit` the numbers of their units of `size`
-    # bytes
+    # ---- what accesses call: `lanes` are lanes of the machine, `unit` the numbers of their units of `size` bytes
 
     def on_access(
         self,

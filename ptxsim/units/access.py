@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
+from ..lanes import Registers
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
 from ..observe import events
-from ..races.shadow import Act
+from ..observe.counters import Observed
+from ..races.findings import Explained, Findings
+from ..races.shadow import Act, Shadow
+from .clusters import Clusters
 
 SPACES = ("global", "shared", "local", "param", "const")
 WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
@@ -38,6 +43,35 @@ class Access:
     def by_space(self) -> dict[str, Access]:
         """The same access where a generic address has led into a window."""
         return {space: replace(self, space=space) for space in WINDOWS}
+
+
+class Memories(Registers, Observed, Explained, Protocol):
+    """The memories that lanes reach, and who watches what they do there."""
+
+    memory: GlobalMemory
+    local: LocalMemory
+    """Of all lanes, one behind the other."""
+    block_base: np.ndarray
+    """For each lane the first byte of its block in `shared`."""
+    clusters: Clusters
+    """Whose shared memory an address names."""
+    shadow: Shadow
+    """Watches shared memory."""
+    findings: Findings
+    idling: bool
+    """The active lanes look for something, and have found nothing new."""
+
+    def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
+        """What watches this memory; None for a buffer that the kernel only reads."""
+
+    def check_written(self, access: Access, unit: np.ndarray) -> None:
+        """Report reads of local memory that nobody has written, at these units of `access.size` bytes."""
+
+    def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
+        """A strong access found these values in these units; who finds the same again lets others go first."""
+
+    def fence_proxies(self) -> None:
+        """The active lanes make a fence.proxy.async."""
 
 
 def read(m, access: Access, addresses: np.ndarray) -> np.ndarray:

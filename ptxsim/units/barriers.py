@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..memory import Fault
+from ..races.findings import Explained
 from ..races.orders import Token
 from ..work import LANES
+from .divergence import SyncCheck
 
 ROUND = 700
 """Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
@@ -39,6 +42,30 @@ class Waiting:
         self.lanes = self.lanes[~mine]
         self.masks = None if self.masks is None else self.masks[~mine]
         return gone
+
+
+class Scheduler(Explained, Protocol):
+    """Where lanes go on, and who waits for whom."""
+
+    sync_check: SyncCheck
+    """Watches barriers that not all threads come to."""
+    warp_barrier: WarpBarrier
+
+    def jump(self, pc: int, lanes: np.ndarray | None) -> None:
+        """These lanes (None: all) go on at `pc`, together with those already there."""
+
+    def exit(self, lanes: np.ndarray | None) -> None:
+        """These lanes (None: all) are done. Who waited only for them goes on."""
+
+    def arrive(self, ident: int, pc: int, count: int, resume: Callable | None) -> None:
+        """The active lanes reach barrier `ident`, which `count` threads complete (or ALL). `resume(machine, lanes)`
+        runs for those that it lets go; without it they do not wait."""
+
+    def barrier(self, ident: int) -> Barrier:
+        """The barrier of this number, in every resident block."""
+
+    def alive_bits(self) -> np.ndarray:
+        """For each warp its lanes that have not exited: (warps,), uint32."""
 
 
 class Rendezvous:

@@ -33,12 +33,12 @@ class Clusters:
         self.first_of = (
             np.arange(len(machine.blocks)) // size * size
         )  # of each block's cluster, among the resident
-        self.barrier = ClusterBarrier(machine, size)
         self.uses: dict[
             tuple[int, int], int
         ] = {}  # (lane, another block): when it last used that block's memory
         self.made = np.zeros(machine.lanes, np.int32)  # up to when each lane initialised mbarriers
         self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them
+        self.barrier = ClusterBarrier(machine, size, self.made_known)
 
     def rank(self, lanes: np.ndarray) -> np.ndarray:
         """The number of each lane's block in its cluster."""
@@ -87,9 +87,9 @@ class ClusterBarrier(Rendezvous):
 
     Arrays have an entry for each resident cluster."""
 
-    def __init__(self, machine, size: int) -> None:
+    def __init__(self, machine, size: int, made_known: np.ndarray) -> None:
         super().__init__(machine)
-        self.size = size
+        self.size, self.made_known = size, made_known
         clusters = -(-len(machine.blocks) // size)
         self.here = np.zeros(machine.lanes, bool)
         self.phase = np.zeros(clusters, np.int64)
@@ -111,11 +111,10 @@ class ClusterBarrier(Rendezvous):
 
     def _tell_fenced(self, chain: Chain, lanes: np.ndarray) -> None:
         """A relaxed arrival: what fences of these lanes have released before."""
-        made = self.m.clusters.made_known
         for lane in lanes.tolist():
             self.m.orders.messages.tell_fenced(chain, lane)
-            if made[lane]:
-                self.m.orders.tell_of(chain, lane, int(made[lane]))
+            if self.made_known[lane]:
+                self.m.orders.tell_of(chain, lane, int(self.made_known[lane]))
 
     def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
         self.waiting.append(Waiting(pc, lanes, resume))

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..memory import Fault
 from ..races.messages import Chain
 from ..work import LANES
-from .barriers import Rendezvous, Waiting
-from .bulk import Load
+from .access import Memories
+from .async_math import AsyncMath
+from .barriers import Rendezvous, Scheduler, Waiting
+from .bulk import BulkCopies, Load
+from .copies import CopyQueue
 
 SIZE = 8  # bytes of an mbarrier
 MOST = 2**20 - 1
@@ -66,6 +69,20 @@ def cause_of_deadlock(lacks: list[Lack]) -> str:
     if len(lacks) > 1 and not any(lack.phase for lack in lacks):
         return "stuck-in-first-phases"
     return "missing-arrival" if lacks else ""
+
+
+class Hopper(Memories, Scheduler, Protocol):
+    """What works besides the lanes, and who waits for it."""
+
+    copies: CopyQueue
+    """cp.async."""
+    bulk: BulkCopies
+    """cp.async.bulk."""
+    math: AsyncMath
+    """wgmma."""
+
+    def mbarrier(self, offset: int) -> Mbarrier:
+        """The mbarrier at this byte of shared memory, in every resident block."""
 
 
 class Mbarrier(Rendezvous):

@@ -1,0 +1,130 @@
+"""What the rooms below `machine/` see of a machine: its lanes, their registers, and the launch.
+
+A parameter `machine` is a whole `Machine` (machine/machine.py); its type says how much of it is used there. Each room
+adds what it brings: `Observed` (observe/counters.py), `Reporting`, `Watched` and `Explained` (races/: hazards.py,
+shadow.py, findings.py), `Scheduler`, `Memories` and `Hopper` (units/: barriers.py, access.py, mbarriers.py). The types
+of what is in a room above say only what is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from .ptx.program import Program, Where
+from .work import Budget
+
+
+class Decoded(Protocol):
+    """A program, and what was found out about it before it runs (`Code`, machine/decode.py)."""
+
+    program: Program
+    meeting_points: dict[int, frozenset[int]]
+    """By the pc of a barrier, where the ways around it and through it meet again."""
+
+    def where(self, pc: int) -> Where:
+        """The source line of an instruction."""
+
+    def is_barrier(self, pc: int) -> bool:
+        """Whether it is an aligned barrier of a block."""
+
+
+class Launched(Protocol):
+    """A launch: one for all batches of its blocks (`Launch`, machine/machine.py)."""
+
+    params: np.ndarray
+    """The kernel's arguments, as bytes."""
+    budget: Budget
+    output: list[str]
+    """What printf wrote, call by call."""
+    printed: int
+    """Characters of it."""
+
+    @property
+    def code(self) -> Decoded: ...
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+
+    @property
+    def cluster_size(self) -> int:
+        """Blocks of a cluster; 1 without clusters."""
+
+    @property
+    def shadows(self) -> Mapping:
+        """By buffer what watches it; only of buffers that were touched."""
+
+
+class Lanes(Protocol):
+    """Which lanes there are, and which of them are active: those that execute the instruction.
+
+    Lanes are the threads of the resident blocks, numbered block after block. Where an array has one entry a lane, its
+    shape is (lanes,); a value of the active lanes has shape (active lanes,), or (1,) when all hold the same.
+    """
+
+    idx: np.ndarray | None
+    """The active lanes, rising; None: all. An instruction that works on some of them for a while sets it."""
+    lanes: int
+    """How many there are."""
+    every_lane: np.ndarray
+    """Their numbers."""
+    alive: np.ndarray
+    """Which of them have not exited: one bool a lane."""
+    thread_of: np.ndarray
+    """The number of each lane in its block."""
+    block_of: np.ndarray
+    """The block of each lane, counted among the resident ones."""
+    warp_of: np.ndarray
+    """The warp of each lane, numbered block after block."""
+    blocks: np.ndarray
+    """The number in the grid of each resident block."""
+    warps: int
+    """Of all resident blocks."""
+    warps_per_block: int
+
+    @property
+    def launch(self) -> Launched: ...
+
+    def active(self) -> np.ndarray:
+        """Numbers of the active lanes."""
+
+    def count(self) -> int:
+        """How many are active."""
+
+    def active_warps(self) -> int:
+        """How many warps have an active lane."""
+
+    def all_lanes(self, lanes: np.ndarray | None) -> np.ndarray:
+        """These lanes; every lane for None."""
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """One value for each active lane, also when all hold the same."""
+
+    def work(self, amount: float) -> None:
+        """Something takes so many steps of work (work.py) more than an instruction does."""
+
+
+class Registers(Lanes, Protocol):
+    """What the lanes' registers hold: for each register an array of all lanes, or of one value that all have.
+
+    Such an array is never changed in place, so the same array is the same values."""
+
+    R: list[np.ndarray]
+    """By the number of the register."""
+    unset: list[np.ndarray]
+    """The same before any instruction: a register that still holds this array was never written."""
+    clean: list[bool]
+    """By register: known to hold no subnormal float32."""
+    fragments: dict[tuple, tuple]
+    """Matrices of mma by their registers: which lanes, which arrays, the matrices (instructions/tensor.py)."""
+    whole_warps: tuple | None
+    """Active lanes that were found to be whole warps, and how many."""
+
+    def special(self, name: str) -> np.ndarray:
+        """A special register (`%tid.x`) of all lanes, or the one value of all."""
+
+    def clock(self, pc: int, unit: str) -> np.ndarray:
+        """The clock of the active lanes, in "cycles" or "ns" (uint64)."""
