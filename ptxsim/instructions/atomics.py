@@ -8,9 +8,9 @@ import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
-from ..units.access import update
+from ..units.access import Memories, update
 from .memory import access_of, address_reader, space_of
-from .registry import PURE, machine
+from .registry import PURE, Operands, on_machine
 
 Values = tuple[np.ndarray, np.ndarray | None]
 """New values, and which of them are written (None: all)."""
@@ -60,30 +60,30 @@ def operation_of(opcode: Opcode, space: str) -> Callable:
     return lambda old, *operands: (compute(old.view(dtype), *operands), None)
 
 
-@machine("atom")
-def atom(d, ins: Instruction) -> Callable:
+@on_machine("atom")
+def atom(decoder: Operands, ins: Instruction) -> Callable:
     """atom{.space}.op.type  d, [a], b{, c}: d gets the old value."""
-    return _atomic(d, ins, ins.operands[0], ins.operands[1], ins.operands[2:])
+    return _atomic(decoder, ins, ins.operands[0], ins.operands[1], ins.operands[2:])
 
 
-@machine("red")
-def red(d, ins: Instruction) -> Callable:
+@on_machine("red")
+def red(decoder: Operands, ins: Instruction) -> Callable:
     """red{.space}.op.type  [a], b: an atomic whose old value nobody wants."""
-    return _atomic(d, ins, None, ins.operands[0], ins.operands[1:])
+    return _atomic(decoder, ins, None, ins.operands[0], ins.operands[1:])
 
 
-def _atomic(d, ins: Instruction, to, place, operands: tuple) -> Callable:
+def _atomic(decoder: Operands, ins: Instruction, to, place, operands: tuple) -> Callable:
     kind = ins.opcode.types[-1]
     space = space_of(ins.opcode)
     operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
     operation = operation_of(ins.opcode, space)
-    access = access_of(d, ins.opcode, space, DTYPES[kind].itemsize, True, True)
-    address = address_reader(d, place, space != "shared")
-    reads = [d.source(operand, kind) for operand in operands]
-    write = d.target(to)
+    access = access_of(decoder, ins.opcode, space, DTYPES[kind].itemsize, True, True)
+    address = address_reader(decoder, place, space != "shared")
+    reads = [decoder.source(operand, kind) for operand in operands]
+    write = decoder.target(to)
 
-    def step(m) -> None:
-        old = update(m, access, address(m), operation, [read(m) for read in reads])
-        write(m, old.view(DTYPES[kind]))
+    def step(machine: Memories) -> None:
+        old = update(machine, access, address(machine), operation, [read(machine) for read in reads])
+        write(machine, old.view(DTYPES[kind]))
 
     return step

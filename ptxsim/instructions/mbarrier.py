@@ -11,9 +11,9 @@ from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
-from ..units.mbarriers import SIZE, Mbarrier
+from ..units.mbarriers import SIZE, Hopper, Mbarrier
 from .memory import address_reader, plain_offset
-from .registry import control
+from .registry import Operands, control
 
 WRITES, UPDATES, READS = Act(False, True), Act(True, True, True), Act(True, False, True)
 """As races go: mbarrier.init writes as plain stores do, the others as atomics and strong reads. (inval, too: when
@@ -21,162 +21,164 @@ cuda::pipeline ends, one lane invalidates for its whole warp.)"""
 
 
 @control("mbarrier")
-def mbarrier(d, ins: Instruction) -> Callable:
+def mbarrier(decoder: Operands, ins: Instruction) -> Callable:
     """mbarrier.{init,inval,expect_tx,complete_tx,arrive,arrive_drop,test_wait,try_wait,pending_count}."""
     opcode = ins.opcode
     form = next((name for name in FORMS if opcode.text.startswith(f"mbarrier.{name}")), None)
     if form is None or opcode.has("noComplete"):
         raise UnsupportedInstruction("this form of mbarrier is not simulated")
-    step, pc = FORMS[form](d, ins), d.pc
+    step, pc = FORMS[form](decoder, ins), decoder.pc
 
-    def end(m) -> None:
-        everyone = m.idx
-        lanes = step(m)  # that go on; others wait
+    def end(machine: Hopper) -> None:
+        everyone = machine.idx
+        lanes = step(machine)  # that go on; others wait
         if lanes is None or len(lanes):
-            m.jump(pc + 1, everyone if lanes is None else lanes)
+            machine.jump(pc + 1, everyone if lanes is None else lanes)
 
     if ins.guard is None:
         return end
-    read = d.source(ins.guard, "pred")
+    read = decoder.source(ins.guard, "pred")
 
-    def guarded(m) -> None:
-        p, lanes = m.spread(read(m)), m.active()
+    def guarded(machine: Hopper) -> None:
+        p, lanes = machine.spread(read(machine)), machine.active()
         if not p.all():
-            m.jump(pc + 1, lanes[~p])
+            machine.jump(pc + 1, lanes[~p])
         if p.any():
-            m.idx = lanes[p]
-            end(m)
+            machine.idx = lanes[p]
+            end(machine)
 
     return guarded
 
 
-def _number(d, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
+def _number(decoder: Operands, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
     """An operand that may be left out, as int64 for each active lane."""
     if len(ins.operands) <= at:
-        return lambda m: np.full(m.count(), missing, np.int64)
-    read = d.source(ins.operands[at], kind)
-    return lambda m: m.spread(read(m)).astype(np.int64)
+        return lambda machine: np.full(machine.count(), missing, np.int64)
+    read = decoder.source(ins.operands[at], kind)
+    return lambda machine: machine.spread(read(machine)).astype(np.int64)
 
 
-def places_of(d, ins: Instruction, at: int, act: Act) -> Callable:
+def places_of(decoder: Operands, ins: Instruction, at: int, act: Act) -> Callable:
     """A function of the machine: the mbarriers that the active lanes name, each with the positions of its lanes, and
     the blocks in whose memory these name it."""
-    address = address_reader(d, ins.operands[at], wide=False)
-    pc = d.pc
+    address = address_reader(decoder, ins.operands[at], wide=False)
+    pc = decoder.pc
 
-    def places(m) -> Iterator[tuple[Mbarrier, np.ndarray, np.ndarray]]:
-        active, lanes = m.idx, m.active()
-        blocks, offsets = m.clusters.place(plain_offset(m.spread(address(m))), lanes)
-        unit = m.shared.locate(offsets, SIZE, blocks * m.shared.stride)
+    def places(machine: Hopper) -> Iterator[tuple[Mbarrier, np.ndarray, np.ndarray]]:
+        active, lanes = machine.idx, machine.active()
+        blocks, offsets = machine.clusters.place(plain_offset(machine.spread(address(machine))), lanes)
+        unit = machine.shared.locate(offsets, SIZE, blocks * machine.shared.stride)
         if act is not READS:
-            m.clusters.touch(lanes, blocks, pc)
+            machine.clusters.touch(lanes, blocks, pc)
         for offset in np.unique(offsets).tolist():
             at = np.flatnonzero(offsets == offset)
-            m.idx = lanes[at]  # a Fault names one of them
-            barrier = m.mbarrier(offset)
+            machine.idx = lanes[at]  # a Fault names one of them
+            barrier = machine.mbarrier(offset)
             if act is not WRITES:
                 barrier.must_be_there(lanes[at], blocks[at])
-            m.shadow.on_access(m, act, lanes[at], unit[at], SIZE, pc)
+            machine.shadow.on_access(machine, act, lanes[at], unit[at], SIZE, pc)
             yield barrier, at, blocks[at]
-        m.idx = active
+        machine.idx = active
 
     return places
 
 
-def _init(d, ins: Instruction) -> Callable:
-    places, count, pc = places_of(d, ins, 0, WRITES), _number(d, ins, 1, "u32", 1), d.pc
+def _init(decoder: Operands, ins: Instruction) -> Callable:
+    places, count, pc = places_of(decoder, ins, 0, WRITES), _number(decoder, ins, 1, "u32", 1), decoder.pc
 
-    def step(m) -> None:
-        counts, lanes = count(m), m.active()
-        for barrier, at, blocks in places(m):
+    def step(machine: Hopper) -> None:
+        counts, lanes = count(machine), machine.active()
+        for barrier, at, blocks in places(machine):
             again = np.append(blocks[1:] == blocks[:-1], False)  # another lane of the same block follows
             if again.any():  # one thread makes it: over one that is there already the effect is undefined
-                m.shadow.on_clash(m, lanes[at], barrier.unit(blocks), SIZE, pc, again)
-            m.recorder.at_mbarrier(pc, events.MbarrierInit, barrier.offset, lanes[at], counts[at])
+                machine.shadow.on_clash(machine, lanes[at], barrier.unit(blocks), SIZE, pc, again)
+            machine.recorder.at_mbarrier(pc, events.MbarrierInit, barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
-            m.clusters.made[lanes[at]] = m.orders.trail.now
+            machine.clusters.made[lanes[at]] = machine.orders.trail.now
 
     return step
 
 
-def _inval(d, ins: Instruction) -> Callable:
-    places = places_of(d, ins, 0, UPDATES)
+def _inval(decoder: Operands, ins: Instruction) -> Callable:
+    places = places_of(decoder, ins, 0, UPDATES)
 
-    def step(m) -> None:
-        for barrier, _, blocks in places(m):
+    def step(machine: Hopper) -> None:
+        for barrier, _, blocks in places(machine):
             barrier.inval(blocks)
 
     return step
 
 
-def _expect(d, ins: Instruction) -> Callable:
-    places, size, pc = places_of(d, ins, 0, UPDATES), _number(d, ins, 1, "u32", 0), d.pc
+def _expect(decoder: Operands, ins: Instruction) -> Callable:
+    places, size, pc = places_of(decoder, ins, 0, UPDATES), _number(decoder, ins, 1, "u32", 0), decoder.pc
 
-    def step(m) -> None:
-        sizes, lanes = size(m), m.active()
-        for barrier, at, blocks in places(m):
-            _expects(m, pc, barrier, lanes[at], blocks, sizes[at])
+    def step(machine: Hopper) -> None:
+        sizes, lanes = size(machine), machine.active()
+        for barrier, at, blocks in places(machine):
+            _expects(machine, pc, barrier, lanes[at], blocks, sizes[at])
 
     return step
 
 
-def _expects(m, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray) -> None:
-    m.counters.add(pc, expected_bytes=int(sizes.sum()))
-    m.recorder.at_mbarrier(pc, events.MbarrierExpect, barrier.offset, lanes, sizes)
+def _expects(
+    machine: Hopper, pc: int, barrier: Mbarrier, lanes: np.ndarray, blocks: np.ndarray, sizes: np.ndarray
+) -> None:
+    machine.counters.add(pc, expected_bytes=int(sizes.sum()))
+    machine.recorder.at_mbarrier(pc, events.MbarrierExpect, barrier.offset, lanes, sizes)
     barrier.expect(blocks, sizes)
 
 
-def _complete(d, ins: Instruction) -> Callable:
+def _complete(decoder: Operands, ins: Instruction) -> Callable:
     raise UnsupportedInstruction(
         "mbarrier.complete_tx simulates a copy; copies themselves count their bytes here"
     )
 
 
-def _arrive(d, ins: Instruction, leave: bool = False) -> Callable:
+def _arrive(decoder: Operands, ins: Instruction, leave: bool = False) -> Callable:
     """arrive{.expect_tx} state, [address]{, count or bytes}; `_` for a state that nobody wants."""
-    places = places_of(d, ins, 1, UPDATES)
+    places = places_of(decoder, ins, 1, UPDATES)
     expects = ins.opcode.has("expect_tx")
-    number = _number(d, ins, 2, "u32", 0 if expects else 1)
-    put = d.target(ins.operands[0]) if ins.operands[0] is not None else None
-    pc = d.pc
+    number = _number(decoder, ins, 2, "u32", 0 if expects else 1)
+    put = decoder.target(ins.operands[0]) if ins.operands[0] is not None else None
+    pc = decoder.pc
 
-    def step(m) -> None:
-        lanes, numbers = m.active(), number(m)
+    def step(machine: Hopper) -> None:
+        lanes, numbers = machine.active(), number(machine)
         counts = np.ones(len(lanes), np.int64) if expects else numbers
         states = np.zeros(len(lanes), np.uint64)
-        for barrier, at, blocks in places(m):
+        for barrier, at, blocks in places(machine):
             if expects:
-                _expects(m, pc, barrier, lanes[at], blocks, numbers[at])
-            m.recorder.at_mbarrier(pc, events.MbarrierArrive, barrier.offset, lanes[at], counts[at])
+                _expects(machine, pc, barrier, lanes[at], blocks, numbers[at])
+            machine.recorder.at_mbarrier(pc, events.MbarrierArrive, barrier.offset, lanes[at], counts[at])
             states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave)
         if put:
-            put(m, states)
+            put(machine, states)
 
     return step
 
 
-def _wait(d, ins: Instruction, blocks: bool) -> Callable:
+def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
     """{test,try}_wait{.parity} done, [address], state or parity{, time}. try_wait says once that a phase is not
     complete, so that a wait without a loop is found, and then waits."""
-    places, put, pc = places_of(d, ins, 1, READS), d.target(ins.operands[0]), d.pc
+    places, put, pc = places_of(decoder, ins, 1, READS), decoder.target(ins.operands[0]), decoder.pc
     parity = ins.opcode.has("parity")
-    which = _number(d, ins, 2, "u32" if parity else "b64", 0)
+    which = _number(decoder, ins, 2, "u32" if parity else "b64", 0)
 
-    def resume(m, lanes: np.ndarray, barrier: Mbarrier) -> None:
-        m.idx = lanes if len(lanes) < m.lanes else None
-        m.recorder.waited(barrier.offset, lanes, barrier.phase[m.block_of[lanes]] - 1)
-        put(m, np.ones(1, bool))
-        m.jump(pc + 1, m.idx)
+    def resume(machine: Hopper, lanes: np.ndarray, barrier: Mbarrier) -> None:
+        machine.idx = lanes if len(lanes) < machine.lanes else None
+        machine.recorder.waited(barrier.offset, lanes, barrier.phase[machine.block_of[lanes]] - 1)
+        put(machine, np.ones(1, bool))
+        machine.jump(pc + 1, machine.idx)
 
-    def step(m) -> np.ndarray:
-        lanes, active, asked = m.active(), m.idx, which(m)
+    def step(machine: Hopper) -> np.ndarray:
+        lanes, active, asked = machine.active(), machine.idx, which(machine)
         answers, stays = np.zeros(len(lanes), bool), np.zeros(len(lanes), bool)
-        for barrier, at, _ in places(m):  # always one's own
+        for barrier, at, _ in places(machine):  # always one's own
             mine = lanes[at]
             phases = barrier.phase_of(mine, asked[at] & 1) if parity else asked[at] >> 32
             answers[at] = done = barrier.ask(mine, phases)
-            m.recorder.waited(barrier.offset, mine[done], phases[done])
-            m.recorder.asks(mine[~done])
+            machine.recorder.waited(barrier.offset, mine[done], phases[done])
+            machine.recorder.asks(mine[~done])
             again = ~done & (barrier.told[mine] == phases)
             barrier.told[mine[~done]] = phases[~done]
             if blocks and again.any():
@@ -184,16 +186,16 @@ def _wait(d, ins: Instruction, blocks: bool) -> Callable:
                 barrier.wait(pc, mine[again], phases[again], partial(resume, barrier=barrier))
         goes_on = lanes[~stays]
         if len(goes_on):
-            m.idx = active if not stays.any() else goes_on
-            put(m, answers[~stays])
+            machine.idx = active if not stays.any() else goes_on
+            put(machine, answers[~stays])
         return goes_on
 
     return step
 
 
-def _pending(d, ins: Instruction) -> Callable:
-    put, state = d.target(ins.operands[0]), d.source(ins.operands[1], "b64")
-    return lambda m: put(m, (state(m) & np.uint64(0xFFFFFFFF)).astype(np.uint32))
+def _pending(decoder: Operands, ins: Instruction) -> Callable:
+    put, state = decoder.target(ins.operands[0]), decoder.source(ins.operands[1], "b64")
+    return lambda machine: put(machine, (state(machine) & np.uint64(0xFFFFFFFF)).astype(np.uint32))
 
 
 FORMS: dict[str, Callable] = {
@@ -201,9 +203,9 @@ FORMS: dict[str, Callable] = {
     "inval": _inval,
     "expect_tx": _expect,
     "complete_tx": _complete,
-    "arrive_drop": lambda d, ins: _arrive(d, ins, leave=True),
+    "arrive_drop": lambda decoder, ins: _arrive(decoder, ins, leave=True),
     "arrive": _arrive,
-    "test_wait": lambda d, ins: _wait(d, ins, blocks=False),
-    "try_wait": lambda d, ins: _wait(d, ins, blocks=True),
+    "test_wait": lambda decoder, ins: _wait(decoder, ins, blocks=False),
+    "try_wait": lambda decoder, ins: _wait(decoder, ins, blocks=True),
     "pending_count": _pending,
 }

@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..lanes import Launched
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
+from ..units.access import Memories
 from . import c_format
-from .registry import machine
+from .registry import Operands, on_machine
 
 MOST_PRINTED = 10_000
 """Calls of one launch that print."""
@@ -28,35 +30,35 @@ NOTE = (
 )
 
 
-@machine("call")
-def call(d, ins: Instruction) -> Callable:
+@on_machine("call")
+def call(decoder: Operands, ins: Instruction) -> Callable:
     """Calls of device functions are inlined before; what is left here is vprintf."""
     if not ins.opcode.has("vprintf"):
         raise UnsupportedInstruction("only printf is known outside the kernel's own source")
     *result, text, values = ins.operands
 
-    def step(m) -> None:
-        lanes = m.active()
-        texts = _pointers(m, text.offset, lanes)
-        arguments = _pointers(m, values.offset, lanes)
+    def step(machine: Memories) -> None:
+        lanes = machine.active()
+        texts = _pointers(machine, text.offset, lanes)
+        arguments = _pointers(machine, values.offset, lanes)
         for lane, address, at in zip(lanes.tolist(), texts.tolist(), arguments.tolist()):
-            if _full(m.launch):
+            if _full(machine.launch):
                 break
-            m.work(CALL)
-            if (format_ := _string(m, lane, address)) is not None:
-                _say(m.launch, _line(m, lane, format_, at))
+            machine.work(CALL)
+            if (format_ := _string(machine, lane, address)) is not None:
+                _say(machine.launch, _line(machine, lane, format_, at))
         for variable in result:
-            _, places = _local(m, variable.offset, lanes, 4)
-            m.local.write(places, 4, _counts(m, lanes, texts).view(np.uint32))
+            _, places = _local(machine, variable.offset, lanes, 4)
+            machine.local.write(places, 4, _counts(machine, lanes, texts).view(np.uint32))
 
     return step
 
 
-def _full(launch) -> bool:
+def _full(launch: Launched) -> bool:
     return len(launch.output) >= MOST_PRINTED or launch.printed >= MOST_CHARACTERS
 
 
-def _say(launch, line: str) -> None:
+def _say(launch: Launched, line: str) -> None:
     line = line[: MOST_CHARACTERS - launch.printed]
     launch.output.append(line)
     launch.printed += len(line)
@@ -64,22 +66,22 @@ def _say(launch, line: str) -> None:
         launch.output.append(NOTE if line.endswith("\n") else "\n" + NOTE)
 
 
-def _counts(m, lanes: np.ndarray, texts: np.ndarray) -> np.ndarray:
+def _counts(machine: Memories, lanes: np.ndarray, texts: np.ndarray) -> np.ndarray:
     """What printf returns: the number of arguments of its format; -1 for a null pointer."""
     counts = np.full(len(lanes), -1, np.int32)
     for address in np.unique(texts):
         same = np.flatnonzero(texts == address)
         # In shared and local memory each lane may have another text at the same address.
         for group in np.split(same, len(same)) if address >= SHARED_WINDOW else [same]:
-            format_ = _string(m, int(lanes[group[0]]), int(address))
+            format_ = _string(machine, int(lanes[group[0]]), int(address))
             if format_ is not None:
                 counts[group] = c_format.arguments(format_)
     return counts
 
 
-def _line(m, lane: int, text: str, values: int) -> str:
+def _line(machine: Memories, lane: int, text: str, values: int) -> str:
     """One lane's text. Its arguments lie in local memory one after the other, each aligned to its size."""
-    local, at = _bytes(m, lane, LOCAL_WINDOW), values % LOCAL_WINDOW
+    local, at = _bytes(machine, lane, LOCAL_WINDOW), values % LOCAL_WINDOW
 
     def argument(size: int, dtype: str) -> int | float:
         nonlocal at
@@ -93,7 +95,7 @@ def _line(m, lane: int, text: str, values: int) -> str:
         width = argument(4, "i4") if conversion.width is None else 0
         value = argument(conversion.bytes, conversion.dtype)
         if conversion.kind == "s":
-            found = _string(m, lane, value)
+            found = _string(machine, lane, value)
             value = "(null)" if found is None else found
         return conversion.text(value, width)
 
@@ -103,31 +105,31 @@ def _line(m, lane: int, text: str, values: int) -> str:
 # --- memory
 
 
-def _local(m, offset: int, lanes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+def _local(machine: Memories, offset: int, lanes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """All local memory in units of `size` bytes, and where in it each lane's `offset` is."""
-    return m.local.memory.units(size), (lanes * m.local.stride + offset) // size
+    return machine.local.memory.units(size), (lanes * machine.local.stride + offset) // size
 
 
-def _pointers(m, offset: int, lanes: np.ndarray) -> np.ndarray:
-    units, places = _local(m, offset, lanes, 8)
+def _pointers(machine: Memories, offset: int, lanes: np.ndarray) -> np.ndarray:
+    units, places = _local(machine, offset, lanes, 8)
     return units[places]
 
 
-def _bytes(m, lane: int, address: int) -> np.ndarray:
+def _bytes(machine: Memories, lane: int, address: int) -> np.ndarray:
     """The memory from a generic address on to the end of its array, as one lane sees it; empty where there is none."""
     if address >= LOCAL_WINDOW:
-        first, address, data = lane * m.local.stride, address - LOCAL_WINDOW, m.local.memory.data
-        return data[first : first + m.local.size][address:]
+        first, address, data = lane * machine.local.stride, address - LOCAL_WINDOW, machine.local.memory.data
+        return data[first : first + machine.local.size][address:]
     if address >= SHARED_WINDOW:
-        first, address, data = m.block_base[lane], address - SHARED_WINDOW, m.shared.memory.data
-        return data[first : first + m.shared.size][address:]
-    buffer = m.memory.find(address)
+        first, address, data = machine.block_base[lane], address - SHARED_WINDOW, machine.shared.memory.data
+        return data[first : first + machine.shared.size][address:]
+    buffer = machine.memory.find(address)
     return buffer.memory.data[address - buffer.base :] if buffer else np.zeros(0, np.uint8)
 
 
-def _string(m, lane: int, address: int) -> str | None:
+def _string(machine: Memories, lane: int, address: int) -> str | None:
     """The text at a generic address up to its zero byte; None where there is no memory."""
-    data = _bytes(m, lane, address)
+    data = _bytes(machine, lane, address)
     if not len(data):
         return None
     for most in (256, MOST_CHARACTERS):  # most strings are short

@@ -80,7 +80,7 @@ def pure(root: str) -> Callable:
     return register
 
 
-def machine(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
+def on_machine(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
     """Register the builder of an instruction that needs the machine under its root name.
 
     `gathers`: the lanes of a warp wait for each other before it (`shfl.sync`); see GATHERS. `work`: see WORK.
@@ -115,9 +115,9 @@ def _about(root: str, gathers: Callable | None, work: float) -> None:
 WHOLE_WARP = np.array([0xFFFFFFFF], np.uint32)
 
 
-def whole_warp(d, instruction) -> Callable:
+def whole_warp(decoder: Operands, instruction) -> Callable:
     """All lanes of the warp: what an `.aligned` instruction waits for."""
-    return lambda m: WHOLE_WARP
+    return lambda machine: WHOLE_WARP
 
 
 OF_WARPGROUP = 1 << 32
@@ -125,12 +125,12 @@ OF_WARPGROUP = 1 << 32
 WHOLE_WARPGROUP = np.array([OF_WARPGROUP | 0xFFFFFFFF], np.uint64)
 
 
-def whole_warpgroup(d, instruction) -> Callable:
+def whole_warpgroup(decoder: Operands, instruction) -> Callable:
     """All lanes of the four warps: what a wgmma waits for. It is one operation of the warpgroup (PTX ISA, "wgmma"), so
     none of its warps has waited for its end before another one has issued it."""
-    return lambda m: WHOLE_WARPGROUP
+    return lambda machine: WHOLE_WARPGROUP
 
 
-def last_operand(d, instruction) -> Callable:
+def last_operand(decoder: Operands, instruction) -> Callable:
     """The lanes that the last operand names: the membermask of a `.sync` instruction."""
-    return d.source(instruction.operands[-1], "b32")
+    return decoder.source(instruction.operands[-1], "b32")

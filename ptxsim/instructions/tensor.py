@@ -9,13 +9,14 @@ from functools import cache
 import numpy as np
 
 from ..gpus import WARP
+from ..lanes import Registers
 from ..memory import Fault
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction, Register, Vector
 from ..races.shadow import Act
-from ..units.access import Access, read_rows
+from ..units.access import Access, Memories, read_rows
 from .memory import address_reader
-from .registry import machine, whole_warp
+from .registry import Operands, on_machine, whole_warp
 from .rounding import bf16_value
 
 
@@ -38,28 +39,28 @@ def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
     return g + 8 * (i // 2), 2 * t + i % 2
 
 
-def whole_warps(m) -> int:
+def whole_warps(machine: Registers) -> int:
     """Number of active warps; every lane of them must be there."""
-    if m.whole_warps and m.whole_warps[0] is m.idx:
-        return m.whole_warps[1]
-    count = m.count()
-    lanes = m.active()
+    if machine.whole_warps and machine.whole_warps[0] is machine.idx:
+        return machine.whole_warps[1]
+    count = machine.count()
+    lanes = machine.active()
     if (
         count % WARP
-        or (m.thread_of[lanes[::WARP]] % WARP).any()
-        or (np.diff(m.warp_of[lanes][::WARP]) == 0).any()
+        or (machine.thread_of[lanes[::WARP]] % WARP).any()
+        or (np.diff(machine.warp_of[lanes][::WARP]) == 0).any()
     ):
         text = "all 32 lanes of the warp must execute this instruction together"
         raise Fault("barrier-divergence", text, 0, "part-of-warp")
-    m.whole_warps = m.idx, count // WARP
+    machine.whole_warps = machine.idx, count // WARP
     return count // WARP
 
 
 # --------------------------------------------------------------------------- ldmatrix
 
 
-@machine("ldmatrix", gathers=whole_warp)
-def ldmatrix(d, ins: Instruction) -> Callable:
+@on_machine("ldmatrix", gathers=whole_warp)
+def ldmatrix(decoder: Operands, ins: Instruction) -> Callable:
     """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16: lanes 8i .. 8i+7 name the rows of matrix i.
 
     Lane t receives row t/4, columns 2(t%4) and the next, of each matrix; with .trans rows and columns change places.
@@ -67,22 +68,22 @@ def ldmatrix(d, ins: Instruction) -> Callable:
     ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")
     count = next(int(m[1]) for m in ins.opcode.modifiers if m in ("x1", "x2", "x4"))
     trans = ins.opcode.has("trans")
-    address = address_reader(d, ins.operands[1], wide=False)
-    writes = [d.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
-    access = Access(d.pc, "shared", 16, Act(True, False))
+    address = address_reader(decoder, ins.operands[1], wide=False)
+    writes = [decoder.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
+    access = Access(decoder.pc, "shared", 16, Act(True, False))
 
-    def step(m) -> None:
-        warps = whole_warps(m)
-        rows = m.spread(address(m)).reshape(warps, WARP)[:, : 8 * count]
-        lanes = m.active().reshape(warps, WARP)
+    def step(machine: Memories) -> None:
+        warps = whole_warps(machine)
+        rows = machine.spread(address(machine)).reshape(warps, WARP)[:, : 8 * count]
+        lanes = machine.active().reshape(warps, WARP)
         readers = [lanes[:, None, reader].repeat(count, axis=1).ravel() for reader in _readers(trans)]
-        found = read_rows(m, access, rows, lanes[:, : 8 * count], readers)
+        found = read_rows(machine, access, rows, lanes[:, : 8 * count], readers)
         data = found.view(np.uint16).reshape(warps, count, 8, 8)
         if trans:
             data = np.ascontiguousarray(data.transpose(0, 1, 3, 2))
         data = data.view(np.uint32).reshape(warps, count, WARP)
         for i, write in enumerate(writes):
-            write(m, np.ascontiguousarray(data[:, i]).reshape(-1))
+            write(machine, np.ascontiguousarray(data[:, i]).reshape(-1))
 
     return step
 
@@ -98,8 +99,8 @@ def _readers(trans: bool) -> list[np.ndarray]:
 # --------------------------------------------------------------------------- mma
 
 
-@machine("mma", gathers=whole_warp, work=40)
-def mma(d, ins: Instruction) -> Callable:
+@on_machine("mma", gathers=whole_warp, work=40)
+def mma(decoder: Operands, ins: Instruction) -> Callable:
     """mma.sync.aligned.m16n8k{8,16}.row.col.d.a.b.c: D = A B + C for a warp, with f16 or bf16 inputs.
 
     Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
@@ -127,14 +128,14 @@ def mma(d, ins: Instruction) -> Callable:
             )
         )
     target, *sources = ins.operands
-    load_a = _loader(d, sources[0], a, "A", k)
-    load_b = _loader(d, sources[1], a, "B", k)
-    load_c = _loader(d, sources[2], c, "C", k)
-    store = _storer(d, target, to, k)
+    load_a = _loader(decoder, sources[0], a, "A", k)
+    load_b = _loader(decoder, sources[1], a, "B", k)
+    load_c = _loader(decoder, sources[2], c, "C", k)
+    store = _storer(decoder, target, to, k)
 
-    def step(m) -> None:
-        warps = whole_warps(m)
-        store(m, np.matmul(load_a(m, warps), load_b(m, warps)) + load_c(m, warps))
+    def step(machine: Registers) -> None:
+        warps = whole_warps(machine)
+        store(machine, np.matmul(load_a(machine, warps), load_b(machine, warps)) + load_c(machine, warps))
 
     return step
 
@@ -161,24 +162,24 @@ def _key(operand, kind: str, name: str, k: int) -> tuple:
     return registers, kind, name, k
 
 
-def _keep(m, key: tuple, matrices: np.ndarray) -> None:
-    if m.count() > MOST_LANES:
+def _keep(machine: Registers, key: tuple, matrices: np.ndarray) -> None:
+    if machine.count() > MOST_LANES:
         return
-    if len(m.fragments) == MOST_KNOWN:
-        m.fragments.clear()
-    m.fragments[key] = m.idx, [m.R[index] for index in key[0]], matrices
+    if len(machine.fragments) == MOST_KNOWN:
+        machine.fragments.clear()
+    machine.fragments[key] = machine.idx, [machine.R[index] for index in key[0]], matrices
 
 
-def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
+def _loader(decoder: Operands, operand, kind: str, name: str, k: int) -> Callable:
     """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand. Each fragment of A
     and B is used by several mma, and sums are those of an earlier one: they are read once."""
-    reads = [d.source(item, "b32") for item in operand.items]
+    reads = [decoder.source(item, "b32") for item in operand.items]
     order, key = _order(name, k), _key(operand, kind, name, k)
 
-    def read_matrices(m, warps: int) -> np.ndarray:
-        registers = np.empty((m.count(), len(reads)), np.uint32)
+    def read_matrices(machine: Registers, warps: int) -> np.ndarray:
+        registers = np.empty((machine.count(), len(reads)), np.uint32)
         for i, read in enumerate(reads):
-            registers[:, i] = read(m)
+            registers[:, i] = read(machine)
         if kind == "f32":
             values = registers.view(np.float32)
         elif kind == "f16":
@@ -187,29 +188,33 @@ def _loader(d, operand, kind: str, name: str, k: int) -> Callable:
             values = bf16_value(registers.view(np.uint16))
         return values.reshape(warps, -1).take(order, axis=1).astype(np.float64)
 
-    def load(m, warps: int) -> np.ndarray:
-        known: Known | None = m.fragments.get(key)
-        if known and known[0] is m.idx and all(m.R[i] is held for i, held in zip(key[0], known[1])):
+    def load(machine: Registers, warps: int) -> np.ndarray:
+        known: Known | None = machine.fragments.get(key)
+        if (
+            known
+            and known[0] is machine.idx
+            and all(machine.R[i] is held for i, held in zip(key[0], known[1]))
+        ):
             return known[2]
-        matrices = read_matrices(m, warps)
+        matrices = read_matrices(machine, warps)
         if len(key[0]) == len(reads):  # none of them a constant
-            _keep(m, key, matrices)
+            _keep(machine, key, matrices)
         return matrices
 
     return load
 
 
-def _storer(d, target, kind: str, k: int) -> Callable:
-    writes = [d.target(item) for item in target.items]
+def _storer(decoder: Operands, target, kind: str, k: int) -> Callable:
+    writes = [decoder.target(item) for item in target.items]
     rows, columns = fragment("C")
     order, key = rows * 8 + columns, _key(target, kind, "C", k)
     dtype = np.float32 if kind == "f32" else np.float16
 
-    def store(m, matrices: np.ndarray) -> None:
+    def store(machine: Registers, matrices: np.ndarray) -> None:
         rounded = matrices.astype(dtype)
         values = rounded.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
         for write, bits in zip(writes, values.view(np.uint32).T.copy(), strict=True):
-            write(m, bits)
-        _keep(m, key, rounded.astype(np.float64))
+            write(machine, bits)
+        _keep(machine, key, rounded.astype(np.float64))
 
     return store

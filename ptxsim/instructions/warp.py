@@ -15,7 +15,8 @@ import numpy as np
 from ..gpus import WARP
 from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from ..ptx.program import Instruction, Pair
-from .registry import last_operand, machine
+from ..races.hazards import Reporting
+from .registry import Operands, last_operand, on_machine
 
 FULL = 0xFFFFFFFF
 
@@ -36,52 +37,54 @@ class Groups(NamedTuple):
         return words[self.of]
 
 
-def _groups(m, masks: np.ndarray, pc: int) -> Groups:
-    lanes = m.active()
-    lane = m.thread_of[lanes] % WARP
+def _groups(machine: Reporting, masks: np.ndarray, pc: int) -> Groups:
+    lanes = machine.active()
+    lane = machine.thread_of[lanes] % WARP
     if len(masks) == 1 and masks[0] == FULL:
-        warps = m.warp_of[lanes]
+        warps = machine.warp_of[lanes]
         of = np.cumsum(np.diff(warps, prepend=warps[0]) != 0)
         return Groups(of, lane, np.broadcast_to(masks, len(lanes)), int(of[-1]) + 1)
-    masks = m.spread(masks).astype(np.uint32)
-    m.check_own_mask(pc, masks)
-    keys = m.warp_of[lanes].astype(np.int64) << 32 | masks.astype(np.int64)
+    masks = machine.spread(masks).astype(np.uint32)
+    machine.check_own_mask(pc, masks)
+    keys = machine.warp_of[lanes].astype(np.int64) << 32 | masks.astype(np.int64)
     _, of = np.unique(keys, return_inverse=True)
     return Groups(of, lane, masks, int(of.max()) + 1)
 
 
-@machine("shfl", gathers=last_operand, work=8)
-def shfl(d, ins: Instruction) -> Callable:
+@on_machine("shfl", gathers=last_operand, work=8)
+def shfl(decoder: Operands, ins: Instruction) -> Callable:
     """shfl.sync.{up,down,bfly,idx}.b32  d|p, a, b, c, mask; c says how lanes are clamped and cut into segments."""
     mode = next((m for m in ins.opcode.modifiers if m in ("up", "down", "bfly", "idx")), None)
     if mode is None or len(ins.operands) != 5:
         raise UnsupportedInstruction("only shfl.sync.{up,down,bfly,idx} d, a, b, c, mask is simulated")
     to = ins.operands[0]
-    value = d.target(to.first if isinstance(to, Pair) else to)
-    flag = d.target(to.second) if isinstance(to, Pair) else None
-    reads = [d.source(o, "b32") for o in ins.operands[1:]]
-    pc = d.pc
+    value = decoder.target(to.first if isinstance(to, Pair) else to)
+    flag = decoder.target(to.second) if isinstance(to, Pair) else None
+    reads = [decoder.source(o, "b32") for o in ins.operands[1:]]
+    pc = decoder.pc
 
-    def step(m) -> None:
-        a, b, c = (m.spread(read(m)) for read in reads[:3])
-        groups = _groups(m, reads[3](m), pc)
+    def step(machine: Reporting) -> None:
+        a, b, c = (machine.spread(read(machine)) for read in reads[:3])
+        groups = _groups(machine, reads[3](machine), pc)
         lane, b, c = groups.lane, b.astype(np.int64) & 31, c.astype(np.int64)
         segment, clamp = (c >> 8) & 31, c & 31
         low, high = lane & segment, (lane & segment) | (clamp & ~segment)
         source = {"up": lane - b, "down": lane + b, "bfly": lane ^ b, "idx": low | (b & ~segment)}[mode]
         inside = source >= high if mode == "up" else source <= high
-        value(m, _from_lane(m, pc, mode, groups, a, np.where(inside, source, lane)))
+        value(machine, _from_lane(machine, pc, mode, groups, a, np.where(inside, source, lane)))
         if flag:
-            flag(m, inside)
+            flag(machine, inside)
 
     return step
 
 
-def _from_lane(m, pc: int, mode: str, groups: Groups, values: np.ndarray, source: np.ndarray) -> np.ndarray:
+def _from_lane(
+    machine: Reporting, pc: int, mode: str, groups: Groups, values: np.ndarray, source: np.ndarray
+) -> np.ndarray:
     """Each lane's value of another lane of its group; all ones (NaN) of a lane that is not there. That is reported,
     but for steps up or down out of the mask, if some lane's step stays in it: a reduction makes them in lanes whose
     results nobody uses."""
-    active = m.active()
+    active = machine.active()
     place = np.full((groups.count, WARP), -1)
     place[groups.of, groups.lane] = np.arange(len(active))
     found = place[groups.of, source]
@@ -93,68 +96,68 @@ def _from_lane(m, pc: int, mode: str, groups: Groups, values: np.ndarray, source
     absent = np.flatnonzero(absent)
     if len(absent):
         at = int(absent[0])
-        block = m.launch.threads
-        wanted = int(m.thread_of[active[at]]) - int(groups.lane[at]) + int(source[at])
+        block = machine.launch.threads
+        wanted = int(machine.thread_of[active[at]]) - int(groups.lane[at]) + int(source[at])
         why = f"which does not exist: the block has {block} threads" if wanted >= block else (
             "which is not in its mask" if not int(groups.mask[at]) >> int(source[at]) & 1 else "which has exited"
         )  # fmt: skip
-        m.log.add(
+        machine.log.add(
             "warp-mask",
-            m.launch.code.program.instructions[pc],
-            f"{m.describe_thread(int(active[at]))} takes the value of lane {int(source[at])} of its warp, {why}. What "
-            "it gets is undefined",
+            machine.launch.code.program.instructions[pc],
+            f"{machine.describe_thread(int(active[at]))} takes the value of lane {int(source[at])} of its warp, "
+            f"{why}. What it gets is undefined",
             len(absent),
             "absent-lane",
         )
     return result
 
 
-@machine("vote", gathers=last_operand)
-def vote(d, ins: Instruction) -> Callable:
+@on_machine("vote", gathers=last_operand)
+def vote(decoder: Operands, ins: Instruction) -> Callable:
     """vote.sync.{all,any,uni}.pred d, a, mask and .ballot.b32 d, a, mask."""
     mode = next(m for m in ins.opcode.modifiers if m in ("all", "any", "uni", "ballot"))
     write, read, masks = (
-        d.target(ins.operands[0]),
-        d.source(ins.operands[1], "pred"),
-        d.source(ins.operands[2], "b32"),
+        decoder.target(ins.operands[0]),
+        decoder.source(ins.operands[1], "pred"),
+        decoder.source(ins.operands[2], "b32"),
     )
-    pc = d.pc
+    pc = decoder.pc
 
-    def step(m) -> None:
-        p = m.spread(read(m))
-        groups = _groups(m, masks(m), pc)
+    def step(machine: Reporting) -> None:
+        p = machine.spread(read(machine))
+        groups = _groups(machine, masks(machine), pc)
         yes, no = groups.words(p), groups.words(~p)
         results = {"ballot": yes, "all": no == 0, "any": yes != 0, "uni": (yes == 0) | (no == 0)}
-        write(m, results[mode])
+        write(machine, results[mode])
 
     return step
 
 
-@machine("activemask")
-def activemask(d, ins: Instruction) -> Callable:
+@on_machine("activemask")
+def activemask(decoder: Operands, ins: Instruction) -> Callable:
     """activemask.b32: the lanes of the warp that run together with this one."""
-    write = d.target(ins.operands[0])
+    write = decoder.target(ins.operands[0])
 
-    def step(m) -> None:
-        groups = _groups(m, np.array([FULL], np.uint32), d.pc)
-        write(m, groups.words(np.ones(m.count(), bool)))
+    def step(machine: Reporting) -> None:
+        groups = _groups(machine, np.array([FULL], np.uint32), decoder.pc)
+        write(machine, groups.words(np.ones(machine.count(), bool)))
 
     return step
 
 
-@machine("match", gathers=last_operand)
-def match(d, ins: Instruction) -> Callable:
+@on_machine("match", gathers=last_operand)
+def match(decoder: Operands, ins: Instruction) -> Callable:
     """match.{any,all}.sync d{|p}, a, mask: which lanes of the mask hold the same value."""
     kind = ins.opcode.types[-1]
     to = ins.operands[0]
-    write = d.target(to.first if isinstance(to, Pair) else to)
-    flag = d.target(to.second) if isinstance(to, Pair) else None
-    read, masks = d.source(ins.operands[1], kind), d.source(ins.operands[2], "b32")
-    pc = d.pc
+    write = decoder.target(to.first if isinstance(to, Pair) else to)
+    flag = decoder.target(to.second) if isinstance(to, Pair) else None
+    read, masks = decoder.source(ins.operands[1], kind), decoder.source(ins.operands[2], "b32")
+    pc = decoder.pc
 
-    def step(m) -> None:
-        values = m.spread(read(m)).astype(np.uint64)
-        groups = _groups(m, masks(m), pc)
+    def step(machine: Reporting) -> None:
+        values = machine.spread(read(machine)).astype(np.uint64)
+        groups = _groups(machine, masks(machine), pc)
         pairs = np.stack([groups.of.astype(np.uint64), values])
         _, equal = np.unique(pairs, axis=1, return_inverse=True)
         same = groups._replace(of=equal, count=int(equal.max()) + 1).words(np.ones(len(values), bool))
@@ -162,14 +165,14 @@ def match(d, ins: Instruction) -> Callable:
             all_equal = same == groups.words(np.ones(len(values), bool))
             same = np.where(all_equal, same, np.uint32(0))
             if flag:
-                flag(m, all_equal)
-        write(m, same)
+                flag(machine, all_equal)
+        write(machine, same)
 
     return step
 
 
-@machine("redux", gathers=last_operand)
-def redux(d, ins: Instruction) -> Callable:
+@on_machine("redux", gathers=last_operand)
+def redux(decoder: Operands, ins: Instruction) -> Callable:
     """redux.sync.{add,min,max,and,or,xor} d, a, mask: a reduction over the lanes of the mask."""
     operations = {
         "add": np.add,
@@ -184,36 +187,36 @@ def redux(d, ins: Instruction) -> Callable:
         raise UnsupportedInstruction("redux on float32 needs a newer GPU than sm_90")
     operation = operations[next(m for m in ins.opcode.modifiers if m in operations)]
     write, read, masks = (
-        d.target(ins.operands[0]),
-        d.source(ins.operands[1], kind),
-        d.source(ins.operands[2], "b32"),
+        decoder.target(ins.operands[0]),
+        decoder.source(ins.operands[1], kind),
+        decoder.source(ins.operands[2], "b32"),
     )
-    pc = d.pc
+    pc = decoder.pc
 
-    def step(m) -> None:
-        values = m.spread(read(m))
-        groups = _groups(m, masks(m), pc)
+    def step(machine: Reporting) -> None:
+        values = machine.spread(read(machine))
+        groups = _groups(machine, masks(machine), pc)
         order = np.argsort(groups.of, kind="stable")
         starts = np.flatnonzero(np.diff(groups.of[order], prepend=-1))
         totals = operation.reduceat(np.ascontiguousarray(values[order]), starts).astype(DTYPES[kind])
-        write(m, totals[groups.of])
+        write(machine, totals[groups.of])
 
     return step
 
 
-@machine("elect", gathers=last_operand)
-def elect(d, ins: Instruction) -> Callable:
+@on_machine("elect", gathers=last_operand)
+def elect(decoder: Operands, ins: Instruction) -> Callable:
     """elect.sync d|p, mask: one lane of the mask, here the lowest, gets true."""
     to = ins.operands[0]
-    number, chosen = d.target(to.first), d.target(to.second)
-    masks = d.source(ins.operands[1], "b32")
-    pc = d.pc
+    number, chosen = decoder.target(to.first), decoder.target(to.second)
+    masks = decoder.source(ins.operands[1], "b32")
+    pc = decoder.pc
 
-    def step(m) -> None:
-        groups = _groups(m, masks(m), pc)
-        here = groups.words(np.ones(m.count(), bool)).astype(np.int64)
+    def step(machine: Reporting) -> None:
+        groups = _groups(machine, masks(machine), pc)
+        here = groups.words(np.ones(machine.count(), bool)).astype(np.int64)
         lowest = np.log2(here & -here).astype(np.uint32)
-        number(m, lowest)
-        chosen(m, groups.lane == lowest)
+        number(machine, lowest)
+        chosen(machine, groups.lane == lowest)
 
     return step

@@ -10,15 +10,17 @@ from functools import cache
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..lanes import Lanes
 from ..memory import Fault
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector
 from ..races.shadow import Act
-from ..units.access import Access, write
+from ..units.access import Access, Memories, write
 from ..units.async_math import CHUNK
+from ..units.mbarriers import Hopper
 from .memory import address_reader, constant
-from .registry import machine, whole_warp, whole_warpgroup
+from .registry import Operands, on_machine, whole_warp, whole_warpgroup
 from .rounding import bf16_value
 from .tensor import whole_warps
 
@@ -30,31 +32,31 @@ SWIZZLE_BYTES = (0, 128, 64, 32)
 """By the two highest bits of a descriptor (PTX ISA, "Matrix Descriptor Format")."""
 
 
-@machine("wgmma", gathers=whole_warpgroup)
-def wgmma(d, ins: Instruction) -> Callable:
+@on_machine("wgmma", gathers=whole_warpgroup)
+def wgmma(decoder: Operands, ins: Instruction) -> Callable:
     """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
-    text, pc = ins.opcode.text, d.pc
+    text, pc = ins.opcode.text, decoder.pc
     if text.startswith("wgmma.fence"):
-        return lambda m: m.math.fence()
+        return lambda machine: machine.math.fence()
     if text.startswith("wgmma.commit_group"):
-        return lambda m: _commit(m, pc)
+        return lambda machine: _commit(machine, pc)
     if text.startswith("wgmma.wait_group"):
         keep = constant(ins.operands[0], "wgmma.wait_group")
-        return lambda m: _wait(m, pc, keep)
-    return _mma(d, ins)
+        return lambda machine: _wait(machine, pc, keep)
+    return _mma(decoder, ins)
 
 
-def _commit(m, pc: int) -> None:
-    m.recorder.event(pc, events.WgmmaCommit())
-    m.math.commit()
+def _commit(machine: Hopper, pc: int) -> None:
+    machine.recorder.event(pc, events.WgmmaCommit())
+    machine.math.commit()
 
 
-def _wait(m, pc: int, keep: int) -> None:
-    m.recorder.event(pc, events.WgmmaWait(keep))
-    m.math.wait(keep)
+def _wait(machine: Hopper, pc: int, keep: int) -> None:
+    machine.recorder.event(pc, events.WgmmaWait(keep))
+    machine.math.wait(keep)
 
 
-def _mma(d, ins: Instruction) -> Callable:
+def _mma(decoder: Operands, ins: Instruction) -> Callable:
     """wgmma.mma_async.sync.aligned.m64nNk.d.a.b  D, A or its descriptor, B's descriptor, scale-d, imm-scale-a,
     imm-scale-b{, imm-trans-a, imm-trans-b}: D = A B + D, or A B where scale-d is false."""
     shape = re.search(r"\.m64n(\d+)k(\d+)\.(f16|f32)\.(\w+)\.(\w+)", ins.opcode.text)
@@ -77,55 +79,58 @@ def _mma(d, ins: Instruction) -> Callable:
     held = frozenset(registers) | (
         frozenset(i.index for i in a.items if isinstance(i, Register)) if from_registers else set()
     )
-    keep = d.source(scale_d, "pred") if isinstance(scale_d, Register) else None
+    keep = decoder.source(scale_d, "pred") if isinstance(scale_d, Register) else None
     always = isinstance(scale_d, Immediate) and constant(scale_d, "scale-d") != 0
-    read_sums = [d.source(item, "b32") for item in sums.items]
-    write_sums = [d.target(item) for item in sums.items]
-    read_a = [d.source(item, "b32") for item in a.items] if from_registers else None
-    descriptor_a = None if from_registers else d.source(a, "b64")
-    descriptor_b = d.source(b, "b64")
+    read_sums = [decoder.source(item, "b32") for item in sums.items]
+    write_sums = [decoder.target(item) for item in sums.items]
+    read_a = [decoder.source(item, "b32") for item in a.items] if from_registers else None
+    descriptor_a = None if from_registers else decoder.source(a, "b64")
+    descriptor_b = decoder.source(b, "b64")
     order = _order(n, to)
     read_bytes = ((0 if from_registers else M) + n) * K_BYTES // WARPGROUP  # a warp's share
-    pc = d.pc
+    pc = decoder.pc
 
-    def step(m) -> None:
-        warps = whole_warps(m)
-        m.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
-        m.recorder.event(pc, events.Wgmma(n, read_bytes / WAVEFRONT))
-        count = m.count()
-        lanes = m.active()
-        numbers = m.warp_of[lanes[::WARP]]
-        first_b = m.spread(descriptor_b(m))[::WARP]
-        first_a = first_b if from_registers else m.spread(descriptor_a(m))[::WARP]
-        adds = np.full(count, always) if keep is None else m.spread(keep(m))
+    def step(machine: Hopper) -> None:
+        warps = whole_warps(machine)
+        machine.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
+        machine.recorder.event(pc, events.Wgmma(n, read_bytes / WAVEFRONT))
+        count = machine.count()
+        lanes = machine.active()
+        numbers = machine.warp_of[lanes[::WARP]]
+        first_b = machine.spread(descriptor_b(machine))[::WARP]
+        first_a = first_b if from_registers else machine.spread(descriptor_a(machine))[::WARP]
+        adds = np.full(count, always) if keep is None else machine.spread(keep(machine))
         if adds.any():
-            m.math.must_be_set(numbers[adds[::WARP]], pc, registers)
+            machine.math.must_be_set(numbers[adds[::WARP]], pc, registers)
         held_sums = np.empty((count, len(read_sums)), np.uint32)
         for i, read in enumerate(read_sums):
-            held_sums[:, i] = read(m)
+            held_sums[:, i] = read(machine)
         values = held_sums.view(np.float32 if to == "f32" else np.float16)
         old = values.reshape(warps, -1).take(order, axis=1).astype(np.float64)  # (warps, 16, n)
         old[~adds[::WARP]] = 0
         result = np.empty_like(old)
-        groups = numbers // m.warps_per_block * m.warps_per_block + numbers % m.warps_per_block // WARPGROUP
+        groups = (
+            numbers // machine.warps_per_block * machine.warps_per_block
+            + numbers % machine.warps_per_block // WARPGROUP
+        )
         for key in dict.fromkeys(zip(groups.tolist(), first_a.tolist(), first_b.tolist())):
             at = np.flatnonzero((groups == key[0]) & (first_a == key[1]) & (first_b == key[2]))
-            base = int(m.block_base[lanes[at[0] * WARP]]) // CHUNK
-            B, chunks = _matrix(m, key[2], n, kind_b, bool(trans_b), base, at[0])
-            rows = numbers[at] % m.warps_per_block % WARPGROUP
+            base = int(machine.block_base[lanes[at[0] * WARP]]) // CHUNK
+            B, chunks = _matrix(machine, key[2], n, kind_b, bool(trans_b), base, at[0])
+            rows = numbers[at] % machine.warps_per_block % WARPGROUP
             if from_registers:
-                A = _fragments(m, [read(m) for read in read_a], at, kind_a, count)
+                A = _fragments(machine, [read(machine) for read in read_a], at, kind_a, count)
             else:
-                whole, more = _matrix(m, key[1], M, kind_a, bool(trans_a), base, at[0])
+                whole, more = _matrix(machine, key[1], M, kind_a, bool(trans_a), base, at[0])
                 A, chunks = whole.reshape(WARPGROUP, 16, -1)[rows], np.union1d(chunks, more)
-            m.math.issue(numbers[at], pc, chunks, held)
+            machine.math.issue(numbers[at], pc, chunks, held)
             result[at] = np.matmul(A * float(signs[0]), B.T * float(signs[1])) + old[at]
         rounded = result.astype(np.float32 if to == "f32" else np.float16)
         back = np.empty((warps, rounded[0].size), rounded.dtype)
         back[:, order.ravel()] = rounded.reshape(warps, -1)
         bits = back.reshape(count, -1).view(np.uint32)
         for i, put in enumerate(write_sums):
-            put(m, np.ascontiguousarray(bits[:, i]))
+            put(machine, np.ascontiguousarray(bits[:, i]))
 
     return step
 
@@ -142,9 +147,11 @@ def _order(n: int, kind: str) -> np.ndarray:
     return order
 
 
-def _fragments(m, registers: list[np.ndarray], at: np.ndarray, kind: str, count: int) -> np.ndarray:
+def _fragments(
+    machine: Lanes, registers: list[np.ndarray], at: np.ndarray, kind: str, count: int
+) -> np.ndarray:
     """A (16 x k, for each of these warps) from the four registers of its lanes."""
-    words = np.stack([m.spread(each) for each in registers], axis=1).reshape(-1, WARP, 4)[at]
+    words = np.stack([machine.spread(each) for each in registers], axis=1).reshape(-1, WARP, 4)[at]
     elements = _values(words, kind).reshape(len(at), WARP, -1)
     each = 4 // KINDS[kind]
     lane, i = np.arange(WARP)[:, None], np.arange(4 * each)[None, :]
@@ -157,15 +164,18 @@ def _fragments(m, registers: list[np.ndarray], at: np.ndarray, kind: str, count:
 
 
 def _matrix(
-    m, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int
+    machine: Hopper, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """A matrix (rows, k) in shared memory, as float64, and the chunks of 16 bytes that it lies in."""
     chunks = _chunks(descriptor, rows, KINDS[kind], trans)
-    if chunks.max() >= m.shared.stride // CHUNK:
-        text = f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has {m.shared.size}"
+    if chunks.max() >= machine.shared.stride // CHUNK:
+        text = (
+            f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has "
+            f"{machine.shared.size}"
+        )
         raise Fault("out-of-bounds", text, at * WARP, "beyond-shared-memory")
     chunks = chunks + base
-    data = m.shared.memory.units(CHUNK)[chunks]
+    data = machine.shared.memory.units(CHUNK)[chunks]
     values = _values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
     values = values.reshape(data.shape[0], -1)
     return (values.T if trans else values), np.unique(chunks)
@@ -225,38 +235,38 @@ def _eight_bits(kind: str) -> np.ndarray:
 # --------------------------------------------------------------------------- stmatrix, setmaxnreg
 
 
-@machine("stmatrix", gathers=whole_warp)
-def stmatrix(d, ins: Instruction) -> Callable:
+@on_machine("stmatrix", gathers=whole_warp)
+def stmatrix(decoder: Operands, ins: Instruction) -> Callable:
     """stmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16 [address], {registers}: ldmatrix, the other way."""
     ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")
     trans = ins.opcode.has("trans")
-    address = address_reader(d, ins.operands[0], wide=False)
-    reads = [d.source(item, "b32") for item in getattr(ins.operands[1], "items", (ins.operands[1],))]
-    half, word = (Access(d.pc, "shared", size, Act(False, True)) for size in (2, 4))
+    address = address_reader(decoder, ins.operands[0], wide=False)
+    reads = [decoder.source(item, "b32") for item in getattr(ins.operands[1], "items", (ins.operands[1],))]
+    half, word = (Access(decoder.pc, "shared", size, Act(False, True)) for size in (2, 4))
     lane = np.arange(WARP)
 
-    def step(m) -> None:
-        warps = whole_warps(m)
-        rows = m.spread(address(m)).reshape(warps, WARP)
+    def step(machine: Memories) -> None:
+        warps = whole_warps(machine)
+        rows = machine.spread(address(machine)).reshape(warps, WARP)
         if (rows[:, : 8 * len(reads)] % CHUNK).any():
             raise Fault("misaligned", "the rows of stmatrix begin at multiples of 16 bytes", 0)
         for i, read in enumerate(reads):
-            values, starts = m.spread(read(m)), rows[:, 8 * i : 8 * i + 8]
+            values, starts = machine.spread(read(machine)), rows[:, 8 * i : 8 * i + 8]
             if not trans:
-                write(m, word, (starts[:, lane // 4] + lane % 4 * 4).reshape(-1), values)
+                write(machine, word, (starts[:, lane // 4] + lane % 4 * 4).reshape(-1), values)
                 continue
             for part in (0, 1):
                 places = starts[:, lane % 4 * 2 + part] + lane // 4 * 2
-                write(m, half, places.reshape(-1), (values >> np.uint32(16 * part)).astype(np.uint16))
+                write(machine, half, places.reshape(-1), (values >> np.uint32(16 * part)).astype(np.uint16))
 
     return step
 
 
-@machine("setmaxnreg", gathers=whole_warp)
-def setmaxnreg(d, ins: Instruction) -> Callable:
+@on_machine("setmaxnreg", gathers=whole_warp)
+def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
     """setmaxnreg.{inc,dec}.sync.aligned.u32 n: registers that a warpgroup takes or gives back. Here every lane has as
     many as it names, so only the number is looked at."""
     number = constant(ins.operands[0], "setmaxnreg")
     if number % 8 or not 24 <= number <= 256:
         raise UnsupportedInstruction(f"setmaxnreg takes a multiple of 8 from 24 to 256, not {number}")
-    return lambda m: None
+    return lambda machine: None

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..gpus import WARP
+from ..lanes import Lanes, Registers
 from ..memory import UNIT
 from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
-from ..units.access import Access, read, write
+from ..units.access import Access, Memories, read, write
 from .memory import address_reader, space_of
-from .registry import machine, whole_warp
+from .registry import Operands, on_machine, whole_warp
 from .rounding import bf16_value
 from .tensor import whole_warps
 
@@ -28,56 +29,57 @@ SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "
 DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "s8": "i1", "u8": "u1", "s32": "i4"}
 
 
-@machine("wmma.load", gathers=whole_warp, work=8)
-def load(d, ins: Instruction) -> Callable:
+@on_machine("wmma.load", gathers=whole_warp, work=8)
+def load(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type  fragment, [p]{, stride}."""
     fragment = _Fragment(ins.opcode, ins.opcode.modifiers[1], ins.operands[0])
-    access = Access(d.pc, space_of(ins.opcode), fragment.size, Act(True, False))
-    places, puts = _places(d, ins, fragment, 1), [d.target(item) for item in ins.operands[0].items]
+    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(True, False))
+    places = _places(decoder, ins, fragment, 1)
+    puts = [decoder.target(item) for item in ins.operands[0].items]
 
-    def step(m) -> None:
-        elements = np.stack([read(m, access, addresses) for addresses in places(m)], axis=1)
+    def step(machine: Memories) -> None:
+        elements = np.stack([read(machine, access, addresses) for addresses in places(machine)], axis=1)
         registers = elements.view(UNIT[fragment.register])
         for i, put in enumerate(puts):
-            put(m, np.ascontiguousarray(registers[:, i]))
+            put(machine, np.ascontiguousarray(registers[:, i]))
 
     return step
 
 
-@machine("wmma.store", gathers=whole_warp, work=8)
-def store(d, ins: Instruction) -> Callable:
+@on_machine("wmma.store", gathers=whole_warp, work=8)
+def store(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type  [p], fragment{, stride}."""
     fragment = _Fragment(ins.opcode, "d", ins.operands[1])
-    access = Access(d.pc, space_of(ins.opcode), fragment.size, Act(False, True))
-    places = _places(d, ins, fragment, 0)
-    gets = [d.source(item, f"u{8 * fragment.register}") for item in ins.operands[1].items]
+    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(False, True))
+    places = _places(decoder, ins, fragment, 0)
+    gets = [decoder.source(item, f"u{8 * fragment.register}") for item in ins.operands[1].items]
 
-    def step(m) -> None:
-        elements = fragment.elements(m, gets)
-        for i, addresses in enumerate(places(m)):
-            write(m, access, addresses, np.ascontiguousarray(elements[:, i]))
+    def step(machine: Memories) -> None:
+        elements = fragment.elements(machine, gets)
+        for i, addresses in enumerate(places(machine)):
+            write(machine, access, addresses, np.ascontiguousarray(elements[:, i]))
 
     return step
 
 
-@machine("wmma.mma", gathers=whole_warp, work=40)
-def mma(d, ins: Instruction) -> Callable:
+@on_machine("wmma.mma", gathers=whole_warp, work=40)
+def mma(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.mma.sync.aligned.alayout.blayout.shape.dtype{.atype.btype}.ctype{.satfinite}  d, a, b, c: D = A B + C."""
     kinds = [m for m in ins.opcode.modifiers if m in SIZES]
     to, a, b, c = kinds if len(kinds) == 4 else (*kinds[:1], "f16", "f16", *kinds[1:])
     target = _Fragment(ins.opcode, "d", ins.operands[0], to)
-    puts = [d.target(item) for item in ins.operands[0].items]
+    puts = [decoder.target(item) for item in ins.operands[0].items]
     A, B, C = (
-        _matrices(d, _Fragment(ins.opcode, name, operand, kind), operand)
+        _matrices(decoder, _Fragment(ins.opcode, name, operand, kind), operand)
         for name, operand, kind in zip("abc", ins.operands[1:], (a, b, c), strict=True)
     )
     clips = ins.opcode.has("satfinite")
 
-    def step(m) -> None:
-        rounded = _rounded(np.matmul(A(m), B(m)) + C(m), to, clips)
-        registers = rounded.reshape(m.count(), -1).view(UNIT[target.register])
+    def step(machine: Registers) -> None:
+        rounded = _rounded(np.matmul(A(machine), B(machine)) + C(machine), to, clips)
+        registers = rounded.reshape(machine.count(), -1).view(UNIT[target.register])
         for i, put in enumerate(puts):
-            put(m, np.ascontiguousarray(registers[:, i]))
+            put(machine, np.ascontiguousarray(registers[:, i]))
 
     return step
 
@@ -99,23 +101,25 @@ class _Fragment:
         self.register = max(self.size, 4)
         self.each = len(operand.items) * self.register // self.size
 
-    def elements(self, m, gets: list[Callable]) -> np.ndarray:
+    def elements(self, machine: Lanes, gets: list[Callable]) -> np.ndarray:
         """What the registers hold: (lanes, elements), as bits."""
-        registers = np.stack([m.spread(get(m)) for get in gets], axis=1)
+        registers = np.stack([machine.spread(get(machine)) for get in gets], axis=1)
         return registers.view(UNIT[self.size])
 
 
-def _places(d, ins: Instruction, fragment: _Fragment, at: int) -> Callable:
+def _places(decoder: Operands, ins: Instruction, fragment: _Fragment, at: int) -> Callable:
     """The addresses of the first element of each active lane, of the second one, and so on."""
     by_rows = ins.opcode.has("row")
-    address = address_reader(d, ins.operands[at], space_of(ins.opcode) in ("global", "generic"))
+    address = address_reader(decoder, ins.operands[at], space_of(ins.opcode) in ("global", "generic"))
     least = fragment.columns if by_rows else fragment.rows
-    stride = d.source(ins.operands[2], "u32") if len(ins.operands) > 2 else lambda m: np.array([least])
+    stride = (
+        decoder.source(ins.operands[2], "u32") if len(ins.operands) > 2 else lambda machine: np.array([least])
+    )
 
-    def places(m) -> Iterator[np.ndarray]:
-        whole_warps(m)
-        base, apart = m.spread(address(m)), m.spread(stride(m)).astype(np.int64)
-        first = m.thread_of[m.active()] % WARP * fragment.each
+    def places(machine: Registers) -> Iterator[np.ndarray]:
+        whole_warps(machine)
+        base, apart = machine.spread(address(machine)), machine.spread(stride(machine)).astype(np.int64)
+        first = machine.thread_of[machine.active()] % WARP * fragment.each
         for i in range(fragment.each):
             row, column = np.divmod((first + i) % (fragment.rows * fragment.columns), fragment.columns)
             element = row * apart + column if by_rows else column * apart + row
@@ -124,13 +128,13 @@ def _places(d, ins: Instruction, fragment: _Fragment, at: int) -> Callable:
     return places
 
 
-def _matrices(d, fragment: _Fragment, operand) -> Callable:
+def _matrices(decoder: Operands, fragment: _Fragment, operand) -> Callable:
     """The matrices of the active warps, as float64."""
-    gets = [d.source(item, f"u{8 * fragment.register}") for item in operand.items]
+    gets = [decoder.source(item, f"u{8 * fragment.register}") for item in operand.items]
     count = fragment.rows * fragment.columns
 
-    def matrices(m) -> np.ndarray:
-        bits = fragment.elements(m, gets).reshape(whole_warps(m), -1)[:, :count]
+    def matrices(machine: Registers) -> np.ndarray:
+        bits = fragment.elements(machine, gets).reshape(whole_warps(machine), -1)[:, :count]
         values = _values(np.ascontiguousarray(bits), fragment.kind)
         return values.astype(np.float64).reshape(-1, fragment.rows, fragment.columns)
 

@@ -17,6 +17,7 @@ import numpy as np
 from .. import instructions
 from ..instructions.registry import CONTROL, GATHERS, MACHINE, PURE, Pure, work_of_one
 from ..instructions.rounding import flush
+from ..lanes import Lanes, Registers
 from ..memory import UNIT, Fault
 from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
@@ -36,6 +37,7 @@ from ..ptx.program import (
     Where,
 )
 from ..ptx.provenance import ANY, Roots, roots_of
+from ..units.mbarriers import Hopper
 from ..work import Work, work_of
 from . import fma_runs
 
@@ -53,7 +55,7 @@ READS, WRITES = ("ld", "wmma.load"), ("st", "atom", "red", "wmma.store")
 @dataclass(frozen=True)
 class BasicBlock:
     """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
-    lanes wait for others; it gives each active lane's mask of those (see `registry.machine`)."""
+    lanes wait for others; it gives each active lane's mask of those (see `registry.on_machine`)."""
 
     first: int
     steps: tuple[tuple[int, Callable], ...]
@@ -236,9 +238,9 @@ class Code:
             *(_registers(i.operands[0]) for i in instructions if i.opcode.root not in stores)
         )
 
-        def watched(m) -> None:
-            m.math.touch(pc, used, written)
-            step(m)
+        def watched(machine: Hopper) -> None:
+            machine.math.touch(pc, used, written)
+            step(machine)
 
         return watched
 
@@ -259,7 +261,7 @@ class Code:
         except UnsupportedInstruction as reason:
             message = f"the simulator does not know '{instruction.text}': {reason}"
 
-            def stop(m) -> None:
+            def stop(machine: Lanes) -> None:
                 raise Fault("unsupported-instruction", message)
 
             return stop
@@ -289,7 +291,7 @@ class Decoder:
         dtype = DTYPES[kind]
         value = self.constant(operand, dtype)
         if value is not None:
-            return lambda m: value
+            return lambda machine: value
         if isinstance(operand, Special):
             return _read_special(operand.name, dtype, self.pc)
         if not isinstance(operand, Register):
@@ -303,18 +305,18 @@ class Decoder:
     def target(self, operand: object) -> Write:
         """A function (machine, array) that gives the active lanes a value; `_` and None swallow it."""
         if operand is None:
-            return lambda m, value: None
+            return lambda machine, value: None
         if not isinstance(operand, Register):
             raise UnsupportedInstruction(f"it has {_words(operand)} where a register is written")
         return _write(operand.index, operand.bits)
 
 
 def _read(index: int, dtype: np.dtype) -> Read:
-    def read(m) -> np.ndarray:
-        a = m.R[index]
+    def read(machine: Registers) -> np.ndarray:
+        a = machine.R[index]
         if a.dtype != dtype:
             a = a.view(dtype)
-        return a if m.idx is None or len(a) == 1 else a[m.idx]
+        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
 
     return read
 
@@ -322,16 +324,16 @@ def _read(index: int, dtype: np.dtype) -> Read:
 def _read_flushed(index: int) -> Read:
     float32 = np.dtype(np.float32)
 
-    def read(m) -> np.ndarray:
-        a = m.R[index]
+    def read(machine: Registers) -> np.ndarray:
+        a = machine.R[index]
         if a.dtype != float32:
             a = a.view(float32)
-        if not m.clean[index]:
+        if not machine.clean[index]:
             flushed = flush(a)
             if flushed is a:
-                m.clean[index] = True
+                machine.clean[index] = True
             a = flushed
-        return a if m.idx is None or len(a) == 1 else a[m.idx]
+        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
 
     return read
 
@@ -341,16 +343,16 @@ def _read_part(register: Register, dtype: np.dtype) -> Read:
     whole = np.dtype(f"u{register.bits // 8}")
     read_whole = _read(register.index, whole)
     bits = np.dtype(f"u{dtype.itemsize}")
-    return lambda m: read_whole(m).astype(bits).view(dtype)
+    return lambda machine: read_whole(machine).astype(bits).view(dtype)
 
 
 def _read_predicate(register: Register) -> Read:
     index, negated = register.index, register.negated
 
-    def read(m) -> np.ndarray:
-        a = m.R[index]
-        if m.idx is not None and len(a) > 1:
-            a = a[m.idx]
+    def read(machine: Registers) -> np.ndarray:
+        a = machine.R[index]
+        if machine.idx is not None and len(a) > 1:
+            a = a[machine.idx]
         return ~a if negated else a
 
     return read
@@ -360,13 +362,13 @@ def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
     if "clock" in name or "timer" in name:
         shift = np.uint64(32 if name.endswith("_hi") else 0)
         unit = "ns" if "timer" in name else "cycles"
-        return lambda m: (m.clock(pc, unit) >> shift).astype(dtype)
+        return lambda machine: (machine.clock(pc, unit) >> shift).astype(dtype)
 
-    def read(m) -> np.ndarray:
-        a = m.special(name)
+    def read(machine: Registers) -> np.ndarray:
+        a = machine.special(name)
         if a.dtype != dtype:
             a = a.astype(dtype)
-        return a if m.idx is None or len(a) == 1 else a[m.idx]
+        return a if machine.idx is None or len(a) == 1 else a[machine.idx]
 
     return read
 
@@ -375,21 +377,21 @@ def _write(index: int, bits: int) -> Write:
     size = max(bits // 8, 1)
     extended = {"i": np.dtype(f"i{size}"), "u": np.dtype(f"u{size}"), "f": np.dtype(f"u{size}")}
 
-    def write(m, value: np.ndarray) -> None:
+    def write(machine: Registers, value: np.ndarray) -> None:
         if value.dtype.itemsize != size:
             value = (value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "f" else value).astype(
                 extended[value.dtype.kind]
             )
-        m.clean[index] = False
-        if m.idx is None:
-            m.R[index] = value
+        machine.clean[index] = False
+        if machine.idx is None:
+            machine.R[index] = value
             return
-        old = m.R[index]
-        new = np.full(m.lanes, old[0]) if len(old) == 1 else old.copy()
+        old = machine.R[index]
+        new = np.full(machine.lanes, old[0]) if len(old) == 1 else old.copy()
         if new.dtype != value.dtype:
             new = new.view(value.dtype)
-        new[m.idx] = value
-        m.R[index] = new
+        new[machine.idx] = value
+        machine.R[index] = new
 
     return write
 
@@ -403,7 +405,7 @@ def _pure(build: Callable, opcode: Opcode) -> Pure:
     return build(opcode)
 
 
-def pure_step(d: Decoder, instruction: Instruction) -> Callable:
+def pure_step(decoder: Decoder, instruction: Instruction) -> Callable:
     """The step of an instruction that maps lanes to lanes."""
     opcode = instruction.opcode
     build = PURE.get(opcode.root)
@@ -414,12 +416,12 @@ def pure_step(d: Decoder, instruction: Instruction) -> Callable:
     targets = [outputs.first, outputs.second] if isinstance(outputs, Pair) else [outputs]
     flushed = opcode.has("ftz")
     reads = [
-        d.source(operand, kind, flushed and kind == "f32")
+        decoder.source(operand, kind, flushed and kind == "f32")
         for operand, kind in zip(instruction.operands[1:], spec.inputs, strict=True)
     ]
-    writes = [d.target(t) for t in targets]
+    writes = [decoder.target(t) for t in targets]
     return (
-        _with_carry(d, spec, reads, writes)
+        _with_carry(decoder, spec, reads, writes)
         if spec.reads_carry or spec.writes_carry
         else _plain(spec, reads, writes, flushed, targets)
     )
@@ -429,9 +431,9 @@ def _plain(spec: Pure, reads: list[Read], writes: list[Write], flushed: bool, ta
     compute = spec.compute
     if len(spec.outputs) > 1:
 
-        def step(m) -> None:
-            for write, value in zip(writes, compute(*[read(m) for read in reads]), strict=False):
-                write(m, value)
+        def step(machine: Registers) -> None:
+            for write, value in zip(writes, compute(*[read(machine) for read in reads]), strict=False):
+                write(machine, value)
 
         return step
     write = writes[0]
@@ -439,37 +441,37 @@ def _plain(spec: Pure, reads: list[Read], writes: list[Write], flushed: bool, ta
         return _flushed_step(compute, reads, write, targets[0].index)
     if len(reads) == 1:
         (first,) = reads
-        return lambda m: write(m, compute(first(m)))
+        return lambda machine: write(machine, compute(first(machine)))
     if len(reads) == 2:
         first, second = reads
-        return lambda m: write(m, compute(first(m), second(m)))
-    return lambda m: write(m, compute(*[read(m) for read in reads]))
+        return lambda machine: write(machine, compute(first(machine), second(machine)))
+    return lambda machine: write(machine, compute(*[read(machine) for read in reads]))
 
 
 def _flushed_step(compute: Callable, reads: list[Read], write: Write, index: int) -> Callable:
     """A float32 result that has been flushed: later reads need not look for subnormals again."""
 
-    def step(m) -> None:
-        clean = m.idx is None or m.clean[index]
-        write(m, compute(*[read(m) for read in reads]))
-        m.clean[index] = clean
+    def step(machine: Registers) -> None:
+        clean = machine.idx is None or machine.clean[index]
+        write(machine, compute(*[read(machine) for read in reads]))
+        machine.clean[index] = clean
 
     return step
 
 
-def _with_carry(d: Decoder, spec: Pure, reads: list[Read], writes: list[Write]) -> Callable:
-    read_carry = d.source(d.code.carry, "pred")
-    write_carry = d.target(d.code.carry)
+def _with_carry(decoder: Decoder, spec: Pure, reads: list[Read], writes: list[Write]) -> Callable:
+    read_carry = decoder.source(decoder.code.carry, "pred")
+    write_carry = decoder.target(decoder.code.carry)
 
-    def step(m) -> None:
-        values = [read(m) for read in reads]
+    def step(machine: Registers) -> None:
+        values = [read(machine) for read in reads]
         if spec.reads_carry:
-            values.append(read_carry(m))
+            values.append(read_carry(machine))
         result = spec.compute(*values)
         if spec.writes_carry:
             result, carry = result
-            write_carry(m, carry)
-        writes[0](m, result)
+            write_carry(machine, carry)
+        writes[0](machine, result)
 
     return step
 
@@ -482,26 +484,26 @@ def _similar(root: str) -> str:
 # --------------------------------------------------------------------------- guards, jumps, warps
 
 
-def _guarded(d: Decoder, guard: Register, step: Callable) -> Callable:
+def _guarded(decoder: Decoder, guard: Register, step: Callable) -> Callable:
     """`@p step`: only for the lanes whose predicate is true."""
-    read = d.source(guard, "pred")
+    read = decoder.source(guard, "pred")
 
-    def guarded(m) -> None:
-        p = read(m)
+    def guarded(machine: Registers) -> None:
+        p = read(machine)
         if p.all():
-            step(m)
+            step(machine)
         elif p.any():
-            whole = m.idx
-            m.idx = np.flatnonzero(p) if whole is None else whole[p]
-            step(m)
-            m.idx = whole
+            whole = machine.idx
+            machine.idx = np.flatnonzero(p) if whole is None else whole[p]
+            step(machine)
+            machine.idx = whole
 
     return guarded
 
 
 def _use_loads(pc: int) -> Callable:
     """Here a loaded value is used for the first time: for the clock, the warp waits for its loads."""
-    return lambda m: m.recorder.use_loads(pc)
+    return lambda machine: machine.recorder.use_loads(pc)
 
 
 def _words(operand: object) -> str:
@@ -526,7 +528,7 @@ def _registers_read(instruction: Instruction) -> set[int]:
 
 
 def _go_to(pc: int) -> Callable:
-    return lambda m: m.jump(pc, m.idx)
+    return lambda machine: machine.jump(pc, machine.idx)
 
 
 def _syncs_part_of_a_warp(instruction: Instruction) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ..instructions.rounding import fma32_ftz
+from ..lanes import Registers
 from ..ptx.program import Instruction, Register
 
 OPCODE = "fma.rn.ftz.f32"
@@ -59,18 +60,18 @@ def run_step(
     places = np.array([[number[operand.index] for operand in sources] for _, *sources in operands]).T
     writes = [(target(operand), operand.index) for operand, *_ in operands]
 
-    def step(m) -> None:
-        if m.count() > MOST_LANES:
+    def step(machine: Registers) -> None:
+        if machine.count() > MOST_LANES:
             for _, single in run:
-                single(m)
+                single(machine)
             return
-        values = np.empty((len(reads), m.count()), np.float32)
+        values = np.empty((len(reads), machine.count()), np.float32)
         for row, read in enumerate(reads):
-            values[row] = read(m)
+            values[row] = read(machine)
         results = fma32_ftz(*(values[which] for which in places))
         for (write, index), result in zip(writes, results, strict=True):
-            clean = m.idx is None or m.clean[index]
-            write(m, result)
-            m.clean[index] = clean
+            clean = machine.idx is None or machine.clean[index]
+            write(machine, result)
+            machine.clean[index] = clean
 
     return step

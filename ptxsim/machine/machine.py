@@ -502,19 +502,19 @@ def _triple(index: tuple, shape: tuple) -> str:
     return numbers[0] if dims == 1 else f"({', '.join(numbers)})"
 
 
-def _special(m: Machine, name: str) -> np.ndarray:
-    launch = m.launch
+def _special(machine: Machine, name: str) -> np.ndarray:
+    launch = machine.launch
     axis = "xyz".find(name[-1])
     kind = name[1:].split(".")[0]
     if "cluster" in kind:
-        return _of_cluster(m, kind, axis)
+        return _of_cluster(machine, kind, axis)
     if kind in ("ntid", "nctaid"):
         return np.array([(launch.block if kind == "ntid" else launch.grid)[axis]], np.uint32)
     if kind == "tid":
-        return _index(m.thread_of, launch.block, axis)
+        return _index(machine.thread_of, launch.block, axis)
     if kind == "ctaid":
-        return _index(m.blocks[m.block_of], launch.grid, axis)
-    lane = (m.thread_of % WARP).astype(np.uint32)
+        return _index(machine.blocks[machine.block_of], launch.grid, axis)
+    lane = (machine.thread_of % WARP).astype(np.uint32)
     one = np.uint32(1)
     masks = {
         "lanemask_eq": one << lane,
@@ -527,10 +527,10 @@ def _special(m: Machine, name: str) -> np.ndarray:
         return masks[kind]
     simple = {
         "laneid": lane,
-        "warpid": (m.thread_of // WARP).astype(np.uint32),
-        "nwarpid": np.array([m.warps_per_block], np.uint32),
-        "smid": m.block_of.astype(np.uint32),
-        "nsmid": np.array([len(m.blocks)], np.uint32),
+        "warpid": (machine.thread_of // WARP).astype(np.uint32),
+        "nwarpid": np.array([machine.warps_per_block], np.uint32),
+        "smid": machine.block_of.astype(np.uint32),
+        "nsmid": np.array([len(machine.blocks)], np.uint32),
         "gridid": np.array([1], np.uint64),
         "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
         "total_smem_size": np.array([launch.shared_bytes], np.uint32),
@@ -543,12 +543,12 @@ def _special(m: Machine, name: str) -> np.ndarray:
     return simple[kind]
 
 
-def _of_cluster(m: Machine, kind: str, axis: int) -> np.ndarray:
+def _of_cluster(machine: Machine, kind: str, axis: int) -> np.ndarray:
     """Special registers of clusters."""
-    cluster, size = m.launch.code.program.cluster, m.clusters.size
+    cluster, size = machine.launch.code.program.cluster, machine.clusters.size
     if kind in ("cluster_ctarank", "cluster_nctarank"):
         return (
-            (m.block_of % size).astype(np.uint32)
+            (machine.block_of % size).astype(np.uint32)
             if kind == "cluster_ctarank"
             else np.array([size], np.uint32)
         )
@@ -557,8 +557,8 @@ def _of_cluster(m: Machine, kind: str, axis: int) -> np.ndarray:
     if kind == "cluster_nctaid":
         return np.array([cluster[axis]], np.uint32)
     if kind == "nclusterid":
-        return np.array([m.launch.grid[axis] // cluster[axis]], np.uint32)
-    block = _index(m.blocks[m.block_of], m.launch.grid, axis)
+        return np.array([machine.launch.grid[axis] // cluster[axis]], np.uint32)
+    block = _index(machine.blocks[machine.block_of], machine.launch.grid, axis)
     return block % np.uint32(cluster[axis]) if kind == "cluster_ctaid" else block // np.uint32(cluster[axis])
 
 

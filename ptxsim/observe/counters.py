@@ -192,27 +192,27 @@ class Counters:
         for name, number in numbers.items():
             self._others[pc, name] += number
 
-    def shared(self, m, pc: int, offsets: np.ndarray, size: int) -> None:
+    def shared(self, machine: Observed, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
         pattern = _shifted(offsets, 4)
         root = self._instructions[pc].opcode.root
         rule = atomic_wavefronts if root in ATOMICS else partial(shared_wavefronts, load=root == "ld")
-        self._count(m, (pc, "shared"), pattern, lambda rows: rule(rows, size), size)
+        self._count(machine, (pc, "shared"), pattern, lambda rows: rule(rows, size), size)
         if pc not in self._first:
-            self._first[pc] = Pattern(_first_warp(m, offsets), size)
+            self._first[pc] = Pattern(_first_warp(machine, offsets), size)
 
-    def globally(self, m, pc: int, addresses: np.ndarray, size: int) -> int:
+    def globally(self, machine: Observed, pc: int, addresses: np.ndarray, size: int) -> int:
         """An access to global memory at these byte addresses, one for each active lane; its sectors."""
         addresses = addresses.astype(np.int64)
         if pc not in self._first_global:
-            self._first_global[pc] = Pattern(_first_warp(m, addresses % SPACING), size)
+            self._first_global[pc] = Pattern(_first_warp(machine, addresses % SPACING), size)
         pattern = _shifted(addresses, SECTOR)
         rule = atomic_sectors if self._instructions[pc].opcode.root in ATOMICS else global_sectors
-        return self._count(m, (pc, "global"), pattern, lambda rows: rule(rows, size), size).used
+        return self._count(machine, (pc, "global"), pattern, lambda rows: rule(rows, size), size).used
 
     def copied(
         self,
-        m,
+        machine: Observed,
         pc: int,
         to: np.ndarray,
         source: np.ndarray,
@@ -224,42 +224,46 @@ class Counters:
         lanes read, some fill with zeros."""
         source = source.astype(np.int64)
         sides = np.stack([_shifted(to, 4 * BANKS), _shifted(source, 4 * BANKS)])
-        self._count(m, (pc, "shared"), sides, lambda rows: copy_wavefronts(*rows, size, bypass), size)
+        self._count(machine, (pc, "shared"), sides, lambda rows: copy_wavefronts(*rows, size, bypass), size)
         if reads is not None:
             sides = np.where(reads, sides, NO_LANE)
-        self._count(m, (pc, "global"), sides, lambda rows: copy_sectors(*rows, size, bypass), size)
+        self._count(machine, (pc, "global"), sides, lambda rows: copy_sectors(*rows, size, bypass), size)
         if pc not in self._first:
-            self._first[pc] = Pattern(_first_warp(m, to), size)
+            self._first[pc] = Pattern(_first_warp(machine, to), size)
 
-    def _count(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+    def _count(
+        self, machine: Observed, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int
+    ) -> _Access:
         """Count by `rule`, which follows from the opcode and `size`, and return what was added; a pattern that did not
         change costs what it cost the last time."""
         last = self._last.get(side)
         if (
             last is None
-            or last[0] is not m.idx
+            or last[0] is not machine.idx
             or last[1].shape != pattern.shape
             or (last[1] != pattern).any()
         ):
-            last = self._last[side] = (m.idx, pattern, self._cost(m, side, pattern, rule, size))
+            last = self._last[side] = (machine.idx, pattern, self._cost(machine, side, pattern, rule, size))
         total, once = self._sides.setdefault(side, _Access()), last[2]
         if side[1] == "shared":
-            m.recorder.wavefronts += once.used / max(once.warps, 1)
+            machine.recorder.wavefronts += once.used / max(once.warps, 1)
         total.warps += once.warps
         total.used += once.used
         total.ideal += once.ideal
         total.bytes += once.bytes
         return once
 
-    def _cost(self, m, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+    def _cost(
+        self, machine: Observed, side: tuple[int, str], pattern: np.ndarray, rule: Callable, size: int
+    ) -> _Access:
         if pattern.nbytes > MOST_BYTES:
-            return _cost(m, pattern, rule, size)
-        active = None if m.idx is None else m.idx.tobytes()
+            return _cost(machine, pattern, rule, size)
+        active = None if machine.idx is None else machine.idx.tobytes()
         key = self._instructions[side[0]].opcode, side[1], size, active, pattern.shape, pattern.tobytes()
         if key not in self._known:
             if len(self._known) == MOST_PATTERNS:
                 self._known.clear()
-            self._known[key] = _cost(m, pattern, rule, size)
+            self._known[key] = _cost(machine, pattern, rule, size)
         return self._known[key]
 
     # ---- the result
@@ -316,12 +320,12 @@ def _shifted(places: np.ndarray, unit: int) -> np.ndarray:
     return places - places.flat[0] // unit * unit
 
 
-def _cost(m, pattern: np.ndarray, rule: Callable, size: int) -> _Access:
+def _cost(machine: Lanes, pattern: np.ndarray, rule: Callable, size: int) -> _Access:
     """`pattern`: one place a lane; rows of lanes (ldmatrix); or both sides of a copy, each with one a lane."""
     if pattern.ndim == 1:
-        rows = first = by_warp(m, pattern)
-    elif pattern.shape == (2, m.count()):
-        rows = np.stack([by_warp(m, side) for side in pattern])
+        rows = first = by_warp(machine, pattern)
+    elif pattern.shape == (2, machine.count()):
+        rows = np.stack([by_warp(machine, side) for side in pattern])
         first = rows[1]
     else:
         rows = first = pattern
@@ -329,19 +333,19 @@ def _cost(m, pattern: np.ndarray, rule: Callable, size: int) -> _Access:
     return _Access(len(first), int(used.sum()), int(ideal.sum()), size * int((first != NO_LANE).sum()))
 
 
-def _first_warp(m, places: np.ndarray) -> tuple[int, ...]:
-    rows = places if places.ndim == 2 else by_warp(m, places)
+def _first_warp(machine: Lanes, places: np.ndarray) -> tuple[int, ...]:
+    rows = places if places.ndim == 2 else by_warp(machine, places)
     return tuple(np.maximum(rows[0], -1).tolist())
 
 
-def by_warp(m, places: np.ndarray) -> np.ndarray:
+def by_warp(machine: Lanes, places: np.ndarray) -> np.ndarray:
     """One row of 32 for each warp that takes part; NO_LANE where a lane does not."""
-    if m.idx is None and m.launch.threads % WARP == 0:
+    if machine.idx is None and machine.launch.threads % WARP == 0:
         return places.reshape(-1, WARP)
-    lanes = m.active()
-    warps, row = np.unique(m.warp_of[lanes], return_inverse=True)
+    lanes = machine.active()
+    warps, row = np.unique(machine.warp_of[lanes], return_inverse=True)
     rows = np.full((len(warps), WARP), NO_LANE)
-    rows[row, m.thread_of[lanes] % WARP] = places
+    rows[row, machine.thread_of[lanes] % WARP] = places
     return rows
 
 

@@ -56,13 +56,13 @@ class Recorder:
 
     def warps(self) -> list[int] | range:
         """The warps of the block that are active."""
-        m = self.machine
-        if m.idx is not self._last[0]:
-            first, end = np.searchsorted(m.idx, self.lanes) if m.idx is not None else (0, 0)
-            warps = range(m.warps_per_block)
-            if m.idx is not None:
-                warps = sorted(set((m.warp_of[m.idx[first:end]] - self.first_warp).tolist()))
-            self._last = (m.idx, warps)
+        machine = self.machine
+        if machine.idx is not self._last[0]:
+            first, end = np.searchsorted(machine.idx, self.lanes) if machine.idx is not None else (0, 0)
+            warps = range(machine.warps_per_block)
+            if machine.idx is not None:
+                warps = sorted(set((machine.warp_of[machine.idx[first:end]] - self.first_warp).tolist()))
+            self._last = (machine.idx, warps)
         return self._last[1]
 
     def begin(self, pc: int) -> None:

@@ -58,37 +58,37 @@ class Explained(Watched, Protocol):
 class Findings:
     """Of one machine: hears of races from the shadows, and enters them into the log."""
 
-    def __init__(self, machine) -> None:
-        self.m = machine
+    def __init__(self, machine: Explained) -> None:
+        self.machine = machine
         self.landings: dict[int, Landing] = {}  # by the time at which a copy arrived
 
     def race(self, shadow: Shadow, pc: int, race: Race) -> None:
         """The instruction at `pc` runs into another access."""
-        m = self.m
+        machine = self.machine
         at = race.granule * shadow.granule
         kind = "write-after-read" if race.kind == CHANGED else race.kind
         if shadow.shared:
-            place = m.shared.describe(at % m.shared.stride)
+            place = machine.shared.describe(at % machine.shared.stride)
         else:
             place = shadow.buffer.element(at)
             if (
                 race.other is not None
-                and race.other // m.launch.threads != self._lane(race) // m.launch.threads
+                and race.other // machine.launch.threads != self._lane(race) // machine.launch.threads
             ):
                 kind = "block-conflict"
         self._add(pc, race, kind, place)
 
     def _lane(self, race: Race) -> int:
         """In the grid."""
-        return race.lane + self.m.orders.first_lane
+        return race.lane + self.machine.orders.first_lane
 
     def _add(self, pc: int, race: Race, kind: str, place: str) -> None:
         instruction = self._instruction(pc)
-        if self.m.log.again(kind, instruction, race.count):
+        if self.machine.log.again(kind, instruction, race.count):
             return
-        thread = self.m.describe_thread(race.lane)
+        thread = self.machine.describe_thread(race.lane)
         why = self._why(instruction, race, kind, place)
-        self.m.log.add(kind, instruction, f"{thread} {why.text}", race.count, why.cause)
+        self.machine.log.add(kind, instruction, f"{thread} {why.text}", race.count, why.cause)
 
     def _why(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
         """What the thread does, and what is missing; its first word is the verb."""
@@ -112,7 +112,7 @@ class Findings:
 
     def _flight(self, race: Race) -> Why:
         """A copy that nobody waited for."""
-        line, copies = self._line(race.time), self.m.copies
+        line, copies = self._line(race.time), self.machine.copies
         them = self._other(race)
         started = self._instruction(self._pc(race.time)).opcode
         if "complete_tx" in started.text:
@@ -169,7 +169,7 @@ class Findings:
                 "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
                 "__threadfence(), use here",
             )
-        if race.other // self.m.launch.threads != self._lane(race) // self.m.launch.threads:
+        if race.other // self.machine.launch.threads != self._lane(race) // self.machine.launch.threads:
             return self._missing_in_cluster(race)
         landing = self.landings.get(race.time)
         if landing and self._met_since(race, landing.issued):
@@ -179,7 +179,7 @@ class Findings:
                 f"Your wait stands behind the barrier: at {wait} the copy arrives, and only a barrier after that shows "
                 "it to the other threads. First the wait, then __syncthreads()",
             )
-        if left := self.m.sync_check.left_out(race.lane, race.other):
+        if left := self.machine.sync_check.left_out(race.lane, race.other):
             return Why("left-out-of-barrier", left)
         return {
             "read-after-write": Why(
@@ -198,7 +198,7 @@ class Findings:
         text = "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait"
         if not self._makes_mbarrier(race.time):
             text += ", or by arrivals at each other's mbarriers"
-        program = self.m.launch.code.program
+        program = self.machine.launch.code.program
         if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
             text += " (a .relaxed arrival tells only of what a fence before it covers)"
         return Why("no-cluster-barrier", f"{text}, not by __syncthreads()")
@@ -209,24 +209,28 @@ class Findings:
     def _met_since(self, race: Race, time: int) -> bool:
         """Whether the two threads met after that time."""
         lane, other = np.array([race.lane]), np.array([race.other])
-        return not self.m.orders.unseen(lane, other, np.array([time]))[0]
+        return not self.machine.orders.unseen(lane, other, np.array([time]))[0]
 
     # ---- helpers
 
     def _pc(self, time: int) -> int:
-        return int(self.m.orders.trail.pcs(time))
+        return int(self.machine.orders.trail.pcs(time))
 
     def _instruction(self, pc: int) -> Instruction:
-        return self.m.launch.code.program.instructions[pc]
+        return self.machine.launch.code.program.instructions[pc]
 
     def _line(self, time: int) -> str:
         return str(self._instruction(self._pc(time)).where)
 
     def _other(self, race: Race) -> str:
         """The other thread; with its block, if that is another one."""
-        m = self.m
-        block = race.other // m.launch.threads
-        same = block == (race.lane + m.orders.first_lane) // m.launch.threads
-        if same and race.other == race.lane + m.orders.first_lane:
+        machine = self.machine
+        block = race.other // machine.launch.threads
+        same = block == (race.lane + machine.orders.first_lane) // machine.launch.threads
+        if same and race.other == race.lane + machine.orders.first_lane:
             return "it itself"
-        return m.describe_other(race.other - m.orders.first_lane) if same else m.describe_lane(race.other)
+        return (
+            machine.describe_other(race.other - machine.orders.first_lane)
+            if same
+            else machine.describe_lane(race.other)
+        )

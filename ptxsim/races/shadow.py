@@ -126,7 +126,7 @@ class Shadow:
 
     def on_access(
         self,
-        m,
+        machine: Watched,
         act: Act,
         lanes: np.ndarray,
         unit: np.ndarray,
@@ -142,28 +142,30 @@ class Shadow:
             return
         if changed is not None and inside is not ALL:
             changed = partial(_some_of, changed, inside)
-        low = m.orders.low if self.private else 0
-        if act.writes or act.strong or self._any_narrow or self._recent(m.orders, lanes, unit, count):
-            self._check(m, act, lanes, unit, count, pc, changed)
-            m.work(CHECK)
-        time = m.orders.trail.step(pc)
+        low = machine.orders.low if self.private else 0
+        if act.writes or act.strong or self._any_narrow or self._recent(machine.orders, lanes, unit, count):
+            self._check(machine, act, lanes, unit, count, pc, changed)
+            machine.work(CHECK)
+        time = machine.orders.trail.step(pc)
         if act.writes and self.shared:
-            m.math.on_write(unit, size, pc, lanes)
+            machine.math.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
             granules = granules_of(unit, count)
-            self._write(m.orders, lanes, granules, count, time)
+            self._write(machine.orders, lanes, granules, count, time)
             each = np.repeat(lanes, count)
-            beaten = self.writer[granules] != each + m.orders.first_lane
+            beaten = self.writer[granules] != each + machine.orders.first_lane
             if beaten.any():
-                self.also_wrote.note(Touch(each[beaten], m.orders.first_lane, granules[beaten], 1, time), low)
+                self.also_wrote.note(
+                    Touch(each[beaten], machine.orders.first_lane, granules[beaten], 1, time), low
+                )
             return
-        touch = Touch(lanes, m.orders.first_lane, unit, count, time)
+        touch = Touch(lanes, machine.orders.first_lane, unit, count, time)
         if not act.strong:
             self.reads.note(touch, low)
             return
         if act.scope != GRID:
             self.narrow[act.scope].add(pc)
-            self._check_within(m, act, lanes, granules_of(unit, count), count, pc, time)
+            self._check_within(machine, act, lanes, granules_of(unit, count), count, pc, time)
         if act.reads and not act.writes:
             self.strong_reads.note(touch, low)
         else:
@@ -172,79 +174,93 @@ class Shadow:
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
 
-    def on_issue(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_issue(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """An asynchronous copy to these units starts."""
         count = size // self.granule
-        self._check(m, Act(False, True), lanes, unit, count, pc, None)
-        m.math.on_write(unit, size, pc, lanes)
-        time = m.orders.trail.step(pc)
-        self.on_flight(m, lanes, unit, size, time)
+        self._check(machine, Act(False, True), lanes, unit, count, pc, None)
+        machine.math.on_write(unit, size, pc, lanes)
+        time = machine.orders.trail.step(pc)
+        self.on_flight(machine, lanes, unit, size, time)
         if (
             not self.private
         ):  # who is ordered behind the copy is ordered behind what the copy was checked against
             self.reads.forget(granules_of(unit, count), time)
 
-    def on_flight(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
+    def on_flight(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
         """Copies that these lanes started at that time are on their way to these units."""
         count = size // self.granule
-        self._write(m.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
+        self._write(machine.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
 
-    def on_land(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, started: int, time: int) -> None:
+    def on_land(
+        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, started: int, time: int
+    ) -> None:
         """A copy arrives that started at an earlier time: from now on the lane that issued it may read it, where no
         later copy is on its way."""
         count = size // self.granule
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         mine = self.write_time[granules] == started + IN_FLIGHT
-        self._write(m.orders, lanes[mine], granules[mine], 1, time)
+        self._write(machine.orders, lanes[mine], granules[mine], 1, time)
 
-    def on_update(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, time: int) -> None:
+    def on_update(
+        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, time: int
+    ) -> None:
         """A copy that these lanes started at an earlier time arrives, and changes what is there as an atomic does."""
         count = size // self.granule
-        self._check(m, Act(True, True, True), lanes, unit, count, pc, None)
-        m.math.on_write(unit, size, pc, lanes)
-        self.strong_writes.note(Touch(lanes, m.orders.first_lane, unit, count, time), 0)
+        self._check(machine, Act(True, True, True), lanes, unit, count, pc, None)
+        machine.math.on_write(unit, size, pc, lanes)
+        self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time), 0)
 
     def on_async_read(
-        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
+        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
     ) -> None:
         """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
         wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a
         read of now; otherwise `on_read_over` follows."""
         count = size // self.granule
         if noted:
-            self.on_access(m, Act(True, False), lanes, unit, size, pc)
+            self.on_access(machine, Act(True, False), lanes, unit, size, pc)
         else:
-            self._check(m, Act(True, False), lanes, unit, count, pc, None)
+            self._check(machine, Act(True, False), lanes, unit, count, pc, None)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        times, writers = self.write_time[granules], self.writer[granules] - m.orders.first_lane
+        times, writers = self.write_time[granules], self.writer[granules] - machine.orders.first_lane
         unfenced = (
-            (times > 0) & (times < IN_FLIGHT) & (times >= np.maximum(m.fenced[writers], m.fenced[lanes]))
+            (times > 0)
+            & (times < IN_FLIGHT)
+            & (times >= np.maximum(machine.fenced[writers], machine.fenced[lanes]))
         )
         at = np.flatnonzero(unfenced)
-        at = at[~m.is_async(m.orders.trail.pcs(times[at]))]
+        at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
         if len(at):
-            self._tell(m, "missing-proxy-fence", pc, lanes[at], granules[at], self.writer, self.write_time)
+            self._tell(
+                machine, "missing-proxy-fence", pc, lanes[at], granules[at], self.writer, self.write_time
+            )
 
     def on_clash(
-        self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
+        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
     ) -> None:
         """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
         inside, unit, count = self._inside(unit[beaten], size)
         lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
         if len(lanes):
             self._tell(
-                m, "write-after-write", pc, np.repeat(lanes, count), granules, self.writer, self.write_time
+                machine,
+                "write-after-write",
+                pc,
+                np.repeat(lanes, count),
+                granules,
+                self.writer,
+                self.write_time,
             )
 
-    def on_read_over(self, m, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_read_over(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """Reads that began earlier, and were checked then, are over now."""
-        time = m.orders.trail.step(pc)
-        low = m.orders.low if self.private else 0
-        self.reads.note(Touch(lanes, m.orders.first_lane, unit, size // self.granule, time), low)
+        time = machine.orders.trail.step(pc)
+        low = machine.orders.low if self.private else 0
+        self.reads.note(Touch(lanes, machine.orders.first_lane, unit, size // self.granule, time), low)
 
     def on_changed(
         self,
-        m,
+        machine: Watched,
         lanes: np.ndarray,
         unit: np.ndarray,
         size: int,
@@ -258,10 +274,10 @@ class Shadow:
         granules, lanes = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
-        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, late)
+        self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, late)
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)
-            self._tell_found(m, kind, pc, lanes, granules, found)
+            self._tell_found(machine, kind, pc, lanes, granules, found)
 
     # ---- helpers
 
@@ -301,7 +317,7 @@ class Shadow:
 
     def _check(
         self,
-        m,
+        machine: Watched,
         act: Act,
         lanes: np.ndarray,
         unit: np.ndarray,
@@ -309,31 +325,31 @@ class Shadow:
         pc: int,
         changed: Callable[[], np.ndarray] | None,
     ) -> None:
-        orders = m.orders
+        orders = machine.orders
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        low = m.orders.low if self.private else 0
-        self._check_last_write(m, act, lanes, granules, count, pc, changed)
+        low = machine.orders.low if self.private else 0
+        self._check_last_write(machine, act, lanes, granules, count, pc, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
         if self.also_wrote.latest:
             some = np.repeat(changed(), count) if changed is not None else np.ones(len(lanes), bool)
             if some.any():
                 found = self.also_wrote.found(orders, lanes[some], granules[some], low)
-                self._tell_found(m, kind, pc, lanes[some], granules[some], found)
-        too_narrow = self._too_narrow(m, act) if act.strong else None
+                self._tell_found(machine, kind, pc, lanes[some], granules[some], found)
+        too_narrow = self._too_narrow(machine, act) if act.strong else None
         strong_ones_count = not act.strong or act.scope != GRID or self._any_narrow
         if self.strong_writes.latest and strong_ones_count:
             found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
-            self._tell_found(m, kind, pc, lanes, granules, found)
+            self._tell_found(machine, kind, pc, lanes, granules, found)
         if act.writes:
             found = self.reads.found(orders, lanes, granules, low)
-            self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+            self._tell_found(machine, "write-after-read", pc, lanes, granules, found)
             if self.strong_reads.latest and strong_ones_count:
                 found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
-                self._tell_found(m, "write-after-read", pc, lanes, granules, found)
+                self._tell_found(machine, "write-after-read", pc, lanes, granules, found)
 
     def _check_last_write(
         self,
-        m,
+        machine: Watched,
         act: Act,
         lanes: np.ndarray,
         granules: np.ndarray,
@@ -343,24 +359,24 @@ class Shadow:
     ) -> None:
         times = self.write_time[granules]
         if act.reads:
-            self._tell(m, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
+            self._tell(machine, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
         flying = (times >= IN_FLIGHT) & (times != NEVER)
         if flying.any():
             kind = "unwaited-copy" if act.reads else "write-after-write"
-            self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, flying)
+            self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, flying)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         bad = np.zeros(len(times), bool)
-        bad[at] = m.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
+        bad[at] = machine.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
         if not bad.any():
             return
         if not act.reads and changed is not None:
             same = bad & ~np.repeat(changed(), count)
-            self._keep_writers(m.orders, granules[same], times[same])
+            self._keep_writers(machine.orders, granules[same], times[same])
             bad &= ~same
             if not bad.any():
                 return
         kind = "read-after-write" if act.reads else "write-after-write"
-        self._tell(m, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+        self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, bad)
 
     def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
         """The last writers of these granules, at these times: another thread now writes the same, unordered."""
@@ -376,53 +392,68 @@ class Shadow:
     def _any_narrow(self) -> bool:
         return any(self.narrow.values())
 
-    def _too_narrow(self, m, act: Act) -> Callable:
+    def _too_narrow(self, machine: Watched, act: Act) -> Callable:
         """Which of some strong accesses are too narrow for this one, or this one for them: they are of another block,
         and one has the scope of its block; or of another cluster, and one has the scope of its cluster."""
-        orders = m.orders
+        orders = machine.orders
 
         def matters(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
             found, pcs = np.zeros(len(lanes), bool), orders.trail.pcs(times)
             for scope, instructions in self.narrow.items():
-                apart = others // _span(m, scope) != (lanes + orders.first_lane) // _span(m, scope)
+                apart = others // _span(machine, scope) != (lanes + orders.first_lane) // _span(
+                    machine, scope
+                )
                 found |= apart if act.scope == scope else apart & np.isin(pcs, list(instructions))
             return found
 
         return matters
 
     def _check_within(
-        self, m, act: Act, lanes: np.ndarray, granules: np.ndarray, count: int, pc: int, time: int
+        self,
+        machine: Watched,
+        act: Act,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        count: int,
+        pc: int,
+        time: int,
     ) -> None:
         """Strong accesses of one instruction with a narrow scope: lanes of two blocks, or of two clusters, at one place
         race."""
         if self.private or not act.writes:
             return
-        lanes = np.repeat(lanes, count) + m.orders.first_lane
+        lanes = np.repeat(lanes, count) + machine.orders.first_lane
         order = np.argsort(granules, kind="stable")
         same = np.diff(granules[order]) == 0
-        apart = np.diff(lanes[order] // _span(m, act.scope)) != 0
+        apart = np.diff(lanes[order] // _span(machine, act.scope)) != 0
         at = np.flatnonzero(same & apart)
         if len(at):
             first, second = order[at[0]], order[at[0] + 1]
             kind = "read-after-write" if act.reads else "write-after-write"
-            lane = int(lanes[second]) - m.orders.first_lane
+            lane = int(lanes[second]) - machine.orders.first_lane
             race = Race(kind, int(granules[first]), lane, int(lanes[first]), time, False, len(at))
-            m.findings.race(self, pc, race)
+            machine.findings.race(self, pc, race)
 
     def _tell_found(
-        self, m, kind: str, pc: int, lanes: np.ndarray, granules: np.ndarray, found: Found | None
+        self,
+        machine: Watched,
+        kind: str,
+        pc: int,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        found: Found | None,
     ) -> None:
         if found is not None and found.bad.any():
             at = int(np.flatnonzero(found.bad)[0])
             count = len(np.unique(lanes[found.bad]))
             other, time = int(found.lanes[at]), int(found.times[at])
-            m.findings.race(
+            machine.findings.race(
                 self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count)
             )
 
     def _tell(
         self,
-        m,
+        machine: Watched,
         kind: str,
         pc: int,
         lanes: np.ndarray,
@@ -440,7 +471,7 @@ class Shadow:
         other = None if others is None else int(others[granule])
         time = 0 if times is None else int(times[granule])
         flying = IN_FLIGHT <= time < NEVER
-        m.findings.race(
+        machine.findings.race(
             self,
             pc,
             Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
@@ -451,6 +482,6 @@ def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarra
     return changed()[inside]
 
 
-def _span(m, scope: int) -> int:
+def _span(machine: Watched, scope: int) -> int:
     """Lanes in a block, or in a cluster."""
-    return m.launch.threads * (m.launch.cluster_size if scope == CLUSTER else 1)
+    return machine.launch.threads * (machine.launch.cluster_size if scope == CLUSTER else 1)

@@ -74,43 +74,45 @@ class Memories(Registers, Observed, Explained, Protocol):
         """The active lanes make a fence.proxy.async."""
 
 
-def read(m, access: Access, addresses: np.ndarray) -> np.ndarray:
+def read(machine: Memories, access: Access, addresses: np.ndarray) -> np.ndarray:
     """What lies at these addresses: a unit of `access.size` bytes for each active lane."""
-    return _perform(m, access, addresses, _read)
+    return _perform(machine, access, addresses, _read)
 
 
-def write(m, access: Access, addresses: np.ndarray, values: np.ndarray) -> None:
+def write(machine: Memories, access: Access, addresses: np.ndarray, values: np.ndarray) -> None:
     """Put the units `values` there."""
-    _perform(m, access, addresses, _write, m.spread(values))
+    _perform(machine, access, addresses, _write, machine.spread(values))
 
 
-def update(m, access: Access, addresses: np.ndarray, operation: Callable, operands: list) -> np.ndarray:
+def update(
+    machine: Memories, access: Access, addresses: np.ndarray, operation: Callable, operands: list
+) -> np.ndarray:
     """Atomics: `operation(old, *operands)` lane after lane where lanes name one place; what was there before each.
 
     `operation` gives the new values, and which of them are written at all (None: all).
     """
 
-    def act(m, access: Access, memory, unit: np.ndarray, *operands: np.ndarray) -> np.ndarray:
-        return _update(m, access, memory, unit, operation, *operands)
+    def act(machine: Memories, access: Access, memory, unit: np.ndarray, *operands: np.ndarray) -> np.ndarray:
+        return _update(machine, access, memory, unit, operation, *operands)
 
-    return _perform(m, access, addresses, act, *map(m.spread, operands))
+    return _perform(machine, access, addresses, act, *map(machine.spread, operands))
 
 
 def read_rows(
-    m, access: Access, addresses: np.ndarray, lanes: np.ndarray, readers: list[np.ndarray]
+    machine: Memories, access: Access, addresses: np.ndarray, lanes: np.ndarray, readers: list[np.ndarray]
 ) -> np.ndarray:
     """ldmatrix: rows of shared memory (units of `access.size` bytes) at the addresses that these lanes give, one warp
     after the other. Other lanes receive them: each of `readers` has a lane for every 4 bytes of the rows."""
     try:
-        unit = m.shared.locate(addresses.ravel(), access.size, m.block_base[lanes.ravel()])
+        unit = machine.shared.locate(addresses.ravel(), access.size, machine.block_base[lanes.ravel()])
     except Fault as fault:
-        m.idx, fault.lane = lanes.ravel()[fault.lane : fault.lane + 1], 0
+        machine.idx, fault.lane = lanes.ravel()[fault.lane : fault.lane + 1], 0
         raise
-    m.counters.shared(m, access.pc, addresses, access.size)
+    machine.counters.shared(machine, access.pc, addresses, access.size)
     words = (unit[:, None] * (access.size // 4) + np.arange(access.size // 4)).ravel()
     for each in readers:
-        m.shadow.on_access(m, access.act, each, words, 4, access.pc)
-    return m.shared.memory.units(access.size)[unit]
+        machine.shadow.on_access(machine, access.act, each, words, 4, access.pc)
+    return machine.shared.memory.units(access.size)[unit]
 
 
 def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -129,129 +131,139 @@ def parts(kinds: np.ndarray) -> list[np.ndarray]:
 # --------------------------------------------------------------------------- the place
 
 
-def _perform(m, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
-    """Run `act(m, access, memory, unit, *values)` at each memory that the lanes touch; put the results together."""
+def _perform(machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+    """Run `act(machine, access, memory, unit, *values)` at each memory that the lanes touch; join the results."""
     if access.space == "generic":
-        return _by_window(m, access, addresses.view(np.uint64), act, *values)
-    addresses = m.spread(addresses)
+        return _by_window(machine, access, addresses.view(np.uint64), act, *values)
+    addresses = machine.spread(addresses)
     if access.space == "shared":
-        memory = m.shared
-        base = m.block_base if m.idx is None else m.block_base[m.idx]
-        if m.clusters.size > 1:
-            blocks, addresses = m.clusters.place(addresses, m.active())
+        memory = machine.shared
+        base = machine.block_base if machine.idx is None else machine.block_base[machine.idx]
+        if machine.clusters.size > 1:
+            blocks, addresses = machine.clusters.place(addresses, machine.active())
             base = blocks * memory.stride
-            m.clusters.touch(m.active(), blocks, access.pc)
+            machine.clusters.touch(machine.active(), blocks, access.pc)
         unit = memory.locate(addresses, access.size, base)
         if access.counted:
-            m.counters.shared(m, access.pc, addresses, access.size)
+            machine.counters.shared(machine, access.pc, addresses, access.size)
     elif access.space == "local":
-        memory, unit = m.local, m.local.locate(addresses, access.size, m.active())
+        memory, unit = machine.local, machine.local.locate(addresses, access.size, machine.active())
     else:
         if access.counted and access.space == "global":
-            _count_global(m, access, addresses)
-        found = m.memory.locate(addresses, access.size, access.pc, access.act.writes)
+            _count_global(machine, access, addresses)
+        found = machine.memory.locate(addresses, access.size, access.pc, access.act.writes)
         if found is None:
             once = replace(access, counted=False)
-            return _in_parts(m, m.memory.parts(addresses, access.pc), once, addresses, act, *values)
+            return _in_parts(
+                machine, machine.memory.parts(addresses, access.pc), once, addresses, act, *values
+            )
         memory, unit = found
-        m.launch.budget.access(memory, unit, access.size)
-    return act(m, access, memory, unit, *values)
+        machine.launch.budget.access(memory, unit, access.size)
+    return act(machine, access, memory, unit, *values)
 
 
-def _by_window(m, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+def _by_window(machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
     window = (addresses >= np.uint64(SHARED_WINDOW)).astype(int) + (addresses >= np.uint64(LOCAL_WINDOW))
     spaces = list(WINDOWS)
     if (window == window[0]).all():
         space = spaces[int(window[0])]
         inner = addresses - np.uint64(WINDOWS[space])
         inner = inner if space == "global" else inner.astype(np.int64)
-        return _perform(m, access.by_space[space], inner, act, *values)
-    return _in_parts(m, parts(window), access, addresses, act, *values)
+        return _perform(machine, access.by_space[space], inner, act, *values)
+    return _in_parts(machine, parts(window), access, addresses, act, *values)
 
 
-def _in_parts(m, positions: list[np.ndarray], access: Access, addresses: np.ndarray, act: Callable, *values):
+def _in_parts(
+    machine: Memories,
+    positions: list[np.ndarray],
+    access: Access,
+    addresses: np.ndarray,
+    act: Callable,
+    *values,
+):
     """Run it for some of the lanes after the other. A Fault names its lane among those that were active."""
-    whole, result = m.idx, None
+    whole, result = machine.idx, None
     for part in positions:
-        m.idx = m.all_lanes(whole)[part]
-        found = _perform(m, access, addresses[part], act, *(value[part] for value in values))
+        machine.idx = machine.all_lanes(whole)[part]
+        found = _perform(machine, access, addresses[part], act, *(value[part] for value in values))
         if found is not None:
             result = np.empty(len(addresses), found.dtype) if result is None else result
             result[part] = found
-    m.idx = whole
+    machine.idx = whole
     return result
 
 
-def _count_global(m, access: Access, addresses: np.ndarray) -> None:
-    sectors, warps = m.counters.globally(m, access.pc, addresses, access.size), m.active_warps()
+def _count_global(machine: Memories, access: Access, addresses: np.ndarray) -> None:
+    sectors = machine.counters.globally(machine, access.pc, addresses, access.size)
+    warps = machine.active_warps()
     moved = access.size * len(addresses) / warps
     event = events.Store(moved, sectors / warps) if access.act.writes else events.Load(moved)
-    m.recorder.event(access.pc, event)
+    machine.recorder.event(access.pc, event)
 
 
 # --------------------------------------------------------------------------- the bytes
 
 
-def _read(m, access: Access, memory, unit: np.ndarray) -> np.ndarray:
+def _read(machine: Memories, access: Access, memory, unit: np.ndarray) -> np.ndarray:
     if access.act.strong:
-        _hear(m, access, memory, unit)  # first: what is acquired is ordered before this read, too
-    _watch(m, access, memory, unit)
+        _hear(machine, access, memory, unit)  # first: what is acquired is ordered before this read, too
+    _watch(machine, access, memory, unit)
     found = memory.memory.units(access.size)[unit]
     if access.act.strong:
-        m.look(access.pc, unit, found)
+        machine.look(access.pc, unit, found)
     return found
 
 
-def _write(m, access: Access, memory, unit: np.ndarray, values: np.ndarray) -> None:
-    if memory is m.local:
+def _write(machine: Memories, access: Access, memory, unit: np.ndarray, values: np.ndarray) -> None:
+    if memory is machine.local:
         memory.write(unit, access.size, values)
         return
     units = memory.memory.units(access.size)
-    shadow = m.shadow_of(memory)
+    shadow = machine.shadow_of(memory)
     if shadow is None:
         units[unit] = values
         return
     shadow.on_access(
-        m, access.act, m.active(), unit, access.size, access.pc, lambda: differs(units[unit], values)
+        machine, access.act, machine.active(), unit, access.size, access.pc, lambda: differs(units[unit], values)
     )  # fmt: skip
     if access.act.strong:
-        _tell(m, access, memory, unit, atomic=False)
+        _tell(machine, access, memory, unit, atomic=False)
     else:
-        m.orders.messages.overwrite(memory, unit * access.size)
+        machine.orders.messages.overwrite(memory, unit * access.size)
     units[unit] = values
     if not access.act.strong and (beaten := differs(units[unit], values)).any():
-        shadow.on_clash(m, m.active(), unit, access.size, access.pc, beaten)
+        shadow.on_clash(machine, machine.active(), unit, access.size, access.pc, beaten)
 
 
 def _update(
-    m, access: Access, memory, unit: np.ndarray, operation: Callable, *operands: np.ndarray
+    machine: Memories, access: Access, memory, unit: np.ndarray, operation: Callable, *operands: np.ndarray
 ) -> np.ndarray:
-    if memory is not m.local:
-        _hear(m, access, memory, unit)
-    _watch(m, access, memory, unit)
+    if memory is not machine.local:
+        _hear(machine, access, memory, unit)
+    _watch(machine, access, memory, unit)
     units = memory.memory.units(access.size)
     order, ends = _in_turn(unit)
     old, changed = np.empty(len(unit), units.dtype), False
-    lanes, talks = m.active(), memory is not m.local
+    lanes, talks = machine.active(), memory is not machine.local
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
-        m.work(1)
+        machine.work(1)
         now = order[start:end]
         old[now] = before = units[unit[now]]
         after, written = operation(before, *(operand[now] for operand in operands))
         after = after.view(units.dtype)
         if talks:
-            _hear(m, access, memory, unit[now], lanes[now])
+            _hear(machine, access, memory, unit[now], lanes[now])
         if written is not None:
             now, after = now[written], after[written]
             before = before[written]
         changed = changed or differs(before, after).any()
         units[unit[now]] = after
         if talks:
-            _tell(m, access, memory, unit[now], True, lanes[now])
+            _tell(machine, access, memory, unit[now], True, lanes[now])
     if changed:
-        m.idling = False
+        machine.idling = False
     else:
-        m.look(access.pc, unit, old)
+        machine.look(access.pc, unit, old)
     return old
 
 
@@ -267,24 +279,30 @@ def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # --------------------------------------------------------------------------- those who watch
 
 
-def _watch(m, access: Access, memory, unit: np.ndarray) -> None:
-    if memory is m.local:
-        m.check_written(access, unit)
-    elif (shadow := m.shadow_of(memory)) is not None:
-        shadow.on_access(m, access.act, m.active(), unit, access.size, access.pc)
+def _watch(machine: Memories, access: Access, memory, unit: np.ndarray) -> None:
+    if memory is machine.local:
+        machine.check_written(access, unit)
+    elif (shadow := machine.shadow_of(memory)) is not None:
+        shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
 
 
-def _hear(m, access: Access, memory, unit: np.ndarray, lanes: np.ndarray | None = None) -> None:
+def _hear(
+    machine: Memories, access: Access, memory, unit: np.ndarray, lanes: np.ndarray | None = None
+) -> None:
     """A strong read: what was released at these places may be acquired."""
-    messages = m.orders.messages
+    messages = machine.orders.messages
     if messages.letters.get(memory):
-        messages.read(memory, m.active() if lanes is None else lanes, unit * access.size, access.acquires)
+        messages.read(
+            memory, machine.active() if lanes is None else lanes, unit * access.size, access.acquires
+        )
 
 
-def _tell(m, access: Access, memory, unit: np.ndarray, atomic: bool, lanes: np.ndarray | None = None) -> None:
+def _tell(
+    machine: Memories, access: Access, memory, unit: np.ndarray, atomic: bool, lanes: np.ndarray | None = None
+) -> None:
     """A strong write: what these lanes did and saw may be released with it."""
-    messages = m.orders.messages
+    messages = machine.orders.messages
     if access.releases or messages.fenced or messages.letters.get(memory):
-        lanes = m.active() if lanes is None else lanes
-        rows = m.orders.rows(lanes) if access.releases else None
+        lanes = machine.active() if lanes is None else lanes
+        rows = machine.orders.rows(lanes) if access.releases else None
         messages.write(memory, lanes, unit * access.size, access.act.scope, rows, atomic)

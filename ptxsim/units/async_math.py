@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from .access import Memories
 
 THREADS = WARPGROUP * WARP
 CHUNK = 16
@@ -34,8 +35,8 @@ class Flight:
 class AsyncMath:
     """Of one machine."""
 
-    def __init__(self, machine) -> None:
-        self.m = machine
+    def __init__(self, machine: Memories) -> None:
+        self.machine = machine
         self.committed = np.zeros(machine.warps, np.int64)
         self.flights: list[Flight] = []
         self.done = [machine.orders.token() for _ in range(0, machine.launch.threads, THREADS)]
@@ -56,8 +57,8 @@ class AsyncMath:
 
     def issue(self, warps: np.ndarray, pc: int, chunks: np.ndarray, registers: frozenset[int]) -> None:
         """These warps of one warpgroup start a wgmma that reads these chunks and these registers."""
-        m = self.m
-        m.work(ISSUE * len(warps))
+        machine = self.machine
+        machine.work(ISSUE * len(warps))
         if not self.fenced[warps].all() or any(
             self.dirty[r][warps].any() for r in registers & self.dirty.keys()
         ):
@@ -67,16 +68,18 @@ class AsyncMath:
             )
             self._tell("missing-wgmma-fence", pc, warps, text)
         first = int(warps[0])
-        reader = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
-        m.shadow.on_async_read(m, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
+        reader = (
+            first // machine.warps_per_block * machine.launch.threads + first % machine.warps_per_block * WARP
+        )
+        machine.shadow.on_async_read(machine, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
         if self.reading is None:
-            self.reading = np.zeros(len(m.shared.memory.data) // CHUNK, np.int32)
+            self.reading = np.zeros(len(machine.shared.memory.data) // CHUNK, np.int32)
         self.reading[chunks] += 1
         self.flights.append(Flight(warps, int(self.committed[first]), pc, reader, chunks, registers))
 
     def must_be_set(self, warps: np.ndarray, pc: int, sums: list[int]) -> None:
         """These warps add to sums: an instruction should have written the registers that hold them."""
-        if any(self.m.R[register] is self.m.unset[register] for register in sums):
+        if any(self.machine.R[register] is self.machine.unset[register] for register in sums):
             text = (
                 "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
                 "wgmma.fence, or make scale-d of the first wgmma zero"
@@ -88,7 +91,7 @@ class AsyncMath:
 
     def wait(self, keep: int) -> None:
         """The active warps wait until at most `keep` of their groups are in flight."""
-        m, warps = self.m, self._warps()
+        machine, warps = self.machine, self._warps()
         left = []
         for flight in self.flights:
             over = np.isin(flight.warps, warps) & (flight.group < self.committed[flight.warps] - keep)
@@ -98,17 +101,17 @@ class AsyncMath:
             if len(flight.warps):
                 left.append(flight)
         self.flights = left
-        lanes = m.active()
+        lanes = machine.active()
         warpgroups = self._warpgroup(lanes)
         for warpgroup in np.unique(warpgroups).tolist():
-            m.orders.acquire(lanes[warpgroups == warpgroup], self.done[warpgroup])
+            machine.orders.acquire(lanes[warpgroups == warpgroup], self.done[warpgroup])
 
     def touch(self, pc: int, registers: frozenset[int], written: frozenset[int]) -> None:
         """The active lanes use these registers in another instruction, and write some of them."""
         warps = self._warps()
         for flight in self.flights:
             if flight.registers & registers and (both := np.intersect1d(warps, flight.warps)).size:
-                line = self.m.launch.code.where(flight.pc)
+                line = self.machine.launch.code.where(flight.pc)
                 text = (
                     f"uses a register of the wgmma at {line}, which may still be at work: commit it and wait for its "
                     "group (wgmma.wait_group)"
@@ -116,7 +119,7 @@ class AsyncMath:
                 self._tell("unwaited-wgmma", pc, both, text)
                 break
         for register in written:
-            self.dirty.setdefault(register, np.zeros(self.m.warps, bool))[warps] = True
+            self.dirty.setdefault(register, np.zeros(self.machine.warps, bool))[warps] = True
 
     def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
         """These lanes write shared memory, or start a copy into it."""
@@ -127,39 +130,45 @@ class AsyncMath:
         if not len(hit):
             return
         flight = next(f for f in self.flights if not f.read and chunks[hit[0]] in f.chunks)
-        place = self.m.shared.describe(int(unit[hit[0]]) * size % self.m.shared.stride)
+        place = self.machine.shared.describe(int(unit[hit[0]]) * size % self.machine.shared.stride)
         text = (
-            f"{self.m.describe_thread(int(lanes[hit[0]]))} writes {place}, which the wgmma at "
-            f"{self.m.launch.code.where(flight.pc)} may still read. First wgmma.wait_group, then free the slot"
+            f"{self.machine.describe_thread(int(lanes[hit[0]]))} writes {place}, which the wgmma at "
+            f"{self.machine.launch.code.where(flight.pc)} may still read. First wgmma.wait_group, then free the slot"
         )
-        self.m.log.add("write-after-read", self._instruction(pc), text, len(hit), "wgmma-still-reads")
+        self.machine.log.add("write-after-read", self._instruction(pc), text, len(hit), "wgmma-still-reads")
 
     # ---- helpers
 
     def _warps(self) -> np.ndarray:
-        return np.unique(self.m.warp_of[self.m.active()])
+        return np.unique(self.machine.warp_of[self.machine.active()])
 
     def _warpgroup(self, lanes):
         """Of its block."""
-        return lanes % self.m.launch.threads // THREADS
+        return lanes % self.machine.launch.threads // THREADS
 
     def _has_read(self, flight: Flight) -> None:
         """One of its warps has waited: all of it has read. (The warps of a warpgroup share what it reads.)"""
         if flight.read:
             return
         flight.read = True
-        m = self.m
+        machine = self.machine
         self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
-        m.shadow.on_read_over(m, lanes, flight.chunks, CHUNK, flight.pc)  # `on_write` looked out meanwhile
+        machine.shadow.on_read_over(
+            machine, lanes, flight.chunks, CHUNK, flight.pc
+        )  # `on_write` looked out meanwhile
         done = self.done[self._warpgroup(flight.reader)]
-        m.orders.release_of(np.array([flight.reader]), done, m.orders.trail.now)
+        machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)
 
     def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str, cause: str = "") -> None:
-        m = self.m
+        machine = self.machine
         first = int(warps[0])
-        lane = first // m.warps_per_block * m.launch.threads + first % m.warps_per_block * WARP
-        m.log.add(kind, self._instruction(pc), f"{m.describe_thread(lane)} {text}", len(warps), cause)
+        lane = (
+            first // machine.warps_per_block * machine.launch.threads + first % machine.warps_per_block * WARP
+        )
+        machine.log.add(
+            kind, self._instruction(pc), f"{machine.describe_thread(lane)} {text}", len(warps), cause
+        )
 
     def _instruction(self, pc: int):
-        return self.m.launch.code.program.instructions[pc]
+        return self.machine.launch.code.program.instructions[pc]

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..lanes import Lanes
 from ..memory import Fault
 from ..races.findings import Explained
 from ..races.orders import Token
@@ -71,8 +72,8 @@ class Scheduler(Explained, Protocol):
 class Rendezvous:
     """Lanes that wait for each other."""
 
-    def __init__(self, machine) -> None:
-        self.m = machine
+    def __init__(self, machine: Scheduler) -> None:
+        self.machine = machine
         self.waiting: list[Waiting] = []
 
     def take(self, ready: np.ndarray) -> list[Waiting]:
@@ -93,7 +94,7 @@ class Rendezvous:
 class Barrier(Rendezvous):
     """One of the barriers of a block (PTX ISA, "bar, barrier"), in every resident block."""
 
-    def __init__(self, machine, ident: int) -> None:
+    def __init__(self, machine: Scheduler, ident: int) -> None:
         super().__init__(machine)
         self.ident = ident
         blocks = len(machine.blocks)
@@ -106,27 +107,27 @@ class Barrier(Rendezvous):
 
     def arrive(self, pc: int, lanes: np.ndarray, count: int, resume: Callable | None) -> None:
         """These lanes come; without `resume` they do not wait (bar.arrive)."""
-        blocks = np.unique(self.m.block_of[lanes])
+        blocks = np.unique(self.machine.block_of[lanes])
         if count != ALL and (self.arrived + self._threads(lanes) > count)[blocks].any():
-            warps = self.m.warp_of[lanes]
+            warps = self.machine.warp_of[lanes]
             for warp in np.unique(warps):  # one after the other: a round may be complete in between
                 self._arrive(pc, lanes[warps == warp], count, resume)
         else:
             self._arrive(pc, lanes, count, resume)
 
     def _arrive(self, pc: int, lanes: np.ndarray, count: int, resume: Callable | None) -> None:
-        self.m.work(ROUND + 5 * len(lanes) / LANES)
-        blocks = np.unique(self.m.block_of[lanes])
+        self.machine.work(ROUND + 5 * len(lanes) / LANES)
+        blocks = np.unique(self.machine.block_of[lanes])
         self._check_count(lanes, blocks, count)
-        self.m.sync_check.arrive(pc, lanes)
+        self.machine.sync_check.arrive(pc, lanes)
         self.expected[blocks] = count
         self.arrived += self._threads(lanes)
         self.here[lanes] = True
         if resume:
             self.waiting.append(Waiting(pc, lanes, resume))
         else:
-            self.token = self.token or self.m.orders.token()
-            self.m.orders.release(lanes, self.token)
+            self.token = self.token or self.machine.orders.token()
+            self.machine.orders.release(lanes, self.token)
         self.look_again(lanes)
 
     def _check_count(self, lanes: np.ndarray, blocks: np.ndarray, count: int) -> None:
@@ -134,7 +135,7 @@ class Barrier(Rendezvous):
         before = self.expected[blocks]
         odd = np.flatnonzero((before != 0) & (before != count))
         if len(odd):
-            self.m.idx = lanes[self.m.block_of[lanes] == blocks[odd[0]]][:1]
+            self.machine.idx = lanes[self.machine.block_of[lanes] == blocks[odd[0]]][:1]
             words = {ALL: "all threads of the block"}
             one, other = (words.get(int(n), f"{n} threads") for n in (count, before[odd[0]]))
             text = f"comes to barrier {self.ident} and names {one}; others in this round named {other}"
@@ -143,55 +144,57 @@ class Barrier(Rendezvous):
 
     def everyone_votes(self) -> None:
         """All threads of all blocks came at once."""
-        self.yes = self.votes.reshape(len(self.m.blocks), -1).sum(axis=1)
-        self.voters = np.full(len(self.m.blocks), self.m.launch.threads)
+        self.yes = self.votes.reshape(len(self.machine.blocks), -1).sum(axis=1)
+        self.voters = np.full(len(self.machine.blocks), self.machine.launch.threads)
 
     def _threads(self, lanes: np.ndarray) -> np.ndarray:
         """As how many threads of each block these lanes count: a warp as 32, whoever of it has exited."""
-        m = self.m
-        alive = np.bincount(m.warp_of, weights=m.alive, minlength=m.warps)
-        came = np.bincount(m.warp_of[lanes], minlength=m.warps)
-        return (WARP * came / np.maximum(alive, 1)).reshape(-1, m.warps_per_block).sum(axis=1)
+        machine = self.machine
+        alive = np.bincount(machine.warp_of, weights=machine.alive, minlength=machine.warps)
+        came = np.bincount(machine.warp_of[lanes], minlength=machine.warps)
+        return (WARP * came / np.maximum(alive, 1)).reshape(-1, machine.warps_per_block).sum(axis=1)
 
     def look_again(self, lanes: np.ndarray) -> None:
-        blocks = np.unique(self.m.block_of[lanes])
+        blocks = np.unique(self.machine.block_of[lanes])
         done = blocks[self._complete()[blocks]]
         if len(done):
             self._let_go(done)
 
     def _complete(self) -> np.ndarray:
         """For each block whether this round is complete."""
-        m = self.m
-        missing = np.bincount(m.block_of, weights=m.alive & ~self.here, minlength=len(m.blocks))
+        machine = self.machine
+        missing = np.bincount(
+            machine.block_of, weights=machine.alive & ~self.here, minlength=len(machine.blocks)
+        )
         enough = self.arrived > self.expected - 0.5
         return np.where(self.expected == ALL, missing == 0, enough) & (self.expected != 0)
 
     def _let_go(self, blocks: np.ndarray) -> None:
         """The round of these blocks is complete."""
-        m = self.m
-        chosen = np.zeros(len(m.blocks), bool)
+        machine = self.machine
+        chosen = np.zeros(len(machine.blocks), bool)
         chosen[blocks] = True
-        mine = chosen[m.block_of]
+        mine = chosen[machine.block_of]
         released = self.take(mine)
-        whole = mine & (self.expected[m.block_of] == ALL)
+        whole = mine & (self.expected[machine.block_of] == ALL)
         self.here[mine], self.expected[blocks], self.arrived[blocks] = False, 0, 0
         lanes = (
             np.sort(np.concatenate([entry.lanes for entry in released])) if released else np.array([], int)
         )
-        passed_by = m.sync_check.barrier(released, whole) if whole.any() else np.array([], int)
+        passed_by = machine.sync_check.barrier(released, whole) if whole.any() else np.array([], int)
         if len(lanes):
-            exited = np.setdiff1d(np.flatnonzero(whole & ~m.alive), passed_by)
-            m.orders.meet(np.union1d(lanes, exited) if len(exited) else lanes)
+            exited = np.setdiff1d(np.flatnonzero(whole & ~machine.alive), passed_by)
+            machine.orders.meet(np.union1d(lanes, exited) if len(exited) else lanes)
         if self.token is not None:
             if len(lanes):
-                m.orders.acquire(lanes, self.token)
+                machine.orders.acquire(lanes, self.token)
             self.token.clear(blocks)
-        self.yes = np.bincount(m.block_of[lanes], weights=self.votes[lanes], minlength=len(m.blocks)).astype(
-            int
-        )
-        self.voters = np.bincount(m.block_of[lanes], minlength=len(m.blocks))
+        self.yes = np.bincount(
+            machine.block_of[lanes], weights=self.votes[lanes], minlength=len(machine.blocks)
+        ).astype(int)
+        self.voters = np.bincount(machine.block_of[lanes], minlength=len(machine.blocks))
         for entry in released:
-            entry.resume(m, entry.lanes)
+            entry.resume(machine, entry.lanes)
 
 
 class WarpBarrier(Rendezvous):
@@ -206,35 +209,35 @@ class WarpBarrier(Rendezvous):
             return
         here = np.concatenate([entry.lanes for entry in self.waiting])
         masks = np.concatenate([entry.masks for entry in self.waiting])
-        groups, complete = gathered(self.m, here, masks)
+        groups, complete = gathered(self.machine, here, masks)
         if not complete.any():
             return
-        ready = np.zeros(self.m.lanes, bool)
+        ready = np.zeros(self.machine.lanes, bool)
         ready[here[complete]] = True
-        self.m.orders.meet(*self._with_exited(here[complete], groups[complete], masks[complete]))
+        self.machine.orders.meet(*self._with_exited(here[complete], groups[complete], masks[complete]))
         for entry in self.take(ready):
-            entry.resume(self.m, entry.lanes)
+            entry.resume(self.machine, entry.lanes)
 
     def _with_exited(
         self, lanes: np.ndarray, groups: np.ndarray, masks: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """These lanes, each with its group, and those that the masks name and that have exited: they count as come."""
-        m = self.m
-        if m.alive.all():
+        machine = self.machine
+        if machine.alive.all():
             return lanes, groups
         kinds, one = np.unique(groups, return_index=True)
-        start = lanes[one] - m.thread_of[lanes[one]] % WARP  # of each group's warp
+        start = lanes[one] - machine.thread_of[lanes[one]] % WARP  # of each group's warp
         group, bit = np.nonzero(masks[one][:, None] >> np.arange(WARP, dtype=np.uint32) & 1)
-        there = m.thread_of[start[group]] + bit < m.launch.threads
+        there = machine.thread_of[start[group]] + bit < machine.launch.threads
         named, groups_of = (start[group] + bit)[there], kinds[group[there]]
-        gone = ~m.alive[named]
+        gone = ~machine.alive[named]
         return np.concatenate([lanes, named[gone]]), np.concatenate([groups, groups_of[gone]])
 
 
 class Gathering(Rendezvous):
     """Lanes that come together before an instruction of several lanes (`shfl.sync`, `mma.sync`, an aligned barrier)."""
 
-    def __init__(self, machine, pc: int) -> None:
+    def __init__(self, machine: Scheduler, pc: int) -> None:
         super().__init__(machine)
         self.pc = pc
 
@@ -256,18 +259,18 @@ class Gathering(Rendezvous):
         for entry in self.waiting:
             complete = self._complete(entry.lanes, entry.masks, lanes)
             if complete.any():
-                self.m.jump(self.pc, entry.take(complete).lanes)
+                self.machine.jump(self.pc, entry.take(complete).lanes)
         self.waiting = [entry for entry in self.waiting if len(entry.lanes)]
 
     def _complete(self, lanes: np.ndarray, masks: np.ndarray, new: np.ndarray) -> np.ndarray:
         """Which of these lanes, that wait with these masks, wait no longer since others came or exited. Those are of
         the same block."""
-        near = np.zeros(len(self.m.blocks), bool)
-        near[self.m.block_of[new]] = True
-        at = np.flatnonzero(near[self.m.block_of[lanes]])
+        near = np.zeros(len(self.machine.blocks), bool)
+        near[self.machine.block_of[new]] = True
+        at = np.flatnonzero(near[self.machine.block_of[lanes]])
         complete = np.zeros(len(lanes), bool)
         if len(at):
-            complete[at] = gathered(self.m, lanes[at], masks[at])[1]
+            complete[at] = gathered(self.machine, lanes[at], masks[at])[1]
         return complete
 
     def give_up(self) -> np.ndarray:
@@ -276,35 +279,35 @@ class Gathering(Rendezvous):
         self.waiting = []
         return lanes
 
-    def _go_on(self, m, lanes: np.ndarray) -> None:
-        m.jump(self.pc, lanes)
+    def _go_on(self, machine: Scheduler, lanes: np.ndarray) -> None:
+        machine.jump(self.pc, lanes)
 
 
-def gathered(m, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gathered(machine: Scheduler, lanes: np.ndarray, masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """For lanes that wait with masks: the group of each (its warp and mask), and whether all lanes are here that the
     mask names and that have not exited, of the whole warpgroup where it says so (bit 32)."""
-    warps = m.warp_of[lanes]
+    warps = machine.warp_of[lanes]
     keys = warps.astype(np.int64) << 33 | masks.astype(np.int64)
     _, groups = np.unique(keys, return_inverse=True)
-    bits = np.uint32(1) << (m.thread_of[lanes] % WARP).astype(np.uint32)
+    bits = np.uint32(1) << (machine.thread_of[lanes] % WARP).astype(np.uint32)
     here = np.zeros(int(groups.max()) + 1, np.uint32)
     np.bitwise_or.at(here, groups, bits)
-    wanted = masks.astype(np.uint32) & m.alive_bits()[warps]
+    wanted = masks.astype(np.uint32) & machine.alive_bits()[warps]
     complete = wanted & ~here[groups] == 0
     if masks.dtype == np.uint64 and (masks >> np.uint64(32)).any():
-        complete &= _warpgroups_complete(m, lanes[complete])[_warpgroup_of(m, lanes)]
+        complete &= _warpgroups_complete(machine, lanes[complete])[_warpgroup_of(machine, lanes)]
     return groups, complete
 
 
-def _warpgroup_of(m, lanes: np.ndarray) -> np.ndarray:
-    warps = m.warp_of[lanes]
-    of_a_block = -(-m.warps_per_block // WARPGROUP)
-    return warps // m.warps_per_block * of_a_block + warps % m.warps_per_block // WARPGROUP
+def _warpgroup_of(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
+    warps = machine.warp_of[lanes]
+    of_a_block = -(-machine.warps_per_block // WARPGROUP)
+    return warps // machine.warps_per_block * of_a_block + warps % machine.warps_per_block // WARPGROUP
 
 
-def _warpgroups_complete(m, lanes: np.ndarray) -> np.ndarray:
+def _warpgroups_complete(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
     """By warpgroup, whether these lanes are all that it has and that have not exited."""
-    alive = np.flatnonzero(m.alive)
-    most = int(_warpgroup_of(m, np.array([m.lanes - 1]))[0]) + 1
-    here, wanted = (np.bincount(_warpgroup_of(m, each), minlength=most) for each in (lanes, alive))
+    alive = np.flatnonzero(machine.alive)
+    most = int(_warpgroup_of(machine, np.array([machine.lanes - 1]))[0]) + 1
+    here, wanted = (np.bincount(_warpgroup_of(machine, each), minlength=most) for each in (lanes, alive))
     return here == wanted

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..memory import UNIT, Buffer, SharedMemory
 from ..races.shadow import CHANGED, Act
-from .access import differs
+from .access import Memories, differs
 
 CHUNK = 16
 """Bytes of the unit in which the copy engine writes shared memory."""
@@ -62,8 +62,8 @@ class Store:
 class BulkCopies:
     """Of one machine."""
 
-    def __init__(self, machine) -> None:
-        self.m = machine
+    def __init__(self, machine: Memories) -> None:
+        self.machine = machine
         self.committed = np.zeros(machine.lanes, np.int64)
         self.stores: list[Store] = []
 
@@ -71,44 +71,48 @@ class BulkCopies:
 
     def issue(self, load: Load) -> Load:
         """The copy starts; as `load`, with its time."""
-        m = self.m
-        m.work(ISSUE)
+        machine = self.machine
+        machine.work(ISSUE)
         lanes = np.full(len(load.chunks), load.lane)
         self._gets_on(load.buffer, load.units, load.unit_size)
-        if load.buffer is m.shared:
-            m.shadow.on_async_read(m, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc)
+        if load.buffer is machine.shared:
+            machine.shadow.on_async_read(
+                machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
+            )
         if not load.change:
-            m.shadow.on_issue(m, lanes, load.chunks, load.grain, load.pc)
-        return Load(**{**vars(load), "issued": m.orders.trail.now - 1})
+            machine.shadow.on_issue(machine, lanes, load.chunks, load.grain, load.pc)
+        return Load(**{**vars(load), "issued": machine.orders.trail.now - 1})
 
     def land(self, load: Load) -> None:
         """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
         that started it did later."""
-        m = self.m
-        lanes, memory = np.full(len(load.chunks), load.lane), m.shared.memory.units(load.grain)
+        machine = self.machine
+        lanes, memory = np.full(len(load.chunks), load.lane), machine.shared.memory.units(load.grain)
         if load.change:
-            m.shadow.on_update(m, lanes, load.chunks, load.grain, load.pc, load.issued)
+            machine.shadow.on_update(machine, lanes, load.chunks, load.grain, load.pc, load.issued)
             view = UNIT[load.width]
             new = load.change(memory[load.chunks].view(view), load.data.view(view))
             memory[load.chunks] = new.view(UNIT[load.grain])
         else:
             memory[load.chunks] = load.data
-            m.shadow.on_land(m, lanes, load.chunks, load.grain, load.issued, load.issued)
-        if load.buffer is m.shared:
+            machine.shadow.on_land(machine, lanes, load.chunks, load.grain, load.issued, load.issued)
+        if load.buffer is machine.shared:
             lanes = np.full(len(load.units), load.lane)
-            m.shadow.on_changed(m, lanes, load.units, CHUNK, load.pc, load.issued + 1)
-        elif len(load.units) and (shadow := m.shadow_of(load.buffer)):
+            machine.shadow.on_changed(machine, lanes, load.units, CHUNK, load.pc, load.issued + 1)
+        elif len(load.units) and (shadow := machine.shadow_of(load.buffer)):
             lanes = np.full(len(load.units), load.lane)
-            shadow.on_access(m, Act(True, False), lanes, load.units, load.unit_size, load.pc)
-            shadow.on_changed(m, lanes, load.units, load.unit_size, load.pc, load.issued)
+            shadow.on_access(machine, Act(True, False), lanes, load.units, load.unit_size, load.pc)
+            shadow.on_changed(machine, lanes, load.units, load.unit_size, load.pc, load.issued)
 
     # ---- out of shared memory
 
     def store(self, store: Store) -> None:
-        m = self.m
-        m.work(ISSUE)
-        m.shadow.on_async_read(m, np.full(len(store.chunks), store.lane), store.chunks, CHUNK, store.pc)
-        store.issued = m.orders.trail.now - 1
+        machine = self.machine
+        machine.work(ISSUE)
+        machine.shadow.on_async_read(
+            machine, np.full(len(store.chunks), store.lane), store.chunks, CHUNK, store.pc
+        )
+        store.issued = machine.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
         self.stores.append(store)
         self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
@@ -119,7 +123,7 @@ class BulkCopies:
     def wait(self, lanes: np.ndarray, keep: int, read_only: bool) -> None:
         """These lanes wait until all but the last `keep` of their groups have read their sources, and unless
         `read_only`, have arrived."""
-        limit = np.full(self.m.lanes, -1, np.int64)
+        limit = np.full(self.machine.lanes, -1, np.int64)
         limit[lanes] = self.committed[lanes] - keep
         left = []
         for store in self.stores:
@@ -135,15 +139,16 @@ class BulkCopies:
 
     def finish(self) -> None:
         """The kernel ends: what is in flight arrives."""
-        m = self.m
+        machine = self.machine
         for store in self.stores:
             if not store.read:
                 text = (
-                    f"{m.describe_thread(store.lane)} exits, and its block with it, while this copy may still read the "
-                    "block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the end"
+                    f"{machine.describe_thread(store.lane)} exits, and its block with it, while this copy may still "
+                    "read the block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the "
+                    "end"
                 )
-                instruction = m.launch.code.program.instructions[store.pc]
-                m.log.add("exited-block", instruction, text, cause="exit-before-copy")
+                instruction = machine.launch.code.program.instructions[store.pc]
+                machine.log.add("exited-block", instruction, text, cause="exit-before-copy")
             self._has_read(store)
             self._arrive(store)
         self.stores = []
@@ -151,24 +156,28 @@ class BulkCopies:
     def _gets_on(self, buffer: Buffer | SharedMemory | None, units: np.ndarray, size: int) -> None:
         """A copy that touches a new part of an array shows that the launch does not go round in circles."""
         if isinstance(buffer, Buffer) and len(units):
-            self.m.launch.budget.access(buffer, units, size)
+            self.machine.launch.budget.access(buffer, units, size)
 
     def _has_read(self, store: Store) -> None:
         """It may have read its source at any time up to now: who writes there must know of this wait."""
         if not store.read:
             store.read = True
             lanes = np.full(len(store.chunks), store.lane)
-            self.m.shadow.on_changed(self.m, lanes, store.chunks, CHUNK, store.pc, store.issued + 1, CHANGED)
-            self.m.shadow.on_access(self.m, Act(True, False), lanes, store.chunks, CHUNK, store.pc)
+            self.machine.shadow.on_changed(
+                self.machine, lanes, store.chunks, CHUNK, store.pc, store.issued + 1, CHANGED
+            )
+            self.machine.shadow.on_access(
+                self.machine, Act(True, False), lanes, store.chunks, CHUNK, store.pc
+            )
 
     def _arrive(self, store: Store) -> None:
-        m, size = self.m, store.data.dtype.itemsize
+        machine, size = self.machine, store.data.dtype.itemsize
         memory = store.buffer.memory.units(size)
-        if len(store.units) and (shadow := m.shadow_of(store.buffer)):
+        if len(store.units) and (shadow := machine.shadow_of(store.buffer)):
             act, lanes = (
                 Act(bool(store.change), True, bool(store.change)),
                 np.full(len(store.units), store.lane),
             )
             changed = None if store.change else lambda: differs(memory[store.units], store.data)
-            shadow.on_access(m, act, lanes, store.units, size, store.pc, changed)
+            shadow.on_access(machine, act, lanes, store.units, size, store.pc, changed)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..races.messages import Chain
-from .barriers import Rendezvous, Waiting
+from .barriers import Rendezvous, Scheduler, Waiting
 
 RANK_SHIFT = 24
 MOST_BLOCKS = 16
@@ -28,8 +28,8 @@ def cluster_by_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> np.nd
 class Clusters:
     """Of one machine: `size` blocks each; 1 where the launch has no clusters."""
 
-    def __init__(self, machine, size: int) -> None:
-        self.m, self.size = machine, size
+    def __init__(self, machine: Scheduler, size: int) -> None:
+        self.machine, self.size = machine, size
         self.first_of = (
             np.arange(len(machine.blocks)) // size * size
         )  # of each block's cluster, among the resident
@@ -42,11 +42,11 @@ class Clusters:
 
     def rank(self, lanes: np.ndarray) -> np.ndarray:
         """The number of each lane's block in its cluster."""
-        return self.m.block_of[lanes] % self.size
+        return self.machine.block_of[lanes] % self.size
 
     def place(self, addresses: np.ndarray, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of addresses of shared memory that these lanes give: the block (a resident one), and the offset in it."""
-        own = self.m.block_of[lanes]
+        own = self.machine.block_of[lanes]
         if self.size == 1 or addresses.max() >> RANK_SHIFT == 0:
             return own, addresses
         rank = (addresses >> RANK_SHIFT) - 1
@@ -55,8 +55,8 @@ class Clusters:
 
     def touch(self, lanes: np.ndarray, blocks: np.ndarray, pc: int) -> None:
         """These lanes use the shared memory of these blocks."""
-        away = blocks != self.m.block_of[lanes]
-        now = self.m.orders.trail.step(pc) if away.any() else 0
+        away = blocks != self.machine.block_of[lanes]
+        now = self.machine.orders.trail.step(pc) if away.any() else 0
         for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
             self.uses[lane, block] = now
 
@@ -68,18 +68,18 @@ class Clusters:
     def finish(self) -> None:
         """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
         some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.)"""
-        m = self.m
+        machine = self.machine
         for (lane, block), time in self.uses.items():
-            lanes = np.arange(block * m.launch.threads, (block + 1) * m.launch.threads)
-            other = np.full(len(lanes), lane + m.orders.first_lane)
-            if m.orders.unseen(lanes, other, np.full(len(lanes), time)).all():
+            lanes = np.arange(block * machine.launch.threads, (block + 1) * machine.launch.threads)
+            other = np.full(len(lanes), lane + machine.orders.first_lane)
+            if machine.orders.unseen(lanes, other, np.full(len(lanes), time)).all():
                 text = (
-                    f"{m.describe_thread(lane)} uses the shared memory of block {int(m.blocks[block])}, whose threads "
-                    "may all have exited by then. At its end a block waits for the others of its cluster: "
-                    "barrier.cluster.arrive and .wait"
+                    f"{machine.describe_thread(lane)} uses the shared memory of block {int(machine.blocks[block])}, "
+                    "whose threads may all have exited by then. At its end a block waits for the others of its "
+                    "cluster: barrier.cluster.arrive and .wait"
                 )
-                instruction = m.launch.code.program.instructions[int(m.orders.trail.pcs(time))]
-                m.log.add("exited-block", instruction, text, cause="exit-before-use")
+                instruction = machine.launch.code.program.instructions[int(machine.orders.trail.pcs(time))]
+                machine.log.add("exited-block", instruction, text, cause="exit-before-use")
 
 
 class ClusterBarrier(Rendezvous):
@@ -87,7 +87,7 @@ class ClusterBarrier(Rendezvous):
 
     Arrays have an entry for each resident cluster."""
 
-    def __init__(self, machine, size: int, made_known: np.ndarray) -> None:
+    def __init__(self, machine: Scheduler, size: int, made_known: np.ndarray) -> None:
         super().__init__(machine)
         self.size, self.made_known = size, made_known
         clusters = -(-len(machine.blocks) // size)
@@ -98,13 +98,13 @@ class ClusterBarrier(Rendezvous):
         self.complete = np.zeros(clusters, np.int64)  # length of the chain when the last phase was complete
 
     def _cluster(self, lanes: np.ndarray) -> np.ndarray:
-        return self.m.block_of[lanes] // self.size
+        return self.machine.block_of[lanes] // self.size
 
     def arrive(self, lanes: np.ndarray, releases: bool) -> None:
         clusters = self._cluster(lanes)
         self.here[lanes] = True
         self.of_lane[lanes] = self.phase[clusters] + 1
-        tell = self.m.orders.tell if releases else self._tell_fenced
+        tell = self.machine.orders.tell if releases else self._tell_fenced
         for cluster in np.unique(clusters).tolist():
             tell(self.chains[cluster], lanes[clusters == cluster])
         self._look(np.unique(clusters))
@@ -112,9 +112,9 @@ class ClusterBarrier(Rendezvous):
     def _tell_fenced(self, chain: Chain, lanes: np.ndarray) -> None:
         """A relaxed arrival: what fences of these lanes have released before."""
         for lane in lanes.tolist():
-            self.m.orders.messages.tell_fenced(chain, lane)
+            self.machine.orders.messages.tell_fenced(chain, lane)
             if self.made_known[lane]:
-                self.m.orders.tell_of(chain, lane, int(self.made_known[lane]))
+                self.machine.orders.tell_of(chain, lane, int(self.made_known[lane]))
 
     def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
         self.waiting.append(Waiting(pc, lanes, resume))
@@ -124,19 +124,19 @@ class ClusterBarrier(Rendezvous):
         self._look(np.unique(self._cluster(lanes)))
 
     def _look(self, clusters: np.ndarray) -> None:
-        m = self.m
-        of = m.block_of // self.size
-        missing = np.bincount(of, weights=m.alive & ~self.here, minlength=len(self.phase))
+        machine = self.machine
+        of = machine.block_of // self.size
+        missing = np.bincount(of, weights=machine.alive & ~self.here, minlength=len(self.phase))
         came = np.bincount(of, weights=self.here, minlength=len(self.phase))
         for cluster in clusters[(missing[clusters] == 0) & (came[clusters] > 0)].tolist():
             self.here[of == cluster] = False
             self.phase[cluster] += 1
             self.complete[cluster] = self.chains[cluster].length
         ready = self.of_lane <= self.phase[of]
-        active = m.idx
+        active = machine.idx
         for entry in self.take(ready):
             for cluster in np.unique(self._cluster(entry.lanes)).tolist():
                 mine = entry.lanes[self._cluster(entry.lanes) == cluster]
-                m.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))
-            entry.resume(m, entry.lanes)
-        m.idx = active
+                machine.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))
+            entry.resume(machine, entry.lanes)
+        machine.idx = active

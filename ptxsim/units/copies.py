@@ -15,7 +15,7 @@ import numpy as np
 from ..observe import events
 from ..races.findings import Landing
 from ..races.shadow import Act
-from .access import differs
+from .access import Memories, differs
 
 NEVER = np.iinfo(np.int32).max
 ISSUE, LAND = 30, 50
@@ -46,7 +46,7 @@ class _Copy:
 class CopyQueue:
     """The copies of one machine that are still in flight, oldest first."""
 
-    def __init__(self, machine) -> None:
+    def __init__(self, machine: Memories) -> None:
         self.machine = machine
         self.committed = np.zeros(machine.lanes, np.int32)  # groups that each lane has committed
         self.queue: list[_Copy] = []
@@ -61,18 +61,18 @@ class CopyQueue:
         read: np.ndarray | None = None,
     ) -> None:
         """The active lanes start to copy `data` (units of `size` bytes, of which `read` came from `source`, or all)."""
-        m = self.machine
-        lanes = m.active()
-        m.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
-        m.shadow.on_issue(m, lanes, unit, size, pc)
+        machine = self.machine
+        lanes = machine.active()
+        machine.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
+        machine.shadow.on_issue(machine, lanes, unit, size, pc)
         beaten = differs(data, data[_last_of_each(unit)])
         if beaten.any():
-            m.shadow.on_clash(m, lanes, unit, size, pc, beaten)
-        issued = m.orders.trail.now
+            machine.shadow.on_clash(machine, lanes, unit, size, pc, beaten)
+        issued = machine.orders.trail.now
         read = np.full(len(lanes), size) if read is None else np.minimum(read, size)
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, read, size, pc, issued))
-        wavefronts, m.recorder.wavefronts = m.recorder.wavefronts, 0.0
-        m.recorder.event(pc, events.Copy(size * len(lanes) / m.active_warps(), wavefronts))
+        wavefronts, machine.recorder.wavefronts = machine.recorder.wavefronts, 0.0
+        machine.recorder.event(pc, events.Copy(size * len(lanes) / machine.active_warps(), wavefronts))
 
     def uncommitted(self, pc: int) -> bool:
         """Whether a copy of this instruction is in no committed group yet."""
@@ -127,10 +127,10 @@ class CopyQueue:
 
     def _arrive(self, copy: _Copy, time: int) -> None:
         """It reaches shared memory, as if written at that time."""
-        m = self.machine
-        m.work(len(copy.lanes) / LAND)
-        m.shared.memory.units(copy.size)[copy.unit] = copy.data
-        m.shadow.on_land(m, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)
+        machine = self.machine
+        machine.work(len(copy.lanes) / LAND)
+        machine.shared.memory.units(copy.size)[copy.unit] = copy.data
+        machine.shadow.on_land(machine, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)
         self._check_source(copy)
 
     def _still_on_their_way(self, copy: _Copy) -> None:
@@ -148,11 +148,11 @@ class CopyQueue:
 
     def _check_read(self, copy: _Copy, first: int, size: int) -> None:
         """`size` bytes of its source, from byte `first` on."""
-        m = self.machine
-        found = len(copy.lanes) and m.memory.locate(copy.source + np.uint64(first), size, copy.pc)
-        if found and (shadow := m.shadow_of(found[0])):
-            shadow.on_access(m, Act(True, False), copy.lanes, found[1], size, copy.pc)
-            shadow.on_changed(m, copy.lanes, found[1], size, copy.pc, copy.issued)
+        machine = self.machine
+        found = len(copy.lanes) and machine.memory.locate(copy.source + np.uint64(first), size, copy.pc)
+        if found and (shadow := machine.shadow_of(found[0])):
+            shadow.on_access(machine, Act(True, False), copy.lanes, found[1], size, copy.pc)
+            shadow.on_changed(machine, copy.lanes, found[1], size, copy.pc, copy.issued)
 
 
 def _last_of_each(unit: np.ndarray) -> np.ndarray:

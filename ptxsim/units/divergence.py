@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..races.findings import Explained
+
 
 class SyncCheck:
     """Watches one machine. A thread *passes a barrier by* when it takes a way around it and comes to where that way and
     the one through the barrier meet again, while others of its warp still wait; it is told from one that is late by how
     often each has come to that meeting point."""
 
-    def __init__(self, machine) -> None:
-        self.m = machine
+    def __init__(self, machine: Explained) -> None:
+        self.machine = machine
         self.points = machine.launch.code.meeting_points  # barrier -> where the ways around it meet again
         self.watched = frozenset().union(*self.points.values())
         self.times: dict[
@@ -29,25 +31,25 @@ class SyncCheck:
     def come(self, pc: int, lanes: np.ndarray) -> None:
         """These lanes, not all of the machine, come to a watched place."""
         if pc not in self.times:
-            self.times[pc] = np.zeros(self.m.lanes, np.int32)
+            self.times[pc] = np.zeros(self.machine.lanes, np.int32)
         self.times[pc][lanes] += 1
 
     def arrive(self, pc: int, lanes: np.ndarray) -> None:
         """These lanes, not all of the machine, come to a barrier."""
         if pc not in self.came:
-            self.came[pc] = np.zeros(self.m.lanes, bool)
+            self.came[pc] = np.zeros(self.machine.lanes, bool)
         self.came[pc][lanes] = True
 
     def left_out(self, lane: int, other: int) -> str:
         """In words: a barrier to which only one of these two threads of a block came. "" if there is none."""
-        m = self.m
-        other -= m.orders.first_lane
+        machine = self.machine
+        other -= machine.orders.first_lane
         for pc, came in self.came.items():
             if came[lane] != came[other]:
                 does, does_not = (lane, other) if came[lane] else (other, lane)
                 return (
-                    f"Not all threads come to the barrier at {m.launch.code.where(pc)}: {m.describe_other(does)} does, "
-                    f"{m.describe_other(does_not)} does not"
+                    f"Not all threads come to the barrier at {machine.launch.code.where(pc)}: "
+                    f"{machine.describe_other(does)} does, {machine.describe_other(does_not)} does not"
                 )
         return ""
 
@@ -61,7 +63,7 @@ class SyncCheck:
 
     def guard(self, pc: int, lanes: np.ndarray, taken: np.ndarray) -> None:
         """A barrier with a predicate: lanes of one warp must agree."""
-        warps = self.m.warp_of[lanes]
+        warps = self.machine.warp_of[lanes]
         mixed = np.intersect1d(warps[taken], warps[~taken])
         if len(mixed):
             skips = lanes[~taken & (warps == mixed[0])][0]
@@ -69,43 +71,44 @@ class SyncCheck:
             self._report(pc, int(skips), int(waits))
 
     def _report_places(self, released: list) -> None:
-        m = self.m
-        where = {m.launch.code.where(entry.pc): int(entry.lanes[0]) for entry in released}
+        machine = self.machine
+        where = {machine.launch.code.where(entry.pc): int(entry.lanes[0]) for entry in released}
         if len(where) < 2:
             return
         (first, lane), (second, other) = list(where.items())[:2]
-        m.log.add(
+        machine.log.add(
             "barrier-divergence",
-            m.launch.code.program.instructions[released[0].pc],
-            f"threads of one block wait at different __syncthreads(): {m.describe_thread(lane)} at {first}, "
-            f"{m.describe_other(other)} at {second}. Every thread of the block must reach the same one; the GPU "
+            machine.launch.code.program.instructions[released[0].pc],
+            f"threads of one block wait at different __syncthreads(): {machine.describe_thread(lane)} at {first}, "
+            f"{machine.describe_other(other)} at {second}. Every thread of the block must reach the same one; the GPU "
             "counts them together",
             cause="different-barriers",
         )
 
     def _passed_by(self, entry, whole: np.ndarray) -> np.ndarray:
         """Exited threads of the blocks of these lanes that passed the barrier at which they waited by."""
-        m = self.m
-        gone = np.flatnonzero(whole & ~m.alive)
+        machine = self.machine
+        gone = np.flatnonzero(whole & ~machine.alive)
         found: list[np.ndarray] = []
         for point in self.points.get(entry.pc, ()):
             if len(gone) and point in self.times:
                 times = self.times[point]
-                most = np.full(m.warps, np.iinfo(np.int32).max)
-                np.minimum.at(most, m.warp_of[entry.lanes], times[entry.lanes])
-                found.append(gone[times[gone] > most[m.warp_of[gone]]])
+                most = np.full(machine.warps, np.iinfo(np.int32).max)
+                np.minimum.at(most, machine.warp_of[entry.lanes], times[entry.lanes])
+                found.append(gone[times[gone] > most[machine.warp_of[gone]]])
         passed = np.unique(np.concatenate(found)) if found else np.array([], int)
         if len(passed):
-            waits = entry.lanes[m.warp_of[entry.lanes] == m.warp_of[passed[0]]][0]
+            waits = entry.lanes[machine.warp_of[entry.lanes] == machine.warp_of[passed[0]]][0]
             self._report(entry.pc, int(passed[0]), int(waits))
         return passed
 
     def _report(self, pc: int, skips: int, waits: int) -> None:
-        m = self.m
-        m.log.add(
+        machine = self.machine
+        machine.log.add(
             "barrier-divergence",
-            m.launch.code.program.instructions[pc],
-            f"{m.describe_thread(skips)} passes this barrier by, and {m.describe_other(waits)} of the same warp waits "
-            "at it. Not all threads come to it: a barrier must not stand in a branch that only some threads take",
+            machine.launch.code.program.instructions[pc],
+            f"{machine.describe_thread(skips)} passes this barrier by, and {machine.describe_other(waits)} of the "
+            "same warp waits at it. Not all threads come to it: a barrier must not stand in a branch that only some "
+            "threads take",
             cause="barrier-passed-by",
         )

@@ -91,7 +91,9 @@ class Mbarrier(Rendezvous):
     `blocks`: in which block's memory lies the mbarrier that each of some lanes names.
     """
 
-    def __init__(self, machine, offset: int) -> None:
+    machine: Hopper
+
+    def __init__(self, machine: Hopper, offset: int) -> None:
         super().__init__(machine)
         blocks = len(machine.blocks)
         self.offset = offset
@@ -109,7 +111,7 @@ class Mbarrier(Rendezvous):
 
     def unit(self, blocks: np.ndarray) -> np.ndarray:
         """Its place in these blocks, in units of its size."""
-        return (self.offset + blocks * self.m.shared.stride) // SIZE
+        return (self.offset + blocks * self.machine.shared.stride) // SIZE
 
     # ---- what instructions call; all for one block's lanes or those of many, with a number for each lane
 
@@ -132,15 +134,16 @@ class Mbarrier(Rendezvous):
         """Fault, where these lanes find no mbarrier."""
         if (wrong := np.flatnonzero(self.count[blocks] == 0)).size:
             at = int(wrong[0])
-            place = self.m.shared.describe(self.offset)
+            place = self.machine.shared.describe(self.offset)
             text, cause = (
                 f"there is no mbarrier at {place}: nobody has called mbarrier.init for it",
                 "no-mbarrier",
             )
-            if blocks[at] != self.m.block_of[lanes[at]]:
+            if blocks[at] != self.machine.block_of[lanes[at]]:
                 text = (
-                    f"there is no mbarrier at {place} of block {int(self.m.blocks[blocks[at]])}: its threads may still "
-                    "have to call mbarrier.init. First the blocks of the cluster meet: barrier.cluster.arrive and .wait"
+                    f"there is no mbarrier at {place} of block {int(self.machine.blocks[blocks[at]])}: its threads "
+                    "may still have to call mbarrier.init. First the blocks of the cluster meet: "
+                    "barrier.cluster.arrive and .wait"
                 )
                 cause = "no-mbarrier-yet"
             raise Fault("mbarrier", text, at, cause)
@@ -165,8 +168,8 @@ class Mbarrier(Rendezvous):
 
         `leave`: later phases need so many arrivals less (arrive_drop).
         """
-        self.m.work(ROUND + 5 * len(lanes) / LANES)
-        came = np.bincount(blocks, weights=count, minlength=len(self.m.blocks)).astype(np.int64)
+        self.machine.work(ROUND + 5 * len(lanes) / LANES)
+        came = np.bincount(blocks, weights=count, minlength=len(self.machine.blocks)).astype(np.int64)
         if (came > self.pending).any():  # some belong to the next phase
             alone = [
                 self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave)
@@ -184,11 +187,11 @@ class Mbarrier(Rendezvous):
             )
             raise Fault("mbarrier", text, at, "too-many-arrivals")
         state = self.phase[blocks] << 32 | self.pending[blocks]
-        own = self.m.block_of[lanes] == blocks
+        own = self.machine.block_of[lanes] == blocks
         if own.any():
-            self.m.orders.release(lanes[own], self.coming)
+            self.machine.orders.release(lanes[own], self.coming)
         for block in np.unique(blocks[~own]).tolist():  # from other blocks of the cluster
-            self.m.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
+            self.machine.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
         np.subtract.at(self.pending, blocks, count)
         if leave:
             np.subtract.at(self.count, blocks, count)
@@ -197,8 +200,8 @@ class Mbarrier(Rendezvous):
 
     def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
         """Whether these phases are complete, for each lane; those for which they are have acquired it."""
-        self.m.work(ROUND + 5 * len(lanes) / LANES)
-        blocks = self.m.block_of[lanes]
+        self.machine.work(ROUND + 5 * len(lanes) / LANES)
+        blocks = self.machine.block_of[lanes]
         self._deliver(
             np.unique(blocks[phases >= self.phase[blocks]])
         )  # nothing arrives for a phase that has ended
@@ -210,7 +213,7 @@ class Mbarrier(Rendezvous):
 
     def phase_of(self, lanes: np.ndarray, parity: np.ndarray) -> np.ndarray:
         """Of the two phases that a parity may mean, the one that is not complete, or was completed last."""
-        now = self.phase[self.m.block_of[lanes]]
+        now = self.phase[self.machine.block_of[lanes]]
         return np.where(now & 1 == parity, now, now - 1)
 
     def take_off(self, block: int, load: Load) -> None:
@@ -223,7 +226,7 @@ class Mbarrier(Rendezvous):
         if counts_more:
             np.add.at(self.pending, blocks, 1)
         for block in np.unique(blocks).tolist():
-            late = Late(lanes[blocks == block], self.m.orders.trail.now)
+            late = Late(lanes[blocks == block], self.machine.orders.trail.now)
             self.late.setdefault(block, []).append(late)
         self._look(np.unique(blocks))
 
@@ -236,8 +239,8 @@ class Mbarrier(Rendezvous):
 
     def lacks(self) -> Lack:
         """What the first block in which somebody waits here lacks."""
-        block = int(self.m.block_of[self.waiting[0].lanes[0]])
-        place = self.m.shared.describe(self.offset)
+        block = int(self.machine.block_of[self.waiting[0].lanes[0]])
+        place = self.machine.shared.describe(self.offset)
         text = (
             f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} "
             "arrivals"
@@ -254,11 +257,11 @@ class Mbarrier(Rendezvous):
 
     def _acquire(self, lanes: np.ndarray) -> None:
         """What the last complete phase brought."""
-        self.m.orders.acquire(lanes, self.complete)
-        for block in np.unique(self.m.block_of[lanes]).tolist():
+        self.machine.orders.acquire(lanes, self.complete)
+        for block in np.unique(self.machine.block_of[lanes]).tolist():
             if block in self.known:
-                mine = lanes[self.m.block_of[lanes] == block]
-                self.m.orders.messages.hear(mine, self.chains[block], self.known[block])
+                mine = lanes[self.machine.block_of[lanes] == block]
+                self.machine.orders.messages.hear(mine, self.chains[block], self.known[block])
 
     def _deliver(self, blocks: np.ndarray) -> None:
         """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes and what waits for them,
@@ -269,11 +272,11 @@ class Mbarrier(Rendezvous):
             flying = self.flying.get(block)
             while flying and self.pending[block] == 0:
                 load = flying.pop(0)
-                self.m.bulk.land(load)
-                if int(self.m.block_of[load.lane]) == block:
-                    self.m.orders.release_of(np.array([load.lane]), self.coming, load.issued + 1)
+                self.machine.bulk.land(load)
+                if int(self.machine.block_of[load.lane]) == block:
+                    self.machine.orders.release_of(np.array([load.lane]), self.coming, load.issued + 1)
                 else:
-                    self.m.orders.tell_of(self._chain(block), load.lane, load.issued + 1)
+                    self.machine.orders.tell_of(self._chain(block), load.lane, load.issued + 1)
                 self.bytes[block] -= load.size
                 self._complete(np.array([block]))
 
@@ -284,14 +287,14 @@ class Mbarrier(Rendezvous):
             if len(first.lanes) > many:  # the others belong to the next phase
                 late.insert(0, Late(first.lanes[many:], first.time))
             lanes = first.lanes[:many]
-            self.m.copies.land(lanes, first.time)
-            self.m.orders.release_of(lanes, self.coming, first.time)
+            self.machine.copies.land(lanes, first.time)
+            self.machine.orders.release_of(lanes, self.coming, first.time)
             self.pending[block] -= len(lanes)
             self._complete(np.array([block]))
 
     def _look(self, blocks: np.ndarray) -> None:
         """These blocks lack less than before."""
-        asking = {int(block) for entry in self.waiting for block in self.m.block_of[entry.lanes]}
+        asking = {int(block) for entry in self.waiting for block in self.machine.block_of[entry.lanes]}
         self._complete(blocks)
         self._deliver(np.array([block for block in blocks.tolist() if block in asking], np.int64))
 
@@ -307,11 +310,11 @@ class Mbarrier(Rendezvous):
         self.phase[done] += 1
         self.pending[done] = self.count[done]
         self.expected[done] = 0
-        ready = np.zeros(self.m.lanes, bool)
+        ready = np.zeros(self.machine.lanes, bool)
         for entry in self.waiting:
-            ready[entry.lanes[entry.phases < self.phase[self.m.block_of[entry.lanes]]]] = True
-        active = self.m.idx  # of the instruction that completes the phase: it may stand amid others
+            ready[entry.lanes[entry.phases < self.phase[self.machine.block_of[entry.lanes]]]] = True
+        active = self.machine.idx  # of the instruction that completes the phase: it may stand amid others
         for entry in self.take(ready):
             self._acquire(entry.lanes)
-            entry.resume(self.m, entry.lanes)
-        self.m.idx = active
+            entry.resume(self.machine, entry.lanes)
+        self.machine.idx = active
