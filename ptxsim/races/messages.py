@@ -216,7 +216,7 @@ class Messages:
 
     # ---- what instructions call
 
-    def fence(self, lanes: np.ndarray, scope: int, rows: np.ndarray, agents: np.ndarray) -> None:
+    def fence(self, lanes: np.ndarray, scope: int, rows: dict[int, np.ndarray], agents: np.ndarray) -> None:
         """These lanes make a fence. `agents`: the agent of each; `rows[agent]`: what it has seen, by thread."""
         self.fenced = True
         self.trail.now += 1
