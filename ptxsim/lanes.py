@@ -32,7 +32,7 @@ class Decoded(Protocol):
 
 
 class Launched(Protocol):
-    """A launch: one for all batches of its blocks (`Launch`, machine/machine.py)."""
+    """A launch: one for all batches of its blocks (`LaunchState`, machine/machine.py)."""
 
     params: np.ndarray
     """The kernel's arguments, as bytes."""

@@ -14,7 +14,7 @@ from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
 from .interrupts import interruptible
 from .kernel import Kernel, LaunchError
 from .machine.decode import Code
-from .machine.machine import Launch, Machine
+from .machine.machine import LaunchState, Machine
 from .memory import Buffer, Fault, GlobalMemory
 from .observe.counters import Counters
 from .observe.events import Event
@@ -79,7 +79,7 @@ def launch(
     cluster = math.prod(kernel.code.program.cluster)
     batch = max(batch // cluster, 1) * cluster
 
-    def run(watched: int = 0, clock: Clock | None = None) -> tuple[Launch, list]:
+    def run(watched: int = 0, clock: Clock | None = None) -> tuple[LaunchState, list]:
         state = start(watched, clock)
         return state, _run(state, blocks, batch)
 
@@ -104,11 +104,11 @@ def _start(
     seed: int | None,
     watched: int,
     clock: Clock | None,
-) -> Launch:
+) -> LaunchState:
     """A launch before its first instruction."""
     code, program = kernel.code, kernel.code.program
     owners = [*bound.buffer_of, *kernel.variables]  # in the order of code.roots
-    return Launch(
+    return LaunchState(
         code=code,
         grid=grid,
         block=block,
@@ -148,7 +148,7 @@ def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
     return found
 
 
-def _run(state: Launch, blocks: int, batch: int) -> list[list[Event]]:
+def _run(state: LaunchState, blocks: int, batch: int) -> list[list[Event]]:
     """Run all blocks; return the clock's events of the watched one."""
     events: list[list[Event]] = []
     with np.errstate(all="ignore"):
@@ -168,12 +168,12 @@ def _run(state: Launch, blocks: int, batch: int) -> list[list[Event]]:
 
 def _with_clock(
     run: Callable, kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, buffers: list[Buffer]
-) -> tuple[Launch, list[list[Event]]]:
+) -> tuple[LaunchState, list[list[Event]]]:
     """For a program that reads the clock: run it for its events, then again with the clock that the model makes of
     them. The model needs a block that reads the clock; if the first does not, a run goes to another."""
     before = [buffer.memory.data.copy() for buffer in buffers]
 
-    def again(**how) -> tuple[Launch, list[list[Event]]]:
+    def again(**how) -> tuple[LaunchState, list[list[Event]]]:
         for buffer, data in zip(buffers, before, strict=True):
             buffer.memory.data[:] = data
         return run(**how)
@@ -186,7 +186,7 @@ def _with_clock(
     return again(watched=state.watched, clock=model_launch(kernel, grid, block, shared_mem, events))
 
 
-def _stopped(state: Launch) -> bool:
+def _stopped(state: LaunchState) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 

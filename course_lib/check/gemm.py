@@ -16,7 +16,7 @@ class Gemm(Problem):
     What is launched and timed reads normal random numbers; `zeros`: zeros, for which a chip draws less power.
     """
 
-    def launch(self, kernel, launch: Launch = STANDARD) -> object:
+    def run(self, kernel, launch: Launch = STANDARD) -> object:
         """Run the kernel on `inputs` and return C."""
         if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
             raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")

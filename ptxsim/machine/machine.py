@@ -52,7 +52,7 @@ class Clock(Protocol):
 
 
 @dataclass
-class Launch:
+class LaunchState:
     """What a launch is: one for all batches of its blocks."""
 
     code: Code
@@ -94,11 +94,11 @@ class Launch:
 
 
 class Machine:
-    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the order of `Launch.blocks`.
+    """Runs one batch of blocks to the end: `count` of them from number `first` on, in the launch's order.
 
     How much of it each of the other rooms uses: lanes.py."""
 
-    def __init__(self, launch: Launch, first: int, count: int) -> None:
+    def __init__(self, launch: LaunchState, first: int, count: int) -> None:
         threads, code = launch.threads, launch.code
         blocks = launch.blocks[first : first + count]
         self.launch = launch

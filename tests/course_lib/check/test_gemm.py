@@ -186,14 +186,14 @@ def test_a_notebook_shows_the_message_alone():
     assert CheckFailed("two\nlines")._render_traceback_() == ["CheckFailed: two\nlines"]
     with pytest.raises(HazardError) as caught:
         wrong = TILED.replace("A[m + k * M]", "A[m + 9 * k * M]")
-        Gemm(16, 16, 16).launch(kernel_of(wrong), HOW)
+        Gemm(16, 16, 16).run(kernel_of(wrong), HOW)
     (text,) = caught.value._render_traceback_()
     assert text == f"HazardError: {caught.value.report}" and "out-of-bounds" in text
 
 
 def test_a_shape_that_the_tile_does_not_divide():
     for shape, words in [((40, 32, 48), "M=40"), ((64, 30, 48), "N=30"), ((64, 32, 50), "K=50")]:
-        for method in (Gemm(*shape).check, Gemm(*shape).launch):
+        for method in (Gemm(*shape).check, Gemm(*shape).run):
             with pytest.raises(ValueError, match=f"{words} does not fit tile .* = 16, 32, 48, "):
                 method(kernel_of(TILED), HOW)
 
@@ -217,7 +217,7 @@ def test_a_matrix_that_32_bits_cannot_count_is_refused(shape, matrix):
 
 def test_launch_returns_c_in_column_major_order():
     gemm = Gemm(32, 48, 16)
-    C = gemm.launch(kernel_of(TILED), HOW)
+    C = gemm.run(kernel_of(TILED), HOW)
     A, B = gemm.inputs
     assert A.flags.f_contiguous and B.flags.f_contiguous and C.flags.f_contiguous
     assert C.shape == (32, 48) and C.dtype == np.float32
@@ -226,7 +226,7 @@ def test_launch_returns_c_in_column_major_order():
 
 def test_a_launch_that_the_simulator_would_not_finish_is_refused():
     with pytest.raises(ValueError, match="takes minutes in the simulator"):
-        Gemm(4096, 4096, 4096).launch(kernel_of(TILED), HOW)
+        Gemm(4096, 4096, 4096).run(kernel_of(TILED), HOW)
 
 
 HALF = r"""
