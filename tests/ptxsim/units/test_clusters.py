@@ -264,3 +264,15 @@ def test_a_store_that_cannot_be(act, kind, words):
     body = SENDS.replace("ACT;", f"{act};").replace("BYTES", "128").replace("WAITS", "WAIT(&bar)")
     report, _ = run(body, 2, None)
     assert report.hazards[-1].kind == kind and words in report.hazards[-1].message, str(report)
+
+
+def test_whose_mbarrier_nobody_made():
+    met = ARRIVES.replace("MADE", "").replace("MEET", "CLUSTER_SYNC")
+    others = met.replace("if (t == 0) { INIT", "if (t == 0 && blockIdx.x == 0) { INIT")
+    own = others.replace("THERE(there, &bar, 1 - blockIdx.x)", "THERE(there, &bar, blockIdx.x)")
+    for body, words in (
+        (others, "of block 1: its threads may still have to call mbarrier.init"),
+        (own, "of shared array bar: nobody has called mbarrier.init for it"),
+    ):
+        report, _ = run(body, 2, None)
+        assert report.hazards[-1].kind == "mbarrier" and words in report.hazards[-1].message, str(report)
