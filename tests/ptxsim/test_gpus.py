@@ -40,6 +40,7 @@ BY_HAND = [
     ("T4", 128, 32, 9 * KB + 1, 6, "shared memory"),  # rounded up to a multiple of 256 bytes, 64 / 9.25
     ("A100", 256, 32, 0, 8, "warps and registers"),  # 1024 registers a warp: 16 in each quarter
     ("A100", 256, 33, 0, 6, "registers"),  # 33 * 32 becomes 1280: 12 in each quarter, 48 / 8
+    ("A100", 96, 33, 0, 16, "registers"),  # 48 / 3; without the quarters 51 / 3
     ("A100", 96, 255, 0, 2, "registers"),  # 8192 a warp: 2 in each quarter, 8 / 3
     ("A100", 1024, 64, 0, 1, "registers"),
     ("A100", 1024, 65, 0, 0, "registers"),  # more than the SM has
