@@ -328,6 +328,8 @@ def test_an_output_that_overlaps_an_input_is_refused():
         matmul(B, A, C)
     with pytest.raises(ValueError, match="out shares memory with bias"):
         matmul(B, B, C, bias=C[0])
+    touches = memory[256:].reshape(16, 16)
+    assert matmul(A, B, touches) is touches
 
 
 WRONG = {
