@@ -109,6 +109,8 @@ WRONG_ANSWERS = {
     ],
     "05.12": [
         ("the count of the lesson", [(_ALL, "wait_group<2>();")], "fewer than two newer groups exist"),
+        ("one newer, where there are two", [
+            (_WAITS, "if (newer >= 1) wait_group<1>();\n        else wait_group<0>();")], "two at most"),
         ("none newer", [(_ALL, "wait_group<0>();")], "two at most"),
         ("all in the last but one", [("else if (newer == 1) wait_group<1>();\n        ", "")], "two at most"),
         ("one turn too early", [("newer >= 2", "newer > 2")], "two at most"),
