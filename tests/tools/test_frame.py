@@ -24,6 +24,7 @@ import conftest
 from course_lib.lessons import sources
 from tests.rules import ABSOLUTE, ROOT
 from tools import install
+from tools.author import outputs
 from tools.classroom import wheelhouse
 from tools.learner import course
 
@@ -337,6 +338,12 @@ def test_help_names_every_target():
     assert [
         name for name in targets() if name not in ("help", "install") and f"make {name} " not in text
     ] == []
+
+
+@pytest.mark.parametrize(("step", "well"), [("true", True), ("false", False)])
+def test_make_test_ends_as_its_steps_do(step, well):
+    """Each step is `$(RUN) -m ...`; the environment is taken as made."""
+    assert (make("--old-file=install", "test", f"RUN={step}").returncode == 0) is well
 
 
 def test_make_says_when_python_is_too_old(tmp_path):
@@ -708,6 +715,24 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert dead.checks == 0 and "the kernel ended by itself" in dead.failures[0]
     assert "FAILED" in course.table([bad], "simulator") and "FAILED" not in course.table([good], "simulator")
     assert "1 passed" in course.table([good], "simulator")
+
+
+@pytest.mark.parametrize(("why", "bound", "status"), [([], True, 0), (["no"], True, 1), ([], False, 1)])
+def test_the_course_ends_well_with_its_book_and_without_failures(tmp_path, monkeypatch, why, bound, status):
+    ran = course.outcome("01_a", nbformat.v4.new_notebook(), 1.0, why)
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    monkeypatch.setattr(course, "bring_copies", lambda: None)
+    monkeypatch.setattr(course, "run_course", lambda *_: [ran])
+    monkeypatch.setattr(course, "bind", lambda *_: bound)
+    assert course.main() == status
+
+
+def test_a_lesson_that_fails_keeps_its_outputs_and_ends_make_outputs(tmp_path, monkeypatch):
+    path = tmp_path / "01_a.ipynb"
+    write_notebook(path, "1 / 0")
+    before = path.read_bytes()
+    monkeypatch.setattr(outputs, "compile_anew", lambda *_: None)
+    assert outputs.renew(path) == 1 and path.read_bytes() == before
 
 
 def test_the_table_counts_what_a_page_of_exercises_holds():
