@@ -92,6 +92,8 @@ def test_a_file_is_checked_from_the_command_line(alone, tmp_path):
     assert (ran.returncode, "reverse.cu:4" in ran.stdout) == (1, True), ran.stdout + ran.stderr
     (tmp_path / "reverse.cu").write_text(source.replace("    x[", "    __syncthreads();\n    x["))
     assert run(alone, *words, cwd=tmp_path).returncode == 0
+    ran = run(alone, *words, "--arg", "int32=1", cwd=tmp_path)
+    assert (ran.returncode, ran.stderr.partition(": ")[0]) == (2, "reverse.cu"), "it cannot run"
 
 
 def test_nothing_of_the_course_is_loaded():

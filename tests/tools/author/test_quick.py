@@ -33,3 +33,15 @@ def test_every_place_of_the_table_is_there():
 )
 def test_a_changed_file_asks_for_its_tests(changed, asked):
     assert any(asked in test for test in quick.tests_of([changed]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "ended", "status"),
+    [("", 0, 0), ("ruff check", 1, 1), ("ruff format", 1, 1), ("pytest", 1, 1), ("pytest", 5, 0)],
+)
+def test_it_ends_as_its_steps_do(monkeypatch, wrong, ended, status):
+    """pytest ends with 5 where it finds no test of a name."""
+    monkeypatch.setattr(quick, "changes", list)
+    monkeypatch.setattr(quick, "stale_reports", dict)
+    monkeypatch.setattr(quick, "run", lambda command: ended if wrong in " ".join(command) else 0)
+    assert quick.main() == status

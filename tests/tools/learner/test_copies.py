@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -343,6 +344,14 @@ def test_lab_allows_root_where_one_is_root(course, monkeypatch):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         assert ("--allow-root" in lab.command(course.root, [])) == allowed
     assert lab.command(course.root, ["--port=9000"])[-1] == "--port=9000"
+
+
+def test_lab_says_how_much_is_solved(tmp_path):
+    file = tmp_path / "my_lessons" / "progress.jsonl"
+    file.parent.mkdir()
+    assert lab.progress(tmp_path) == ""
+    file.write_text('{"exercise": "00.1", "solved": true}\n{"exercise": "00.2", "solved": false}\n' * 2)
+    assert re.fullmatch(r"Solved so far: 1 of \d\d+ exercises\.", lab.progress(tmp_path))
 
 
 DEFAULTS = """
