@@ -187,6 +187,17 @@ def test_notebook_of_exercises(path):
     assert problems(json.loads(text), len(text.encode()), LARGEST_OF_BANK) == []
 
 
+@pytest.mark.parametrize("path", [*NOTEBOOKS, *BANK], ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_picture_has_words(path):
+    outputs = [output for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
+               for output in cell.get("outputs", ())]  # fmt: skip
+    pictures = [output["metadata"] for output in outputs if "image/png" in output.get("data", ())]
+    assert all(metadata.get("image/png", {}).get("alt") for metadata in pictures)
+
+
+MORE = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+
+
 @pytest.mark.parametrize("path", BANK, ids=lambda path: path.stem)
 def test_exercises_say_first_what_they_need_and_take(path):
     cells, lesson = json.loads(path.read_text(encoding="utf-8"))["cells"], path.stem[:2]
@@ -197,6 +208,8 @@ def test_exercises_say_first_what_they_need_and_take(path):
     assert {kind for _, kind in headings} <= KINDS_OF_EXERCISES
     assert f"{len(numbers)} exercises, about {8 * len(numbers)} minutes" in first
     assert re.search(rf"\*\*Needs\*\* \[{lesson} · [^]]+\]\(\.\./{path.name}\).*sitting", first)
+    link = f"[{MORE[len(numbers)]} more](exercises/{path.name}), about {8 * len(numbers)} minutes: "
+    assert link in (path.parents[1] / path.name).read_text(encoding="utf-8")
     folds = [fold for text in texts for fold in re.findall(r"<summary>(.*?)</summary>", text)]
     assert folds == ["Hint", "Solution"] * len(numbers)
     texts_of_exercises = "".join(text_of(cell) for cell in cells if "exercise" in tags_of(cell))

@@ -13,6 +13,10 @@ import pytest
 
 from course_lib.lessons import sources
 from course_lib.measure.timeline_chart import LOOKS
+from ptxsim import tensor_map
+from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
+from ptxsim.launch import MAX_REGISTERS
+from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
 from tools.book import build, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
@@ -206,6 +210,28 @@ def test_every_word_of_the_glossary_has_its_chinese_and_is_used():
     seen: set[str] = set()
     glossary.Words(entries).first_uses(prose.replace("`", " "), seen)
     assert {entry.anchor for entry in entries} - seen == set()
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("bank", f"One of the {BANKS} columns of shared memory, each 4 bytes wide"),
+        ("lane", f"numbered 0 to {WARP - 1}"),
+        ("occupancy", f"({H100.warps} on an H100)"),
+        ("register", f"at most {MAX_REGISTERS} of 4 bytes each, out of {REGISTERS:,} on an SM"),
+        ("sector", f"{SECTOR} bytes, the smallest piece"),
+        ("SM", f"An H100 has {H100.sms}"),
+        ("tensor map", f"{tensor_map.BYTES} bytes, passed to the kernel"),
+        ("warp", f"{WARP} neighbouring threads"),
+        ("warpgroup", f"{WARPGROUP * WARP} threads"),
+        ("wavefront", f"at most {4 * BANKS} bytes"),
+    ],
+)
+def test_numbers_of_the_glossary_are_those_of_the_simulator(word, said):
+    (entry,) = (
+        each for each in glossary.entries(glossary.FILE.read_text(encoding="utf-8")) if each.forms[0] == word
+    )
+    assert said in entry.meaning
 
 
 def test_a_voice_reads_chinese_as_chinese(pages):

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -283,6 +284,20 @@ display(HTML("<table><tr><td>a cell</td></tr></table>"))
 display(HTML(TAKES_OVER))
 display(Markdown("[*slanted*](javascript:x)" + TAKES_OVER))
 """
+
+
+@pytest.mark.parametrize(("points", "penalty", "score"), [(3.0, 0.0, 3.0), (3.0, 1.0, 2.0), (1.0, 2.0, 0.0)])
+def test_a_penalty_is_taken_off_the_score(nbgrader, tmp_path, points, penalty, score):
+    from tools.classroom import marks
+
+    file = grade.graded(tmp_path, "kim", NAME)
+    file.parent.mkdir(parents=True)
+    file.touch()
+    kim = SimpleNamespace(last_name="K", first_name="Kim", email=None)
+    came = SimpleNamespace(timestamp=None, score=points, late_submission_penalty=penalty)
+    gradebook = SimpleNamespace(find_student=lambda _: kim, find_submission=lambda *_: came)
+    row = marks._row(tmp_path, gradebook, SimpleNamespace(name=NAME, duedate=None, max_score=3.0), "kim")
+    assert (row["raw_score"], row["late_submission_penalty"], row["score"]) == (points, penalty, score)
 
 
 def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys, monkeypatch):

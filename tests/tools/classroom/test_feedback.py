@@ -22,6 +22,11 @@ def test_nothing_hostile_is_left(name):
     assert not re.search(r"(javascript|vbscript|data:text|data:image/svg)", left)
 
 
+@pytest.mark.parametrize("name", ["script", "style"])
+def test_what_is_taken_out_is_not_shown_as_text(name):
+    assert cleaned(f"<p>a</p>{HOSTILE[name]}<p>b</p>") == "<p>a</p><p>b</p>"
+
+
 @pytest.mark.parametrize(
     "kept",
     [
