@@ -338,3 +338,42 @@ def test_a_grid_that_clusters_do_not_fill(cluster, grid, words):
     kernel = ptxsim.compile(source, "k", ("-arch=sm_90",))
     with pytest.raises(LaunchError, match=words):
         launch(kernel, grid, (32,), (np.zeros(1, np.int32),))
+
+
+TWO_ARRAYS = r"""
+extern "C" __global__ void two(float* out)
+{
+    __shared__ float first[32], second[32];
+    first[threadIdx.x] = 1; second[threadIdx.x] = 2;
+    __syncthreads();
+    out[threadIdx.x] = first[31 - threadIdx.x] + second[threadIdx.x + 1];
+}
+"""
+
+
+def test_what_leaves_shared_memory_is_told_by_the_array_that_it_left():
+    report = run(TWO_ARRAYS, "two", np.zeros(32, np.float32))
+    (hazard,) = report.hazards
+    assert hazard.kind == "out-of-bounds"
+    assert (
+        "at byte 256 of shared memory (past the end of second), of which the block has 256" in hazard.message
+    )
+
+
+DYNAMIC = r"""
+extern "C" __global__ void dynamic(float* out)
+{
+    __shared__ float one;
+    extern __shared__ float more[];
+    if (threadIdx.x == 0) one = 1;
+    *(float4*)&more[4 * threadIdx.x] = make_float4(1, 2, 3, 4);
+    __syncthreads();
+    out[threadIdx.x] = more[127 - threadIdx.x] + one;
+}
+"""
+
+
+def test_dynamic_shared_memory_begins_at_a_multiple_of_16_bytes():
+    """As on an H100, whatever stands before it."""
+    report = run(DYNAMIC, "dynamic", out := np.zeros(32, np.float32), shared_mem=512)
+    assert report.ok and out[:4].tolist() == [5, 4, 3, 2]

@@ -166,11 +166,13 @@ def test_copies_to_two_blocks_bring_what_two_blocks_ask_for():
 
 
 def test_a_store_frees_its_source_before_it_arrives():
-    def cycles(read_only: bool) -> float:
-        events = [BulkStore(8192), BulkCommit(), BulkWait(0, read_only)]
+    def cycles(read_only: bool, size: int = 8192) -> float:
+        events = [BulkStore(size), BulkCommit(), BulkWait(0, read_only)]
         return clock.play([events], H100.rates).cycles
 
     assert cycles(False) - cycles(True) == pytest.approx(8192 / H100.rates.l2_bulk + H100.rates.l2_latency)
+    wavefronts = 8192 / 128
+    assert cycles(True, 16384) - cycles(True) == pytest.approx(wavefronts * H100.rates.wavefront)
 
 
 @pytest.mark.parametrize("resident", [1, None])
