@@ -74,7 +74,7 @@ class Recorder:
         if self.on:
             issue, fma, mma = self.costs.stretch(self.since, pc)
             if issue or self.wavefronts:
-                self._add(Work(issue, fma, mma, self.wavefronts))
+                self._add_work(Work(issue, fma, mma, self.wavefronts))
         self.since = pc
         self.wavefronts = 0.0
 
@@ -149,9 +149,19 @@ class Recorder:
         for warp in self.warps():
             self._add_to(warp, event)
 
+    def _add_work(self, more: Work) -> None:
+        """Work after work is one event. Warps that did the same so far share it, and its sum."""
+        old = total = None
+        for warp in self.warps():
+            events = self.events[warp]
+            if not events or not isinstance(events[-1], Work):
+                self._add_to(warp, more)
+                continue
+            if events[-1] is not old:
+                old = events[-1]
+                total = old + more
+            events[-1] = total
+
     def _add_to(self, warp: int, event: Event) -> None:
-        events = self.events[warp]
-        if isinstance(event, Work) and events and isinstance(events[-1], Work):
-            events[-1] += event
-        elif len(events) < MOST_EVENTS:
-            events.append(event)
+        if len(self.events[warp]) < MOST_EVENTS:
+            self.events[warp].append(event)

@@ -1,0 +1,28 @@
+"""What is noted of the warps of a block."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from ptxsim import compile, launch
+from ptxsim.observe.events import Load, Store, UseLoads, Work
+
+TURNS = """extern "C" __global__ void f(float* x, int turns)
+{
+    float sum = x[threadIdx.x];
+    if (threadIdx.x >= 32)
+        #pragma unroll 1
+        for (int i = 0; i < turns; ++i) sum = fmaf(sum, sum, 1.0f);
+    x[threadIdx.x] = sum;
+}"""
+
+
+def test_work_after_work_is_one_event_of_each_warp_with_its_own_sum():
+    """Warps in step share what was noted; the first one leaves them before the loop."""
+    events = launch(compile(TURNS, "f"), 1, 96, (np.zeros(96, np.float32), np.int32(10))).events
+    for mine in events:
+        kinds = [type(event) for event in mine if not isinstance(event, Work)]
+        assert kinds == [Load, UseLoads, Store]
+        assert all(not (isinstance(a, Work) and isinstance(b, Work)) for a, b in pairwise(mine))
+    assert [sum(event.fma for event in mine if isinstance(event, Work)) for mine in events] == [0, 10, 10]
+    assert events[1] == events[2] != events[0]
