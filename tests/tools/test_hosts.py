@@ -85,6 +85,7 @@ def test_the_image_leaves_out_what_git_ignores_and_installs_as_a_user():
     assert {".venv/", "build/", "my_lessons/"} <= set(ignored)
     lines = text(DOCKERFILE).splitlines()
     user = lines.index("USER learner")
+    assert user < lines.index("RUN mkdir -p my_lessons"), "a volume that is empty takes its owner from it"
     (install,) = (number for number, line in enumerate(lines) if "make install" in line)
     assert user < install and not any(line.startswith("USER") for line in lines[user + 1 :])
     assert json.loads(re.search(r"^CMD (.*)$", text(DOCKERFILE), re.MULTILINE)[1])[:2] == ["make", "lab"]

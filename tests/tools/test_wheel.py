@@ -67,7 +67,11 @@ def test_a_wheel_holds_what_the_lessons_read(installed):
     for pattern in (
         "notebooks/**/[0-9][0-9]_*.ipynb",
         "assets/**/*.json",
+        "assets/*.svg",
+        "assets/*.pdf",
         "course_lib/**/*.cuh",
+        "course_lib/**/*.js",
+        "course_lib/**/*.css",
         "course_lib/**/*.zip",
     ):
         wanted = {p.relative_to(ROOT).as_posix().removeprefix("course_lib/") for p in ROOT.glob(pattern)}
