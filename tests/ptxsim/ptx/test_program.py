@@ -1,0 +1,22 @@
+"""What a program's text says: literals (PTX ISA, "Constants")."""
+
+import pytest
+
+from tests.ptxsim.small_kernels import run_on_numbers
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [("17", 17), ("-17", -17), ("0x1F", 31), ("0X1fU", 31), ("017", 15), ("0b101", 5), ("0", 0)],
+)
+def test_a_whole_number_has_its_base(literal, value):
+    body = f'int value;\nasm("mov.s32 %0, {literal};" : "=r"(value));\nout[t] = value;'
+    report, out = run_on_numbers(body, 32, block=32)
+    assert report.ok and (out == value).all()
+
+
+@pytest.mark.parametrize(("literal", "value"), [("0f3F800000", 1), ("0F40400000", 3), ("0f00000000", 0)])
+def test_a_float_is_given_by_its_bits(literal, value):
+    body = f'float value;\nasm("mov.f32 %0, {literal};" : "=f"(value));\nout[t] = (int)value;'
+    report, out = run_on_numbers(body, 32, block=32)
+    assert report.ok and (out == value).all()
