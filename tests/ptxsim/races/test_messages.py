@@ -39,6 +39,11 @@ COPY_TO_OTHERS = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
         ),
         (
             "barrier-divergence",
+            'asm volatile("{ .reg .pred p; setp.ge.s32 p, %0, 16; @p bar.sync 0; }" :: "r"(t)); // HERE\nout[t] = t;',
+            "thread 0 of block 0 passes this barrier by, and thread 16 of the same warp waits at it",
+        ),
+        (
+            "barrier-divergence",
             "if (t < 32)\n__syncthreads(); // HERE\nelse\n__syncthreads(); // HERE\nout[t] = t;",
             "wait at different __syncthreads\\(\\): thread .* at line .*, thread .* at line",
         ),
@@ -69,6 +74,14 @@ def test_a_finding_says_what_is_missing(kind, body, words):
     report, _ = run_on_numbers(body, block=64)
     assert found(report) == ([kind], set()), report
     assert re.search(words, report.hazards[0].message), report
+
+
+def test_the_most_serious_finding_comes_first():
+    """Whatever was found first."""
+    body = TILE + "out[t] = tile[t];\ntile[t] = t;\nout[t] += tile[t ^ 32];"
+    report, _ = run_on_numbers(body, block=64)
+    assert [hazard.kind for hazard in report.hazards] == ["read-after-write", "uninitialised-read"]
+    assert report.hazards[0].line > report.hazards[1].line
 
 
 def test_errors_come_before_warnings_and_not_too_many():
