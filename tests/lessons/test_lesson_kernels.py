@@ -268,6 +268,8 @@ def test_unfilled_exercise_says_not_yet(name):
     verdict = check_exercise(name, EXERCISES[name][0])
     assert not verdict.ok
     assert repr(verdict).startswith(f"{name} not yet: ")
+    if "____" in getattr(EXERCISES[name][0], "code", ""):
+        assert "there is still a gap" in repr(verdict)
     assert "\n" not in repr(verdict)
 
 

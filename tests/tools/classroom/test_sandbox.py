@@ -49,6 +49,15 @@ def test_the_rest_of_the_machine_goes_first(monkeypatch):
     assert done.stdout.split() == ["5", "5", str(sandbox.CPU_SECONDS)]
 
 
+def test_a_submission_has_a_world_of_its_own(monkeypatch):
+    """Without this machine's network, processes and files; whether or not there is a network here."""
+    worlds = ("net", "pid", "mnt", "ipc", "uts", "user", "cgroup")
+    done = run(monkeypatch, f"for world in {' '.join(worlds)}; do readlink /proc/self/ns/$world; done")
+    inside = done.stdout.split()
+    assert len(inside) == len(worlds), done.stderr
+    assert [world for world in inside if world in map(os.readlink, Path("/proc/self/ns").iterdir())] == []
+
+
 def quietly(path: Path) -> bytes:
     try:
         return path.read_bytes()
