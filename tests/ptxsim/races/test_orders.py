@@ -158,6 +158,13 @@ ATOMICS_RIGHT = [
 
 PARTS_WRONG = [
     wrong(
+        "the-last-word-of-a-wide-read",
+        "write-after-read|read-after-write",
+        "__shared__ alignas(16) int tile[256];\nfor (int i = t; i < 256; i += 64) tile[i] = i;\n__syncthreads();\n"
+        "int4 v = ((int4*)tile)[t]; // HERE\nout[t] = v.x + v.y + v.z + v.w;\nif (t == 0) tile[255] = 1; // HERE",
+        block=64,
+    ),
+    wrong(
         "half-a-warp-meets-and-the-other-half-reads",
         "read-after-write",
         TILE + "tile[t] = t;\nif (t < 16) __syncwarp(0xffff);\nout[t] = tile[31 - t]; // HERE",
