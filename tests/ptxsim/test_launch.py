@@ -363,7 +363,7 @@ def test_what_leaves_shared_memory_is_told_by_the_array_that_it_left():
 DYNAMIC = r"""
 extern "C" __global__ void dynamic(float* out)
 {
-    __shared__ float one;
+    __shared__ volatile float one;  // volatile: the compiler leaves it there
     extern __shared__ float more[];
     if (threadIdx.x == 0) one = 1;
     *(float4*)&more[4 * threadIdx.x] = make_float4(1, 2, 3, 4);
