@@ -298,7 +298,10 @@ def test_links_in_the_readme_lead_somewhere():
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess:
-    return subprocess.run(["make", "-C", str(ROOT), *arguments], capture_output=True, text=True)
+    """As typed in a shell, also where the tests themselves run under a make that was told things."""
+    told = {"MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL", "WITH"}
+    env = {name: value for name, value in os.environ.items() if name not in told}
+    return subprocess.run(["make", "-C", str(ROOT), *arguments], capture_output=True, text=True, env=env)
 
 
 def targets() -> list[str]:
