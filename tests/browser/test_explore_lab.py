@@ -30,7 +30,7 @@ def lab(tmp_path_factory):
     for text, figure in ("pipeline(969, 1480)", pipeline(969, 1480)), ("handover()", handover()):
         data = {"text/html": figure._repr_html_(), "text/plain": repr(figure)}
         output = nbformat.v4.new_output("execute_result", data=data, execution_count=1)
-        source = f"from course_lib.explore import handover, pipeline\n{text}"
+        source = f"from course_lib.draw.explore import handover, pipeline\n{text}"
         notebook.cells.append(nbformat.v4.new_code_cell(source, outputs=[output], execution_count=1))
     nbformat.write(notebook, folder / "figures.ipynb")
     own = {f"JUPYTER_{kind}_DIR": str(folder / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
