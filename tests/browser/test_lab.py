@@ -18,6 +18,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
+from tests.sample import EVERY
 
 FIRST, *OTHERS = (path.name for path in sources.notebooks(sources.NOTEBOOKS))
 MORE = [f"exercises/{path.name}" for path in sources.exercise_notebooks(sources.NOTEBOOKS)]
@@ -249,6 +250,7 @@ def test_an_exercise_is_solved_another_one_fails_and_an_endless_one_is_stopped(l
     save(page)
 
 
+@pytest.mark.skipif(not EVERY, reason="make long: its parts are tested without a browser in tools/learner")
 def test_an_update_leaves_what_was_written(lab, opened, keep):
     page = opened(FIRST)
     cell = cell_with(page, "my_blocks = None")
