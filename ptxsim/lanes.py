@@ -24,6 +24,10 @@ class Decoded(Protocol):
     meeting_points: dict[int, frozenset[int]]
     """By the pc of a barrier, where the ways around it and through it meet again."""
 
+    @property
+    def waits(self) -> frozenset[int]:
+        """The loads that only wait for a value, by pc."""
+
     def where(self, pc: int) -> Where:
         """The source line of an instruction."""
 

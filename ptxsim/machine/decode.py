@@ -37,6 +37,7 @@ from ..ptx.program import (
     Where,
 )
 from ..ptx.provenance import ANY, Roots, roots_of
+from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
 from . import fma_runs
@@ -147,6 +148,11 @@ class Code:
         return any(
             roots == 1 << root and instructions[pc].opcode.has("global") for pc, roots in self.roots.items()
         )
+
+    @cached_property
+    def waits(self) -> frozenset[int]:
+        """The loads that only wait for a value."""
+        return waiting_loads(self.program.instructions, self.flow)
 
     @cached_property
     def blocks_may_wait(self) -> bool:

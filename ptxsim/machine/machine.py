@@ -168,6 +168,12 @@ class Machine:
 
     def run(self) -> None:
         """Run to the end, or to a Fault, which is entered into the log and raised again."""
+        try:
+            self._run()
+        finally:
+            self.findings.doubts()
+
+    def _run(self) -> None:
         self.jump(0, None)
         while self.alive.any():
             while self.ready:

@@ -25,9 +25,10 @@ class Flow:
         self.starts = sorted(leader for leader in leaders if leader < len(instructions))
         ends = [*self.starts[1:], len(instructions)]
         self.only_ends = {start for start in self.starts if instructions[start].opcode.root in ENDS}
+        self._ends = dict(zip(self.starts, ends, strict=True))
         self.next = {
             start: self._next(instructions[end - 1], end if end < len(instructions) else EXIT)
-            for start, end in zip(self.starts, ends, strict=True)
+            for start, end in self._ends.items()
         }
 
     @staticmethod
@@ -36,6 +37,10 @@ class Flow:
         jumps = [EXIT] if root in ENDS else targets_of(last)
         goes_on = bool(last.guard) or not jumps
         return tuple(dict.fromkeys([*jumps, behind] if goes_on else jumps))
+
+    def range_of(self, block: int) -> range:
+        """The instructions of a basic block."""
+        return range(block, self._ends[block])
 
     def block_of(self, pc: int) -> int:
         """The basic block of an instruction."""

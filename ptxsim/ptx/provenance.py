@@ -19,7 +19,7 @@ Roots = int
 def roots_of(program: Program) -> dict[int, Roots]:
     """For each instruction with an address to global memory the arguments that the address may come from."""
     known = [0] * (len(program.register_bits) + 1)
-    flows = [(_targets(i), _sources(i), _own(i, program)) for i in program.instructions]
+    flows = [(written_by(i), read_by(i), _own(i, program)) for i in program.instructions]
     changed = True
     while changed:
         changed = False
@@ -86,13 +86,15 @@ def _variable_roots(variable: Variable, program: Program) -> Roots:
     return 1 << (len(program.params) + names.index(variable.name))
 
 
-def _targets(instruction: Instruction) -> list[int]:
+def written_by(instruction: Instruction) -> list[int]:
+    """The registers that it writes."""
     if instruction.opcode.root in ("st", "red", "cp", "bra", "bar"):
         return []
     return _registers(instruction.operands[0]) if instruction.operands else []
 
 
-def _sources(instruction: Instruction) -> list[int]:
+def read_by(instruction: Instruction) -> list[int]:
+    """The registers whose values go into what it writes."""
     if instruction.opcode.root in (
         "ld",
         "ldu",

@@ -47,6 +47,8 @@ class Explained(Watched, Protocol):
 
     shared: SharedMemory
     """Of all resident blocks, one behind the other."""
+    shadow: Shadow
+    """What watches it."""
 
     @property
     def copies(self) -> Copies: ...
@@ -64,6 +66,10 @@ class Findings:
 
     def race(self, shadow: Shadow, pc: int, race: Race) -> None:
         """The instruction at `pc` runs into another access."""
+        self._meet(shadow, pc, race, strong=False)
+
+    def _meet(self, shadow: Shadow, pc: int, race: Race, strong: bool) -> None:
+        """`strong`: both accesses are, so it is no race, and a matter of chance."""
         machine = self.machine
         at = race.granule * shadow.granule
         kind = "write-after-read" if race.kind == CHANGED else race.kind
@@ -76,19 +82,55 @@ class Findings:
                 and race.other // machine.launch.threads != self._lane(race) // machine.launch.threads
             ):
                 kind = "block-conflict"
-        self._add(pc, race, kind, place)
+        self._add(pc, race, kind, place, strong)
+
+    def doubts(self) -> None:
+        """At the end, all that another order changes and no place says it is meant so."""
+        for shadow in (self.machine.shadow, *self.machine.launch.shadows.values()):
+            for doubt in shadow.doubts():
+                writes = "read" if self._reads(doubt.pc) else "write"
+                wrote = "read" if self._reads(self._pc(doubt.time)) else "write"
+                race = Race(
+                    f"{writes}-after-{wrote}",
+                    doubt.granule,
+                    doubt.lane,
+                    doubt.other,
+                    doubt.time,
+                    False,
+                    doubt.count,
+                )
+                self._meet(shadow, doubt.pc, race, strong=True)
+
+    def _reads(self, pc: int) -> bool:
+        return self._instruction(pc).opcode.root == "ld"
 
     def _lane(self, race: Race) -> int:
         """In the grid."""
         return race.lane + self.machine.orders.first_lane
 
-    def _add(self, pc: int, race: Race, kind: str, place: str) -> None:
+    def _add(self, pc: int, race: Race, kind: str, place: str, strong: bool) -> None:
         instruction = self._instruction(pc)
-        if self.machine.log.again(kind, instruction, race.count):
+        told_as = "order-dependent" if strong else kind
+        if self.machine.log.again(told_as, instruction, race.count):
             return
         thread = self.machine.describe_thread(race.lane)
-        why = self._why(instruction, race, kind, place)
-        self.machine.log.add(kind, instruction, f"{thread} {why.text}", race.count, why.cause)
+        why = self._chance(race, kind, place) if strong else self._why(instruction, race, kind, place)
+        self.machine.log.add(told_as, instruction, f"{thread} {why.text}", race.count, why.cause)
+
+    def _chance(self, race: Race, kind: str, place: str) -> Why:
+        """What the order of two strong accesses decides, and what would order them."""
+        line, them = self._line(race.time), self._other(race)
+        cause, missing = self._missing(race, kind)
+        does = {
+            "read-after-write": f"reads {place}, which {them} changes at {line}: the read brings the old value or the "
+            "new one",
+            "write-after-read": f"changes {place}, which {them} reads at {line}: that read brings the old value or "
+            "the new one",
+            "write-after-write": f"writes to {place}, to which {them} writes another value at {line}: one of the two "
+            "stays",
+        }[race.kind]
+        return Why(cause, f"{does}, as chance has it. No race, since both are volatile or relaxed, and no order "
+                   f"either. {missing}")  # fmt: skip
 
     def _why(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
         """What the thread does, and what is missing; its first word is the verb."""

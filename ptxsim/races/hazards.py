@@ -25,6 +25,7 @@ _MEANINGS = {
     "write-after-read": "writes what another thread of the block reads, with no order between the two",
     "write-after-write": "two threads of the block write different values, with no order between the two",
     "block-conflict": "the same in global memory, between threads of two blocks",
+    "order-dependent": "volatile or relaxed accesses that nothing orders: another order changes what is read or stays",
     "missing-proxy-fence": "the copy engine or the tensor cores read what a thread wrote, "
     "with no fence.proxy.async in between",
     "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",

@@ -207,6 +207,7 @@ class Messages:
         self.book: list[News] = [NOTHING]
         self.known = np.zeros(lanes, np.int32)  # of each lane, in the book
         self.heard = np.zeros(lanes, np.int32)  # by relaxed reads: a fence makes it known
+        self.met = np.zeros(lanes, np.int32)  # what those that a lane has met have heard, and itself
         self.fences = [_Fences(lanes, threads) for _ in (BLOCK, CLUSTER, GRID)]
         self.fenced = self.told = False  # whether any lane made a fence, was told anything
 
@@ -287,16 +288,26 @@ class Messages:
         self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray, of: np.ndarray
     ) -> np.ndarray:
         """Of the pairs chosen by `of` those of which the lane was not told what the other did at that time."""
+        return self._not_in(self.known, lanes, others, times, of)
+
+    def _not_in(
+        self, table: np.ndarray, lanes: np.ndarray, others: np.ndarray, times: np.ndarray, of: np.ndarray
+    ) -> np.ndarray:
         if not self.told:
             return of
         left = of.copy()
-        at = np.flatnonzero(of & (self.known[lanes] > 0))
-        known = self.known[lanes[at]]
+        at = np.flatnonzero(of & (table[lanes] > 0))
+        known = table[lanes[at]]
         for kind in np.unique(known).tolist() if len(known) else ():
             these = at[known == kind]
             blocks, threads = np.divmod(others[these], self.threads)
             left[these] = ~self.book[kind].has(blocks, threads, times[these])
         return left
+
+    def not_heard(self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Which of these pairs know nothing of each other by relaxed reads either, with no fence behind them: enough
+        for strong accesses that follow."""
+        return self._not_in(self.met, lanes, others, times, np.ones(len(lanes), bool))
 
     # ---- meetings
 
@@ -340,14 +351,19 @@ class Messages:
     def _apart(self, lanes: np.ndarray, groups: np.ndarray | None) -> list[np.ndarray]:
         """The lanes of each group, if anybody was told anything or made a fence."""
         groups = lanes // self.threads if groups is None else groups
-        if not (self.known[lanes].any() or any(fences.index[lanes].any() for fences in self.fences)):
+        if not (
+            self.known[lanes].any()
+            or self.met[lanes].any()
+            or any(fences.index[lanes].any() for fences in self.fences)
+        ):
             return []
         return [lanes[groups == group] for group in np.unique(groups)]
 
     def _share(self, lanes: np.ndarray) -> None:
-        kinds = np.unique(self.known[lanes])
-        if len(kinds) > 1:
-            self.known[lanes] = self._entry(kinds.tolist())
+        for table in (self.known, self.met):
+            kinds = np.unique(table[lanes])
+            if len(kinds) > 1:
+                table[lanes] = self._entry(kinds.tolist())
 
     def _entry(self, kinds: list[int]) -> int:
         """The place in the book of what these know together."""
@@ -368,14 +384,14 @@ class Messages:
     def _hear(self, lanes: np.ndarray, chain: Chain, acquires: bool) -> None:
         """These lanes read a place with this chain."""
         self.told = True
-        table = self.known if acquires else self.heard
         for block in np.unique(lanes // self.threads).tolist():
             told = chain.told(self._groups(self.first_block + block))
             of_block = lanes[lanes // self.threads == block]
-            for old in np.unique(table[of_block]).tolist():
-                if not self._covers(self.book[old], chain, told):
-                    these = of_block[table[of_block] == old]
-                    table[these] = self._write_down(joined([self.book[old], told]))
+            for table in (self.known,) if acquires else (self.heard, self.met):
+                for old in np.unique(table[of_block]).tolist():
+                    if not self._covers(self.book[old], chain, told):
+                        these = of_block[table[of_block] == old]
+                        table[these] = self._write_down(joined([self.book[old], told]))
 
     def _covers(self, news: News, chain: Chain, told: News) -> bool:
         """Whether it brings nothing new; a loop that waits for a flag reads the same many times."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..memory import UNIT, Buffer
 from ..work import Budget
+from .dependent import MOST_KEPT, Dependent, Doubt
 from .hazards import Reporting
 from .messages import BLOCK, CLUSTER, GRID
 from .orders import Orders
@@ -118,6 +119,8 @@ class Shadow:
         self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
         self.strong_reads = Touches(self.granules, of_block, budget)
         self.strong_writes = Touches(self.granules, of_block, budget)
+        self.dependent: Dependent | None = None  # once there are strong accesses
+        self._new_dependent = partial(Dependent, self.granules, of_block, budget)
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
         """By scope, instructions whose strong accesses have no wider one."""
         self._views: dict[int, np.ndarray] = {1: self.write_time}
@@ -163,6 +166,7 @@ class Shadow:
         if not act.strong:
             self.reads.note(touch, low)
             return
+        self._depend(machine, act, touch, pc, low, changed)
         if act.scope != GRID:
             self.narrow[act.scope].add(pc)
             self._check_within(machine, act, lanes, granules_of(unit, count), count, pc, time)
@@ -252,6 +256,28 @@ class Shadow:
                 self.write_time,
             )
 
+    def on_chance(
+        self,
+        machine: Watched,
+        act: Act,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        beaten: np.ndarray,
+    ) -> None:
+        """The same of strong writes: chance says which value stays."""
+        inside, unit, count = self._inside(unit, size)
+        lanes, beaten = lanes[inside], beaten[inside]
+        time, span = machine.orders.trail.step(pc), _span(machine, act.scope)
+        for place in np.unique(unit[beaten])[:MOST_KEPT].tolist():
+            here = unit == place
+            lost = int(lanes[here & beaten][0])
+            stays = int(lanes[here & ~beaten][-1]) + machine.orders.first_lane
+            apart = (lost + machine.orders.first_lane) // span != stays // span
+            if act.scope == GRID or self.private or not apart:  # otherwise they race
+                self.dependent.doubt(Doubt(pc, place * count, lost, stays, time, int(beaten.sum())), pc)
+
     def on_read_over(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """Reads that began earlier, and were checked then, are over now."""
         time = machine.orders.trail.step(pc)
@@ -279,7 +305,31 @@ class Shadow:
             found = self.strong_writes.since(lanes, granules, since)
             self._tell_found(machine, kind, pc, lanes, granules, found)
 
+    def doubts(self) -> list[Doubt]:
+        """Strong accesses whose outcome another order changes, until now."""
+        return self.dependent.settled() if self.dependent else []
+
     # ---- helpers
+
+    def _depend(
+        self,
+        machine: Watched,
+        act: Act,
+        touch: Touch,
+        pc: int,
+        low: int,
+        changed: Callable[[], np.ndarray] | None,
+    ) -> None:
+        """A strong access: is what it finds or leaves there a matter of chance?"""
+        if self.dependent is None:
+            self.dependent = self._new_dependent()
+        if (act.reads and act.writes) or pc in machine.launch.code.waits:
+            self.dependent.mean(granules_of(touch.unit, touch.count))
+        elif act.reads:
+            self.dependent.read(machine.orders, touch, low, pc, self._races_of_strong(machine, act))
+        elif changed is not None and (some := changed()).any():
+            altered = touch._replace(lanes=touch.lanes[some], unit=touch.unit[some])
+            self.dependent.change(machine.orders, altered, low, pc, self._races_of_strong(machine, act))
 
     def _inside(self, unit: np.ndarray, size: int) -> tuple[np.ndarray | slice, np.ndarray, int]:
         """Which of these units are watched; the units, and how many granules each has."""
@@ -391,6 +441,10 @@ class Shadow:
     @property
     def _any_narrow(self) -> bool:
         return any(self.narrow.values())
+
+    def _races_of_strong(self, machine: Watched, act: Act) -> Callable | None:
+        """Which pairs of strong accesses race; None: none can."""
+        return self._too_narrow(machine, act) if act.scope != GRID or self._any_narrow else None
 
     def _too_narrow(self, machine: Watched, act: Act) -> Callable:
         """Which of some strong accesses are too narrow for this one, or this one for them: they are of another block,

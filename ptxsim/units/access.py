@@ -231,8 +231,11 @@ def _write(machine: Memories, access: Access, memory, unit: np.ndarray, values: 
     else:
         machine.orders.messages.overwrite(memory, unit * access.size)
     units[unit] = values
-    if not access.act.strong and (beaten := differs(units[unit], values)).any():
-        shadow.on_clash(machine, machine.active(), unit, access.size, access.pc, beaten)
+    if (beaten := differs(units[unit], values)).any():
+        if access.act.strong:
+            shadow.on_chance(machine, access.act, machine.active(), unit, access.size, access.pc, beaten)
+        else:
+            shadow.on_clash(machine, machine.active(), unit, access.size, access.pc, beaten)
 
 
 def _update(

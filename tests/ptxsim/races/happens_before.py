@@ -8,13 +8,14 @@ wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 RULES = (
     "barrier", "arrive", "warp sync", "exit", "wait", "message", "fence of others", "atomic", "scope", "same value",
-    "source in flight",
+    "source in flight", "heard", "meant",
 )  # fmt: skip
 NEAR, FAR = 0, 1
 
@@ -75,7 +76,8 @@ class Past:
 
 
 class Reference:
-    """Runs a program; `races` has the pairs of statements that race, `maybe` those of which only the values decide."""
+    """Runs a program; `races` has the pairs of statements that race, `maybe` those of which only the values decide.
+    `chances` has, by place, the pairs of strong accesses that nothing orders, the earlier one first."""
 
     def __init__(self, program: Program, without: str = "") -> None:
         self.p, self.without = program, without
@@ -87,6 +89,9 @@ class Reference:
             (2, self.n, self.n), np.int64
         )  # what t's fences cover, for its block and for all
         self.heard = np.zeros((self.n, self.n), np.int64)  # what t may acquire with a fence
+        self.met = np.zeros(
+            (self.n, self.n), np.int64
+        )  # the same, of all that t has met: strong reads need no fence
         self.alive = np.ones(self.n, bool)
         self.memory: dict[tuple, list[Past]] = {}
         self.released: dict[tuple, dict] = {}  # at a place: [scope][block] -> clock
@@ -95,6 +100,7 @@ class Reference:
         self.tokens: dict[tuple, np.ndarray] = {}
         self.races: set[tuple[int, int]] = set()
         self.maybe: set[tuple[int, int]] = set()
+        self.chances: dict[tuple, set[tuple[int, int]]] = {}
         for number, statement in enumerate(program.statements):
             self.run(number, statement)
 
@@ -151,7 +157,7 @@ class Reference:
     def meet_past(self, place: tuple, now: Past) -> None:
         for before in self.memory.get(place, ()):
             if (before.writes or now.writes) and not self.ordered(before, now.thread):
-                self.conflict(before, now, place[-1])
+                self.conflict(before, now, place)
 
     def ordered(self, before: Past, t: int) -> bool:
         if before.is_copy:
@@ -160,16 +166,34 @@ class Reference:
             )
         return before.thread == t or self.clock[t, before.thread] > before.tick
 
-    def conflict(self, before: Past, now: Past, byte: int) -> None:
+    def conflict(self, before: Past, now: Past, place: tuple) -> None:
+        byte = place[-1]
         if before.strong and now.strong:
             near = self.block_of(before.thread) == self.block_of(now.thread)
             if near or (before.wide and now.wide) or not self.has("scope"):
+                if not (self.has("heard") and self.met[now.thread, before.thread] > before.tick):
+                    self.chances.setdefault(place, set()).add((before.statement, now.statement))
                 return
         both_write = before.writes and now.writes and not (before.reads or now.reads)
         pair = before.statement, now.statement
         flying = before.is_copy and before.until is None and before.statement != now.statement
         same = both_write and not flying and before.may_write_the_same(now, byte)
         (self.maybe if same and self.has("same value") else self.races).add(pair)
+
+    def by_chance(self, initial: Callable[[tuple], int]) -> tuple[set, set]:
+        """Pairs of statements whose order decides a value: those that may be told, and those that must be, since every
+        write to the place brings a value of its own. `initial`: the byte that lies at a place before the launch."""
+        may, must = set(), set()
+        for place, pairs in self.chances.items():
+            writes = [past for past in self.memory[place] if past.writes]
+            if self.has("meant") and any(past.reads for past in writes):  # an atomic
+                continue
+            may |= pairs
+            if not any(past.is_copy for past in writes):
+                brought = [past.values[place[-1] - past.at] for past in writes]
+                if len({initial(place), *brought}) == 1 + len(brought):
+                    must |= pairs
+        return may, must
 
     # ---- barriers
 
@@ -182,13 +206,14 @@ class Reference:
             seen[t] = self.clock[t, t] + 1
         if extra is not None:
             seen = np.maximum(seen, extra)
-        fenced = self.fenced[:, threads].max(axis=1)
+        fenced, met = self.fenced[:, threads].max(axis=1), self.met[threads].max(axis=0)
         for t in threads:
             own = self.clock[t, t]
             self.clock[t] = np.maximum(self.clock[t], seen)
             self.clock[t, t] = own
             if self.has("fence of others"):
                 self.fenced[:, t] = fenced
+            self.met[t] = met
 
     def do_barrier(self, number: int, s: Statement, threads: np.ndarray) -> None:
         """All threads of the block that have not exited; those count as come."""
@@ -295,4 +320,5 @@ class Reference:
                 table = self.clock if s.acquire else self.heard
                 own = self.clock[t, t]
                 table[t] = np.maximum(table[t], clock)
+                self.met[t] = np.maximum(self.met[t], clock)
                 self.clock[t, t] = own
