@@ -15,11 +15,13 @@ from . import logbook
 from .answers import exercises
 
 GAP = "____"
-ENDLESS = {
+EVERYWHERE = {
     "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
-    "changes in each turn."
+    "changes in each turn.",
+    "order-dependent": "volatile (or relaxed) accesses are no race and no order either: a barrier must stand between "
+    "what one thread writes and another one reads, and before it is written again.",
 }
-"""The first hint of every exercise."""
+"""The first hints of every exercise."""
 KINDS = {kind.name for kind in TABLE}
 
 
@@ -59,7 +61,9 @@ def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) ->
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
-        return ExerciseVerdict(name, False, f"{_in_short(str(error))} Hint: {_hint(ENDLESS | hints, error)}")
+        return ExerciseVerdict(
+            name, False, f"{_in_short(str(error))} Hint: {_hint(EVERYWHERE | hints, error)}"
+        )
     return ExerciseVerdict(name, True, "right, and proved by the check.")
 
 
