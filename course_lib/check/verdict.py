@@ -24,6 +24,9 @@ ONE_BLOCK = (4, 6, 7, 8)
 """k-tiles of more checks, with one block each: a pipeline may fail for one number only."""
 
 
+SHOWN, OTHERS = 5, (4, 6, 7)
+"""k-tiles of `one_block`, and of its further tries where these are right."""
+
 SEVERAL_TILES = (5, 4, 1)
 """Of persistent kernels, in place of the last of SMALL: tiles enough for several a block, and more k-tiles than a ring
 has slots."""
@@ -76,13 +79,27 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
     return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
 
 
-def one_block(gemm: Problem, kernel, launch: Launch) -> Report:
-    """See `Gemm.one_block`; the whole of `gemm` is one block."""
-    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch.small())
-    right = not where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
-    why = None if right or not report.ok else _meetings(gemm, kernel, launch)
-    print(f"numbers right: {right}\nhazards: {report.brief()}{why.text if why else ''}")
+def one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int | None) -> Report:
+    """See `Gemm.one_block`."""
+    report, right, said = _one_block(gemm, kernel, launch, k_tiles or SHOWN)
+    for other in () if k_tiles or not right else OTHERS:
+        found, right, words = _one_block(gemm, kernel, launch, other)
+        if not right:
+            report, said = found, f"right with {SHOWN} k-tiles, and with {other}:\n{words}"
+            break
+    print(said)
     return report
+
+
+def _one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int) -> tuple[Report, bool, str]:
+    """One tile of so many k-tiles: its report, whether all is right, and what to say of it."""
+    M, N, K = launch.tile
+    one = gemm.like(M, N, k_tiles * K)
+    args, report = one.simulated(kernel, one.integers(seed=0), launch.small())
+    right = not where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0)
+    why = None if right or not report.ok else _meetings(one, kernel, launch)
+    words = f"numbers right: {right}\nhazards: {report.brief()}{why.text if why else ''}"
+    return report, right and report.ok, words
 
 
 def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:

@@ -331,6 +331,21 @@ def test_one_block_says_numbers_and_hazards(capsys):
     assert report.grid == (1, 1, 1) and report.counters.total.barriers == 8 * 2 * 4
 
 
+@pytest.mark.parametrize("k_tiles", [4, 6, 7])
+def test_one_block_finds_what_one_number_of_k_tiles_shows(capsys, k_tiles):
+    source = TILED.replace(
+        "__syncthreads();  // the tile is used", f"if (K / TILE != {k_tiles}) __syncthreads();"
+    )
+    kernel = cupy_on_numpy.RawKernel(source, "tiled", OPTIONS)
+    assert not Gemm(64, 64, 64).one_block(kernel, HOW).ok
+    words = f"right with 5 k-tiles, and with {k_tiles}:\nnumbers right: "
+    assert words in capsys.readouterr().out
+    assert Gemm(64, 64, 64).one_block(kernel, HOW, k_tiles=5).ok  # the learner's own number, and no other
+    skips = TILED.replace("k_tile = 0", f"k_tile = K / TILE == {k_tiles}")
+    assert Gemm(64, 64, 64).one_block(cupy_on_numpy.RawKernel(skips, "tiled", OPTIONS), HOW).ok
+    assert f"with {k_tiles}:\nnumbers right: False\nhazards: no hazard\n" in capsys.readouterr().out
+
+
 def test_zeros_are_another_problem_that_says_so():
     gemm = Gemm(32, 32, 32, zeros=True)
     assert repr(gemm) == "Gemm(M=32, N=32, K=32, float32, NT, zeros)"
