@@ -17,7 +17,7 @@ EFFECTS = ("st", "red", "atom", "cp", "bar", "barrier", "mbarrier", "call")
 
 def waiting_loads(instructions: tuple[Instruction, ...], flow: Flow) -> frozenset[int]:
     """The loads that wait, by pc; with those that look at the same place, by the same address, before the loop: the
-    compiler takes the first look out of it."""
+    compiler takes the first look out of it. And all questions to mbarriers, which are asked for nothing else."""
     waits = [
         pc
         for pc, each in enumerate(instructions)
@@ -25,7 +25,9 @@ def waiting_loads(instructions: tuple[Instruction, ...], flow: Flow) -> frozense
     ]
     places = {_address(instructions[pc]) for pc in waits}
     return frozenset(
-        pc for pc, each in enumerate(instructions) if each.opcode.root == "ld" and _address(each) in places
+        pc
+        for pc, each in enumerate(instructions)
+        if each.opcode.root == "mbarrier" or (each.opcode.root == "ld" and _address(each) in places)
     )
 
 
