@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..memory import UNIT
+from ..memory import UNIT, Fault
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register
@@ -94,7 +94,7 @@ def _arrive(decoder: Operands, ins: Instruction) -> Callable:
 
 
 def _wanted(decoder: Operands, ins: Instruction, size: int) -> Callable | None:
-    """How many bytes of the source each lane reads; None: all."""
+    """How many bytes of the source each lane reads, at most `size`; None: all."""
     rest = list(ins.operands[3:])
     if any(m.startswith("L2::cache_hint") for m in ins.opcode.modifiers):
         rest.pop()
@@ -104,7 +104,18 @@ def _wanted(decoder: Operands, ins: Instruction, size: int) -> Callable | None:
         ignored = decoder.source(rest[0], "pred")
         return lambda machine: np.where(machine.spread(ignored(machine)), 0, size)
     read_size = decoder.source(rest[0], "u32")
-    return lambda machine: machine.spread(read_size(machine)).astype(np.int64)
+
+    def wanted(machine: Hopper) -> np.ndarray:
+        sizes = machine.spread(read_size(machine)).astype(np.int64)
+        if (wrong := np.flatnonzero(sizes > size)).size:
+            text = (
+                f"a cp.async copies {size} bytes and is told to read {sizes[wrong[0]]}. Its last operand says how many "
+                f"bytes of the source are read, 0 to {size}; the rest becomes zeros (a negative number is a large one)"
+            )
+            raise Fault("out-of-bounds", text, int(wrong[0]), "more-than-copied")
+        return sizes
+
+    return wanted
 
 
 def _zero_filled(machine: Hopper, access: Access, addresses: np.ndarray, wanted: np.ndarray) -> np.ndarray:

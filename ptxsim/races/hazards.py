@@ -36,7 +36,7 @@ _MEANINGS = {
     "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
 }
 _FATAL_MEANINGS = {
-    "out-of-bounds": "an address outside of the array",
+    "out-of-bounds": "an address outside of the array, or a copy that is told to read more than it copies",
     "misaligned": "an address that is no multiple of the access's size",
     "barrier-count": "threads at a named barrier that disagree about their number",
     "mbarrier": "an mbarrier that nobody initialised, or that counts what it cannot",
@@ -94,6 +94,7 @@ CAUSES = (
     Cause("beyond-local-array", "an address outside of the thread's local arrays"),
     Cause("read-beyond-array", "a read behind the end of an array in global memory, or before it"),
     Cause("write-beyond-array", "a write behind the end of an array in global memory, or before it"),
+    Cause("more-than-copied", "a cp.async is told to read more bytes than it copies"),
     Cause("no-array", "an address that belongs to no array"),
     Cause("no-such-block", "a block that the cluster has not"),
     Cause("different-counts", "threads at one barrier name different numbers of threads"),
