@@ -43,7 +43,7 @@ def access_of(decoder: Operands, opcode: Opcode, space: str, size: int, reads: b
     act = Act(reads, writes, strong, scope_of(decoder, opcode))
     acquires = any(opcode.has(m) for m in ("acquire", "acq_rel"))
     releases = any(opcode.has(m) for m in ("release", "acq_rel"))
-    return Access(decoder.pc, space, size, act, acquires, releases)
+    return Access(decoder.pc, space, size, act, acquires, releases, coherent=not opcode.has("nc"))
 
 
 def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:

@@ -10,7 +10,7 @@ import numpy as np
 from ..memory import SharedMemory
 from ..observe.counters import ATOMICS
 from ..ptx.program import Instruction
-from .shadow import CHANGED, Race, Shadow, Watched
+from .shadow import CHANGED, NOT_COHERENT, Race, Shadow, Watched
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,8 @@ class Findings:
         machine = self.machine
         at = race.granule * shadow.granule
         kind = "write-after-read" if race.kind == CHANGED else race.kind
+        if race.kind == NOT_COHERENT:
+            kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
         if shadow.shared:
             place = machine.shared.describe(at % machine.shared.stride)
         else:
@@ -138,6 +140,8 @@ class Findings:
             return Why("never-written", f"reads {place}, which no thread has written")
         if kind == "missing-proxy-fence":
             return Why("", f"lets {self._engine(instruction)} read {place}, {self._unfenced(race)}")
+        if race.kind == NOT_COHERENT:
+            return Why("read-only-cache", self._not_coherent(instruction, race, place))
         if kind == "unwaited-copy" or race.flying:
             cause, flight = self._flight(race)
             return Why(cause, f"{'reads' if kind == 'unwaited-copy' else 'writes'} {place} before {flight}")
@@ -150,6 +154,18 @@ class Findings:
         return (
             f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: "
             "after the write and before the barrier, the writing thread calls fence.proxy.async"
+        )
+
+    def _not_coherent(self, instruction: Instruction, race: Race, place: str) -> str:
+        them, line = self._other(race), self._line(race.time)
+        what = (
+            f"reads {place} through the read-only cache, and {them} writes it in the same launch, at {line}"
+            if instruction.opcode.has("nc")
+            else f"writes {place}, which {them} reads through the read-only cache at {line}"
+        )
+        return (
+            f"{what}. That cache need not see what the launch writes, not even behind a barrier. The load is __ldg(), "
+            "or the compiler makes it of a const __restrict__ parameter: does another parameter name the same array?"
         )
 
     def _flight(self, race: Race) -> Why:

@@ -69,6 +69,10 @@ CAUSES = (
     Cause("copy-still-reads", "the source of a copy is written while the copy may still read it"),
     Cause("wgmma-still-reads", "shared memory is written while a wgmma may still read it"),
     Cause("no-barrier", "no barrier between the two accesses"),
+    Cause(
+        "read-only-cache",
+        "a load through the read-only cache (ld.global.nc, __ldg) of what the launch writes",
+    ),
     Cause("two-writers", "two threads write where one should, or a barrier is missing"),
     Cause("wait-behind-barrier", "the wait for the copy stands behind the barrier, not before it"),
     Cause("left-out-of-barrier", "one of the two threads came to a barrier and the other did not"),

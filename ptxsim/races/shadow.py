@@ -54,6 +54,11 @@ CHANGED = "changed"
 write-after-read."""
 
 
+NOT_COHERENT = "not-coherent"
+"""A race, reported as read-after-write or write-after-read: the read-only cache need not see what the launch writes,
+whatever orders the two (CUDA C++ Programming Guide, `__ldg`: the data is read-only as long as the kernel runs)."""
+
+
 class Race(NamedTuple):
     """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
     access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one."""
@@ -119,6 +124,7 @@ class Shadow:
         self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
         self.strong_reads = Touches(self.granules, of_block, budget)
         self.strong_writes = Touches(self.granules, of_block, budget)
+        self.read_only = Touches(self.granules, of_block, budget)  # reads through the read-only cache
         self.dependent: Dependent | None = None  # once there are strong accesses
         self._new_dependent = partial(Dependent, self.granules, of_block, budget)
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
@@ -150,6 +156,10 @@ class Shadow:
             self._check(machine, act, lanes, unit, count, pc, changed)
             machine.work(CHECK)
         time = machine.orders.trail.step(pc)
+        if act.writes and self.read_only.latest:
+            granules, each = granules_of(unit, count), np.repeat(lanes, count)
+            found = self.read_only.since(each, granules, 0)
+            self._tell_found(machine, NOT_COHERENT, pc, each, granules, found)
         if act.writes and self.shared:
             machine.math.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
@@ -177,6 +187,19 @@ class Shadow:
             if self.shared:  # it holds something now
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
+
+    def on_read_only(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+        """These lanes have read through the read-only cache: what nobody writes in this launch, not even they."""
+        inside, unit, count = self._inside(unit, size)
+        lanes, unit = lanes[inside], unit[inside]
+        granules, each = granules_of(unit, count), np.repeat(lanes, count)
+        written = self.write_time[granules] > 0
+        self._tell(machine, NOT_COHERENT, pc, each, granules, self.writer, self.write_time, written)
+        if self.strong_writes.latest:
+            found = self.strong_writes.since(each, granules, 0)
+            self._tell_found(machine, NOT_COHERENT, pc, each, granules, found)
+        touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
+        self.read_only.note(touch, 0)
 
     def on_issue(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
         """An asynchronous copy to these units starts."""

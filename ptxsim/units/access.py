@@ -29,7 +29,8 @@ WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
 @dataclass(frozen=True)
 class Access:
     """`size` bytes for each lane in `space` ("generic": the address says which). `acquires` and `releases`: the
-    operation itself does, by `.acquire` or `.release`. `counted`: not counted by somebody else."""
+    operation itself does, by `.acquire` or `.release`. `counted`: not counted by somebody else. Not `coherent`: through
+    the read-only cache (`ld.global.nc`), which need not see what this launch writes."""
 
     pc: int
     space: str
@@ -38,6 +39,7 @@ class Access:
     acquires: bool = False
     releases: bool = False
     counted: bool = True
+    coherent: bool = True
 
     @cached_property
     def by_space(self) -> dict[str, Access]:
@@ -287,6 +289,8 @@ def _watch(machine: Memories, access: Access, memory, unit: np.ndarray) -> None:
         machine.check_written(access, unit)
     elif (shadow := machine.shadow_of(memory)) is not None:
         shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
+        if not access.coherent:
+            shadow.on_read_only(machine, machine.active(), unit, access.size, access.pc)
 
 
 def _hear(
