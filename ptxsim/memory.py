@@ -161,6 +161,29 @@ class SharedMemory:
         self.stride = -(-max(size, 1) // 16) * 16
         self.memory = Bytes(np.full(blocks * self.stride, 0xFF, np.uint8))
         self.names = names
+        self.mbarriers: np.ndarray | None = None  # which 8 bytes are an mbarrier, once there is one
+
+    def hold(self, unit: np.ndarray, mbarrier: bool) -> None:
+        """From now on these units of 8 bytes are mbarriers, or no longer."""
+        if self.mbarriers is None:
+            self.mbarriers = np.zeros(len(self.memory.data) // 8, bool)
+        self.mbarriers[unit] = mbarrier
+
+    def check_data(self, unit: np.ndarray, size: int, lane: int | None = None) -> None:
+        """Raises Fault where one of these units of `size` bytes lies on an mbarrier. `lane`: whose they are, if all are
+        one lane's."""
+        if self.mbarriers is None:
+            return
+        first = unit * size // 8
+        held = self.mbarriers[first] | self.mbarriers[first + max(size // 8, 1) - 1]
+        if held.any():
+            at = int(np.flatnonzero(held)[0])
+            text = (
+                f"an access of {size} bytes at {self.describe(int(unit[at]) * size % self.stride)}, where an mbarrier "
+                "lies. Only mbarrier instructions may use that place until mbarrier.inval: what a store leaves of the "
+                "phase, and what a load reads, is undefined"
+            )
+            raise Fault("mbarrier", text, at if lane is None else lane, "mbarrier-as-data")
 
     def locate(self, addresses: np.ndarray, size: int, block_base: np.ndarray) -> np.ndarray:
         """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Fault."""

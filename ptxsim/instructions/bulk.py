@@ -209,6 +209,7 @@ def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) ->
         machine.shadow.on_access(machine, UPDATES, lane, barrier.unit(at), SIZE, load.pc)
         machine.clusters.touch(lane, at, load.pc)
         there = replace(load, chunks=load.chunks + block * machine.shared.stride // load.grain)
+        machine.shared.check_data(there.chunks, load.grain, int(np.searchsorted(machine.active(), load.lane)))
         barrier.take_off(block, machine.bulk.issue(there))
 
 

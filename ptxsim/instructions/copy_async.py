@@ -61,6 +61,7 @@ def _copy(decoder: Operands, ins: Instruction) -> Callable:
     def step(machine: Hopper) -> None:
         offsets = plain_offset(machine.spread(to(machine)))
         unit = machine.shared.locate(offsets, size, machine.block_base[machine.active()])
+        machine.shared.check_data(unit, size)
         addresses = machine.spread(source(machine))
         sizes = wanted(machine) if wanted else None
         data = (

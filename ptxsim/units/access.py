@@ -146,6 +146,7 @@ def _perform(machine: Memories, access: Access, addresses: np.ndarray, act: Call
             base = blocks * memory.stride
             machine.clusters.touch(machine.active(), blocks, access.pc)
         unit = memory.locate(addresses, access.size, base)
+        memory.check_data(unit, access.size)
         if access.counted:
             machine.counters.shared(machine, access.pc, addresses, access.size)
     elif access.space == "local":

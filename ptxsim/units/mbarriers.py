@@ -119,6 +119,7 @@ class Mbarrier(Rendezvous):
         if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
             text = f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}"
             raise Fault("mbarrier", text, int(wrong[0]), "bad-arrival-count")
+        self.machine.shared.hold(self.unit(blocks), True)
         self.count[blocks] = self.pending[blocks] = count
         self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
         self.coming.clear(blocks)
@@ -128,6 +129,7 @@ class Mbarrier(Rendezvous):
             self.known.pop(block, None)
 
     def inval(self, blocks: np.ndarray) -> None:
+        self.machine.shared.hold(self.unit(blocks), False)
         self.count[blocks] = 0
 
     def must_be_there(self, lanes: np.ndarray, blocks: np.ndarray) -> None:

@@ -278,3 +278,15 @@ def test_a_deadlock_names_both_numbers_of_bytes():
 def test_a_map_that_a_gpu_refuses(array, box, swizzle, words):
     with pytest.raises(ValueError, match=words.replace("(", r"\(").replace(")", r"\)")):
         TensorMap(array, box, swizzle)
+
+
+def test_a_bulk_copy_over_an_mbarrier():
+    """One that lies in the tile."""
+    body = """
+    u64* in_tile = (u64*)tile + 1;
+    if (t == 0) { init(in_tile, 1); expect(&bar, sizeof tile); load(tile, &a, &bar, x, y); }
+    wait(&bar, 0);
+    """
+    report, *_ = run(body)
+    assert [hazard.cause for hazard in report.hazards] == ["mbarrier-as-data"], str(report)
+    assert "thread 0" in report.hazards[0].message

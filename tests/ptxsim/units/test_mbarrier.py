@@ -12,6 +12,7 @@ __device__ void init(u64* b, int n)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(at(b)), "r"(n) : "memory");
 }
+__device__ void inval(u64* b) { asm volatile("mbarrier.inval.shared::cta.b64 [%0];" :: "r"(at(b)) : "memory"); }
 __device__ void arrive(u64* b) { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(at(b)) : "memory"); }
 __device__ u64 arrive_state(u64* b)
 {
@@ -96,6 +97,12 @@ RIGHT = {
         lambda t: t,
     ),
     "the-phase-before-the-first-is-complete": (ready(1) + "wait(&bar[0], 1); out[t] = t;", lambda t: t),
+    "plain-memory-before-and-after": (
+        SETUP + "bar[t & 1] = 5; __syncthreads(); if (t == 0) init(&bar[0], 64); __syncthreads();\n"
+        "arrive(&bar[0]); wait(&bar[0], 0); bar[1] = 7; __syncthreads();\n"
+        "if (t == 0) { inval(&bar[0]); bar[0] = 3; } __syncthreads(); out[t] = bar[0];",
+        lambda t: 0 * t + 3,
+    ),
     "bytes-that-are-not-expected": (
         ready(64) + "expect(&bar[0], 0); wait(&bar[0], 0); out[t] = t;",
         lambda t: t,
@@ -175,6 +182,27 @@ def test_what_is_wrong_with_an_mbarrier(name):
     if "// HERE" in body:
         marked = {n for n, text in enumerate(report.kernel.source.splitlines(), 1) if "// HERE" in text}
         assert {hazard.call_line or hazard.line for hazard in report.hazards} <= marked, str(report)
+
+
+AS_DATA = {
+    "a store": "if (t == 5)\nbar[0] = 0; // HERE",
+    "half of it": "if (t == 5)\n((int*)bar)[1] = 7; // HERE",
+    "16 bytes": "if (t == 5)\n*(int4*)bar = int4{}; // HERE",
+    "a load": "if (bar[0] == 3) return; // HERE",
+    "an atomic": "if (t == 5)\natomicAdd(&bar[0], 1ull); // HERE",
+    "a generic address": "if (t == 5)\n*(t < 64 ? (char*)bar : (char*)out) = 1; // HERE",
+    "a copy": "if (t == 5)\nCOPY(&bar[0], in); // HERE",
+    "between two phases": "arrive(&bar[0]); wait(&bar[0], 0);\nif (t == 5)\nbar[0] = 0; // HERE\n__syncthreads();"
+    "arrive(&bar[0]); wait(&bar[0], 1);",
+}
+
+
+@pytest.mark.parametrize("name", AS_DATA)
+def test_an_mbarrier_is_no_plain_memory(name):
+    body = ready(64).replace("u64 bar", "alignas(16) u64 bar") + AS_DATA[name] + "\nout[t] = t;"
+    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    assert found(report) == (["mbarrier"], set()), str(report)
+    assert report.hazards[0].cause == "mbarrier-as-data" and "shared array bar" in report.hazards[0].message
 
 
 def test_a_deadlock_says_what_is_missing():
