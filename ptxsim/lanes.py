@@ -28,6 +28,10 @@ class Decoded(Protocol):
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value, by pc."""
 
+    @property
+    def looked_at(self) -> frozenset[int]:
+        """The registers whose values the program looks at, by number."""
+
     def where(self, pc: int) -> Where:
         """The source line of an instruction."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
-from ..ptx.program import Instruction
+from ..ptx.program import Instruction, Register
 from ..races.shadow import Act
 from ..units.mbarriers import SIZE, Hopper, Mbarrier
 from .memory import address_reader, plain_offset
@@ -159,9 +159,10 @@ def _arrive(decoder: Operands, ins: Instruction, leave: bool = False) -> Callabl
 
 def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
     """{test,try}_wait{.parity} done, [address], state or parity{, time}. try_wait says once that a phase is not
-    complete, so that a wait without a loop is found, and then waits."""
+    complete, so that a wait without a loop is found, and then waits. Who does not look at the answer knows nothing."""
     places, put, pc = places_of(decoder, ins, 1, READS), decoder.target(ins.operands[0]), decoder.pc
-    parity = ins.opcode.has("parity")
+    answer, parity = ins.operands[0], ins.opcode.has("parity")
+    looks = isinstance(answer, Register) and answer.index in decoder.code.looked_at
     which = _number(decoder, ins, 2, "u32" if parity else "b64", 0)
 
     def resume(machine: Hopper, lanes: np.ndarray, barrier: Mbarrier) -> None:
@@ -176,6 +177,9 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
         for barrier, at, _ in places(machine):  # always one's own
             mine = lanes[at]
             phases = barrier.phase_of(mine, asked[at] & 1) if parity else asked[at] >> 32
+            if not looks:
+                answers[at] = barrier.is_over(mine, phases)
+                continue
             answers[at] = done = barrier.ask(mine, phases)
             machine.recorder.waited(barrier.offset, mine[done], phases[done])
             machine.recorder.asks(mine[~done])

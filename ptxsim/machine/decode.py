@@ -21,6 +21,7 @@ from ..lanes import Lanes, Registers
 from ..memory import UNIT, Fault
 from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
+from ..ptx.answers import looked_at
 from ..ptx.flow import Flow, targets_of
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
 from ..ptx.program import (
@@ -153,6 +154,11 @@ class Code:
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value."""
         return waiting_loads(self.program.instructions, self.flow)
+
+    @cached_property
+    def looked_at(self) -> frozenset[int]:
+        """The registers that the program looks at."""
+        return looked_at(self.program.instructions)
 
     @cached_property
     def blocks_may_wait(self) -> bool:

@@ -4,5 +4,6 @@ opcode      an opcode and the types it names; what of PTX is not simulated, by n
 program     text to a flat program: operands, jump targets, source lines and call lines; calls are inlined
 flow        basic blocks, and where the ways of threads that part meet again
 provenance  which arguments an address can come from
+answers     registers that the program looks at
 waits       loads that only wait, in a loop that does nothing else
 """

@@ -187,6 +187,11 @@ def test_a_machine_is_all_that_the_rooms_ask_for(monkeypatch):
 def test_what_is_missing_is_found():
     assert "Launched.params" in lacks(SimpleNamespace(threads=1), Launched)
     other = SimpleNamespace(
-        where=lambda pc: None, is_barrier=lambda at: None, program=None, meeting_points={}, waits=()
+        where=lambda pc: None,
+        is_barrier=lambda at: None,
+        program=None,
+        meeting_points={},
+        waits=(),
+        looked_at=(),
     )
     assert lacks(other, face(Launched)["code"]) == ["Decoded.is_barrier(pc)"]

@@ -290,3 +290,8 @@ def test_a_bulk_copy_over_an_mbarrier():
     report, *_ = run(body)
     assert [hazard.cause for hazard in report.hazards] == ["mbarrier-as-data"], str(report)
     assert "thread 0" in report.hazards[0].message
+
+
+def test_a_wait_whose_answer_nobody_looks_at_brings_no_bytes():
+    report, *_ = run(COPY.replace("wait(&bar, 0)", "unheard(&bar, 0); unheard(&bar, 0)"))
+    assert [hazard.cause for hazard in report.hazards] == ["phase-not-awaited"], str(report)

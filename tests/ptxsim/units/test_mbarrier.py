@@ -39,6 +39,11 @@ __device__ bool try_once(u64* b, unsigned parity)
                  : "=r"(done) : "r"(at(b)), "r"(parity) : "memory");
     return done;
 }
+__device__ void unheard(u64* b, unsigned parity)
+{
+    asm volatile("{ .reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; }"
+                 :: "r"(at(b)), "r"(parity) : "memory");
+}
 __device__ void wait(u64* b, unsigned parity) { while (!try_once(b, parity)) {} }
 __device__ bool test(u64* b, u64 state)
 {
@@ -76,6 +81,16 @@ RIGHT = {
         "  if (t < 32) { if (i) wait(&bar[1], (i - 1) & 1); tile[t] = 10 * i + t; arrive(&bar[0]); }\n"
         "  else { wait(&bar[0], i & 1); out[t] = tile[t - 32]; arrive(&bar[1]); }\n}",
         lambda t: np.where(t < 32, 0, 30 + t - 32),
+    ),
+    "an-answer-in-memory": (
+        ready(64) + "__shared__ int told[64]; tile[t] = t; arrive(&bar[0]);\n"
+        "do told[t] = try_once(&bar[0], 0); while (!*(volatile int*)&told[t]); out[t] = tile[63 - t];",
+        lambda t: 63 - t,
+    ),
+    "an-answer-that-goes-around": (
+        ready(64) + "tile[t] = t; arrive(&bar[0]);\n"
+        "for (int turns = 0; turns < 2 && !(try_once(&bar[0], 0) ^ (t > 99)); ++turns) {}\nout[t] = tile[63 - t];",
+        lambda t: 63 - t,
     ),
     "state-and-test-wait": (
         ready(64)
@@ -128,6 +143,22 @@ WRONG = {
         "read-after-write",
         ready(64)
         + "tile[t] = t; if (t < 32) arrive(&bar[0]);\ntry_once(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
+    ),
+    "nobody-looks-at-the-answer": (
+        "read-after-write",
+        ready(32) + "if (t < 32) {\ntile[t] = t; // HERE\narrive(&bar[0]); }\n"
+        "else { unheard(&bar[0], 0);\nout[t] = tile[t - 32]; // HERE\n}",
+    ),
+    "nobody-looks-at-the-second-answer": (
+        "read-after-write",
+        ready(64) + "tile[t] = t; arrive(&bar[0]); try_once(&bar[0], 0); try_once(&bar[0], 0);\n"
+        "out[t] = tile[63 - t]; // HERE",
+    ),
+    "an-answer-that-is-dropped": (
+        "read-after-write",
+        ready(64)
+        + "tile[t] = t; u64 s = arrive_state(&bar[0]); bool done = test(&bar[0], s); done = !done;\n"
+        "out[t] = tile[63 - t]; // HERE",
     ),
     "the-parity-of-the-phase-before": (
         "read-after-write",
