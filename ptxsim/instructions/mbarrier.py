@@ -137,7 +137,7 @@ def _complete(decoder: Operands, ins: Instruction) -> Callable:
 def _arrive(decoder: Operands, ins: Instruction, leave: bool = False) -> Callable:
     """arrive{.expect_tx} state, [address]{, count or bytes}; `_` for a state that nobody wants."""
     places = places_of(decoder, ins, 1, UPDATES)
-    expects = ins.opcode.has("expect_tx")
+    expects, releases = ins.opcode.has("expect_tx"), not ins.opcode.has("relaxed")
     number = _number(decoder, ins, 2, "u32", 0 if expects else 1)
     put = decoder.target(ins.operands[0]) if ins.operands[0] is not None else None
     pc = decoder.pc
@@ -150,7 +150,7 @@ def _arrive(decoder: Operands, ins: Instruction, leave: bool = False) -> Callabl
             if expects:
                 _expects(machine, pc, barrier, lanes[at], blocks, numbers[at])
             machine.recorder.at_mbarrier(pc, events.MbarrierArrive, barrier.offset, lanes[at], counts[at])
-            states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave)
+            states[at] = barrier.arrive(lanes[at], blocks, counts[at], leave, releases)
         if put:
             put(machine, states)
 
@@ -163,6 +163,7 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
     places, put, pc = places_of(decoder, ins, 1, READS), decoder.target(ins.operands[0]), decoder.pc
     answer, parity = ins.operands[0], ins.opcode.has("parity")
     looks = isinstance(answer, Register) and answer.index in decoder.code.looked_at
+    acquires = not ins.opcode.has("relaxed")
     which = _number(decoder, ins, 2, "u32" if parity else "b64", 0)
 
     def resume(machine: Hopper, lanes: np.ndarray, barrier: Mbarrier) -> None:
@@ -180,14 +181,14 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
             if not looks:
                 answers[at] = barrier.is_over(mine, phases)
                 continue
-            answers[at] = done = barrier.ask(mine, phases)
+            answers[at] = done = barrier.ask(mine, phases, acquires)
             machine.recorder.waited(barrier.offset, mine[done], phases[done])
             machine.recorder.asks(mine[~done])
             again = ~done & (barrier.told[mine] == phases)
             barrier.told[mine[~done]] = phases[~done]
             if blocks and again.any():
                 stays[at] = again
-                barrier.wait(pc, mine[again], phases[again], partial(resume, barrier=barrier))
+                barrier.wait(pc, mine[again], phases[again], partial(resume, barrier=barrier), acquires)
         goes_on = lanes[~stays]
         if len(goes_on):
             machine.idx = active if not stays.any() else goes_on

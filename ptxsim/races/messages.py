@@ -266,9 +266,9 @@ class Messages:
         news = NOTHING if alone else self.book[self.known[lane]]
         chain.add(Released(self.block(lane), row, news))
 
-    def tell_fenced(self, chain: Chain, lane: int) -> None:
-        """What a lane that arrives at a barrier of a cluster without releasing has released by a fence before."""
-        if released := self._released(lane, CLUSTER, None):
+    def tell_fenced(self, chain: Chain, lane: int, scope: int = CLUSTER) -> None:
+        """What a lane that arrives at a barrier without releasing has released by a fence before, for this scope."""
+        if released := self._released(lane, scope, None):
             chain.add(released)
 
     def hear(self, lanes: np.ndarray, chain: Chain, length: int) -> None:
@@ -276,6 +276,14 @@ class Messages:
         if length:
             self.told = True
             self._learn(lanes, np.full(len(lanes), self._write_down(News({}, {chain: length}))))
+
+    def hear_of(self, lanes: np.ndarray, news: News) -> None:
+        """These lanes have heard this without acquiring it: a fence makes it known."""
+        self.told = True
+        for table in (self.heard, self.met):
+            for old in np.unique(table[lanes]).tolist():
+                these = lanes[table[lanes] == old]
+                table[these] = self._write_down(joined([self.book[old], news]))
 
     def overwrite(self, memory: object, offsets: np.ndarray) -> None:
         """Weak writes: what is read there afterwards is no release's."""

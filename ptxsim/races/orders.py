@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpus import WARP
-from .messages import Chain, Letters, Messages
+from .messages import Chain, Letters, Messages, News, joined
 
 
 class Trail:
@@ -145,6 +145,13 @@ class Orders:
         self.seen[agents] = np.maximum(self.seen[agents], brought)
         self._settle()
         self.messages.acquire(lanes, token.news)
+
+    def hear_of(self, lanes: np.ndarray, token: Token) -> None:
+        """The same once a fence of theirs follows."""
+        for block in np.unique(lanes // self.threads).tolist():
+            row = News({self.messages.first_block + block: token.times[block].copy()})
+            news = joined([row, self.messages.book[token.news[block]]])
+            self.messages.hear_of(lanes[lanes // self.threads == block], news)
 
     def _together(self, agents: np.ndarray, group: np.ndarray) -> np.ndarray:
         """What the agents of each group have seen and done together, up to now: (groups, agents of a block)."""

@@ -1,7 +1,8 @@
 """mbarrier: a barrier that lies in shared memory, and counts arrivals and bytes (PTX ISA, "mbarrier").
 
 A phase is complete when all arrivals that it was initialised for have come, and all bytes that it was told to expect.
-Arrivals release what their threads did and saw, and who finds a phase complete acquires it.
+Arrivals release what their threads did and saw, and who finds a phase complete acquires it. A relaxed arrival releases
+only what a fence before it covers, and who waits relaxed acquires with a fence behind the wait.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..memory import Fault
-from ..races.messages import Chain
+from ..races.messages import BLOCK, CLUSTER, Chain, News
 from ..work import LANES
 from .access import Memories
 from .async_math import AsyncMath
@@ -33,9 +34,10 @@ class Question(Waiting):
     """Lanes that ask for the end of a phase, and wait for it: `phases`, of each lane."""
 
     phases: np.ndarray | None = None
+    acquires: bool = True
 
     def take(self, mine: np.ndarray) -> Question:
-        gone = Question(self.pc, self.lanes[mine], self.resume, None, self.phases[mine])
+        gone = Question(self.pc, self.lanes[mine], self.resume, None, self.phases[mine], self.acquires)
         self.lanes, self.phases = self.lanes[~mine], self.phases[~mine]
         return gone
 
@@ -164,23 +166,31 @@ class Mbarrier(Rendezvous):
         self._look(np.unique(blocks))
 
     def arrive(
-        self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool = False
+        self,
+        lanes: np.ndarray,
+        blocks: np.ndarray,
+        count: np.ndarray,
+        leave: bool = False,
+        releases: bool = True,
     ) -> np.ndarray:
         """These lanes arrive, each `count` times, and go on; what a lane is told of the phase that it arrived in.
 
-        `leave`: later phases need so many arrivals less (arrive_drop).
+        `leave`: later phases need so many arrivals less (arrive_drop). `releases`: what they did and saw; else what
+        fences of them cover.
         """
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
         came = np.bincount(blocks, weights=count, minlength=len(self.machine.blocks)).astype(np.int64)
         if (came > self.pending).any():  # some belong to the next phase
             alone = [
-                self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave)
+                self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave, releases)
                 for i in range(len(lanes))
             ]
             return np.concatenate(alone)
-        return self._arrive(lanes, blocks, count, leave)
+        return self._arrive(lanes, blocks, count, leave, releases)
 
-    def _arrive(self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool) -> np.ndarray:
+    def _arrive(
+        self, lanes: np.ndarray, blocks: np.ndarray, count: np.ndarray, leave: bool, releases: bool
+    ) -> np.ndarray:
         if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
             at = int(wrong[0])
             text = (
@@ -189,19 +199,16 @@ class Mbarrier(Rendezvous):
             )
             raise Fault("mbarrier", text, at, "too-many-arrivals")
         state = self.phase[blocks] << 32 | self.pending[blocks]
-        own = self.machine.block_of[lanes] == blocks
-        if own.any():
-            self.machine.orders.release(lanes[own], self.coming)
-        for block in np.unique(blocks[~own]).tolist():  # from other blocks of the cluster
-            self.machine.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
+        (self._release if releases else self._tell_fenced)(lanes, blocks)
         np.subtract.at(self.pending, blocks, count)
         if leave:
             np.subtract.at(self.count, blocks, count)
         self._look(np.unique(blocks))
         return state
 
-    def ask(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
-        """Whether these phases are complete, for each lane; those for which they are have acquired it."""
+    def ask(self, lanes: np.ndarray, phases: np.ndarray, acquires: bool = True) -> np.ndarray:
+        """Whether these phases are complete, for each lane; those for which they are have acquired it, or heard of
+        it."""
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
         blocks = self.machine.block_of[lanes]
         self._deliver(
@@ -209,12 +216,13 @@ class Mbarrier(Rendezvous):
         )  # nothing arrives for a phase that has ended
         done = phases < self.phase[blocks]
         if done.any():
-            self._acquire(lanes[done])
+            self._acquire(lanes[done], acquires)
             self.told[lanes[done]] = -1
         return done
 
     def is_over(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
-        """The same for lanes that do not look at the answer: they acquire nothing, and nothing arrives for them."""
+        """Whether they are, for lanes that do not look at the answer: they acquire nothing, and nothing arrives for
+        them."""
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
         return phases < self.phase[self.machine.block_of[lanes]]
 
@@ -237,9 +245,11 @@ class Mbarrier(Rendezvous):
             self.late.setdefault(block, []).append(late)
         self._look(np.unique(blocks))
 
-    def wait(self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable) -> None:
+    def wait(
+        self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable, acquires: bool = True
+    ) -> None:
         """These lanes wait for the end of these phases."""
-        self.waiting.append(Question(pc, lanes, resume, None, phases))
+        self.waiting.append(Question(pc, lanes, resume, None, phases, acquires))
 
     def look_again(self, lanes: np.ndarray) -> None:
         """Nobody waits for the exit of a thread here."""
@@ -262,13 +272,35 @@ class Mbarrier(Rendezvous):
     def _chain(self, block: int) -> Chain:
         return self.chains.setdefault(block, Chain())
 
-    def _acquire(self, lanes: np.ndarray) -> None:
-        """What the last complete phase brought."""
-        self.machine.orders.acquire(lanes, self.complete)
+    def _release(self, lanes: np.ndarray, blocks: np.ndarray) -> None:
+        """What these lanes did and saw, to who waits at the mbarriers in these blocks."""
+        own = self.machine.block_of[lanes] == blocks
+        if own.any():
+            self.machine.orders.release(lanes[own], self.coming)
+        for block in np.unique(blocks[~own]).tolist():  # from other blocks of the cluster
+            self.machine.orders.tell(self._chain(block), lanes[~own & (blocks == block)])
+
+    def _tell_fenced(self, lanes: np.ndarray, blocks: np.ndarray) -> None:
+        """The same of what the last fence of each lane covers."""
+        own = self.machine.block_of[lanes] == blocks
+        for lane, block, near in zip(lanes.tolist(), blocks.tolist(), own.tolist(), strict=True):
+            self.machine.orders.messages.tell_fenced(self._chain(block), lane, BLOCK if near else CLUSTER)
+
+    def _acquire(self, lanes: np.ndarray, acquires: bool) -> None:
+        """What the last complete phase brought; unless it `acquires`, the lanes have only heard of it."""
+        orders = self.machine.orders
+        (orders.acquire if acquires else orders.hear_of)(lanes, self.complete)
         for block in np.unique(self.machine.block_of[lanes]).tolist():
-            if block in self.known:
-                mine = lanes[self.machine.block_of[lanes] == block]
-                self.machine.orders.messages.hear(mine, self.chains[block], self.known[block])
+            if self.known.get(block):
+                mine, chain, length = (
+                    lanes[self.machine.block_of[lanes] == block],
+                    self.chains[block],
+                    self.known[block],
+                )
+                if acquires:
+                    orders.messages.hear(mine, chain, length)
+                else:
+                    orders.messages.hear_of(mine, News({}, {chain: length}))
 
     def _deliver(self, blocks: np.ndarray) -> None:
         """Somebody asks for the end of a phase: in blocks where it lacks nothing but bytes and what waits for them,
@@ -322,6 +354,6 @@ class Mbarrier(Rendezvous):
             ready[entry.lanes[entry.phases < self.phase[self.machine.block_of[entry.lanes]]]] = True
         active = self.machine.idx  # of the instruction that completes the phase: it may stand amid others
         for entry in self.take(ready):
-            self._acquire(entry.lanes)
+            self._acquire(entry.lanes, entry.acquires)
             entry.resume(self.machine, entry.lanes)
         self.machine.idx = active

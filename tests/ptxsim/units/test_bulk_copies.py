@@ -295,3 +295,25 @@ def test_a_bulk_copy_over_an_mbarrier():
 def test_a_wait_whose_answer_nobody_looks_at_brings_no_bytes():
     report, *_ = run(COPY.replace("wait(&bar, 0)", "unheard(&bar, 0); unheard(&bar, 0)"))
     assert [hazard.cause for hazard in report.hazards] == ["phase-not-awaited"], str(report)
+
+
+RELAXED_EXPECT = """asm volatile("mbarrier.arrive.expect_tx.relaxed.cta.shared::cta.b64 _, [%0], %1;"
+    :: "r"(at(&bar)), "r"((int)sizeof tile) : "memory");"""
+RELAXED_WAIT = """asm volatile("{ .reg .pred p;\\nagain:\\n"
+    "mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%0], 0;"
+    "\\n@!p bra again; }" :: "r"(at(&bar)) : "memory");"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kinds"),
+    [
+        ("expect(&bar, sizeof tile);", RELAXED_EXPECT, []),
+        ("wait(&bar, 0);", RELAXED_WAIT + 'asm volatile("fence.acq_rel.cta;" ::: "memory");', []),
+        ("wait(&bar, 0);", RELAXED_WAIT, ["read-after-write"]),
+    ],
+    ids=["expects relaxed", "relaxed wait and fence", "relaxed wait"],
+)
+def test_bytes_come_with_the_phase(old, new, kinds):
+    """Whatever the arrival that expects them releases; who waits acquires them."""
+    report, *_ = run(COPY.replace(old, new))
+    assert [hazard.kind for hazard in report.hazards] == kinds, str(report)

@@ -276,3 +276,52 @@ def test_whose_mbarrier_nobody_made():
     ):
         report, _ = run(body, 2, None)
         assert report.hazards[-1].kind == "mbarrier" and words in report.hazards[-1].message, str(report)
+
+
+ORDERED = """
+#define GIVE(p) asm volatile("mbarrier.arrive.ARRIVAL.cluster.shared::cluster.b64 _, [%0];" :: "r"(p) : "memory")
+#define TAKE(b) asm volatile("{\\n.reg .pred p;\\nagain:\\n" \\
+    "mbarrier.try_wait.parity.WAITING.cluster.shared::cta.b64 p, [%0], 0;\\n@!p bra again;\\n}" \\
+    :: "r"(AT(b)) : "memory")
+"""
+GIVES = """
+    __shared__ u64 bar;
+    __shared__ int tile[32];
+    unsigned there;
+    if (t == 0) INIT(&bar, 32);
+    CLUSTER_SYNC;
+    THERE(there, &tile[t], 0);
+    if (blockIdx.x == 1) {
+        asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(t) : "memory");
+        THERE(there, &bar, 0);
+        FENCE; GIVE(there);
+    } else {
+        TAKE(&bar); LATE;
+        out[t] = tile[31 - t];
+    }
+    CLUSTER_SYNC;
+"""
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    ("arrive", "fence", "wait_for", "late", "right"),
+    [
+        ("release", "", "acquire", "", True),
+        ("relaxed", "FENCE_CLUSTER", "acquire", "", True),
+        ("release", "", "relaxed", "FENCE_CLUSTER", True),
+        ("relaxed", "FENCE_CLUSTER", "relaxed", "FENCE_CLUSTER", True),
+        ("relaxed", "", "acquire", "", False),
+        ("relaxed", "FENCE_BLOCK", "acquire", "", False),
+        ("release", "", "relaxed", "", False),
+    ],
+)
+def test_a_relaxed_arrival_at_another_block(arrive, fence, wait_for, late, right, seed):
+    macros = ORDERED.replace("ARRIVAL", arrive).replace("WAITING", wait_for)
+    body = GIVES.replace("FENCE", fence).replace("LATE", late)
+    report, out = run(f"\n{macros}{body}", 2, seed)
+    assert {hazard.kind for hazard in report.hazards} == (set() if right else {"read-after-write"}), str(
+        report
+    )
+    if right:
+        assert np.array_equal(out[:32], np.arange(32)[::-1])

@@ -236,6 +236,50 @@ def test_an_mbarrier_is_no_plain_memory(name):
     assert report.hazards[0].cause == "mbarrier-as-data" and "shared array bar" in report.hazards[0].message
 
 
+RELAXED = (
+    OPS
+    + r"""
+#define FENCE asm volatile("fence.acq_rel.cta;" ::: "memory")
+#define ARRIVE_BY(sem) asm volatile("mbarrier.arrive." sem ".shared::cta.b64 _, [%0];" :: "r"(at(&bar[0])) : "memory")
+#define EXPECT_BY(sem) asm volatile("mbarrier.arrive.expect_tx." sem ".shared::cta.b64 _, [%0], 0;" \
+    :: "r"(at(&bar[0])) : "memory")
+#define WAIT_BY(form) { unsigned done; do asm volatile("{ .reg .pred p;\nmbarrier." form \
+    ".shared::cta.b64 p, [%1], 0;\nselp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(at(&bar[0])) : "memory"); \
+    while (!done); }
+"""
+)
+RELEASE, RELAXED_ARRIVE = (f'ARRIVE_BY("{sem}.cta");' for sem in ("release", "relaxed"))
+ACQUIRE, RELAXED_WAIT = (f'WAIT_BY("try_wait.parity.{sem}.cta");' for sem in ("acquire", "relaxed"))
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize(
+    ("arrive", "wait_for", "right"),
+    [
+        (RELEASE, ACQUIRE, True),
+        ("FENCE;" + RELAXED_ARRIVE, ACQUIRE, True),
+        ("FENCE;" + RELAXED_ARRIVE.replace("cta", "cluster"), ACQUIRE, True),
+        ('FENCE; EXPECT_BY("relaxed.cta");', ACQUIRE, True),
+        (RELEASE, RELAXED_WAIT + "FENCE;", True),
+        ("FENCE;" + RELAXED_ARRIVE, RELAXED_WAIT + "FENCE;", True),
+        (RELAXED_ARRIVE, RELAXED_WAIT + "__syncthreads();", True),
+        (RELAXED_ARRIVE, ACQUIRE, False),
+        (RELAXED_ARRIVE.replace("cta", "cluster"), ACQUIRE, False),
+        (RELAXED_ARRIVE + "FENCE;", ACQUIRE, False),
+        ('EXPECT_BY("relaxed.cta");', ACQUIRE, False),
+        (RELEASE, RELAXED_WAIT, False),
+        (RELEASE, RELAXED_WAIT.replace("try", "test"), False),
+        (RELEASE, "FENCE;" + RELAXED_WAIT, False),
+        ("FENCE;" + RELAXED_ARRIVE, RELAXED_WAIT, False),
+        (RELAXED_ARRIVE, RELAXED_WAIT + "FENCE;", False),
+    ],
+)
+def test_what_a_relaxed_arrival_and_a_relaxed_wait_order(arrive, wait_for, right, seed):
+    body = ready(64) + f"tile[t] = t; // HERE\n{arrive} {wait_for}\nout[t] = tile[63 - t]; // HERE"
+    report, _ = run_on_numbers(body, 64, before=RELAXED, block=64, seed=seed, options=HOPPER)
+    assert found(report) == ([] if right else ["read-after-write"], set()), str(report)
+
+
 def test_a_deadlock_says_what_is_missing():
     for name, words in (
         ("one-arrival-too-few", "lacks 1 of 65 arrivals"),
