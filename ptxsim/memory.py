@@ -7,6 +7,7 @@ are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,16 @@ class Fault(Exception):
         self.cause = cause
         self.message = message
         self.lane = lane
+
+
+class Miss(Fault):
+    """Accesses that cannot be made: of the lanes that are `bad`, a bool for each active one. They have no effect, and
+    the launch goes on. `words` makes the message: a loop may miss often, and words take time."""
+
+    def __init__(self, kind: str, bad: np.ndarray, words: Callable[[], str], cause: str = "") -> None:
+        super().__init__(kind, "", int(bad.argmax()), cause)
+        self.bad = bad
+        self.words = words
 
 
 class Bytes:
@@ -84,7 +95,7 @@ class GlobalMemory:
     ) -> tuple[Buffer, np.ndarray] | None:
         """The buffer that holds all these accesses (uint64), and their unit indices in it; None: they touch several.
 
-        Raises Fault for a bad access; `writes` is for its words.
+        Raises Miss for bad accesses; `writes` is for its words.
         """
         buffer = self._last.get(pc)
         if buffer is None or not self._holds(buffer, addresses, size):
@@ -110,41 +121,41 @@ class GlobalMemory:
         if size == 1:
             return offsets.astype(np.int64)
         if int(np.bitwise_or.reduce(addresses)) & (size - 1):
-            lane = int(np.flatnonzero(addresses & np.uint64(size - 1))[0])
-            self._misaligned(int(addresses[lane]), size, lane)
+            bad = (addresses & np.uint64(size - 1)) != 0
+            raise Miss("misaligned", bad, lambda: self._misaligned(int(addresses[bad.argmax()]), size))
         return (offsets >> np.uint64(size.bit_length() - 1)).astype(np.int64)
 
-    def _misaligned(self, address: int, size: int, lane: int) -> None:
+    def _misaligned(self, address: int, size: int) -> str:
         buffer = self.find(address)
         place = (
             f"byte {address - buffer.base - buffer.first} of {buffer.label}"
             if buffer
             else f"address {address:#x}"
         )
-        raise Fault(
-            "misaligned",
-            f"an access of {size} bytes at {place}; the address must be a multiple of {size}",
-            lane,
-        )
+        return f"an access of {size} bytes at {place}; the address must be a multiple of {size}"
 
     def _explain(self, addresses: np.ndarray, size: int, among: list[Buffer], writes: bool) -> None:
-        """Raise Fault for the first access that lies in no array it may reach; return if there is none."""
+        """Raise Miss for accesses that lie in no array they may reach; return if there are none."""
         inside = np.zeros(addresses.shape, bool)
         for buffer in among:
             if buffer.size >= size:
                 inside |= addresses - np.uint64(buffer.base) <= np.uint64(buffer.size - size)
         if inside.all():
             return
-        lane = int(np.flatnonzero(~inside)[0])
-        address = int(addresses[lane])
+        address = int(addresses[inside.argmin()])
         near = among[0] if len(among) == 1 else self._nearest(address, among)
         if near is None or address < 4096:
             where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
-            raise Fault("out-of-bounds", f"an access of {size} bytes through {where}", lane, "no-array")
-        raise Fault(
+            raise Miss(
+                "out-of-bounds", ~inside, lambda: f"an access of {size} bytes through {where}", "no-array"
+            )
+        raise Miss(
             "out-of-bounds",
-            f"an access of {size} bytes at {near.element(address - near.base)}, which has {near.elements} elements",
-            lane,
+            ~inside,
+            lambda: (
+                f"an access of {size} bytes at {near.element(address - near.base)}, "
+                f"which has {near.elements} elements"
+            ),
             "write-beyond-array" if writes else "read-beyond-array",
         )
 
@@ -186,28 +197,29 @@ class SharedMemory:
             raise Fault("mbarrier", text, at if lane is None else lane, "mbarrier-as-data")
 
     def locate(self, addresses: np.ndarray, size: int, block_base: np.ndarray) -> np.ndarray:
-        """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Fault."""
+        """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Miss."""
         if addresses.max() > self.size - size or addresses.min() < 0:
-            lane = int(np.flatnonzero((addresses > self.size - size) | (addresses < 0))[0])
-            offset = (
-                int(addresses[lane]) + 2**31
-            ) % 2**32 - 2**31  # addresses have 32 bits: -4 reads as 2**32 - 4
-            raise Fault(
-                "out-of-bounds",
-                f"an access of {size} bytes at byte {offset} of shared memory"
-                f"{self._near(offset)}, of which the block has {self.size}",
-                lane,
-                "beyond-shared-memory",
-            )
+            bad = (addresses > self.size - size) | (addresses < 0)
+            address = int(addresses[bad.argmax()])
+            raise Miss("out-of-bounds", bad, lambda: self._outside(address, size), "beyond-shared-memory")
         if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
-            lane = int(np.flatnonzero(addresses & (size - 1))[0])
-            raise Fault(
+            bad = (addresses & (size - 1)) != 0
+            raise Miss(
                 "misaligned",
-                f"an access of {size} bytes at {self.describe(int(addresses[lane]))}; "
-                f"the address must be a multiple of {size}",
-                lane,
+                bad,
+                lambda: (
+                    f"an access of {size} bytes at {self.describe(int(addresses[bad.argmax()]))}; "
+                    f"the address must be a multiple of {size}"
+                ),
             )
         return (block_base + addresses) >> (size.bit_length() - 1)
+
+    def _outside(self, address: int, size: int) -> str:
+        offset = (address + 2**31) % 2**32 - 2**31  # addresses have 32 bits: -4 reads as 2**32 - 4
+        return (
+            f"an access of {size} bytes at byte {offset} of shared memory{self._near(offset)}, "
+            f"of which the block has {self.size}"
+        )
 
     def describe(self, offset: int) -> str:
         """A byte of shared memory in words: "byte 16 of tile" or "byte 16 of shared memory"."""
@@ -233,23 +245,23 @@ class LocalMemory:
         self.written = Bytes(np.zeros(lanes * self.stride if size else 0, np.uint8))
 
     def locate(self, addresses: np.ndarray, size: int, lanes: np.ndarray) -> np.ndarray:
-        """Unit indices of accesses at these offsets (int64) within each lane's local memory. Raises Fault."""
+        """Unit indices of accesses at these offsets (int64) within each lane's local memory. Raises Miss."""
         outside = (addresses > self.size - size) | (addresses < 0)
         if outside.any():
-            lane = int(np.flatnonzero(outside)[0])
-            raise Fault(
+            raise Miss(
                 "out-of-bounds",
-                f"an access of {size} bytes at byte {int(addresses[lane])} of a thread's local arrays, "
-                f"which have {self.size} bytes",
-                lane,
+                outside,
+                lambda: (
+                    f"an access of {size} bytes at byte {int(addresses[outside.argmax()])} of a thread's local arrays, "
+                    f"which have {self.size} bytes"
+                ),
                 "beyond-local-array",
             )
-        if (addresses & (size - 1)).any():
-            lane = int(np.flatnonzero(addresses & (size - 1))[0])
-            raise Fault(
+        if (bad := (addresses & (size - 1)) != 0).any():
+            raise Miss(
                 "misaligned",
-                f"an access of {size} bytes at byte {int(addresses[lane])} of a local array",
-                lane,
+                bad,
+                lambda: f"an access of {size} bytes at byte {int(addresses[bad.argmax()])} of a local array",
             )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)
 

@@ -4,11 +4,12 @@ Instructions: Bulk copy", "Tensor copy")."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
-from ..memory import UNIT, Buffer, Fault
+from ..memory import UNIT, Buffer, Fault, Miss
 from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
@@ -22,6 +23,7 @@ from .registry import Operands
 
 UPDATES = Act(True, True, True)
 """What a copy does to its mbarrier, as races go."""
+NOTHING = np.zeros(0, np.int64)
 TENSOR_ALIGNED = 128
 """Bytes: where a box in shared memory must begin."""
 TYPES = {"f2": "f16", "f4": "f32", "f8": "f64", "i4": "s32", "u4": "u32", "i8": "s64", "u8": "u64"}
@@ -105,10 +107,11 @@ def _tensor_reader(decoder: Operands, operand) -> Callable:
     address = address_reader(decoder, replace(operand, coordinates=()), wide=True)
     coordinates = [decoder.source(each, "s32") for each in operand.coordinates]
 
-    def read(machine: Hopper) -> Iterator[tuple[Layout, list[int]]]:
+    def read(machine: Hopper) -> list[tuple[Layout, list[int]]]:
         places = np.stack([machine.spread(each(machine)).astype(np.int64) for each in coordinates], axis=1)
-        for at, address_of in enumerate(machine.spread(address(machine)).tolist()):
-            yield _map_at(machine, address_of, at, len(coordinates), decoder.pc), places[at].tolist()
+        addresses = machine.spread(address(machine)).tolist()
+        maps = [_map_at(machine, each, at, len(coordinates), decoder.pc) for at, each in enumerate(addresses)]
+        return list(zip(maps, places.tolist(), strict=True))
 
     return read
 
@@ -123,7 +126,9 @@ def _map_at(machine: Hopper, address: int, at: int, rank: int, pc: int) -> Layou
         data = buffer.memory.data[first : first + BYTES] if buffer else np.zeros(0, np.uint8)
     layout = Layout.unpack(np.ascontiguousarray(data)) if len(data) == BYTES else None
     if layout is None:
-        raise Fault("out-of-bounds", f"there is no tensor map at address {address:#x}", at, "no-array")
+        raise missing(
+            machine, "out-of-bounds", f"there is no tensor map at address {address:#x}", at, "no-array"
+        )
     if len(layout.shape) != rank:
         text = f"the tensor map has {len(layout.shape)} dimensions, and the copy gives {rank} coordinates"
         raise Fault("unsupported-instruction", text, at)
@@ -138,13 +143,13 @@ def _chunks(
         text = (
             f"a bulk copy at {machine.shared.describe(offset)}; the address must be a multiple of {aligned}"
         )
-        raise Fault("misaligned", text, at)
+        raise missing(machine, "misaligned", text, at)
     if not 0 <= offset <= machine.shared.size - size:
         text = (
             f"a bulk copy of {size} bytes at byte {offset} of shared memory, of which the block has "
             f"{machine.shared.size}"
         )
-        raise Fault("out-of-bounds", text, at, "beyond-shared-memory")
+        raise missing(machine, "out-of-bounds", text, at, "beyond-shared-memory")
     chunks = offset // CHUNK + np.arange(size // CHUNK)
     if layout:
         chunks = layout.swizzled(chunks)
@@ -160,7 +165,7 @@ def _buffer(machine: Hopper, address: int, at: int) -> Buffer:
     buffer = machine.memory.find(address)
     if buffer is None:
         text = f"a bulk copy at address {address:#x}, which is in no array"
-        raise Fault("out-of-bounds", text, at, "no-array")
+        raise missing(machine, "out-of-bounds", text, at, "no-array")
     return buffer
 
 
@@ -170,7 +175,7 @@ def _units(
     """A buffer, its units that lie in the box and in the array, and where these lie in the box."""
     if coordinates[0] * layout.itemsize % CHUNK:  # an H100 ends the launch: illegal instruction
         text = f"a tensor copy from element {coordinates[0]} of a row on; its place must be a multiple of {CHUNK} bytes"
-        raise Fault("misaligned", text, at)
+        raise missing(machine, "misaligned", text, at)
     offsets, inside = layout.place(coordinates)
     buffer = _buffer(machine, layout.address, at)
     units = (offsets[inside] + layout.address - buffer.base) // layout.itemsize
@@ -225,18 +230,34 @@ def _receivers(decoder: Operands, ins: Instruction, at: int) -> Callable:
             first = int(machine.clusters.first_of[machine.block_of[lane]])
             found.append([first + i for i in range(machine.clusters.size) if bits >> i & 1])
             if bits >> machine.clusters.size:
-                raise Fault(
-                    "out-of-bounds",
-                    f"the mask {bits:#x} of a copy names blocks that the cluster of {machine.clusters.size} has not",
-                    0,
-                    "no-such-block",
-                )
+                text = f"the mask {bits:#x} of a copy names blocks that the cluster of {machine.clusters.size} has not"
+                miss = missing(machine, "out-of-bounds", text, len(found) - 1, "no-such-block")
+                machine.missed(miss, decoder.pc)
         return found
 
     return read
 
 
+def missing(machine: Hopper, kind: str, text: str, at: int, cause: str = "") -> Miss:
+    """That of the active lane at this position."""
+    return Miss(kind, np.arange(machine.count()) == at, lambda: text, cause)
+
+
+@contextmanager
+def reported(machine: Hopper, pc: int) -> Iterator[None]:
+    """What a copy misses is reported."""
+    try:
+        yield
+    except Miss as miss:
+        machine.missed(miss, pc)
+
+
 # --------------------------------------------------------------------------- copies
+
+
+def _empty(lane: int, pc: int, size: int) -> Load:
+    """A copy that may not be made: it moves nothing, and its bytes count, so that who waits for them goes on."""
+    return Load(lane, pc, 0, NOTHING, np.zeros(0, UNIT[CHUNK]), None, NOTHING, CHUNK, size)
 
 
 def _send_out(machine: Hopper, store: Store) -> None:
@@ -264,11 +285,15 @@ def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
         )
         for at, (lane, offset, by, (layout, coordinates), blocks) in enumerate(of_lane):
             size, itemsize = layout.box_bytes, layout.itemsize
-            chunks = _chunks(machine, offset, size, at, TENSOR_ALIGNED, layout)
-            buffer, units, inside = _units(machine, layout, coordinates, at)
-            data = np.zeros(size // itemsize, UNIT[itemsize])
-            data[inside] = buffer.memory.units(itemsize)[units]
-            load = Load(lane, pc, 0, chunks, data.view(UNIT[CHUNK]), buffer, units, itemsize, size)
+            load = _empty(lane, pc, size)
+            with reported(machine, pc):
+                chunks = _chunks(machine, offset, size, at, TENSOR_ALIGNED, layout)
+                load = replace(load, chunks=chunks, data=np.zeros(len(chunks), UNIT[CHUNK]))
+                buffer, units, inside = _units(machine, layout, coordinates, at)
+                data = np.zeros(size // itemsize, UNIT[itemsize])
+                data[inside] = buffer.memory.units(itemsize)[units]
+                data = data.view(UNIT[CHUNK])
+                load = replace(load, data=data, buffer=buffer, units=units, unit_size=itemsize)
             send(machine, load, by, blocks)
 
     return step
@@ -292,10 +317,12 @@ def _load(decoder: Operands, ins: Instruction) -> Callable:
             strict=True,
         )
         for at, (lane, offset, by, blocks) in enumerate(of_lane):
-            chunks = _chunks(machine, offset, _whole(sizes[at], at), at, CHUNK)
-            buffer, units = _run_of(machine, sources[at], sizes[at], at, "read-beyond-array")
-            data = buffer.memory.units(CHUNK)[units]
-            load = Load(lane, pc, 0, chunks, data, buffer, units, CHUNK, sizes[at])
+            load = _empty(lane, pc, sizes[at])
+            with reported(machine, pc):
+                chunks = _chunks(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
+                load = replace(load, chunks=chunks, data=np.zeros(len(chunks), UNIT[CHUNK]))
+                buffer, units = _run_of(machine, sources[at], sizes[at], at, "read-beyond-array")
+                load = replace(load, data=buffer.memory.units(CHUNK)[units], buffer=buffer, units=units)
             send(machine, load, by, blocks)
 
     return step
@@ -323,10 +350,12 @@ def _send_shared(decoder: Operands, ins: Instruction) -> Callable:
             zip(machine.active().tolist(), source(machine).tolist(), strict=True)
         ):
             in_one_block(int(blocks[at]), int(others[at]), at)
-            read = _own(machine, lane, _chunks(machine, start, _whole(sizes[at], at), at, CHUNK))
-            chunks = _chunks(machine, int(offsets[at]), sizes[at], at, CHUNK)
-            data = machine.shared.memory.units(CHUNK)[read]
-            load = Load(lane, pc, 0, chunks, data, machine.shared, read, CHUNK, sizes[at], width, change)
+            load = _empty(lane, pc, sizes[at])
+            with reported(machine, pc):
+                read = _own(machine, lane, _chunks(machine, start, _whole(machine, sizes[at], at), at, CHUNK))
+                chunks = _chunks(machine, int(offsets[at]), sizes[at], at, CHUNK)
+                data = machine.shared.memory.units(CHUNK)[read]
+                load = Load(lane, pc, 0, chunks, data, machine.shared, read, CHUNK, sizes[at], width, change)
             send(machine, load, int(counters[at]), [int(blocks[at])])
 
     return step
@@ -347,15 +376,15 @@ def _store_tensor(decoder: Operands, ins: Instruction) -> Callable:
         for at, (lane, offset, (layout, coordinates)) in enumerate(
             zip(machine.active().tolist(), source(machine).tolist(), tensor(machine), strict=True)
         ):
-            chunks = _own(
-                machine, lane, _chunks(machine, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
-            )
-            buffer, units, inside = _units(machine, layout, coordinates, at)
-            data = machine.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
-            chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
-            change = _reduction(opcode, _type_of(opcode, layout))
-            if len(chunks):  # else all of it lies outside
-                _send_out(machine, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
+            with reported(machine, pc):
+                chunks = _chunks(machine, offset, layout.box_bytes, at, TENSOR_ALIGNED, layout)
+                chunks = _own(machine, lane, chunks)
+                buffer, units, inside = _units(machine, layout, coordinates, at)
+                data = machine.shared.memory.units(CHUNK)[chunks].view(UNIT[layout.itemsize])[inside]
+                chunks = chunks[np.unique(inside * layout.itemsize // CHUNK)]  # what is outside is not read
+                change = _reduction(opcode, _type_of(opcode, layout))
+                if len(chunks):  # else all of it lies outside
+                    _send_out(machine, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 
@@ -372,20 +401,23 @@ def _store(decoder: Operands, ins: Instruction) -> Callable:
         for at, (lane, offset) in enumerate(
             zip(machine.active().tolist(), source(machine).tolist(), strict=True)
         ):
-            chunks = _own(machine, lane, _chunks(machine, offset, _whole(sizes[at], at), at, CHUNK))
-            buffer, units = _run_of(machine, places[at], sizes[at], at, "write-beyond-array")
-            data = machine.shared.memory.units(CHUNK)[chunks]
-            if change:
-                units = (units[:, None] * (CHUNK // itemsize) + np.arange(CHUNK // itemsize)).ravel()
-                data = data.view(UNIT[itemsize])
-            _send_out(machine, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
+            with reported(machine, pc):
+                chunks = _chunks(machine, offset, _whole(machine, sizes[at], at), at, CHUNK)
+                chunks = _own(machine, lane, chunks)
+                buffer, units = _run_of(machine, places[at], sizes[at], at, "write-beyond-array")
+                data = machine.shared.memory.units(CHUNK)[chunks]
+                if change:
+                    units = (units[:, None] * (CHUNK // itemsize) + np.arange(CHUNK // itemsize)).ravel()
+                    data = data.view(UNIT[itemsize])
+                _send_out(machine, Store(lane, pc, 0, 0, chunks, buffer, units, data, change))
 
     return step
 
 
-def _whole(size: int, at: int) -> int:
+def _whole(machine: Hopper, size: int, at: int) -> int:
     if size % CHUNK:
-        raise Fault("misaligned", f"a bulk copy of {size} bytes; the size must be a multiple of {CHUNK}", at)
+        text = f"a bulk copy of {size} bytes; the size must be a multiple of {CHUNK}"
+        raise missing(machine, "misaligned", text, at)
     return size
 
 
@@ -394,12 +426,9 @@ def _run_of(machine: Hopper, address: int, size: int, at: int, beyond: str) -> t
     buffer = _buffer(machine, address, at)
     first = address - buffer.base
     if first % CHUNK:
-        raise Fault(
-            "misaligned",
-            f"a bulk copy at {buffer.element(first)}; the address must be a multiple of {CHUNK}",
-            at,
-        )
+        text = f"a bulk copy at {buffer.element(first)}; the address must be a multiple of {CHUNK}"
+        raise missing(machine, "misaligned", text, at)
     if first + size > buffer.size:
         text = f"a bulk copy of {size} bytes from {buffer.element(first)} on, which has {buffer.elements} elements"
-        raise Fault("out-of-bounds", text, at, beyond)
+        raise missing(machine, "out-of-bounds", text, at, beyond)
     return buffer, first // CHUNK + np.arange(size // CHUNK)

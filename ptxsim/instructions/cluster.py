@@ -6,11 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import SHARED_WINDOW, Fault
+from ..memory import SHARED_WINDOW, Miss
 from ..ptx.program import Instruction
 from ..units.access import Memories
 from ..units.clusters import RANK_SHIFT
 from .registry import Operands, on_machine
+
+NOWHERE = (1 << RANK_SHIFT) - 16
+"""An offset behind all shared memory."""
 
 
 @on_machine("mapa")
@@ -26,10 +29,11 @@ def mapa(decoder: Operands, ins: Instruction) -> Callable:
 
     def step(machine: Memories) -> None:
         ranks = machine.spread(block(machine)).astype(np.int64)
-        if (wrong := np.flatnonzero(ranks >= machine.clusters.size)).size:
-            text = f"mapa names block {ranks[wrong[0]]} of a cluster of {machine.clusters.size}"
-            raise Fault("out-of-bounds", text, int(wrong[0]), "no-such-block")
+        if (wrong := ranks >= machine.clusters.size).any():
+            text = f"mapa names block {ranks[wrong.argmax()]} of a cluster of {machine.clusters.size}"
+            machine.missed(Miss("out-of-bounds", wrong, lambda: text, "no-such-block"), decoder.pc)
         offset = (machine.spread(place(machine)).astype(np.int64) - window) & (1 << RANK_SHIFT) - 1
+        offset[wrong] = NOWHERE
         put(
             machine,
             (window + (ranks + 1 << RANK_SHIFT) + offset).astype(f"u{8 if kind.endswith('64') else 4}"),

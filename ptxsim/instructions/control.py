@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..memory import Fault
+from ..memory import Fault, Miss
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.barriers import Scheduler
@@ -47,10 +47,11 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
 
     def end(machine: Scheduler) -> None:
         index, lanes = machine.spread(read(machine)), machine.active()
-        beyond = np.flatnonzero(index >= len(targets))
-        if len(beyond):
-            lane = int(beyond[0])
-            raise Fault("out-of-bounds", f"jumps to target {index[lane]} of a table of {len(targets)}", lane)
+        beyond = index >= len(targets)
+        if beyond.any():
+            words = f"jumps to target {index[beyond.argmax()]} of a table of {len(targets)}"
+            machine.missed(Miss("out-of-bounds", beyond, lambda: words), decoder.pc)
+            index = np.minimum(index, len(targets) - 1)
         for i in np.unique(index):
             machine.jump(targets[int(i)], lanes[index == i])
 

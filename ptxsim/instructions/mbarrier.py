@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..memory import Fault, Miss
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction, Register
@@ -67,7 +68,11 @@ def places_of(decoder: Operands, ins: Instruction, at: int, act: Act) -> Callabl
     def places(machine: Hopper) -> Iterator[tuple[Mbarrier, np.ndarray, np.ndarray]]:
         active, lanes = machine.idx, machine.active()
         blocks, offsets = machine.clusters.place(plain_offset(machine.spread(address(machine))), lanes)
-        unit = machine.shared.locate(offsets, SIZE, blocks * machine.shared.stride)
+        try:
+            unit = machine.shared.locate(offsets, SIZE, blocks * machine.shared.stride)
+        except Miss as miss:  # the launch ends: who waits there would wait for ever
+            machine.missed(miss, pc)
+            raise Fault("mbarrier", "no mbarrier can be there", miss.lane, "no-mbarrier") from None
         if act is not READS:
             machine.clusters.touch(lanes, blocks, pc)
         for offset in np.unique(offsets).tolist():

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..lanes import Lanes
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Fault
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Immediate, Instruction, Register, Variable, Vector
 from ..races.messages import BLOCK, CLUSTER, GRID
@@ -123,11 +123,15 @@ def _parameter(decoder: Operands, place: Address, size: int) -> Callable:
 
     def load(machine: Memories) -> np.ndarray:
         params, at = machine.launch.params, address(machine)
-        outside = np.flatnonzero((at < 0) | (at > len(params) - size))
-        if len(outside):
-            where = f"byte {int(at[outside[0]])} of the kernel's parameters, which have {len(params)}"
-            raise Fault("out-of-bounds", f"an access of {size} bytes at {where}", int(outside[0]))
-        return params[at[:, None] + np.arange(size)].reshape(-1).view(UNIT[size])
+        outside = (at < 0) | (at > len(params) - size)
+        if outside.any():
+            where = f"byte {int(at[outside.argmax()])} of the kernel's parameters, which have {len(params)}"
+            words = f"an access of {size} bytes at {where}"
+            machine.missed(Miss("out-of-bounds", machine.spread(outside), lambda: words), decoder.pc)
+            at = np.where(outside, 0, at)
+        found = params[at[:, None] + np.arange(size)]
+        found[outside] = 0
+        return found.reshape(-1).view(UNIT[size])
 
     return load
 

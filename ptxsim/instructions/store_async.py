@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from ..memory import UNIT, Fault
+from ..memory import UNIT
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.bulk import Load
 from ..units.mbarriers import Hopper
 from .atomics import operation_of
-from .bulk import cluster_reader, in_one_block, send
+from .bulk import cluster_reader, in_one_block, missing, reported, send
 from .memory import vector_length
 from .registry import Operands, on_machine
 
@@ -47,9 +48,11 @@ def _send_values(decoder: Operands, ins: Instruction, change: Callable | None) -
         values = np.stack([machine.spread(read(machine)) for read in reads], axis=1)
         for at, lane in enumerate(machine.active().tolist()):
             in_one_block(int(blocks[at]), int(others[at]), at)
-            place = np.array([_aligned(machine, int(offsets[at]), size, at) // size])
             data = np.ascontiguousarray(values[at]).view(UNIT[size])
-            load = Load(lane, pc, 0, place, data, None, NOTHING, size, size, width, change, size)
+            load = Load(lane, pc, 0, NOTHING, data[:0], None, NOTHING, size, size, width, change, size)
+            with reported(machine, pc):
+                place = np.array([_aligned(machine, int(offsets[at]), size, at) // size])
+                load = replace(load, chunks=place, data=data)
             send(machine, load, int(counters[at]), [int(blocks[at])])
 
     return step
@@ -59,9 +62,8 @@ def _aligned(machine: Hopper, offset: int, size: int, at: int) -> int:
     place = machine.shared.describe(offset)
     if not 0 <= offset <= machine.shared.size - size:
         text = f"a store of {size} bytes at byte {offset}, behind shared memory"
-        raise Fault("out-of-bounds", text, at, "beyond-shared-memory")
+        raise missing(machine, "out-of-bounds", text, at, "beyond-shared-memory")
     if offset % size:
-        raise Fault(
-            "misaligned", f"a store of {size} bytes at {place}; the address must be a multiple of it", at
-        )
+        text = f"a store of {size} bytes at {place}; the address must be a multiple of it"
+        raise missing(machine, "misaligned", text, at)
     return offset

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..lanes import Lanes
-from ..memory import Fault
+from ..memory import Miss
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector
@@ -116,12 +116,12 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
         for key in dict.fromkeys(zip(groups.tolist(), first_a.tolist(), first_b.tolist())):
             at = np.flatnonzero((groups == key[0]) & (first_a == key[1]) & (first_b == key[2]))
             base = int(machine.block_base[lanes[at[0] * WARP]]) // CHUNK
-            B, chunks = _matrix(machine, key[2], n, kind_b, bool(trans_b), base, at[0])
+            B, chunks = _matrix(machine, key[2], n, kind_b, bool(trans_b), base, at[0], pc)
             rows = numbers[at] % machine.warps_per_block % WARPGROUP
             if from_registers:
                 A = _fragments(machine, [read(machine) for read in read_a], at, kind_a, count)
             else:
-                whole, more = _matrix(machine, key[1], M, kind_a, bool(trans_a), base, at[0])
+                whole, more = _matrix(machine, key[1], M, kind_a, bool(trans_a), base, at[0], pc)
                 A, chunks = whole.reshape(WARPGROUP, 16, -1)[rows], np.union1d(chunks, more)
             machine.math.issue(numbers[at], pc, chunks, held)
             result[at] = np.matmul(A * float(signs[0]), B.T * float(signs[1])) + old[at]
@@ -164,21 +164,24 @@ def _fragments(
 
 
 def _matrix(
-    machine: Hopper, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int
+    machine: Hopper, descriptor: int, rows: int, kind: str, trans: bool, base: int, at: int, pc: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix (rows, k) in shared memory, as float64, and the chunks of 16 bytes that it lies in."""
+    """A matrix (rows, k) in shared memory (outside: zeros), as float64, and the chunks of 16 bytes that it lies in."""
     chunks = _chunks(descriptor, rows, KINDS[kind], trans)
-    if chunks.max() >= machine.shared.stride // CHUNK:
+    outside = chunks >= machine.shared.stride // CHUNK
+    if outside.any():
         text = (
             f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has "
             f"{machine.shared.size}"
         )
-        raise Fault("out-of-bounds", text, at * WARP, "beyond-shared-memory")
-    chunks = chunks + base
+        warp = np.arange(machine.count()) // WARP == at
+        machine.missed(Miss("out-of-bounds", warp, lambda: text, "beyond-shared-memory"), pc)
+    chunks = np.where(outside, 0, chunks) + base
     data = machine.shared.memory.units(CHUNK)[chunks]
+    data[outside] = 0
     values = _values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
     values = values.reshape(data.shape[0], -1)
-    return (values.T if trans else values), np.unique(chunks)
+    return (values.T if trans else values), np.unique(chunks[~outside])
 
 
 @cache
@@ -249,7 +252,9 @@ def stmatrix(decoder: Operands, ins: Instruction) -> Callable:
         warps = whole_warps(machine)
         rows = machine.spread(address(machine)).reshape(warps, WARP)
         if (rows[:, : 8 * len(reads)] % CHUNK).any():
-            raise Fault("misaligned", "the rows of stmatrix begin at multiples of 16 bytes", 0)
+            warp = (rows[:, : 8 * len(reads)] % CHUNK).any(axis=1)
+            words = "the rows of stmatrix begin at multiples of 16 bytes"
+            raise Miss("misaligned", warp.repeat(WARP), lambda: words)
         for i, read in enumerate(reads):
             values, starts = machine.spread(read(machine)), rows[:, 8 * i : 8 * i + 8]
             if not trans:

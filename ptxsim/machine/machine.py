@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
+from ..memory import Buffer, Fault, GlobalMemory, LocalMemory, Miss, SharedMemory
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
@@ -199,8 +199,11 @@ class Machine:
             self.launch.steps += block.length
             self.counters.executed(pc, block.counts, self.active_warps())
             self.recorder.begin(pc)
-            for at, step in block.steps:  # noqa: B007 - a Fault is logged at `at`
-                step(self)
+            for at, step in block.steps:
+                try:
+                    step(self)
+                except Miss as miss:
+                    self._without(miss, at, step)
             at = block.end_pc
             self.recorder.work(block.work_end)
             self.launch.budget.spend(block.work.of(self.count()))
@@ -208,6 +211,18 @@ class Machine:
         except Fault as fault:
             self.log_fault(fault, at)
             raise
+
+    def _without(self, miss: Miss, pc: int, step: Callable) -> None:
+        """Run an instruction for the lanes that do not miss; for the others it does nothing."""
+        whole = self.idx
+        self.missed(miss, pc)
+        self.idx = self.active()[~miss.bad]
+        if len(self.idx):
+            try:
+                step(self)
+            except Miss as another:
+                self._without(another, pc, step)
+        self.idx = whole
 
     def work(self, amount: float) -> None:
         """Something took longer than an instruction does: so many times as long."""
@@ -478,6 +493,13 @@ class Machine:
                 len(outside),
                 "not-in-own-mask",
             )
+
+    def missed(self, miss: Miss, pc: int) -> None:
+        """Report accesses of active lanes that cannot be made."""
+        instruction, count = self.launch.code.program.instructions[pc], int(np.count_nonzero(miss.bad))
+        if not self.log.again(miss.kind, instruction, count):
+            text = f"{self.describe_thread(int(self.active()[miss.lane]))}: {miss.words()}"
+            self.log.add(miss.kind, instruction, text, count, miss.cause)
 
     def log_fault(self, fault: Fault, pc: int) -> None:
         text = fault.message

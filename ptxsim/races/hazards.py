@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..lanes import Lanes
+from ..memory import Miss
 from ..ptx.program import Instruction, Where
 
 
@@ -20,6 +21,8 @@ class Kind(NamedTuple):
 
 
 _MEANINGS = {
+    "out-of-bounds": "an address outside of the array, or a copy that is told to read more than it copies",
+    "misaligned": "an address that is no multiple of the access's size",
     "unwaited-copy": "reads what an asynchronous copy brings, before anybody waited for it",
     "read-after-write": "reads what another thread of the block wrote, with no order between the two",
     "write-after-read": "writes what another thread of the block reads, with no order between the two",
@@ -36,8 +39,6 @@ _MEANINGS = {
     "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
 }
 _FATAL_MEANINGS = {
-    "out-of-bounds": "an address outside of the array, or a copy that is told to read more than it copies",
-    "misaligned": "an address that is no multiple of the access's size",
     "barrier-count": "threads at a named barrier that disagree about their number",
     "mbarrier": "an mbarrier that nobody initialised, that counts what it cannot, or that is used as plain memory",
     "deadlock": "all threads wait, and nobody is left to come",
@@ -50,7 +51,8 @@ KINDS = (
     *(Kind(name, False, means) for name, means in _MEANINGS.items()),
     *(Kind(name, True, means) for name, means in _FATAL_MEANINGS.items()),
 )
-"""Most serious first; those that end the launch come last, because they are the last to be found."""
+"""Most serious first (much may follow from a bad address); those that end the launch come last, because they are the
+last to be found."""
 
 
 class Cause(NamedTuple):
@@ -125,7 +127,8 @@ CAUSES = (
 
 ORDER = {kind.name: number for number, kind in enumerate(KINDS)}
 FATAL = frozenset(kind.name for kind in KINDS if kind.fatal)
-RACES = frozenset(kind.name for kind in KINDS[:5])
+BAD_ADDRESS = frozenset(kind.name for kind in KINDS[:2])
+RACES = frozenset(kind.name for kind in KINDS[2:7])
 WORDS = ORDER.keys() | {cause.name for cause in CAUSES}
 """All that a finding may be called: what a program, or a hint, can match instead of sentences."""
 
@@ -204,6 +207,9 @@ class Reporting(Lanes, Protocol):
 
     def describe_lane(self, lane: int) -> str:
         """A lane of the grid: "thread (3, 0) of block 5"."""
+
+    def missed(self, miss: Miss, pc: int) -> None:
+        """Report accesses of active lanes that cannot be made."""
 
     def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
         """Report active lanes that are not in the mask of their warp that each one gives."""

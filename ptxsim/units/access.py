@@ -3,6 +3,9 @@
 An `Access` is what is known of it when the instruction is decoded. `read`, `write` and `update` run it for the active
 lanes: through generic addresses window by window (PTX ISA, "Generic Addressing"), in global memory array by array.
 Three watch every access: the counters, the clock's recorder, and the shadow of the memory that it touches.
+
+What lies out of bounds, or is misaligned, is reported and goes nowhere: a read or an atomic brings zero there, a write
+does nothing, and the other lanes' accesses are made.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from ..lanes import Registers
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Buffer, Fault, GlobalMemory, LocalMemory, SharedMemory
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Buffer, GlobalMemory, LocalMemory, Miss, SharedMemory
 from ..observe import events
 from ..observe.counters import Observed
 from ..races.findings import Explained, Findings
@@ -45,6 +48,10 @@ class Access:
     def by_space(self) -> dict[str, Access]:
         """The same access where a generic address has led into a window."""
         return {space: replace(self, space=space) for space in WINDOWS}
+
+    @cached_property
+    def uncounted(self) -> Access:
+        return replace(self, counted=False)
 
 
 class Memories(Registers, Observed, Explained, Protocol):
@@ -107,14 +114,32 @@ def read_rows(
     after the other. Other lanes receive them: each of `readers` has a lane for every 4 bytes of the rows."""
     try:
         unit = machine.shared.locate(addresses.ravel(), access.size, machine.block_base[lanes.ravel()])
-    except Fault as fault:
-        machine.idx, fault.lane = lanes.ravel()[fault.lane : fault.lane + 1], 0
-        raise
-    machine.counters.shared(machine, access.pc, addresses, access.size)
+    except Miss as miss:
+        return _rows_that_are_there(machine, miss, access, addresses.ravel(), lanes.ravel(), readers)
+    if access.counted:
+        machine.counters.shared(machine, access.pc, addresses, access.size)
     words = (unit[:, None] * (access.size // 4) + np.arange(access.size // 4)).ravel()
     for each in readers:
         machine.shadow.on_access(machine, access.act, each, words, 4, access.pc)
     return machine.shared.memory.units(access.size)[unit]
+
+
+def _rows_that_are_there(
+    machine: Memories,
+    miss: Miss,
+    access: Access,
+    addresses: np.ndarray,
+    lanes: np.ndarray,
+    readers: list[np.ndarray],
+) -> np.ndarray:
+    active, machine.idx = machine.idx, lanes
+    machine.missed(miss, access.pc)
+    machine.idx, there = active, ~miss.bad
+    found = np.zeros(len(there), UNIT[access.size])
+    if there.any():
+        readers = [each.reshape(len(there), -1)[there].ravel() for each in readers]
+        found[there] = read_rows(machine, access.uncounted, addresses[there], lanes[there], readers)
+    return found
 
 
 def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -138,6 +163,18 @@ def _perform(machine: Memories, access: Access, addresses: np.ndarray, act: Call
     if access.space == "generic":
         return _by_window(machine, access, addresses.view(np.uint64), act, *values)
     addresses = machine.spread(addresses)
+    try:
+        found = _locate(machine, access, addresses)
+    except Miss as miss:
+        return _without(machine, miss, access, addresses, act, *values)
+    if found is None:
+        several = machine.memory.parts(addresses, access.pc)
+        return _in_parts(machine, several, access.uncounted, addresses, act, *values)
+    return act(machine, access, *found, *values)
+
+
+def _locate(machine: Memories, access: Access, addresses: np.ndarray) -> tuple | None:
+    """The memory that the lanes touch, and their units in it; None: they touch several arrays. Raises Miss."""
     if access.space == "shared":
         memory = machine.shared
         base = machine.block_base if machine.idx is None else machine.block_base[machine.idx]
@@ -149,20 +186,31 @@ def _perform(machine: Memories, access: Access, addresses: np.ndarray, act: Call
         memory.check_data(unit, access.size)
         if access.counted:
             machine.counters.shared(machine, access.pc, addresses, access.size)
-    elif access.space == "local":
-        memory, unit = machine.local, machine.local.locate(addresses, access.size, machine.active())
-    else:
-        if access.counted and access.space == "global":
-            _count_global(machine, access, addresses)
-        found = machine.memory.locate(addresses, access.size, access.pc, access.act.writes)
-        if found is None:
-            once = replace(access, counted=False)
-            return _in_parts(
-                machine, machine.memory.parts(addresses, access.pc), once, addresses, act, *values
-            )
-        memory, unit = found
-        machine.launch.budget.access(memory, unit, access.size)
-    return act(machine, access, memory, unit, *values)
+        return memory, unit
+    if access.space == "local":
+        return machine.local, machine.local.locate(addresses, access.size, machine.active())
+    if access.counted and access.space == "global":
+        _count_global(machine, access, addresses)
+    found = machine.memory.locate(addresses, access.size, access.pc, access.act.writes)
+    if found is not None:
+        machine.launch.budget.access(*found, access.size)
+    return found
+
+
+def _without(
+    machine: Memories, miss: Miss, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray
+) -> np.ndarray:
+    """Report the lanes that miss, and run it for the others; zeros where they miss."""
+    machine.missed(miss, access.pc)
+    result, there = np.zeros(len(addresses), UNIT[access.size]), np.flatnonzero(~miss.bad)
+    if len(there):
+        once = (
+            access if access.space == "shared" else access.uncounted
+        )  # shared memory is counted when it is found
+        found = _in_parts(machine, [there], once, addresses, act, *values)
+        if found is not None:
+            result[there] = found[there]
+    return result
 
 
 def _by_window(machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
@@ -184,7 +232,7 @@ def _in_parts(
     act: Callable,
     *values,
 ):
-    """Run it for some of the lanes after the other. A Fault names its lane among those that were active."""
+    """Run it for some of the lanes after the other."""
     whole, result = machine.idx, None
     for part in positions:
         machine.idx = machine.all_lanes(whole)[part]

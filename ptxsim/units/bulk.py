@@ -79,13 +79,15 @@ class BulkCopies:
             machine.shadow.on_async_read(
                 machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
             )
-        if not load.change:
+        if not load.change and len(load.chunks):
             machine.shadow.on_issue(machine, lanes, load.chunks, load.grain, load.pc)
         return Load(**{**vars(load), "issued": machine.orders.trail.now - 1})
 
     def land(self, load: Load) -> None:
         """It arrives. Who acquires the phase of its mbarrier is ordered behind it, and behind nothing that the thread
         that started it did later."""
+        if not len(load.chunks):
+            return
         machine = self.machine
         lanes, memory = np.full(len(load.chunks), load.lane), machine.shared.memory.units(load.grain)
         if load.change:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..memory import Miss
 from ..observe import events
 from ..races.findings import Landing
 from ..races.shadow import Act
@@ -149,7 +150,11 @@ class CopyQueue:
     def _check_read(self, copy: _Copy, first: int, size: int) -> None:
         """`size` bytes of its source, from byte `first` on."""
         machine = self.machine
-        found = len(copy.lanes) and machine.memory.locate(copy.source + np.uint64(first), size, copy.pc)
+        try:
+            found = len(copy.lanes) and machine.memory.locate(copy.source + np.uint64(first), size, copy.pc)
+        except Miss as miss:  # it was reported when the copy was issued
+            self._check_read(copy.take(~miss.bad), first, size)
+            return
         if found and (shadow := machine.shadow_of(found[0])):
             shadow.on_access(machine, Act(True, False), copy.lanes, found[1], size, copy.pc)
             shadow.on_changed(machine, copy.lanes, found[1], size, copy.pc, copy.issued)

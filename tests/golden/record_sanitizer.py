@@ -114,7 +114,7 @@ def tried(group: str) -> dict[str, int]:
 def suspect(group: str, case: Case | WrongCase, mutant: Mutant, number: int) -> Suspect | None:
     """None for a mutant that does not compile, does not end, or is the same program as the kernel."""
     from ptxsim import CompileError, compile, launch
-    from ptxsim.races.hazards import FATAL
+    from ptxsim.races.hazards import BAD_ADDRESS, FATAL
 
     old = kernel_name(case)
     name = f"{old}_m{number}"
@@ -132,7 +132,7 @@ def suspect(group: str, case: Case | WrongCase, mutant: Mutant, number: int) -> 
         return None
     prints = [fingerprint(text, case.options) for text in (mutant.source, case.source)]
     hangs = mutant.rule in mutate_hopper.RULES  # perhaps: at an mbarrier a GPU waits for ever
-    alone = hangs or bool(kinds & (FATAL | {"barrier-divergence", "warp-mask"}))
+    alone = hangs or bool(kinds & (FATAL | BAD_ADDRESS | {"barrier-divergence", "warp-mask"}))
     return Suspect(group, case.name, mutant.name, *prints, source, name, alone)
 
 

@@ -59,6 +59,8 @@ def test_an_index_that_overflows_32_bits_is_found():
 
 def test_a_negative_index_of_shared_memory_is_said_as_such():
     body = """__shared__ float tile[32];
+    tile[threadIdx.x] = 2;
+    __syncthreads();
     tile[(int)threadIdx.x - n] = 1;
     __syncthreads();
     out[threadIdx.x] = tile[threadIdx.x];"""

@@ -123,7 +123,7 @@ def test_a_line_of_a_header_is_quoted_from_the_header(header_report):
     assert "out-of-bounds at line 7 of race.cuh" in text and "       7 | out[threadIdx.x + n] = 1;" in text
     assert "another line" not in text
     assert repr(header_report) == (
-        "Report(k: read-after-write at line 6 of race.cuh, out-of-bounds at line 7 of race.cuh)"
+        "Report(k: out-of-bounds at line 7 of race.cuh, read-after-write at line 6 of race.cuh)"
     )
 
 

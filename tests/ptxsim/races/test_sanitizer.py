@@ -14,7 +14,7 @@ from itertools import chain
 
 import pytest
 
-from ptxsim.races.hazards import FATAL
+from ptxsim.races.hazards import BAD_ADDRESS, FATAL
 from tests.kernels.case import Case, WrongCase
 from tests.kernels.cases import WRONG
 from tests.kernels.to_mutate import by_name
@@ -123,10 +123,10 @@ def kinds_for(text: str) -> set[str]:
 
 
 def missed(row: dict) -> list[str]:
-    """The sanitizer's findings that the simulator lacks. None when a finding ended the simulated launch: the GPU goes
-    on after an access out of bounds that hits another array, and more goes wrong."""
+    """The sanitizer's findings that the simulator lacks. None when a finding ended the simulated launch, or an access
+    went out of bounds: on the GPU that hits another array, and more goes wrong."""
     hazards = simulated(row).hazards
-    if any(kind in FATAL for kind, _ in hazards) and not row["kernel"].startswith("wrong."):
+    if any(kind in FATAL | BAD_ADDRESS for kind, _ in hazards) and not row["kernel"].startswith("wrong."):
         return []
     return [
         f"{tool}: {finding['text']} at lines {finding['lines']}"
