@@ -66,7 +66,8 @@ def launch(
     `seed` chooses another legal order of the warps.
 
     Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in
-    the report.
+    the report. An access out of bounds, or a misaligned one, does not: it has no effect, and what is read there is
+    zero.
     """
     grid, block = _three(grid, "grid"), _three(block, "block")
     _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
