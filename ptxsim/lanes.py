@@ -44,6 +44,8 @@ class Launched(Protocol):
 
     params: np.ndarray
     """The kernel's arguments, as bytes."""
+    registers: int | None
+    """Of a thread at the launch, in a kernel with setmaxnreg; None where nobody knows or needs it."""
     budget: Budget
     output: list[str]
     """What printf wrote, call by call."""

@@ -12,7 +12,7 @@ from .arguments import Bound, bind
 from .clock.clock import Clock, model_launch
 from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
 from .interrupts import interruptible
-from .kernel import Kernel, LaunchError
+from .kernel import Kernel, LaunchError, registers_granted
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
 from .memory import Buffer, Fault, GlobalMemory
@@ -117,6 +117,7 @@ def _start(
         memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
         shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
         dynamic_shared=shared_mem,
+        registers=registers_granted(kernel),
         log=HazardLog(),
         counters=Counters(code.program.instructions),
         budget=Budget(max_steps),

@@ -36,7 +36,7 @@ def bar(decoder: Operands, ins: Instruction) -> Callable:
     ident = decoder.source(ins.operands[0], "u32")
     count = decoder.source(ins.operands[1], "u32") if len(ins.operands) > 1 else None
     pc = decoder.pc
-    resume = _resume(pc + 1)
+    resume = resume_at(pc + 1)
 
     def end(machine: Scheduler) -> None:
         everyone = machine.idx
@@ -46,7 +46,7 @@ def bar(decoder: Operands, ins: Instruction) -> Callable:
         if not waits:
             machine.jump(pc + 1, everyone)
 
-    return _guarded(decoder, ins, end)
+    return guarded(decoder, ins, end)
 
 
 @control("barrier", gathers=_aligned)
@@ -60,7 +60,7 @@ def _of_cluster(decoder: Operands, ins: Instruction) -> Callable:
     """barrier.cluster.arrive{.release,.relaxed} · barrier.cluster.wait."""
     pc = decoder.pc
     arrives, releases = ins.opcode.has("arrive"), not ins.opcode.has("relaxed")
-    resume = _resume(pc + 1)
+    resume = resume_at(pc + 1)
 
     def end(machine: Hopper) -> None:
         lanes, active = machine.active(), machine.idx
@@ -71,7 +71,7 @@ def _of_cluster(decoder: Operands, ins: Instruction) -> Callable:
             machine.recorder.event(pc, events.ClusterWait())
             machine.clusters.barrier.wait(pc, lanes, resume)
 
-    return _guarded(decoder, ins, end)
+    return guarded(decoder, ins, end)
 
 
 def _groups(
@@ -107,11 +107,12 @@ def _known(ident: int, count: int) -> int:
     return ident
 
 
-def _resume(pc: int) -> Callable:
+def resume_at(pc: int) -> Callable:
+    """What lanes do that waited: they go on at `pc`."""
     return lambda machine, lanes: machine.jump(pc, lanes)
 
 
-def _guarded(decoder: Operands, ins: Instruction, end: Callable) -> Callable:
+def guarded(decoder: Operands, ins: Instruction, end: Callable) -> Callable:
     """A guarded barrier: lanes whose guard is false pass it by."""
     if ins.guard is None:
         return end
@@ -154,7 +155,7 @@ def _reduction(decoder: Operands, ins: Instruction) -> Callable:
         barrier.votes[machine.active()] = predicate(machine)
         machine.arrive(number, pc, needed, resume)
 
-    return _guarded(decoder, ins, end)
+    return guarded(decoder, ins, end)
 
 
 @control("bar.warp")
@@ -162,7 +163,7 @@ def warp_sync(decoder: Operands, ins: Instruction) -> Callable:
     """bar.warp.sync mask (`__syncwarp`): the named lanes of a warp meet, and see each other's earlier accesses."""
     read = decoder.source(ins.operands[0], "b32")
     pc = decoder.pc
-    resume = _resume(pc + 1)
+    resume = resume_at(pc + 1)
 
     def end(machine: Hopper) -> None:
         machine.recorder.work(pc + 1)
@@ -180,4 +181,4 @@ def warp_sync(decoder: Operands, ins: Instruction) -> Callable:
             machine.check_own_mask(pc, masks)
             machine.warp_barrier.arrive(pc, machine.active(), masks, resume)
 
-    return _guarded(decoder, ins, end)
+    return guarded(decoder, ins, end)

@@ -8,13 +8,14 @@ from functools import cache
 
 import numpy as np
 
-from ..gpus import WARP
+from ..gpus import WARP, WARPGROUP
 from ..lanes import Registers
 from ..memory import Fault
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction, Register, Vector
 from ..races.shadow import Act
 from ..units.access import Access, Memories, read_rows
+from ..units.barriers import warpgroup_of
 from .memory import address_reader
 from .registry import Operands, on_machine, whole_warp
 from .rounding import bf16_value
@@ -54,6 +55,41 @@ def whole_warps(machine: Registers) -> int:
         raise Fault("barrier-divergence", text, 0, "part-of-warp")
     machine.whole_warps = machine.idx, count // WARP
     return count // WARP
+
+
+def whole_warpgroups(machine: Registers, name: str) -> int:
+    """Number of active warps; every lane of their warpgroups must be there."""
+    warps = whole_warps(machine)
+    if machine.idx is None and machine.launch.threads % (WARPGROUP * WARP) == 0:
+        return warps
+    first = machine.active()[::WARP]  # of each warp
+    groups = warpgroup_of(machine, first)
+    parts = np.flatnonzero(np.bincount(groups)[groups] < WARPGROUP)
+    if len(parts):
+        mine = first[groups == groups[parts[0]]]
+        raise Fault(
+            "barrier-divergence",
+            _part_of_warpgroup(machine, name, mine),
+            parts[0] * WARP,
+            "part-of-warpgroup",
+        )
+    return warps
+
+
+def _part_of_warpgroup(machine: Registers, name: str, mine: np.ndarray) -> str:
+    """In words: these warps (the first lane of each) execute an instruction of their warpgroup alone."""
+    warps = (machine.thread_of[mine] // WARP).tolist()
+    start, threads = warps[0] // WARPGROUP * WARPGROUP, machine.launch.threads
+    text = (
+        f"{name} is one instruction of a whole warpgroup, four warps of which the first is a multiple of {WARPGROUP}: "
+        f"of warps {start} to {start + WARPGROUP - 1} only {', '.join(map(str, warps))} came to it. "
+    )
+    if (start + WARPGROUP) * WARP > threads:
+        return text + f"The block has {threads} threads; give it a multiple of {WARPGROUP * WARP}"
+    return (
+        text
+        + f"All threads from {start * WARP} to {(start + WARPGROUP) * WARP - 1} must take the same way to it"
+    )
 
 
 # --------------------------------------------------------------------------- ldmatrix

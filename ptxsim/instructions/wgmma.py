@@ -1,5 +1,5 @@
 """wgmma: matrix products of four warps, out of shared memory (PTX ISA, "Asynchronous Warpgroup Level Matrix
-Instructions"), stmatrix and setmaxnreg."""
+Instructions"), and stmatrix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..units.mbarriers import Hopper
 from .memory import address_reader, constant
 from .registry import Operands, on_machine, whole_warp, whole_warpgroup
 from .rounding import bf16_value
-from .tensor import whole_warps
+from .tensor import whole_warpgroups, whole_warps
 
 M, K_BYTES = 64, 32
 WAVEFRONT = 128  # bytes
@@ -37,7 +37,7 @@ def wgmma(decoder: Operands, ins: Instruction) -> Callable:
     """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
     text, pc = ins.opcode.text, decoder.pc
     if text.startswith("wgmma.fence"):
-        return lambda machine: machine.math.fence()
+        return _fence
     if text.startswith("wgmma.commit_group"):
         return lambda machine: _commit(machine, pc)
     if text.startswith("wgmma.wait_group"):
@@ -46,12 +46,19 @@ def wgmma(decoder: Operands, ins: Instruction) -> Callable:
     return _mma(decoder, ins)
 
 
+def _fence(machine: Hopper) -> None:
+    whole_warpgroups(machine, "wgmma.fence")
+    machine.math.fence()
+
+
 def _commit(machine: Hopper, pc: int) -> None:
+    whole_warpgroups(machine, "wgmma.commit_group")
     machine.recorder.event(pc, events.WgmmaCommit())
     machine.math.commit()
 
 
 def _wait(machine: Hopper, pc: int, keep: int) -> None:
+    whole_warpgroups(machine, "wgmma.wait_group")
     machine.recorder.event(pc, events.WgmmaWait(keep))
     machine.math.wait(keep)
 
@@ -91,7 +98,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
     pc = decoder.pc
 
     def step(machine: Hopper) -> None:
-        warps = whole_warps(machine)
+        warps = whole_warpgroups(machine, "wgmma.mma_async")
         machine.counters.add(pc, wgmma=warps, wgmma_shared_bytes=warps * read_bytes)
         machine.recorder.event(pc, events.Wgmma(n, read_bytes / WAVEFRONT))
         count = machine.count()
@@ -235,7 +242,7 @@ def _eight_bits(kind: str) -> np.ndarray:
     return value
 
 
-# --------------------------------------------------------------------------- stmatrix, setmaxnreg
+# --------------------------------------------------------------------------- stmatrix
 
 
 @on_machine("stmatrix", gathers=whole_warp)
@@ -265,13 +272,3 @@ def stmatrix(decoder: Operands, ins: Instruction) -> Callable:
                 write(machine, half, places.reshape(-1), (values >> np.uint32(16 * part)).astype(np.uint16))
 
     return step
-
-
-@on_machine("setmaxnreg", gathers=whole_warp)
-def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
-    """setmaxnreg.{inc,dec}.sync.aligned.u32 n: registers that a warpgroup takes or gives back. Here every lane has as
-    many as it names, so only the number is looked at."""
-    number = constant(ins.operands[0], "setmaxnreg")
-    if number % 8 or not 24 <= number <= 256:
-        raise UnsupportedInstruction(f"setmaxnreg takes a multiple of 8 from 24 to 256, not {number}")
-    return lambda machine: None

@@ -38,6 +38,7 @@ from ..units.clusters import Clusters, cluster_by_cluster
 from ..units.copies import CopyQueue
 from ..units.divergence import SyncCheck
 from ..units.mbarriers import Mbarrier, cause_of_deadlock
+from ..units.registers import RegisterPool
 from ..work import Budget
 from .decode import Code
 
@@ -65,6 +66,7 @@ class LaunchState:
     log: HazardLog
     counters: Counters
     budget: Budget
+    registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     seed: int | None = None
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
@@ -134,6 +136,7 @@ class Machine:
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
         self.math = AsyncMath(self)
+        self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
         self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
@@ -431,6 +434,7 @@ class Machine:
 
     def _rendezvous(self) -> list:
         return [
+            self.registers,
             *self.barriers.values(),
             self.warp_barrier,
             *self.gatherings.values(),
@@ -449,9 +453,29 @@ class Machine:
         text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
         lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting][:4]
         text += "".join(f". {lack.text[0].upper()}{lack.text[1:]}" for lack in lacks)
-        fault = Fault("deadlock", text, cause=cause_of_deadlock(lacks))
-        self.log_fault(fault, waiting[0].pc if waiting else 0)
+        cause, at = cause_of_deadlock(lacks), waiting[0].pc if waiting else 0
+        if self.registers.waiting:
+            cause, text = "too-few-registers", f"{text}. {self.registers.lack()}"
+        elif parted := self._parted():
+            cause, at, text = "part-of-warpgroup", parted[0].pc, f"{text}. {self._who_is_absent(parted[0])}"
+        fault = Fault("deadlock", text, cause=cause)
+        self.log_fault(fault, at)
         raise fault
+
+    def _parted(self) -> list[Gathering]:
+        """Where a part of a warpgroup waits for the rest. Not for warps that wait at an mbarrier: that lacks."""
+        entries = [entry for mbarrier in self.mbarriers.values() for entry in mbarrier.waiting]
+        at_mbarriers = [lane for entry in entries for lane in entry.lanes.tolist()]
+        absent = ((each, each.absent()) for each in self.gatherings.values())
+        return [each for each, lanes in absent if len(lanes) and not np.isin(lanes, at_mbarriers).any()]
+
+    def _who_is_absent(self, gathering: Gathering) -> str:
+        code, lane = self.launch.code, int(gathering.absent()[0])
+        return (
+            f"{code.program.instructions[gathering.pc].opcode.root} at {code.where(gathering.pc)} is one instruction "
+            "of a whole warpgroup, four warps of which the first is a multiple of 4, and "
+            f"{self.describe_thread(lane)} does not come to it: all 128 threads must take the same way"
+        )
 
     # ------------------------------------------------------------------ memory, findings
 

@@ -91,6 +91,9 @@ CAUSES = (
     Cause("different-barriers", "threads of one block wait at different __syncthreads()"),
     Cause("part-of-warp", "an instruction of the whole warp, and some of its lanes are not there"),
     Cause(
+        "part-of-warpgroup", "an instruction of a whole warpgroup, and some of its warps do not come to it"
+    ),
+    Cause(
         "exit-before-use", "a block may exit before another block of the cluster has used its shared memory"
     ),
     Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
@@ -122,6 +125,8 @@ CAUSES = (
         "stuck-in-first-phases", "threads wait at several mbarriers, and each lacks an arrival in its phase 0"
     ),
     Cause("missing-arrival", "a phase lacks one arrival"),
+    Cause("too-few-registers", "a setmaxnreg.inc wants more registers than other warpgroups give back"),
+    Cause("wrong-way", "a setmaxnreg.dec to more registers than a thread has, or an .inc to fewer"),
 )
 """A kind that is not divided is its own cause: `misaligned`, `trap`, a deadlock without an mbarrier."""
 

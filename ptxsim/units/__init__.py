@@ -6,6 +6,7 @@ mbarriers   mbarriers: phases, arrivals, bytes
 bulk        Hopper's copy engine: copies in flight
 async_math  wgmma in flight: what it reads, the registers that it holds
 barriers    lanes that wait for others: barriers, named barriers, instructions of a warp
+registers   registers that warpgroups give back and take: setmaxnreg
 divergence  barriers that not all threads come to
 clusters    blocks that touch each other's shared memory; their barrier
 """

@@ -279,6 +279,15 @@ class Gathering(Rendezvous):
         self.waiting = []
         return lanes
 
+    def absent(self) -> np.ndarray:
+        """Lanes of other warps for which a warpgroup waits here."""
+        if not self.waiting or self.waiting[0].masks.dtype != np.uint64:
+            return np.array([], int)
+        alive = np.flatnonzero(self.machine.alive)
+        here = warpgroup_of(self.machine, self.waiting[0].lanes)
+        mates = alive[np.isin(warpgroup_of(self.machine, alive), here)]
+        return np.setdiff1d(mates, self.waiting[0].lanes)
+
     def _go_on(self, machine: Scheduler, lanes: np.ndarray) -> None:
         machine.jump(self.pc, lanes)
 
@@ -295,11 +304,12 @@ def gathered(machine: Scheduler, lanes: np.ndarray, masks: np.ndarray) -> tuple[
     wanted = masks.astype(np.uint32) & machine.alive_bits()[warps]
     complete = wanted & ~here[groups] == 0
     if masks.dtype == np.uint64 and (masks >> np.uint64(32)).any():
-        complete &= _warpgroups_complete(machine, lanes[complete])[_warpgroup_of(machine, lanes)]
+        complete &= _warpgroups_complete(machine, lanes[complete])[warpgroup_of(machine, lanes)]
     return groups, complete
 
 
-def _warpgroup_of(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
+def warpgroup_of(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
+    """The warpgroup of each of these lanes, numbered block after block."""
     warps = machine.warp_of[lanes]
     of_a_block = -(-machine.warps_per_block // WARPGROUP)
     return warps // machine.warps_per_block * of_a_block + warps % machine.warps_per_block // WARPGROUP
@@ -308,6 +318,6 @@ def _warpgroup_of(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
 def _warpgroups_complete(machine: Lanes, lanes: np.ndarray) -> np.ndarray:
     """By warpgroup, whether these lanes are all that it has and that have not exited."""
     alive = np.flatnonzero(machine.alive)
-    most = int(_warpgroup_of(machine, np.array([machine.lanes - 1]))[0]) + 1
-    here, wanted = (np.bincount(_warpgroup_of(machine, each), minlength=most) for each in (lanes, alive))
+    most = int(warpgroup_of(machine, np.array([machine.lanes - 1]))[0]) + 1
+    here, wanted = (np.bincount(warpgroup_of(machine, each), minlength=most) for each in (lanes, alive))
     return here == wanted

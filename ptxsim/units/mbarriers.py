@@ -21,6 +21,7 @@ from .async_math import AsyncMath
 from .barriers import Rendezvous, Scheduler, Waiting
 from .bulk import BulkCopies, Load
 from .copies import CopyQueue
+from .registers import RegisterPool
 
 SIZE = 8  # bytes of an mbarrier
 MOST = 2**20 - 1
@@ -82,6 +83,8 @@ class Hopper(Memories, Scheduler, Protocol):
     """cp.async.bulk."""
     math: AsyncMath
     """wgmma."""
+    registers: RegisterPool
+    """What setmaxnreg shares out."""
 
     def mbarrier(self, offset: int) -> Mbarrier:
         """The mbarrier at this byte of shared memory, in every resident block."""
