@@ -110,15 +110,6 @@ def resources(kernel: Kernel, arch: str = "sm_90") -> nvrtc.Resources:
     return nvrtc.resources(kernel.source, kernel.entry, kernel.options, arch, kernel.name_expressions)
 
 
-@lru_cache(maxsize=64)
-def registers_granted(kernel: Kernel) -> int | None:
-    """Registers of a thread at the launch of a kernel with setmaxnreg, by ptxas; None for other kernels, and where that
-    is not known (`nvrtc.registers_granted`)."""
-    if all(instruction.opcode.root != "setmaxnreg" for instruction in kernel.code.program.instructions):
-        return None
-    return nvrtc.registers_granted(kernel.source, kernel.entry, kernel.options, kernel.name_expressions)
-
-
 def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[SassInstruction, ...]:
     """The instructions that ptxas makes of a kernel for a real GPU architecture, by address, with their source lines.
 

@@ -12,13 +12,13 @@ from .arguments import Bound, bind
 from .clock.clock import Clock, model_launch
 from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
 from .interrupts import interruptible
-from .kernel import Kernel, LaunchError, registers_granted
+from .kernel import Kernel, LaunchError
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
 from .memory import Buffer, Fault, GlobalMemory
 from .observe.counters import Counters
 from .observe.events import Event
-from .occupancy import launch_resources
+from .occupancy import launch_resources, registers_at_launch
 from .ptx import program as ptx
 from .races.hazards import FATAL, HazardLog
 from .report import Report
@@ -117,7 +117,7 @@ def _start(
         memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
         shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
         dynamic_shared=shared_mem,
-        registers=registers_granted(kernel),
+        registers=registers_at_launch(program),
         log=HazardLog(),
         counters=Counters(code.program.instructions),
         budget=Budget(max_steps),

@@ -11,6 +11,12 @@ from dataclasses import dataclass
 from .compiler import nvrtc
 from .gpus import REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, find_gpu
 from .kernel import Kernel
+from .ptx.program import Immediate, Program
+
+OF_A_THREAD = REGISTER_UNIT // WARP
+"""A thread's registers are given out in multiples of this many."""
+LARGEST_CHANGE = 256
+"""The most registers that setmaxnreg may name (PTX ISA)."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,27 @@ def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
 
 def _round_up(number: int, unit: int) -> int:
     return -(-number // unit) * unit
+
+
+def registers_at_launch(program: Program) -> int | None:
+    """Registers that each thread of a kernel with setmaxnreg has at its launch, as ptxas decides: as many as the bounds
+    leave, but no more than its largest .inc names. ptxas is not asked: it may crash on a wrong kernel.
+
+    None for other kernels, and where ptxas ignores setmaxnreg because the bounds do not fix the number.
+    """
+    changes = [each for each in program.instructions if each.opcode.root == "setmaxnreg"]
+    if not changes:
+        return None
+    if program.most_registers:
+        most = program.most_registers
+    elif program.fewest_blocks and program.most_threads:
+        warps = _round_up(-(-program.most_threads // WARP), SUB_CORES) * program.fewest_blocks
+        most = REGISTERS // (warps * WARP) // OF_A_THREAD * OF_A_THREAD
+    else:
+        return None
+    numbers = [each.operands[0] for each in changes if each.opcode.has("inc")]
+    wanted = [int(number.text, 0) for number in numbers if isinstance(number, Immediate)]
+    return _round_up(min(most, max(wanted, default=LARGEST_CHANGE)), OF_A_THREAD)
 
 
 @dataclass(frozen=True, repr=False)

@@ -97,26 +97,6 @@ def resources(
     return parse_resources(_compile("log", source, tuple(name_expressions), full).text, entry)
 
 
-def registers_granted(
-    source: str, entry: str, options: Sequence[str], name_expressions: Sequence[str]
-) -> int | None:
-    """Registers of a thread at the launch of a kernel with setmaxnreg, on the architecture that `options` name.
-
-    None where there is no ptxas; where it ignores setmaxnreg, because neither __launch_bounds__ with two numbers nor
-    __maxnreg__ say how many registers a thread has; and where it refuses the kernel for another reason.
-    """
-    arch = asked_arch(options).replace("compute_", "sm_")
-    full = (*_full_options(options, arch), *OF_PTXAS)
-    try:
-        log = _compile("log", source, tuple(name_expressions), full).text
-    except CompileError as error:  # of a .dec to more registers than there are ptxas says how many
-        known = re.search(r"setmaxnreg\.dec has register count .*\((\d+)\)", str(error))
-        return int(known[1]) if known else None
-    except cache.ToolMissing:
-        return None
-    return None if "'setmaxnreg' ignored" in log else parse_resources(log, entry).registers
-
-
 def machine_code(
     source: str,
     name_expressions: Sequence[str],

@@ -127,6 +127,8 @@ class Program:
     local_bytes: int
     most_threads: int | None = None  # of a block, by its launch bounds
     cluster: tuple[int, ...] = (1, 1, 1)  # blocks of a cluster
+    fewest_blocks: int | None = None  # on an SM, by its launch bounds
+    most_registers: int | None = None  # of a thread, by __maxnreg__
 
     @property
     def param_bytes(self) -> int:
@@ -189,6 +191,8 @@ class _Function:
     scope: _Scope | None
     most_threads: int | None = None
     cluster: tuple[int, ...] = (1, 1, 1)
+    fewest_blocks: int | None = None
+    most_registers: int | None = None
 
 
 @dataclass
@@ -283,7 +287,8 @@ class _Reader:
         scope = self.scope() if self.next() == "{" else None
         most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
         cluster = tuple(bounds.get(".reqnctapercluster", (1, 1, 1)))
-        return _Function(name, is_kernel, results, params, scope, most, cluster)
+        (blocks, *_), (registers, *_) = (bounds.get(token, [None]) for token in (".minnctapersm", ".maxnreg"))
+        return _Function(name, is_kernel, results, params, scope, most, cluster, blocks, registers)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -498,6 +503,8 @@ class _Linker:
             self.local_bytes,
             function.most_threads,
             function.cluster,
+            function.fewest_blocks,
+            function.most_registers,
         )
 
     def function(self, function: _Function, names: dict, end: object) -> None:

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..gpus import WARP, WARPGROUP
+from ..gpus import REGISTER_UNIT, WARP, WARPGROUP
 from ..memory import Fault
 from .barriers import Rendezvous, Scheduler, Waiting, warpgroup_of
 
 THREADS = WARPGROUP * WARP
-UNIT = 8  # setmaxnreg counts in multiples of it, and so does the launch
+UNIT = REGISTER_UNIT // WARP
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class RegisterPool(Rendezvous):
 
     def __init__(self, machine: Scheduler) -> None:
         super().__init__(machine)
-        self.at_launch = -(-(machine.launch.registers or 0) // UNIT) * UNIT
+        self.at_launch = machine.launch.registers or 0
         self.held: dict[int, int] = {}  # by warpgroup, registers of a thread, where they are no longer those
         self.free = np.zeros(len(machine.blocks), np.int64)
 
@@ -70,14 +70,15 @@ class RegisterPool(Rendezvous):
         """What the first warpgroup that waits here lacks, in words."""
         first = self.waiting[0]
         has = self._held(self._group(first))
-        free = int(self.free[self.machine.block_of[first.lanes[0]]])
+        block = self.machine.block_of[first.lanes[0]]
+        free = int(self.free[block])
         threads = self.machine.launch.threads
         return (
             f"setmaxnreg.inc at {self.machine.launch.code.where(first.pc)} asks for {first.number} registers a thread: "
             f"its warpgroup has {has} and needs {THREADS * (first.number - has):,} more, and {free:,} are free. At the "
             f"launch the block was granted {self.at_launch} x {threads} = {self.at_launch * threads:,}; an .inc gets "
             "only what the .dec of other warpgroups gives back. Give back more there, or ask for "
-            f"{has + self._share(free)} here"
+            f"no more than {self._share(block)}"
         )
 
     # ---- helpers
@@ -96,10 +97,16 @@ class RegisterPool(Rendezvous):
     def _launched(self) -> str:
         return f" ({self.at_launch} at the launch)"
 
-    @staticmethod
-    def _share(free: int) -> int:
-        """Of so many free registers what each thread of one warpgroup can have."""
-        return free // THREADS // UNIT * UNIT
+    def _share(self, block: int) -> int:
+        """What each thread of those who took and want more could have of what the others of this block gave back."""
+        mine = [entry.lanes[0] for entry in self.waiting if self.machine.block_of[entry.lanes[0]] == block]
+        groups = set(
+            warpgroup_of(self.machine, self.machine.every_lane[self.machine.block_of == block]).tolist()
+        )
+        wanting = set(warpgroup_of(self.machine, np.array(mine)).tolist())
+        more = {group for group in groups if self._held(group) > self.at_launch} | wanting
+        given = sum(self.at_launch - self._held(group) for group in groups - more)
+        return self.at_launch + given // len(more) // UNIT * UNIT
 
     def _hand_out(self) -> None:
         """Whoever can have now what it asked for goes on; first come, first served."""

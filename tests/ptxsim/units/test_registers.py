@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+import ptxsim
 from ptxsim import compile, launch
-from ptxsim.compiler import cache, nvrtc
-from ptxsim.kernel import registers_granted
+from ptxsim.occupancy import registers_at_launch
 
 OPTIONS = ("-arch=sm_90a",)
 MACROS = """
 #define DEC(n) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(n))
 #define INC(n) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(n))
 """
+BOTH = "if (w) INC(240); else DEC(24);"
 BOUNDS = "__launch_bounds__({}, 1)"
 
 
@@ -34,7 +35,11 @@ def run(body, threads, bounds=BOUNDS, seed=None, grid=2):
     [
         # more than was given back: 128 x 128 of the 2 x 128 x 72 that two consumers want
         (384, "if (w == 0) DEC(40);\nelse\nINC(240);", ["240 registers", "384 = 64,512", "9,216 more"]),
-        (384, "if (w == 0) DEC(56);\nelse\nINC(232);", ["168 x 384", "6,144 are free", "ask for 216 here"]),
+        (
+            384,
+            "if (w == 0) DEC(56);\nelse\nINC(232);",
+            ["168 x 384", "6,144 are free", "ask for no more than 224"],
+        ),
         (512, "if (w == 0) DEC(24);\nelse\nINC(168);", ["has 128", "5,120 more", "128 x 512 = 65,536"]),
         # nobody gives any back
         (384, "if (w)\nINC(232);", ["8,192 more, and 0 are free"]),
@@ -104,7 +109,7 @@ def test_right_patterns_are_clean(threads, body, seed):
 @pytest.mark.parametrize("bounds", ["", "__launch_bounds__({})"])
 def test_where_the_count_at_the_launch_is_not_fixed_setmaxnreg_does_nothing(bounds):
     body = "if (w)\nINC(232);"
-    assert registers_granted(kernel_of(body, 384, bounds)) is None  # ptxas: ignored
+    assert registers_at_launch(kernel_of(body, 384, bounds).code.program) is None
     assert run(body, 384, bounds).ok
 
 
@@ -113,11 +118,32 @@ def test_maxnreg_fixes_the_count_too_and_the_launch_rounds_it_up():
     assert "96 x 256 = 24,576" in report.hazards[0].message
 
 
-def test_without_an_assembler_nothing_is_said_of_registers(monkeypatch):
-    def missing(*_):
-        raise cache.ToolMissing("no compiler")
+@pytest.mark.parametrize(
+    ("bounds", "body"),
+    [
+        *(
+            (f"__launch_bounds__({threads}, 1)", BOTH)
+            for threads in (128, 160, 256, 384, 416, 512, 640, 1024)
+        ),
+        ("__launch_bounds__(384, 2)", BOTH),
+        ("__launch_bounds__(128, 4)", BOTH),
+        ("__launch_bounds__(384, 1, 2)", BOTH),
+        ("__maxnreg__(50)", BOTH),
+        ("__maxnreg__(168)", BOTH),
+        ("__launch_bounds__(128, 1)", "DEC(40);"),
+        ("__launch_bounds__(256, 1)", "if (w) INC(128); else DEC(24);"),
+        ("__launch_bounds__(384, 1)", "INC(40);"),
+        ("__launch_bounds__(384, 1)", 'DEC(40); printf("%d", w);'),
+    ],
+)
+def test_the_count_at_the_launch_is_what_ptxas_says(bounds, body):
+    kernel = kernel_of(body, 128, bounds)
+    found = ptxsim.resources(kernel).registers
+    assert registers_at_launch(kernel.code.program) == -(-found // 8) * 8
 
-    kernel = kernel_of("if (w)\nINC(224);", 384)
-    monkeypatch.setattr(nvrtc, "_compile", missing)
-    assert registers_granted(kernel) is None
-    assert launch(kernel, 1, 384, (np.zeros(384, np.int32),)).ok
+
+@pytest.mark.parametrize("bounds", ["", "__launch_bounds__(384)"])
+def test_ptxas_ignores_setmaxnreg_where_the_bounds_fix_no_count(bounds):
+    kernel = kernel_of(BOTH, 128, bounds)
+    assert registers_at_launch(kernel.code.program) is None
+    assert ptxsim.resources(kernel).registers < 24
