@@ -70,6 +70,8 @@ class WrongCase:
     options: tuple[str, ...] = CPP17
     shared_mem: int = 0
     max_steps: int | None = None
+    follows: tuple[str, ...] = ()
+    """Kinds of findings that follow from the mistake."""
 
     def lines(self, marker: str) -> set[int]:
         """Numbers of the source lines that carry `marker`."""

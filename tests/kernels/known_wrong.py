@@ -492,7 +492,8 @@ WRONG = [
         "copy_outside", "out-of-bounds", COPY_OUTSIDE, floats(256, 64), (1,), (64,),
         array=("in", (256,)),
     ),
-    WrongCase("shared_write_outside", "out-of-bounds", SHARED_WRITE_OUTSIDE, floats(64), (1,), (64,)),
+    WrongCase("shared_write_outside", "out-of-bounds", SHARED_WRITE_OUTSIDE, floats(64), (1,), (64,),
+              follows=("uninitialised-read",)),
     WrongCase(
         "shared_read_outside", "out-of-bounds", SHARED_READ_OUTSIDE, floats(64), (1,), (64,),
         shared_mem=256,

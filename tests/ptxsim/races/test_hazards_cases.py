@@ -24,8 +24,8 @@ def simulate(case):
 def test_mistake_is_reported_where_it_is(case):
     report = simulate(case)
     assert not report.ok
-    assert [hazard.kind for hazard in report.hazards] == [case.kind], str(report)
-    (hazard,) = report.hazards
+    assert [hazard.kind for hazard in report.hazards] == [case.kind, *case.follows], str(report)
+    hazard = report.hazards[0]
     assert hazard.line in case.lines("HERE"), str(report)
     assert hazard.call_line in (case.lines("CALLER") or {None}), str(report)
     assert hazard.count >= 1
@@ -42,5 +42,7 @@ def test_message_names_the_thread_and_the_array(case):
 
 
 def test_every_kind_has_two_kernels():
-    assert all(sum(case.kind == kind for case in WRONG) >= 2 for kind in KINDS)
-    assert {case.kind for case in WRONG} == KINDS
+    """But one, of which compute-sanitizer knows nothing: test_dependent.py has its kernels."""
+    kinds = KINDS - {"order-dependent"}
+    assert all(sum(case.kind == kind for case in WRONG) >= 2 for kind in kinds)
+    assert {case.kind for case in WRONG} == kinds
