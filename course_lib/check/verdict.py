@@ -106,7 +106,7 @@ def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps
     """The report comes first: a race may leave the numbers right, on this machine, today."""
     (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps)
     # Behind a bad address there are zeros: numbers that come of them tell nothing.
-    if report.stopped or any(hazard.kind in BAD_ADDRESS for hazard in report.hazards):
+    if report.stopped or _bad_address(report):
         raise CheckFailed(f"{_failed(gemm, launch)} hazard\n{report}", report.hazards, problem=gemm)
     wrong = where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
     why = guess(C, A, B, launch.tile, gemm.order) if wrong else None
@@ -129,6 +129,10 @@ def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str
         raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}", problem=gemm)
 
 
+def _bad_address(report: Report) -> bool:
+    return any(hazard.kind in BAD_ADDRESS for hazard in report.hazards)
+
+
 def _told(wrong: str, why: Mistake | None) -> str:
     return wrong + (why.text if why else "")
 
@@ -142,7 +146,9 @@ def _meetings(gemm: Problem, kernel, launch: Launch) -> Mistake | None:
     one = gemm.like(*launch.tile)
 
     def run(*inputs: np.ndarray) -> np.ndarray:
-        return one.simulated(kernel, inputs, launch.small())[0][2].astype(float)
+        args, report = one.simulated(kernel, inputs, launch.small())
+        C = args[2].astype(float)
+        return np.full_like(C, np.nan) if _bad_address(report) else C
 
     return who_meets_whom(run, *launch.tile) if gemm.dtype == "float16" else None
 

@@ -202,7 +202,7 @@ WRONG_ANSWERS = wrong_answers(
 04.4
     plain: rows that meet
         $PLACE -> return row * TK + chunk * 8;
-    the lesson's swizzle: each used once
+    the lesson's swizzle: one of six
         $PLACE -> return row * TK + (chunk ^ row * TK / 64 % (TK / 8)) * 8;
     the line: each used once
         $PLACE -> return row * TK + (chunk ^ row / 2 % 4) * 8;
