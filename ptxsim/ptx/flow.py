@@ -66,6 +66,44 @@ class Flow:
         here = self.block_of(pc)
         return here in self._reached(self.next[here], EXIT)
 
+    def loops(self) -> list[set[int]]:
+        """The natural loops: for each block that a later one jumps back to, all blocks from it to there."""
+        before: dict[int, list[int]] = {block: [] for block in self.starts}
+        for block, ways in self.next.items():
+            for to in ways:
+                if to != EXIT:
+                    before[to].append(block)
+        bodies: dict[int, set[int]] = {}
+        for last, head in self._ways_back():
+            body = bodies.setdefault(head, {head})
+            waiting = [last]
+            while waiting:
+                block = waiting.pop()
+                if block not in body:
+                    body.add(block)
+                    waiting += before[block]
+        return list(bodies.values())
+
+    def _ways_back(self) -> list[tuple[int, int]]:
+        """The jumps, by their blocks, that a walk through the program finds to lead to where it came from."""
+        if not self.starts:
+            return []
+        found, done, path = [], set(), {self.starts[0]: None}
+        stack = [(self.starts[0], iter(self.next[self.starts[0]]))]
+        while stack:
+            block, ways = stack[-1]
+            to = next(ways, None)
+            if to is None:
+                stack.pop()
+                done.add(block)
+                path.pop(block)
+            elif to in path:
+                found.append((block, to))
+            elif to != EXIT and to not in done:
+                path[to] = None
+                stack.append((to, iter(self.next[to])))
+        return found
+
     def _reached(self, ways: tuple[int, ...], stop: int) -> set[int]:
         """The blocks that can be reached without passing `stop`."""
         found: set[int] = set()

@@ -88,6 +88,8 @@ def _variable_roots(variable: Variable, program: Program) -> Roots:
 
 def written_by(instruction: Instruction) -> list[int]:
     """The registers that it writes."""
+    if instruction.opcode.root in ("bar", "barrier") and instruction.opcode.has("red"):
+        return _registers(instruction.operands[0])  # __syncthreads_or
     if instruction.opcode.root in ("st", "red", "cp", "bra", "bar"):
         return []
     return _registers(instruction.operands[0]) if instruction.operands else []

@@ -1,92 +1,82 @@
-"""Loads that wait: a loop reads one place again and again until it holds what it waits for, and does nothing else.
-
-Whatever such a load finds first, the loop ends with the same answer: its value does not depend on who came first.
-"""
+"""Loads that wait: a loop goes on or ends by what they bring. Who spins on a flag, sweeps until all is done, or looks
+back until a predecessor is ready reads what happens to be there, and reads again until it is what he waits for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from .flow import EXIT, Flow
-from .program import Address, Instruction, Register
+from .program import Address, Instruction
 from .provenance import read_by, written_by
 
-EFFECTS = ("st", "red", "atom", "cp", "bar", "barrier", "mbarrier", "call")
-"""What a loop that only waits does not do."""
+STRONG = ("volatile", "relaxed", "acquire")
 
 
 def waiting_loads(instructions: tuple[Instruction, ...], flow: Flow) -> frozenset[int]:
-    """The loads that wait, by pc; with those that look at the same place, by the same address, before the loop: the
-    compiler takes the first look out of it. And all questions to mbarriers, which are asked for nothing else."""
-    waits = [
-        pc
-        for pc, each in enumerate(instructions)
-        if each.opcode.root == "ld" and flow.in_loop(pc) and _waits(instructions, flow, pc)
-    ]
-    places = {_address(instructions[pc]) for pc in waits}
-    return frozenset(
-        pc
-        for pc, each in enumerate(instructions)
-        if each.opcode.root == "mbarrier" or (each.opcode.root == "ld" and _address(each) in places)
+    """The strong loads that wait, by pc. With them those that look at the same place before the loop, by the same
+    address or in the same line of the source: the compiler takes the first look out of the loop. And all questions to
+    mbarriers, which are asked for nothing else."""
+    strong = {pc for pc, each in enumerate(instructions) if _is_strong(each)}
+    waits = (
+        {pc for loop in flow.loops() for pc in _waits(instructions, flow, loop, strong)} if strong else set()
     )
+    places = {_address(instructions[pc]) for pc in waits}
+    lines = {instructions[pc].where for pc in waits}
+    looks = {pc for pc in strong if _address(instructions[pc]) in places or instructions[pc].where in lines}
+    return frozenset(looks | {pc for pc, each in enumerate(instructions) if each.opcode.root == "mbarrier"})
 
 
-def _address(load: Instruction) -> Address:
-    return load.operands[1]
+def _is_strong(instruction: Instruction) -> bool:
+    return instruction.opcode.root == "ld" and any(instruction.opcode.has(word) for word in STRONG)
 
 
-def _waits(instructions: tuple[Instruction, ...], flow: Flow, load: int) -> bool:
-    """Whether a branch that asks for the loaded value leads back to the load on a way without effects."""
-    quiet = {
-        block
-        for block in flow.starts
-        if all(instructions[pc].opcode.root not in EFFECTS for pc in flow.range_of(block))
+def _address(access: Instruction) -> Address:
+    return access.operands[0 if access.opcode.root == "st" else 1]
+
+
+def _waits(instructions: tuple[Instruction, ...], flow: Flow, loop: set[int], strong: set[int]) -> set[int]:
+    """The loads of a loop by which it goes on or ends. A loop that itself stores to the place waits for nobody."""
+    inside = [pc for block in sorted(loop) for pc in flow.range_of(block)]
+    loads = strong.intersection(inside)
+    stored = (
+        {_address(instructions[pc]) for pc in inside if instructions[pc].opcode.root == "st"} if loads else ()
+    )
+    exits = [branch for branch in loop if not loop.issuperset(flow.next[branch])]
+    guards = {guard.index for branch in exits if (guard := instructions[flow.range_of(branch)[-1]].guard)}
+    return {
+        pc
+        for pc in loads
+        if _address(instructions[pc]) not in stored
+        and guards & _known_from(pc, instructions, flow, loop, inside)
     }
-    here = flow.block_of(load)
-    for branch, ways in flow.next.items():
-        there = _way(flow, quiet, here, branch)
-        if len(ways) < 2 or there is None:
-            continue
-        for way in ways:
-            back = _way(flow, quiet, way, here)
-            if back is None:
-                continue
-            inside = [instructions[pc] for block in {*there, *back} for pc in flow.range_of(block)]
-            if _asks(inside, instructions[load], instructions[flow.range_of(branch)[-1]]):
-                return True
-    return False
 
 
-def _way(flow: Flow, quiet: set[int], first: int, last: int) -> set[int] | None:
-    """The blocks of a shortest way between two blocks, through quiet blocks alone; None: there is none."""
-    if first not in quiet or last not in quiet:
-        return None
-    came_from, waiting = {first: first}, [first]
-    for block in waiting:
-        if block == last:
-            break
-        for to in flow.next[block]:
-            if to != EXIT and to in quiet and to not in came_from:
-                came_from[to] = block
-                waiting.append(to)
-    if last not in came_from:
-        return None
-    way = {last}
-    while (last := came_from[last]) not in way:
-        way.add(last)
-    return way
+def _known_from(
+    load: int, instructions: tuple[Instruction, ...], flow: Flow, loop: set[int], inside: list[int]
+) -> set[int]:
+    """The registers of a loop that depend on what the load brings: by data, or set on one way of a branch only."""
+    known, controlled, before = set(written_by(instructions[load])), set(), -1
+    while before != len(known) + len(controlled):
+        before = len(known) + len(controlled)
+        for pc in inside:
+            each = instructions[pc]
+            if known.intersection(read_by(each)) or (each.guard is not None and each.guard.index in known):
+                known.update(written_by(each))
+                if flow.block_of(pc) in loop and each.opcode.root == "bra":
+                    controlled |= _between(flow, loop, flow.block_of(pc))
+        for block in controlled:
+            known.update(*(written_by(instructions[pc]) for pc in flow.range_of(block)))
+    return known
 
 
-def _asks(inside: Iterable[Instruction], load: Instruction, branch: Instruction) -> bool:
-    """Whether the branch depends on what the load brings, from a place that does not change in the loop."""
-    inside = list(inside)
-    written = {target for each in inside for target in written_by(each)}
-    base = _address(load).base
-    if branch.guard is None or (isinstance(base, Register) and base.index in written):
-        return False
-    known, more = set(written_by(load)), True
-    while more:
-        found = {t for each in inside if known & set(read_by(each)) for t in written_by(each)}
-        more = not found <= known
-        known |= found
-    return branch.guard.index in known
+def _between(flow: Flow, loop: set[int], branch: int) -> set[int]:
+    """The blocks that a branch inside a loop decides about: from it to where its ways meet. An exit decides only
+    whether there is another round."""
+    if not loop.issuperset(flow.next[branch]):
+        return set()
+    found: set[int] = set()
+    waiting = list(flow.next[branch])
+    while waiting:
+        block = waiting.pop()
+        if block in loop and block not in (flow.behind[branch], branch, EXIT) and block not in found:
+            found.add(block)
+            waiting += flow.next[block]
+    return found

@@ -87,9 +87,11 @@ class Findings:
         self._add(pc, race, kind, place, strong)
 
     def doubts(self) -> None:
-        """At the end, all that another order changes and no place says it is meant so."""
+        """At the end, all that another order changes, where nothing says that it is meant so. A race says it already."""
         for shadow in (self.machine.shadow, *self.machine.launch.shadows.values()):
             for doubt in shadow.doubts():
+                if self.machine.log.has_race(self._instruction(doubt.pc)):
+                    continue
                 writes = "read" if self._reads(doubt.pc) else "write"
                 wrote = "read" if self._reads(self._pc(doubt.time)) else "write"
                 race = Race(

@@ -190,6 +190,10 @@ class HazardLog:
             self._found[key] = replace(old, count=old.count + count)
         return old is not None
 
+    def has_race(self, instruction: Instruction) -> bool:
+        """Whether a race of this instruction is among them."""
+        return any(self._key(kind, instruction) in self._found for kind in RACES)
+
     def _key(self, kind: str, instruction: Instruction) -> tuple:
         where = instruction.where
         return kind, where.line, where.call_line, where.header if not where.line else None

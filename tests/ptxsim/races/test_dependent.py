@@ -1,5 +1,7 @@
 """Values that another order changes: volatile and relaxed accesses, which are no race, and nothing orders."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,28 @@ MEANT = {
     if (blockIdx.x == 1) { *state = 1; __threadfence(); *state = 2; }
     if (blockIdx.x == 0) { int seen; do seen = *state; while (seen == 0); y[0] = 7; }
     """, 1, 2),
+    "a chain of blocks behind a barrier that counts": ("""
+    int state = 0;
+    while (__syncthreads_and(state != blockIdx.x)) if (i == 0) state = acquired(y);
+    if (i < 8) y[100 + i] += i;
+    __syncthreads();
+    if (i == 0) release(y, blockIdx.x + 1);
+    """, 64, 4),
+    "a look back at the blocks before": ("""
+    volatile int* state = y;
+    int b = blockIdx.x;
+    state[b] = b ? 1 : 2;
+    for (int j = b - 1, n = 0; j >= 0;) { int s = state[j]; if (s == 2) break; if (s == 1) { ++n; --j; } }
+    __threadfence();
+    state[b] = 2;
+    """, 1, 8),
+    "rows that try again until their parents are done": ("""
+    volatile int* done = y;
+    for (int j = 0; j <= i;) {
+        if (j == i) { y[500 + i] = i; __threadfence_block(); done[i] = 1; ++j; }
+        else if (done[j]) ++j;
+    }
+    """, 64, 1),
     "all write the same": ("""
     volatile __shared__ int flag;
     if (i == 0) flag = 0;
@@ -167,14 +191,17 @@ def test_both_lines_are_named():
     assert hazard.line == line + 1 and f"thread 63 changes at line {line}" in hazard.message
 
 
-def test_a_load_waits_if_its_loop_does_nothing_else_and_asks_for_what_it_brings():
-    code = kernel("""
+def test_a_load_waits_if_a_loop_goes_on_or_ends_by_what_it_brings():
+    asked = kernel("""
     volatile int* flag = y;
     while (flag[0] == 0) __nanosleep(20);
     int sum = 0;
     for (int n = 0; n < x[0]; ++n) sum += flag[1 + n];
     while (flag[9] == 0) atomicAdd(y + 10, 1);
+    while (flag[20] < 7) flag[20] += 1;
+    for (int n = 0; n < 9;) if (flag[21 + n]) ++n;
     y[11] = sum;
-    """).code
-    waits = {str(code.where(pc)) for pc in waiting_loads(code.program.instructions, code.flow)}
-    assert len(waits) == 1
+    """)
+    code, lines = asked.code, asked.source.splitlines()
+    waits = {code.where(pc).line for pc in waiting_loads(code.program.instructions, code.flow)}
+    assert waits == {n for n, line in enumerate(lines, 1) if re.search(r"flag.(0|9|21 . n).( ==|\))", line)}
