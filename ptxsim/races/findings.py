@@ -87,7 +87,7 @@ class Findings:
         self._add(pc, race, kind, place, strong)
 
     def doubts(self) -> None:
-        """At the end, all that another order changes, where nothing says that it is meant so. A race says it already."""
+        """At the end, all that another order changes and nothing says is meant so, where no race says it already."""
         for shadow in (self.machine.shadow, *self.machine.launch.shadows.values()):
             for doubt in shadow.doubts():
                 if self.machine.log.has_race(self._instruction(doubt.pc)):
