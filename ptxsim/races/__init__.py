@@ -1,9 +1,10 @@
 """Who touched what, what orders them, and what is said where nothing does.
 
-touches   what was done to each piece of memory, and by whom
-shadow    the watch over one memory: an access meets the touches before it
-orders    what every thread has seen of its block, through barriers
-messages  what threads are told through memory: fences, release and acquire
-findings  a race in words
-hazards   the kinds of findings and their causes, and the list of those of a launch
+touches    what was done to each piece of memory, and by whom
+shadow     the watch over one memory: an access meets the touches before it
+orders     what every thread has seen of its block, through barriers
+messages   what threads are told through memory: fences, release and acquire
+dependent  values that another order of strong accesses changes
+findings   a race in words
+hazards    the kinds of findings and their causes, and the list of those of a launch
 """
