@@ -127,7 +127,7 @@ WRONG_ANSWERS = wrong_answers(
         +             C[i + j * M] = acc[j][i];
     not neighbours: m and n must be such numbers
         int m = 4 * x, n = 4 * y; -> int m = x, n = y;
-    C as before: does the index of C fit
+    C as before: index of C fit them
         - $OUT
         +         for (int i = 0; i < 4; ++i)
         +             C[8 * i + 8 * j * M] = acc[j][i];
@@ -135,8 +135,12 @@ WRONG_ANSWERS = wrong_answers(
         &As[buffer][k][m] -> &As[buffer][k][n]
     no barrier: the loop with its one barrier was right
         $BARRIER ->
-    too far apart: lies outside this k-tile
+    the length of a k-tile for that of a column: does the index of C fit m and n
+        C[j * M] -> C[j * TK]
+    too far apart: m and n are 0, 4, ... 28
         int m = 4 * x -> int m = 16 * x
+    A too far apart: lies outside this k-tile
+        &As[buffer][k][m] -> &As[buffer][k][4 * m]
     a copy that is waited for: before the math, as it did
         - $IN_LOOP
         +         wait_all();

@@ -118,7 +118,7 @@ WRONG_ANSWERS = {
             (_STORE, ";"), ("        int thread =", "        store_sums(C + (size_t)m * N + n + mine, N, d);\n"
                                                     "        int thread =")], "its row comes from the column"),
         ("mine is a row", [("column = n + mine +", "column = n +"), ("row = m +", "row = m + mine +")],
-         "its row comes from the column"),
+         "and from the warpgroup"),
         ("rows and columns of the sums exchanged", [(_STORE, "C[(size_t)(row + 8 * h + i) * N + column + 8 * j] = "
                                                              "__half(d[4 * j + 2 * h + i]);")],
          "its row comes from the column"),

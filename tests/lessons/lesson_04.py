@@ -204,17 +204,19 @@ WRONG_ANSWERS = wrong_answers(
         $PLACE -> return row * TK + chunk * 8;
     the lesson's swizzle: one of six
         $PLACE -> return row * TK + (chunk ^ row * TK / 64 % (TK / 8)) * 8;
-    the line: each used once
+    the line: one of six
         $PLACE -> return row * TK + (chunk ^ row / 2 % 4) * 8;
     each row: rows that meet
         $PLACE -> return row * TK + (chunk ^ row % 2) * 8;
-    a sum without end: each used once
+    or in place of xor: each used once
+        $PLACE -> return row * TK + (chunk | row / 4 % 2) * 8;
+    a sum without end: one of six
         $PLACE -> return row * TK + (chunk + row / 4) * 8;
     one further in each row: rows that meet
         $PLACE -> return row * TK + (chunk + row) % 6 * 8;
     two places further: rows that meet
         $PLACE -> return row * TK + (chunk + row / 4 * 2) % 6 * 8;
-    in bytes: each used once
+    in bytes: the place is counted in halves
         $PLACE -> return (row * TK + (chunk ^ row / 4 % 2) * 8) * 2;
     chunk without its 8: 8 * seat
         $PLACE -> return row * TK + (chunk ^ row / 4 % 2);

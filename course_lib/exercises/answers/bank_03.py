@@ -120,6 +120,8 @@ EXERCISES = {
         "read-after-write|write-after-read": "the loop with its one barrier was right: only the fragments and the "
         "place of the results change.",
         "write-after-write|block-conflict": "two threads write to one place: does the index of C fit m and n?",
+        "write-beyond-array": "a thread writes outside of C: m and n are 0, 4, ... 28. If they are, does the index of "
+        "C fit them?",
         "unwaited-copy|uninitialised-read": "what is read lies outside this k-tile, or was not waited for: the loop "
         "was right, and fragments begin at rows 0 to 28.",
         "many-loads": "one load for the four floats of A, one for the four of B.",

@@ -250,15 +250,13 @@ EXERCISES = {
         "": "there are two: one in who arrives, one in where a warpgroup's A begins."}),
     "07.14": (_tall, {
         **_HOPPER,
-        "out-of-bounds": "a block writes or reads beyond its tile. Have TM and TN changed, and is the row of C one of "
-        "256, the column one of 128?",
         "deadlock|mbarrier": "the ring was right: sizeof(Slot) bytes, and an arrival of each of two warpgroups.",
         "write-after-read|unwaited-wgmma": "the ring was right, and needs no change.",
-        "unwaited-copy|uninitialised-read": "rows are read that are not in this slot: each warpgroup takes 64 rows of "
-        "the first operand, and 256 of the second. Which matrix has 256 rows now?",
-        "block-conflict": "a block writes beyond its 256 x 128 of C. Are TM and TN those of the new tile? Is the "
-        "thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the sums, its "
-        "column from the row of the sums.",
+        "unwaited-copy|uninitialised-read|beyond-shared-memory": "rows are read that are not in this slot: each "
+        "warpgroup takes 64 rows of the first operand, and 256 of the second. Which matrix has 256 rows now?",
+        "block-conflict|write-beyond-array": "a block writes beyond its 256 x 128 of C. Are TM and TN those of the new "
+        "tile? Is the thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the "
+        "sums, its column from the row of the sums and from the warpgroup.",
         "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "
         "column from the row of the sums and from the warpgroup.",
         "wrong-numbers": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "
