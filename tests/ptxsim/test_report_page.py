@@ -40,9 +40,15 @@ def test_a_finding_stands_below_its_marked_line():
 
 
 def test_a_launch_that_was_stopped_says_so():
-    page = lines(launched(RACE.replace("63 - t", "64 + t")))
+    page = lines(launched(RACE.replace("out[t] = tile[63 - t];", "__trap();")))
     assert page[-1] == "The launch stopped there."
+    assert "⚠ trap at line 7" in " ".join(page)
+
+
+def test_behind_an_access_out_of_bounds_a_launch_goes_on():
+    page = lines(launched(RACE.replace("63 - t", "64 + t")))
     assert "⚠ out-of-bounds at line 7" in " ".join(page)
+    assert not any("stopped" in line for line in page)
 
 
 def test_colours_are_those_of_the_page():
