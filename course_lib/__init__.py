@@ -25,6 +25,7 @@ from .measure.sass import sass
 from .measure.spans import spans
 from .measure.timed import timed
 from .measure.timeline import timeline
+from .measure.waves import waves
 
 cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
 
@@ -32,7 +33,7 @@ __all__ = [
     "HOPPER", "OPTIONS", "Gemm", "HazardError", "Launch", "benchmark", "check_exercise", "checklist", "course_header",
     "cp", "cublas", "draw", "edited", "kernel_source", "lesson_kernel", "matmul", "matmul_source", "ncu", "only_on",
     "profile", "sass", "score", "show_diff", "show_env", "show_progress", "simulate", "so_far", "spans", "tensor_map",
-    "timed", "timeline", "tune", "tuned",
+    "timed", "timeline", "tune", "tuned", "waves",
 ]  # fmt: skip
 
 

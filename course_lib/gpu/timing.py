@@ -9,7 +9,7 @@ import datetime
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -122,31 +122,38 @@ def burst(launch: Callable[[], None], repeats: int) -> np.ndarray:
 
 
 def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
-    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last.
+    """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last."""
+    return time_in_turn((launch,), repeats)[0]
+
+
+def time_in_turn(launches: Sequence[Callable[[], None]], repeats: int) -> np.ndarray:
+    """Microseconds [launch, repeat] of several launches that take turns, with the GPU kept busy throughout.
 
     A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
     also gives the clocks time to rise.
     """
     Event = device.cp.cuda.Event
-    for _ in range(3):
-        launch()
+    for launch in dict.fromkeys(launches):
+        for _ in range(3):
+            launch()
     spin_ms = 20.0
     while spin_ms < 1000:
         device.cp.cuda.Device().synchronize()
         _spin(int(spin_ms * 2e6))
         gate = Event()
         gate.record()
-        pairs = [(Event(), Event()) for _ in range(repeats)]
+        pairs = [(launch, Event(), Event()) for _ in range(repeats) for launch in launches]
         for _ in range(2):
-            launch()
-        for begin, end in pairs:
+            launches[-1]()
+        for launch, begin, end in pairs:
             begin.record()
             launch()
             end.record()
         host_was_ahead = not gate.done
-        pairs[-1][1].synchronize()
+        pairs[-1][2].synchronize()
         if host_was_ahead:
-            return np.array([1000 * device.cp.cuda.get_elapsed_time(*pair) for pair in pairs])
+            us = [1000 * device.cp.cuda.get_elapsed_time(begin, end) for _, begin, end in pairs]
+            return np.array(us).reshape(repeats, len(launches)).T
         spin_ms *= 2
     raise RuntimeError("the launches could not be queued ahead of the GPU. Does each of them wait for it?")
 

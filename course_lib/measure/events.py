@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, field, replace
 from typing import Literal, Protocol, get_args
 
 Phase = Literal["copy", "wait", "barrier", "math", "epilogue"]
 """What a warp is in the middle of, in the order of the enum in timeline.cuh."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
+Part = Literal["start", "steady", "end", "seam"]
+"""Of a block's time: its first k-tiles, some in its middle, its last ones, and where a persistent block's second tile
+begins."""
 Source = Literal["measured", "recorded", "model", ""]
 """Where the events of a timeline come from: a GPU now, a GPU once, the simulator's clock; "": there are none."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One phase of one warp in one k-tile. Cycles count from the block's first event."""
+    """One phase of one warp in one k-tile. Cycles count from the first event of the part of the timeline that it
+    belongs to. `begin_spread`, `end_spread`: the edge lies this much earlier or later in most blocks."""
 
     warp: int
     phase: Phase
     k_tile: int
     begin: int
     end: int
+    begin_spread: int = 0
+    end_spread: int = 0
+
+    def moved(self, cycles: float) -> Event:
+        """The same event so many cycles later."""
+        return replace(self, begin=round(self.begin + cycles), end=round(self.end + cycles))
 
 
 def to_rows(events: Iterable[Event]) -> list[list]:
-    """As a record holds them: [warp, phase, k-tile, begin, end]."""
+    """As a record holds them: [warp, phase, k-tile, begin, end, spread of the begin, of the end]."""
     return [list(astuple(event)) for event in events]
 
 
@@ -38,14 +48,29 @@ def in_order(events: Iterable[Event]) -> list[Event]:
     return sorted(events, key=lambda event: (event.begin, event.warp))
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A part of a timeline: its events, which may reach over its ends at 0 and `length`, in cycles; of a model also
+    `spans`, resource -> [begin, end] of each use."""
+
+    events: tuple[Event, ...]
+    length: int
+    spans: Mapping[str, list[list[int]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(kept: dict) -> Shown:
+        """From a record."""
+        return Shown(from_rows(kept["rows"]), kept["length"], kept.get("spans", {}))
+
+
 class Drawn(Protocol):
     """A timeline as its picture takes it."""
 
     title: str
     origin: str
+    small_print: str
     phases: tuple[Phase, ...]
     source: Source
-    events: tuple[Event, ...]
-    spans: dict[str, list[list[int]]]
+    parts: Mapping[Part, Shown]
 
     def cycles(self, phase: Phase) -> int: ...

@@ -18,7 +18,8 @@ from ..lessons.folders import place
 
 HERE = Path(__file__).parent.parent
 FOLDER = place("assets") / "measurements"
-PARTS = ("speeds", "timelines", "profiles", "calls", "texts")
+PARTS = ("speeds", "timelines", "waves", "profiles", "calls", "texts")
+MARKS = "course/timeline.cuh"
 _TOKEN = re.compile(
     r"""(?P<skip>//[^\n]*|/\*.*?\*/|[^\S\n]+) | (?P<newline>\n) | "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*'
     | \.?\d(?:[eEpP][+-]|[\w.'])* | \w+ | \+\+|--|&&|\|\||<<|>>|->|::|[-+*/%&|^=!<>]= | .""",
@@ -58,8 +59,10 @@ def course_headers(source: str) -> dict[str, str]:
 
 
 def source_key(name: str, source: str) -> str:
-    """Key of a kernel's text and its course headers; comments and white space do not change it."""
-    return _digest(name, canonical(source), [canonical(text) for text in course_headers(source).values()])
+    """Key of a kernel's text and its course headers; comments and white space do not change it, nor does the header of
+    the marks, whose macros are empty in a kernel that is timed."""
+    headers = [text for name, text in course_headers(source).items() if name != MARKS]
+    return _digest(name, canonical(source), [canonical(text) for text in headers])
 
 
 def options_that_count(options: tuple[str, ...]) -> list[str]:

@@ -52,15 +52,14 @@ def drawing(spans: Noted) -> tuple[Figure, str]:
 def _panel(axes, rows: np.ndarray, longest: float) -> None:
     ends = {sm: rows[rows[:, 0] == sm, 2] for sm in set(rows[:, 0])}
     line = {sm: place for place, sm in enumerate(sorted(ends, key=lambda sm: (-len(ends[sm]), ends[sm][0])))}
-    seen = dict.fromkeys(line, -1)
-    turns = np.zeros(len(rows), int)  # how many an SM made before
-    for number, (sm, *_) in enumerate(rows):
-        turns[number] = seen[sm] = seen[sm] + 1
-    places, lengths = np.array([line[sm] for sm in rows[:, 0]]), rows[:, 2] - rows[:, 1]
+    turns, beside = in_places(rows)
+    high = 1 / (beside.max() + 1)
+    places = np.array([line[sm] for sm in rows[:, 0]]) + high * (beside - beside.max() / 2)
+    lengths = rows[:, 2] - rows[:, 1]
     for turn in range(turns.max() + 1):
         mine, colour = turns == turn, COLOURS[turn % len(COLOURS)]
         axes.barh(
-            places[mine], lengths[mine], 1, rows[mine, 1], color=colour, edgecolor=style.TEXT, linewidth=0
+            places[mine], lengths[mine], high, rows[mine, 1], color=colour, edgecolor=style.TEXT, linewidth=0
         )
         widest = max(np.flatnonzero(mine), key=lambda number: lengths[number])
         if lengths[widest] > LEAST * longest:
@@ -69,3 +68,17 @@ def _panel(axes, rows: np.ndarray, longest: float) -> None:
             middle = rows[widest, 1] + lengths[widest] / 2
             axes.text(middle, np.median(places[mine]), name, ha="center", va="center", fontsize=8, bbox=box)
     axes.set_ylim(len(line), -1)
+
+
+def in_places(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each span, of rows by SM and begin: how many its place on the SM had before it, and which of the places that
+    lie side by side it has: the first one that is free."""
+    turns, beside = np.zeros(len(rows), int), np.zeros(len(rows), int)
+    of_sm: dict[float, list[tuple[float, int]]] = {}
+    for number, (sm, begin, end) in enumerate(rows):
+        places = of_sm.setdefault(sm, [])
+        free = next((at for at, (until, _) in enumerate(places) if until <= begin), len(places))
+        before = places[free][1] if free < len(places) else -1
+        places[free : free + 1] = [(end, before + 1)]
+        turns[number], beside[number] = before + 1, free
+    return turns, beside

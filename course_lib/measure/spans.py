@@ -30,11 +30,14 @@ class Spans:
         return float(self.rows[label][:, 2].max()) if self.rows else None
 
     def busy(self, label: str, sms: int = 132) -> float | None:
-        """The share of this time in which an SM works, over all of them; None where there is no record."""
+        """The share of this time in which an SM has work, over all of them; None where there is no record."""
         if not self.rows:
             return None
-        _, begin, end = self.rows[label].T
-        return float((end - begin).sum() / (sms * end.max()))
+        worked, until = 0.0, {}
+        for sm, begin, end in self.rows[label].tolist():  # by SM and begin
+            worked += max(end - max(begin, until.get(sm, begin)), 0)
+            until[sm] = max(end, until.get(sm, end))
+        return worked / (sms * max(until.values()))
 
     def plot(self) -> None:
         """Draw a panel for each label: time from left to right, a line for each SM."""

@@ -1,38 +1,39 @@
 """What the warps of one block do, and when: copies, waits, barriers and math on one axis of time.
 
-The kernel writes its own events with the macros of `course/timeline.cuh`. On a GPU it is compiled with them
-and launched now; elsewhere the events recorded on a GPU are shown.
+The kernel marks its own events with the macros of `course/timeline.cuh`. On a GPU it is compiled with them and
+launched now, many times; elsewhere the timeline recorded on a GPU is shown.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
 from ..draw import style
 from ..gpu import device
 from ..launch import STANDARD, Launch
-from . import records, timeline_chart, trace
-from .events import PHASES, Event, Phase, Source, from_rows
+from . import marks, modelled, records, timeline_chart
+from .events import PHASES, Part, Phase, Shown, Source
 from .model import ORIGIN
+
+PARTS: tuple[Part, ...] = get_args(Part)
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The events of one block."""
+    """The events of one block, by the part of its time that they belong to."""
 
     title: str
     phases: tuple[Phase, ...]
     source: Source = ""
     gpu: str = ""
     date: str = ""
-    read_cost: int = 0  # cycles of one clock read, already subtracted
-    events: tuple[Event, ...] = ()
-    spans: dict[str, list[list[int]]] = field(
-        default_factory=dict
-    )  # of a model: resource -> [begin, end] of each use
+    parts: Mapping[Part, Shown] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
+    """Of a measurement: what `marks.measure` says beside the events."""
 
     def __repr__(self) -> str:
         return f"Timeline({self.title}: {', '.join(self.phases)})"
@@ -46,26 +47,68 @@ class Timeline:
             return f"model of an {self.gpu}, {ORIGIN}"
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
+    @property
+    def small_print(self) -> str:
+        """How far a measured timeline is from the kernel that was timed."""
+        if not self.about:
+            return ""
+        disturbed = {name: by for name, (_, by) in self.about["disturbance"].items()}
+        left_out = self.about["left_out"]
+        used = [by for name, by in disturbed.items() if name not in left_out]
+        longer = f"launches with marks took {min(used):+.1%} to {max(used):+.1%} longer than those without"
+        turn = (
+            f"a turn: {self.about['turn_drawn']:,} cycles here, {self.about['turn']:,} by the kernel's speed"
+        )
+        soft = [name for name, by in disturbed.items() if abs(by) > marks.SHARP and name not in left_out]
+        named = (
+            words and f"{words}: {', '.join(name.replace('.', ' ') for name in names)}"
+            for words, names in (
+                ("pale for what they disturb", soft),
+                ("left out, since they disturb more", left_out),
+            )
+            if names
+        )
+        return "; ".join((longer, turn, *named))
+
+    @property
+    def turn(self) -> int | None:
+        """Cycles of a turn in the steady state, from one k-tile to the next; None where nothing was measured."""
+        return self.about.get("turn_drawn")
+
+    def share(self, phase: Phase) -> float:
+        """What part of a turn a warp spends in a phase: in the steady state, the mean of all warps that are marked."""
+        return self.about["shares"].get(phase, 0.0)
+
     def cycles(self, phase: Phase) -> int:
-        """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles."""
-        warps = {event.warp for event in self.events if event.phase == phase}
-        lengths = {(event.warp, event.k_tile): 0 for event in self.events if event.warp in warps}
-        for event in self.events:
+        """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles: in the
+        steady state, or where it has no such phase, at the end; 0 where neither has it."""
+        found = self.parts["steady"].events
+        if not any(event.phase == phase for event in found):
+            found = self.parts["end"].events
+        warps = {event.warp for event in found if event.phase == phase}
+        lengths = {(event.warp, event.k_tile): 0 for event in found if event.warp in warps}
+        for event in found:
             if event.phase == phase:
                 lengths[event.warp, event.k_tile] += event.end - event.begin
         # The epilogue belongs to no k-tile; any other phase that is missing in one took no time there.
-        return int(np.median([length for length in lengths.values() if length or phase != "epilogue"]))
+        counted = [length for length in lengths.values() if length or phase != "epilogue"]
+        return int(np.median(counted)) if counted else 0
 
-    def plot(self) -> None:
-        """Draw the first k-tiles of a few warps."""
-        if self.events:
-            style.show(*self.figure())
-        else:
+    def plot(self, part: Part = "steady") -> None:
+        """Draw a part of the block's time, for a few of its warps: its `start`, some k-tiles of the `steady` state, its
+        `end`, or the `seam` of a persistent block's first two tiles."""
+        if part not in PARTS:
+            raise ValueError(f"part={part!r}; a timeline has the parts {', '.join(map(repr, PARTS))}")
+        if not self.parts:
             print(f"{self!r}: {self.origin}.")
+        elif part not in self.parts:
+            print(f"{self!r} has no {part}: its blocks work on one tile each.")
+        else:
+            style.show(*self.figure(part))
 
-    def figure(self):
-        """The drawing, and its description in words."""
-        return timeline_chart.drawing(self)
+    def figure(self, part: Part = "steady"):
+        """The drawing of a part, and its description in words."""
+        return timeline_chart.drawing(self, part)
 
 
 def timeline(
@@ -79,18 +122,19 @@ def timeline(
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `model`: the timeline that the simulator's
     clock makes of one block on an H100, on every machine.
     """
-    phases = tuple(phase for phase in PHASES if re.search(rf"TRACE_BEGIN\(\s*{phase}\b", kernel.code))
-    if "TRACE_ARG" not in kernel.code or not phases:
+    points = marks.points_of(kernel.code)
+    if "TRACE_ARG" not in kernel.code or not points:
         raise ValueError(
             f"kernel {kernel.name!r} records nothing. Include <course/timeline.cuh>, write TRACE_ARG after "
             "the last parameter (no comma), and put TRACE_BEGIN(math, k_tile); before and "
             "TRACE_END(math, k_tile); after each phase."
         )
+    phases = tuple(phase for at, phase in enumerate(PHASES) if {2 * at, 2 * at + 1} & set(points))
     if model:
-        return timeline_of(trace.modelled(kernel, gemm, launch), phases, "model")
+        return timeline_of(modelled.entry(kernel, gemm, launch), phases, "model")
     key, about = records.kernel_key(kernel, gemm, launch), records.about(kernel, gemm, launch)
     if device.backend() == "cupy":
-        entry, source = about | trace.measure(kernel, gemm, launch), "measured"
+        entry, source = about | marks.measure(kernel, gemm, launch), "measured"
         records.remember("timelines", {key: entry})
     else:
         entry, source = records.find("timelines", key), "recorded"
@@ -100,7 +144,8 @@ def timeline(
 def timeline_of(entry: dict, phases: tuple[Phase, ...], source: Source) -> Timeline:
     """The timeline in an entry of a record; one without events when the entry has none."""
     title = f"{entry['kernel']}, {' x '.join(map(str, entry['shape']))} {entry['dtype']}"
-    if "events" not in entry:
+    if "parts" not in entry:
         return Timeline(title, phases)
-    events, spans = from_rows(entry["events"]), entry.get("spans", {})
-    return Timeline(title, phases, source, entry["gpu"], entry["date"], entry["read_cost"], events, spans)
+    parts = {part: Shown.of(kept) for part, kept in entry["parts"].items()}
+    about = entry if source != "model" else {}
+    return Timeline(title, phases, source, entry["gpu"], entry["date"], parts, about)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..draw import style
-from .events import Drawn, Event, Phase
+from .events import Drawn, Event, Part, Phase
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,63 +19,87 @@ LOOKS: dict[Phase, tuple[str, str]] = {
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
 }
-MOST_WARPS, MOST_K_TILES = 4, 4  # in a drawing
+MOST_WARPS = 4  # in a drawing
+SMALL_PRINT = 105  # characters of a line of it
+
+
+WHERE: dict[Part, str] = {
+    "start": "from its first event on",
+    "steady": "somewhere in the middle",
+    "end": "up to its last event",
+    "seam": "where its second tile begins",
+}
 
 
 @style.styled
-def drawing(timeline: Drawn) -> tuple[Figure, str]:
-    """The first k-tiles of a few warps, and the drawing's description in words."""
-    drawn = [event for event in timeline.events if event.k_tile < MOST_K_TILES]
-    # The epilogue belongs to no k-tile; it is drawn where it follows the drawn ones.
-    last = max(event.end for event in [e for e in drawn if e.phase != "epilogue"] or drawn)
-    drawn = [event for event in drawn if event.begin <= last]
-    warps = sorted({event.warp for event in drawn})
+def drawing(timeline: Drawn, part: Part) -> tuple[Figure, str]:
+    """A part of the timeline for a few warps, and the drawing's description in words."""
+    shown = timeline.parts[part]
+    warps = sorted({event.warp for event in shown.events})
     warps = warps[:: -(-len(warps) // MOST_WARPS)]
+    last = shown.length
 
-    figure = style.new_figure(1.5 + 0.42 * len(warps) + 0.35 * len(timeline.spans))
+    small = wrap(timeline.small_print, SMALL_PRINT)
+    figure = style.new_figure(1.5 + 0.42 * len(warps) + 0.35 * len(shown.spans) + 0.16 * len(small))
     axes = style.axes(figure)
-    for phase, (colour, hatch) in LOOKS.items():
-        bars = [event for event in drawn if event.phase == phase and event.warp in warps]
-        begins, lengths = [bar.begin for bar in bars], [bar.end - bar.begin for bar in bars]
-        look = {"color": colour, "hatch": hatch, "edgecolor": style.TEXT, "linewidth": 0.4}
-        axes.barh([warps.index(bar.warp) for bar in bars], lengths, 0.7, begins, **look)
-    _label_phases(axes, [event for event in drawn if event.warp == warps[0]], last)
-    _label_other_phases(axes, drawn, warps)
-    _label_k_tiles(axes, [event for event in drawn if event.warp == warps[-1]], len(warps), last)
-    rows = [len(warps) + 0.4 + 0.7 * row for row in range(len(timeline.spans))]
-    shares = _draw_resources(axes, timeline.spans, rows, last)
-    names = [*(f"warp {warp}" for warp in warps), f"k-tile of warp {warps[-1]}", *timeline.spans]
+    for event in shown.events:
+        if event.warp in warps:
+            _bar(axes, event, warps.index(event.warp), last)
+    inside = [event for event in shown.events if event.end > 0 and event.begin < last]
+    _label_phases(axes, [event for event in inside if event.warp == warps[0]], last)
+    _label_other_phases(axes, inside, warps, last)
+    _label_k_tiles(axes, [event for event in inside if event.warp == warps[-1]], len(warps), last)
+    rows = [len(warps) + 0.4 + 0.7 * row for row in range(len(shown.spans))]
+    shares = _draw_resources(axes, shown.spans, rows, last)
+    names = [*(f"warp {warp}" for warp in warps), f"k-tile of warp {warps[-1]}", *shown.spans]
     axes.set_yticks([*range(len(warps)), len(warps) - 0.35, *rows], names)
     axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1 + 0.75 * len(rows), -1.3))
-    kind = "modelled cycles" if timeline.source == "model" else "SM cycles, clock reads subtracted"
-    axes.set_xlabel(f"time since the block's first event ({kind})")
-    axes.set_title(f"{timeline.title}\n{timeline.origin}".replace("; ", "\n"))
-    seen = {event.phase for event in timeline.events}
-    cycles = ", ".join(f"{phase} {timeline.cycles(phase):,}" for phase in timeline.phases if phase in seen)
-    shown = (
-        f"Rows: warps {', '.join(map(str, warps))} of one block. Median cycles of a phase: {cycles}.{shares}"
+    kind = (
+        "modelled cycles" if timeline.source == "model" else "SM cycles, means over many blocks and launches"
     )
-    return figure, f"Timeline of {timeline.title}, {timeline.origin}. {shown}"
+    axes.set_xlabel("\n".join((f"a block {WHERE[part]} ({kind})", *small)), fontsize=8)
+    axes.set_title(f"{timeline.title}\n{timeline.origin}".replace("; ", "\n"))
+    seen = {event.phase for event in shown.events}
+    cycles = ", ".join(f"{phase} {timeline.cycles(phase):,}" for phase in timeline.phases if phase in seen)
+    words = (
+        f"A block {WHERE[part]}. Rows: warps {', '.join(map(str, warps))}. "
+        f"Median cycles of a phase: {cycles}.{shares} {timeline.small_print}"
+    )
+    return figure, f"Timeline of {timeline.title}, {timeline.origin}. {words}".strip()
 
 
-def _draw_resources(axes, spans: dict[str, list[list[int]]], rows: list[float], last: int) -> str:
+def _bar(axes, event: Event, row: int, last: int) -> None:
+    """A phase. Where its edges lie in most blocks only, the bar is pale and without hatch."""
+    colour, hatch = LOOKS[event.phase]
+    begin, end = max(event.begin, 0), min(event.end, last)
+    if end <= begin:
+        return
+    sure_from = min(max(event.begin + event.begin_spread, begin), end)
+    sure_to = max(min(event.end - event.end_spread, end), sure_from)
+    look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT}
+    axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
+    for left, right in (begin, sure_from), (sure_to, end):
+        if right > left:
+            axes.barh(row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1)
+
+
+def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
     """Draw when each resource works for the block; return in words for how much of the drawn time."""
     words = []
     for row, (name, found) in zip(rows, spans.items()):
-        drawn = [(begin, min(end, last)) for begin, end in found if begin < last]
-        lengths = [end - begin for begin, end in drawn]
-        axes.barh([row] * len(drawn), lengths, 0.42, [begin for begin, _ in drawn], color=style.TEXT)
+        lengths = [end - begin for begin, end in found]
+        axes.barh([row] * len(found), lengths, 0.42, [begin for begin, _ in found], color=style.TEXT)
         words.append(f"{name} {sum(lengths) / last:.0%}")
     return f" At work for this block: {', '.join(words)} of the time drawn." if words else ""
 
 
 def _label_phases(axes, events: list[Event], last: int) -> None:
     """Name each phase once, above its longest bar in the first row; close labels take turns in height."""
-    by_length = sorted(events, key=lambda event: (event.end - event.begin, -event.begin))
+    by_length = sorted(events, key=lambda event: (min(event.end, last) - max(event.begin, 0), -event.begin))
     longest = {event.phase: event for event in by_length}
     previous, level = -last, 0
     for event in sorted(longest.values(), key=lambda event: event.begin):
-        middle = (event.begin + event.end) / 2
+        middle = (max(event.begin, 0) + min(event.end, last)) / 2
         level = 1 - level if middle - previous < 0.09 * last else 0
         line = {"arrowstyle": "-", "linewidth": 0.6, "color": style.TEXT}
         place = (max(middle, 0.025 * last), -0.62 - 0.42 * level)  # clear of the axis
@@ -81,14 +107,14 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
         previous = middle
 
 
-def _label_other_phases(axes, events: list[Event], warps: list[int]) -> None:
+def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) -> None:
     """Name what the first row never does (a producer does no math) inside its longest bar, not over others."""
     named = {event.phase for event in events if event.warp == warps[0]}
     others = [event for event in events if event.warp in warps and event.phase not in named]
     longest = {event.phase: event for event in sorted(others, key=lambda event: event.end - event.begin)}
     box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}
     for phase, bar in longest.items():
-        middle = (bar.begin + bar.end) / 2
+        middle = (max(bar.begin, 0) + min(bar.end, last)) / 2
         axes.text(middle, warps.index(bar.warp), phase, ha="center", va="center", bbox=box)
 
 
@@ -97,7 +123,7 @@ def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
     begins: dict[int, int] = {}
     for event in events:  # in the order of their begin
         if event.phase != "epilogue":
-            begins.setdefault(event.k_tile, event.begin)
+            begins.setdefault(event.k_tile, max(event.begin, 0))
     free = 0.0
     for k_tile, begin in begins.items():
         if begin >= free:

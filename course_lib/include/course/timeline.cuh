@@ -1,4 +1,4 @@
-// Record when a kernel's phases begin and end.
+// Mark when a kernel's phases begin and end.
 //
 //   extern "C" __global__ void gemm(const float* A, const float* B, float* C, int M, int N, int K TRACE_ARG)
 //   {
@@ -7,45 +7,78 @@
 //           ...
 //           TRACE_END(copy, k_tile);
 //
-// Phases: copy, wait, barrier, math, epilogue. Without -DCOURSE_TRACE all three macros are empty: the kernel
-// compiles to the same PTX as without them. With it, the kernel takes one more argument, an array of int64
+// Phases: copy, wait, barrier, math, epilogue. Without -DCOURSE_TRACE the macros are empty: the kernel compiles to the
+// same PTX as without them. A function that has marks takes TRACE_ARG too, and is called with TRACE_PASS.
 //
-//       [32 warps][5 phases][16 k-tiles][begin, end]      filled with zeros before the launch,
+// All marks at once would make another kernel of it: slower by half, and slow in the wrong places. So `timeline`
+// compiles the kernel many times, each time with two marks for a warp: a point (TRACE_POINT: twice the phase, and 1 for
+// its end) and a reference, which every warp passes once in each of its k-tiles (TRACE_REFERENCES: a bit for each point
+// that is one; of two, a warp passes only one: producers copy, consumers do the math). All warps read the clock there and
+// write it to trace_marks, where every trace_apart-th block from trace_first on has rows of its own:
 //
-// and lane 0 of up to four warps of one block writes clock64() there: the block in the middle of the grid. (More warps
-// would show no more, and slow each other down.) K-tiles from 16 on are left out. A phase that comes twice in one
-// k-tile keeps only its last time, so give each part of a k-tile its own phase. All lanes of a warp must come to the
-// macros together. The compiler may still move arithmetic across a clock read (memory accesses it may not move), so
-// the border of "math" is a little soft.
+//       [32 blocks, then 8 rows of all others][32 warps][2048 k-tiles][point's clock, its k-tile + 1, reference's clock, -]
+//
+// The point's k-tile is 0 where it is that of the row.
+// What a mark does to the compiler's order of instructions is chance. There are eight ways to write one, and the way
+// that disturbs a point least is taken. TRACE_WAY 0: both marks write at once. + 1: the point's clock stays in a register
+// until the next reference writes both, in the reference's row. + 2: all lanes meet at the mark. + 4: the compiler moves
+// no access to memory across it. A mark behind a barrier always lets them meet: without it an H100 reads the clock before the barrier completes.
+// All lanes of a warp must come to the macros together.
 #pragma once
 
 #ifdef COURSE_TRACE
 
-enum TracePhase { trace_copy, trace_wait, trace_barrier, trace_math, trace_epilogue, trace_phases };
+enum { trace_copy = 0, trace_wait = 2, trace_barrier = 4, trace_math = 6, trace_epilogue = 8 };
 
-// Write the clock of this warp to trace_buffer[warp][phase][k_tile][end].
-__device__ __forceinline__ void trace_write(long long* trace_buffer, TracePhase phase, int k_tile, int end)
+// Lower half of the SM's cycle counter, read by this warp.
+template <int POINT>
+__device__ __forceinline__ unsigned trace_clock_at()
 {
-    if (k_tile >= 16) return;  // first, so that most k-tiles of a large problem pay for one comparison only
-    unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    if (POINT == trace_barrier + 1 || TRACE_WAY & 2) __syncwarp();
+    unsigned clock;
+    if (TRACE_WAY & 4) asm volatile("mov.u32 %0, %%clock;" : "=r"(clock) :: "memory");
+    else asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
+    return clock;
+}
+
+// Where this warp writes: at the kernel's begin, where `timeline` puts a call of it. All blocks write, or those that do
+// would be slower than the others: the ones that are not traced share eight rows that nobody reads.
+__device__ __forceinline__ unsigned* trace_row(unsigned* marks, unsigned first, unsigned apart)
+{
+    unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), at = block - first;
     unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    unsigned warps = (blockDim.x * blockDim.y * blockDim.z + 31) / 32;
-    if (block != gridDim.x * gridDim.y * gridDim.z / 2 || thread / 32 % ((warps + 3) / 4) != 0) return;
-    __syncwarp();  // without it an H100 reads the clock behind a barrier before the barrier completes
-    if (thread % 32 == 0) {
-        long long clock;
-        asm volatile("mov.u64 %0, %%clock64;" : "=l"(clock) :: "memory");
-        trace_buffer[((thread / 32 * trace_phases + phase) * 16 + k_tile) * 2 + end] = clock;
+    marks += ((at % apart == 0 && at / apart < 32 ? at / apart : 32 + block % 8) * 32 + thread / 32) * 2048 * 4;
+    asm volatile("" : "+l"(marks));  // or the compiler computes it again at each mark, between the instructions of math
+    return marks;
+}
+
+template <int AT>
+__device__ __forceinline__ void trace_at(unsigned* row, int k_tile, unsigned& clock, int& of_k_tile)
+{
+    constexpr bool later = TRACE_WAY & 1 && TRACE_POINT < trace_epilogue;  // behind an epilogue comes no reference
+    unsigned long long at = __cvta_generic_to_global(row + k_tile * 4);
+    if (AT == TRACE_POINT) {
+        unsigned now = trace_clock_at<AT>();
+        if (later) clock = now, of_k_tile = k_tile + 1;
+        else asm volatile("st.global.u32 [%0], %1;" :: "l"(at), "r"(now));
+    }
+    if (TRACE_REFERENCES >> AT & 1) {
+        unsigned now = trace_clock_at<AT>();
+        if (later) asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %3};" :: "l"(at), "r"(clock), "r"(of_k_tile), "r"(now));
+        else asm volatile("st.global.u32 [%0 + 8], %1;" :: "l"(at), "r"(now));
     }
 }
 
-#define TRACE_ARG , long long* trace_buffer
-#define TRACE_BEGIN(phase, k_tile) trace_write(trace_buffer, trace_##phase, k_tile, 0)
-#define TRACE_END(phase, k_tile) trace_write(trace_buffer, trace_##phase, k_tile, 1)
+#define TRACE_ARG \
+    , unsigned* trace_marks, unsigned trace_first, unsigned trace_apart, unsigned trace_clock, int trace_k_tile
+#define TRACE_PASS , trace_marks, trace_first, trace_apart, trace_clock, trace_k_tile
+#define TRACE_BEGIN(phase, k_tile) trace_at<trace_##phase>(trace_marks, k_tile, trace_clock, trace_k_tile)
+#define TRACE_END(phase, k_tile) trace_at<trace_##phase + 1>(trace_marks, k_tile, trace_clock, trace_k_tile)
 
 #else
 
 #define TRACE_ARG
+#define TRACE_PASS
 #define TRACE_BEGIN(phase, k_tile)
 #define TRACE_END(phase, k_tile)
 

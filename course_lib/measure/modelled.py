@@ -1,82 +1,78 @@
-"""One block of a kernel with its TRACE macros on, and what the clocks that it wrote mean.
-
-Tracing costs time, and a GPU full of traced blocks would show another kernel than the one that was timed. So the
-kernel runs as it is, and one traced block more runs among its blocks: on a stream of higher priority, it takes
-the first place that becomes free. It computes the tile in the middle of C once again, into a C of its own.
-"""
+"""The timeline that the simulator's clock makes of one block: its segments as the phases of the lessons."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from dataclasses import replace
 from itertools import groupby
 
-import numpy as np
-
 from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
 
-from ..gpu import device, timing
 from ..launch import Launch
 from . import model, records
-from .events import PHASES, Event, Phase, in_order, to_rows
+from .events import Event, Part, Phase, in_order, to_rows
 
-WARPS, K_TILES = 32, 16
-
-# A phase with nothing in it still takes the time of a clock read: this kernel measures how long that is.
-_EMPTY_PHASES = """#include <course/timeline.cuh>
-extern "C" __global__ void empty_phases(int k_tiles TRACE_ARG)
-{
-    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
-        TRACE_BEGIN(math, k_tile);
-        TRACE_END(math, k_tile);
-    }
-}"""
+SHOWN = 4  # k-tiles of a part
 
 
-def measure(kernel, gemm, launch: Launch) -> dict:
-    """The entry of a timeline: the tenth try counts, with a warm L2 cache and risen clocks."""
-    cp = device.cp
-    buffer = cp.zeros((WARPS, len(PHASES), K_TILES, 2), dtype=np.int64)
-    empty = cp.RawKernel(_EMPTY_PHASES, "empty_phases", options=(*device.OPTIONS, "-DCOURSE_TRACE"))
-    empty((1,), (32,), (np.int32(K_TILES), buffer))
-    clocks = cp.asnumpy(buffer)[0, PHASES.index("math")]
-    read_cost = int(np.median(clocks[:, 1] - clocks[:, 0]))
-
-    _, run = gemm.prepare(kernel, gemm.inputs, launch)
-    traced = cp.RawKernel(kernel.code, kernel.name, options=(*kernel.options, "-DCOURSE_TRACE"))
-    if launch.blocks:  # they fill the GPU, and only together they do the work
-        _, run_traced = gemm.prepare(traced, gemm.inputs, launch, (buffer,))
-    else:
-        _, run_traced = gemm.prepare_block(traced, gemm.inputs, launch, (buffer,))
-    crowd = cp.cuda.Stream(non_blocking=True)
-    single = cp.cuda.Stream(non_blocking=True, priority=-1)
-    for _ in range(10):
-        buffer.fill(0)
-        cp.cuda.Device().synchronize()
-        with crowd:
-            run()
-            run()
-        with single:
-            run_traced()
-        cp.cuda.Device().synchronize()
-    events = to_rows(events_of(cp.asnumpy(buffer), read_cost))
-    return {"gpu": timing.name(), "read_cost": read_cost, "date": timing.today(), "events": events}
-
-
-def modelled(kernel, gemm, launch: Launch) -> dict:
+def entry(kernel, gemm, launch: Launch) -> dict:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
     estimate = model.modelled(kernel, gemm, launch)
     warps = sorted({segment.warp for segment in estimate.segments})
     of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
     known = any(segment.k_tile >= 0 for segment in estimate.segments)
     events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
-    first = min(event.begin for event in events)
-    events = [replace(event, begin=event.begin - first, end=event.end - first) for event in events]
-    about = records.about(kernel, gemm, launch)
-    entry = about | {"gpu": estimate.gpu.name, "read_cost": 0, "date": ""}
-    spans = {name: [[round(b - first), round(e - first)] for b, e in found]
-             for name, found in _resources(kernel, estimate.spans).items()}  # fmt: skip
-    return entry | {"events": to_rows(in_order(events)), "spans": spans}
+    spans = _resources(kernel, estimate.spans)
+    about = records.about(kernel, gemm, launch) | {"gpu": estimate.gpu.name, "date": ""}
+    parts = {}
+    for name, (begin, end) in _times_of_parts(events).items():
+        shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]
+        length = (
+            min(round(end - begin), max(event.end for event in shown))
+            if end < math.inf
+            else max(e.end for e in shown)
+        )
+        parts[name] = {
+            "rows": to_rows(in_order(shown)),
+            "length": length,
+            "spans": _cut(spans, begin, begin + length),
+        }
+    return about | {"parts": parts}
+
+
+def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
+    """Where each part begins and ends: where the first warp comes to a k-tile, copies left out, which run ahead."""
+    work = [event for event in events if event.phase not in ("copy", "epilogue")]
+    begins = {
+        k: min(event.begin for event in work if event.k_tile == k) for k in {event.k_tile for event in work}
+    }
+    last = max(begins)
+    behind = sorted(
+        {event.k_tile for event in events if event.phase == "epilogue"}
+    )  # of each tile the last k-tile
+    tile = behind[0] + 1 if len(behind) > 1 else 0
+    middle = tile + tile // 4 if tile else max((last + 1) // 2 - 1, 0)
+    parts: dict[Part, tuple[float, float]] = {
+        "start": (min(event.begin for event in events), begins.get(SHOWN, math.inf)),
+        "steady": (begins[middle], begins.get(middle + SHOWN, math.inf)),
+        "end": (begins[max(last - SHOWN + 2, 0)], math.inf),
+    }
+    if tile:
+        parts["seam"] = begins[tile - SHOWN // 2], begins.get(tile + SHOWN // 2, math.inf)
+    return parts
+
+
+def _cut(spans: dict, begin: float, end: float) -> dict:
+    """The uses of resources between two times; time counts from the first of them."""
+    return {
+        name: [
+            [round(max(b, begin) - begin), round(min(e, end) - begin)]
+            for b, e in found
+            if e > begin and b < end
+        ]
+        for name, found in spans.items()
+    }
 
 
 def _resources(kernel, spans: dict) -> dict:
@@ -141,17 +137,3 @@ def _phases(segments: list[Segment]) -> list[Event]:
             events.append(Event(segment.warp, phase, k_tile, round(segment.begin), round(segment.end)))
         last = segment.phase
     return events
-
-
-def events_of(buffer: np.ndarray, read_cost: int) -> list[Event]:
-    """Events in a trace buffer, int64 [32 warps][5 phases][16 k-tiles][begin, end], by their begin.
-
-    Zeros were never written. Cycles become relative to the first event; each length loses one clock read.
-    """
-    written = np.argwhere((buffer[..., 0] != 0) & (buffer[..., 1] != 0))
-    first = min((buffer[tuple(place)][0] for place in written), default=0)
-    events = []
-    for warp, phase, k_tile in written.tolist():
-        begin, end = (buffer[warp, phase, k_tile] - first).tolist()
-        events.append(Event(warp, PHASES[phase], k_tile, begin, max(begin, end - read_cost)))
-    return in_order(events)

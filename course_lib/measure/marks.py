@@ -1,0 +1,277 @@
+"""Measure a kernel's timeline on a GPU: two marks in each launch, each written in the way that disturbs it least.
+
+The marks are those of `course/timeline.cuh`; `assembled` puts the timeline together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import ceil, prod
+
+import numpy as np
+
+from ..gpu import device, timing
+from ..launch import Launch
+from . import waves
+from .assembled import Distances, Marks, events_of, parts_of, turn_of
+from .entry import with_first
+from .events import PHASES, Event, Phase, to_rows
+
+BLOCKS, OTHERS, WARPS, K_TILES = 32, 8, 32, 2048  # of trace_marks in timeline.cuh
+WAYS = (0, 1, 2, 3, 4, 5, 6, 7)
+ALONE = (0, 2, 4, 6)
+"""To write a mark, as timeline.cuh numbers them; those without the one that needs a point."""
+ENOUGH, SHARP, LIMIT = 0.01, 0.03, 0.06
+"""By what part a launch with marks may take longer or shorter: to try no other way; to be drawn with sharp edges; to be
+used at all."""
+LAUNCHES = 4  # with marks, whose clocks are kept
+AHEAD = 8  # k-tiles that a mark's number may run ahead of the last
+DRAWN = 4  # warps that a record keeps
+TIMED = 0.06, 3, 15  # seconds for one comparison of two launches; the fewest and the most rounds
+NONE = -1
+REFERENCES: tuple[Phase, ...] = ("barrier", "wait", "math", "copy")
+"""Phases whose ends may be what other points are measured from."""
+
+
+def name_of(point: int) -> str:
+    """ "wait.end" for the end of a wait."""
+    return f"{PHASES[point // 2]}.{('begin', 'end')[point % 2]}"
+
+
+def points_of(source: str) -> list[int]:
+    """The points that a kernel's macros mark, by their number: twice the phase, and 1 for its end."""
+    found = re.findall(r"TRACE_(BEGIN|END)\(\s*(\w+)", source)
+    return sorted({2 * PHASES.index(phase) + (edge == "END") for edge, phase in found})
+
+
+def cluster_of(source: str) -> int:
+    """Blocks of a cluster along x, where the kernel's text says it as a number or as a constant; 1 without clusters."""
+    size = re.search(r"__cluster_dims__\(\s*(\w+)", source)
+    if size and not size[1].isdigit():
+        size = re.search(rf"\b{size[1]}\s*=\s*(\d+)", source)
+    return int(size[1]) if size else 1
+
+
+def traced(source: str, name: str) -> str:
+    """The source of a kernel that finds its place in the array of marks before all else."""
+    return with_first(source, name, "trace_marks = trace_row(trace_marks, trace_first, trace_apart);")
+
+
+def options_of(point: int, references: Iterable[int], way: int) -> tuple[str, ...]:
+    """What a traced kernel is compiled with."""
+    bits = sum(1 << reference for reference in references)
+    return ("-DCOURSE_TRACE", f"-DTRACE_POINT={point}", f"-DTRACE_REFERENCES={bits}", f"-DTRACE_WAY={way}")
+
+
+@dataclass(frozen=True)
+class Marked:
+    """The marks of one point, how they were written, and by what part a launch with them is longer."""
+
+    marks: Marks
+    references: tuple[int, ...]
+    way: int
+    disturbance: float
+
+    @property
+    def much(self) -> float:
+        """How much they disturb, for better or worse."""
+        return abs(self.disturbance)
+
+    @cached_property
+    def warps(self) -> set[int]:
+        """Those that passed a reference."""
+        return set(np.flatnonzero((~np.isnan(self.marks.reference)).any((0, 2))).tolist())
+
+
+class Bench:
+    """One kernel on one problem: times it with and without marks."""
+
+    def __init__(self, kernel, gemm, launch: Launch) -> None:
+        self.kernel, self.gemm, self.launch = kernel, gemm, launch
+        self.points = points_of(kernel.code)
+        self.last = self.k_tiles * ceil(self.tiles)
+        if self.last + AHEAD > K_TILES:
+            raise ValueError(
+                f"a block of {gemm!r} walks over {self.last:,} k-tiles; a timeline is measured of up to "
+                f"{K_TILES - AHEAD:,}: take a smaller K, or launch more blocks"
+            )
+        _, self.bare = gemm.prepare(kernel, gemm.inputs, launch)
+        self.buffer = device.cp.zeros((BLOCKS + OTHERS, WARPS, K_TILES, 4), dtype=np.uint32)
+
+    @cached_property
+    def bare_us(self) -> float:
+        return float(np.median(timing.burst(self.bare, 20)))
+
+    @property
+    def warps(self) -> int:
+        return ceil(prod(self.launch.block) / 32)
+
+    @property
+    def k_tiles(self) -> int:
+        """Of one tile of C."""
+        return ceil(self.gemm.K / self.launch.tile[2])
+
+    @property
+    def blocks(self) -> int:
+        return prod(self.gemm.grid(self.launch))
+
+    @property
+    def tiles(self) -> float:
+        """Tiles of C that a block works on, one after the other, on average."""
+        return prod(self.gemm.tiles(self.launch)) * cluster_of(self.kernel.code) / self.blocks
+
+    def turn(self) -> tuple[float, float]:
+        """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer with twice the K, from its
+        begin to its end, over the k-tiles between; the mean of all blocks."""
+        twice = self.gemm.like(self.gemm.M, self.gemm.N, 2 * self.gemm.K)
+        twice.inputs = tuple(_twice(matrix) for matrix in self.gemm.inputs)
+        short, long = (
+            np.stack([waves.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
+            for gemm in (self.gemm, twice)
+        )
+        longer = waves.cycles(long).mean() - waves.cycles(short).mean()
+        return float(longer / (self.k_tiles * self.tiles)), float(np.median(waves.mhz(short)))
+
+    @cached_property
+    def single(self) -> dict[int, Marked]:
+        """Each end of a phase that may be a reference, marked alone."""
+        ends = [2 * PHASES.index(phase) + 1 for phase in REFERENCES]
+        return {end: self.best(NONE, (end,)) for end in ends if end in self.points}
+
+    @cached_property
+    def alone(self) -> Marked:
+        """The marks of the references that all others are measured from: a point that all warps pass, or two of which
+        each warp passes one. Of those that do, the ones that disturb least."""
+        everyone = set().union(*(one.warps for one in self.single.values()))
+        whole = [one for one in self.single.values() if one.warps == everyone]
+        for pair in combinations(self.single, 2):
+            first, second = (self.single[point].warps for point in pair)
+            if not first & second and first | second == everyone:
+                whole.append(self.best(NONE, pair))
+        return min(whole, key=lambda one: one.much)
+
+    def point(self, point: int) -> Marked:
+        """The marks of a point. Where they disturb too much beside the references, beside another single one."""
+        mine = self.best(point, self.alone.references)
+        for other, one in self.single.items():
+            if mine.much > LIMIT >= one.much and other != point and (other,) != self.alone.references:
+                mine = min(mine, self.best(point, (other,)), key=lambda one: one.much)
+        return mine
+
+    def to_itself(self, point: int) -> Marks:
+        """The marks of a reference as those of a point, of the warps that pass it."""
+        reference = self.alone.marks.reference
+        only = np.full_like(reference, np.nan)
+        mine = sorted(self.single[point].warps)
+        only[:, mine] = reference[:, mine]
+        return Marks(only, reference)
+
+    def best(self, point: int, references: tuple[int, ...]) -> Marked:
+        """The marks of a point, in the first way that disturbs little enough, or in the one that disturbs least."""
+        tried: list[Marked] = []
+        for way in ALONE if point == NONE else WAYS:
+            tried.append(self.marked(point, references, way))
+            if tried[-1].much <= ENOUGH:
+                break
+        return min(tried, key=lambda one: one.much)
+
+    def marked(self, point: int, references: tuple[int, ...], way: int) -> Marked:
+        """Launch the kernel with marks at a point (NONE: at the references alone)."""
+        run = self.with_marks(point, references, way)
+        longer = slower(self.bare, run, self.bare_us)
+        seen = []
+        for _ in range(LAUNCHES):
+            self.buffer.fill(0)
+            self.bare()  # the caches as in a row of launches
+            run()
+            used = self.buffer[:BLOCKS, : self.warps, : self.last + AHEAD]
+            seen.append(device.cp.asnumpy(device.cp.ascontiguousarray(used)))
+        return Marked(Marks.of(seen), references, way, longer)
+
+    def with_marks(self, point: int, references: tuple[int, ...], way: int) -> Callable[[], None]:
+        """A function that launches the kernel with these marks."""
+        code, name = self.kernel.code, self.kernel.name
+        options = (*self.kernel.options, *options_of(point, references, way))
+        kernel = device.cp.RawKernel(traced(code, name), name, options=options)
+        apart = (
+            max(self.blocks // BLOCKS - 1, 0) | 1
+        )  # all over the grid, and odd: not all in one column of it
+        extra = (self.buffer, np.uint32(apart // 2), np.uint32(apart), np.uint32(0), np.int32(0))
+        return self.gemm.prepare(kernel, self.gemm.inputs, self.launch, extra)[1]
+
+
+def _twice(matrix):
+    """A matrix beside itself, along K."""
+    cp = device.cp
+    order = "F" if matrix.flags.f_contiguous else "C"
+    return cp.asarray(cp.concatenate((matrix, matrix), axis=1), order=order)
+
+
+def slower(one: Callable[[], None], other: Callable[[], None], us: float) -> float:
+    """By what part `other` takes longer than `one`, which takes `us`: the median over launches in turn, in an order
+    that is the same forwards and backwards, since the clock falls as the chip gets warm."""
+    seconds, fewest, most = TIMED
+    rounds = int(min(max(seconds * 1e6 / us / 4, fewest), most))
+    first, second, third, fourth = timing.time_in_turn((one, other, other, one), rounds)
+    return float(np.median((second + third) / (first + fourth))) - 1
+
+
+def measure(kernel, gemm, launch: Launch) -> dict:
+    """The entry of a timeline."""
+    bench = Bench(kernel, gemm, launch)
+    alone = bench.alone
+    marked = {point: bench.point(point) for point in bench.points if point not in alone.references}
+    kept = {point: one for point, one in marked.items() if one.much <= LIMIT}
+    elsewhere = {
+        point: one.references[0] for point, one in kept.items() if one.references != alone.references
+    }
+    through = {point: other for point, other in elsewhere.items() if other in kept.keys() - elsewhere.keys()}
+    turn, mhz = bench.turn()
+    distances = {
+        point: Distances.of(one.marks).softer(turn * one.much if one.much > SHARP else 0)
+        for point, one in kept.items()
+        if point in through or point not in elsewhere
+    }
+    distances |= {point: Distances.of(bench.to_itself(point)) for point in alone.references}
+    stretches = parts_of(bench.last, bench.k_tiles)
+    parts = {name: events_of(stretch, alone.marks, distances, through) for name, stretch in stretches.items()}
+    left_out = [point for point in bench.points if point not in distances]
+    all_marked = marked | dict.fromkeys(alone.references, alone)
+    return {
+        "gpu": timing.name(),
+        "date": timing.today(),
+        "us": round(bench.bare_us, 2),
+        "mhz": round(mhz),
+        "turn": round(turn),
+        "turn_drawn": round(turn_of(alone.marks, stretches["steady"])),
+        "references": [name_of(point) for point in alone.references],
+        "left_out": [name_of(point) for point in left_out],
+        "disturbance": {
+            name_of(point): [one.way, round(one.disturbance, 4)] for point, one in sorted(all_marked.items())
+        },
+        "shares": shares(*parts["steady"]),
+        "parts": {
+            name: {"rows": to_rows(_of_drawn_warps(events)), "length": length}
+            for name, (events, length) in parts.items()
+        },
+    }
+
+
+def shares(events: list[Event], length: int) -> dict[Phase, float]:
+    """What part of this time the warps spend in each phase, on average over the warps that have events."""
+    warps = {event.warp for event in events}
+    spent: dict[Phase, float] = {}
+    for event in events:
+        inside = max(min(event.end, length) - max(event.begin, 0), 0)
+        spent[event.phase] = spent.get(event.phase, 0.0) + inside
+    return {phase: round(cycles / len(warps) / length, 3) for phase, cycles in spent.items()}
+
+
+def _of_drawn_warps(events: list[Event]) -> list[Event]:
+    warps = sorted({event.warp for event in events})
+    drawn = warps[:: max(ceil(len(warps) / DRAWN), 1)]
+    return [event for event in events if event.warp in drawn]

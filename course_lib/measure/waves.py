@@ -1,0 +1,78 @@
+"""Which SM a kernel's blocks run on, and when: the waves of a grid, the last one's emptiness, persistent blocks."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..gpu import device, timing
+from ..launch import STANDARD, Launch
+from . import records
+from .entry import with_first
+from .spans import Spans
+
+_HEADER = "#include <course/waves.cuh>\n"
+BEGIN_NS, END_NS, BEGIN_CYCLE, END_CYCLE, SM = range(5)  # of a row in waves.cuh
+
+
+def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
+    """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
+
+    `kernel` is the kernel that `Gemm.check` takes. Two marks a block, which disturb nothing: the kernel's text gets
+    the object of `course/waves.cuh`.
+    """
+    title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
+    key = records.kernel_key(kernel, gemm, launch)
+    if device.backend() == "cupy":
+        rows = spans_of(noted(kernel, gemm, launch))
+        entry = records.about(kernel, gemm, launch) | {
+            "date": timing.today(),
+            "blocks": rows.round(1).tolist(),
+        }
+        records.remember("waves", {key: entry})
+        return Spans(title, f"measured now on {timing.name()}, {timing.today()}", {kernel.name: rows})
+    entry = records.find("waves", key)
+    if not entry:
+        return Spans(title, "no record of this kernel as it stands now: it needs a GPU to be measured", {})
+    return Spans(
+        title, f"recorded on {entry['gpu']}, {entry['date']}", {kernel.name: np.array(entry["spans"])}
+    )
+
+
+def noted(kernel, gemm, launch: Launch) -> np.ndarray:
+    """What the blocks of a launch note, int64 [block][5], as waves.cuh says: in the third of three launches."""
+    cp = device.cp
+    blocks = prod(gemm.grid(launch))
+    buffer = cp.zeros((blocks, 5), dtype=np.uint64)
+    watched = cp.RawKernel(with_marks(kernel.code, kernel.name), kernel.name, options=kernel.options)
+    _, run = gemm.prepare(watched, gemm.inputs, launch, (buffer,))
+    for _ in range(2):
+        run()
+    buffer.fill(0)
+    run()
+    return cp.asnumpy(buffer).astype(np.int64)
+
+
+def with_marks(source: str, name: str) -> str:
+    """The source of a kernel that notes when its blocks run, in an array that is its last parameter."""
+    return _HEADER + with_first(source, name, "Wave wave(wave_marks);", "unsigned long long* wave_marks")
+
+
+def spans_of(rows: np.ndarray) -> np.ndarray:
+    """(SM, begin, end) of each block in microseconds, from the first begin on, by SM and begin."""
+    begin = rows[:, BEGIN_NS].min()
+    found = np.stack(
+        (rows[:, SM], (rows[:, BEGIN_NS] - begin) / 1000, (rows[:, END_NS] - begin) / 1000), axis=1
+    )
+    return found[np.lexsort((found[:, 1], found[:, 0]))]
+
+
+def cycles(rows: np.ndarray) -> np.ndarray:
+    """From the begin to the end of each block."""
+    return rows[..., END_CYCLE] - rows[..., BEGIN_CYCLE]
+
+
+def mhz(rows: np.ndarray) -> np.ndarray:
+    """The SM clock while each block ran."""
+    return 1000 * cycles(rows) / (rows[..., END_NS] - rows[..., BEGIN_NS])
