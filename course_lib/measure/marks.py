@@ -253,7 +253,11 @@ def measure(kernel, gemm, launch: Launch) -> dict:
         "disturbance": {
             name_of(point): [one.way, round(one.disturbance, 4)] for point, one in sorted(all_marked.items())
         },
-        "shares": shares(*parts["steady"]),
+        "shares": {
+            phase: share
+            for phase, share in shares(*parts["steady"]).items()
+            if not {2 * PHASES.index(phase), 2 * PHASES.index(phase) + 1} & {*left_out}
+        },
         "parts": {
             name: {"rows": to_rows(_of_drawn_warps(events)), "length": length}
             for name, (events, length) in parts.items()

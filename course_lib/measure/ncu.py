@@ -64,13 +64,13 @@ UNITS = {
 def collect(gemm, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
     """{label: {metric: value}} of one launch of each kernel, {label: (kernel, launch)}. Raises RuntimeError."""
     options = ("--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS.values()))
-    done = _profiled(options, gemm, [*launches.values()])
+    done = profiled(options, gemm, [*launches.values()])
     if done.returncode or '"ID"' not in done.stdout:
         raise RuntimeError(f"ncu failed: {(done.stderr or done.stdout).strip()[-500:]}")
     return dict(zip(launches, table(done.stdout), strict=True))
 
 
-def _profiled(options: Sequence[str], gemm, launches: list[tuple]) -> subprocess.CompletedProcess:
+def profiled(options: Sequence[str], gemm, launches: list[tuple]) -> subprocess.CompletedProcess:
     """Run ncu with these options over one launch of each (kernel, launch)."""
     jobs = [
         {"code": kernel.code, "name": kernel.name, "options": kernel.options,
@@ -111,7 +111,7 @@ def ncu(options: str, gemm, kernel, launch: Launch) -> None:
 def _asked(options: str, gemm, kernel, launch: Launch) -> str:
     """What ncu says, but for its progress and the process; "" where it is missing or may not count."""
     try:
-        done = _profiled(options.split(), gemm, [(kernel, launch)])
+        done = profiled(options.split(), gemm, [(kernel, launch)])
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(error)
         return ""
