@@ -42,8 +42,8 @@ def entry(kernel, gemm, launch: Launch) -> dict:
 
 
 def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
-    """Where each part begins and ends: where the first warp comes to a k-tile, copies left out, which run ahead."""
-    work = [event for event in events if event.phase not in ("copy", "epilogue")]
+    """Where each part begins and ends: where the first warp comes to the math of a k-tile, since copies run ahead."""
+    work = [event for event in events if event.phase == "math"] or events
     begins = {
         k: min(event.begin for event in work if event.k_tile == k) for k in {event.k_tile for event in work}
     }
@@ -59,7 +59,8 @@ def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
         "end": (begins[max(last - SHOWN + 2, 0)], math.inf),
     }
     if tile:
-        parts["seam"] = begins[tile - SHOWN // 2], begins.get(tile + SHOWN // 2, math.inf)
+        behind_seam = [event.begin for event in work if event.k_tile == tile + SHOWN // 2]
+        parts["seam"] = begins[tile - SHOWN // 2], max(behind_seam, default=math.inf)
     return parts
 
 

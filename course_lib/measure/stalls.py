@@ -26,7 +26,8 @@ def shares(text: str) -> dict[Phase, float]:
     and at a barrier.
 
     `wait`: a long scoreboard holds the instruction behind DEPBAR (cp.async.wait_group), or a branch (the loop around
-    mbarrier.try_wait). `barrier`: all samples so named but those of WARPGROUP.DEPBAR, where wgmma is waited for.
+    mbarrier.try_wait). `barrier`: all samples so named but those of WARPGROUP.DEPBAR, where wgmma is waited for, and of
+    a cluster's barrier, where warps without work stand until their kernel ends.
     """
     rows = list(csv.DictReader(text[text.index('"Address"') :].splitlines()))
     total = sum(int(row["# Samples"]) for row in rows)
@@ -34,6 +35,6 @@ def shares(text: str) -> dict[Phase, float]:
     for before, row in zip([rows[0], *rows], rows):
         if "DEPBAR.LE SB" in before["Source"] or "BRA" in row["Source"]:
             wait += int(row["stall_long_sb"])
-        if not any("WARPGROUP" in each["Source"] for each in (before, row)):
+        if not any(other in row["Source"] for other in ("WARPGROUP", "CGABAR")):
             barrier += int(row["stall_barrier"])
     return {"wait": round(wait / total, 3), "barrier": round(barrier / total, 3)}

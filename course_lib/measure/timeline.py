@@ -77,8 +77,8 @@ class Timeline:
         return self.about.get("turn_drawn")
 
     def share(self, phase: Phase) -> float | None:
-        """What part of a turn a warp spends in a phase: in the steady state, the mean of all warps that are marked. None
-        where this was not measured."""
+        """What part of a turn a warp spends in a phase: in the steady state, the mean of all warps that are marked.
+        None where this was not measured."""
         return self.about.get("shares", {}).get(phase)
 
     def cycles(self, phase: Phase) -> int:

@@ -21,6 +21,7 @@ LOOKS: dict[Phase, tuple[str, str]] = {
 }
 MOST_WARPS = 4  # in a drawing
 SMALL_PRINT = 105  # characters of a line of it
+LETTER = 0.01  # of the width
 
 
 WHERE: dict[Part, str] = {
@@ -108,14 +109,18 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
 
 
 def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) -> None:
-    """Name what the first row never does (a producer does no math) inside its longest bar, not over others."""
+    """Name what the first row never does (a producer does no math) inside its longest bar, if that is long enough."""
     named = {event.phase for event in events if event.warp == warps[0]}
-    others = [event for event in events if event.warp in warps and event.phase not in named]
-    longest = {event.phase: event for event in sorted(others, key=lambda event: event.end - event.begin)}
+    longest: dict[Phase, tuple[float, float, int]] = {}
+    for event in events:
+        if event.warp in warps and event.phase not in named:
+            begin, end = max(event.begin, 0), min(event.end, last)
+            bar = (end - begin, (begin + end) / 2, warps.index(event.warp))
+            longest[event.phase] = max(bar, longest.get(event.phase, bar))
     box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}
-    for phase, bar in longest.items():
-        middle = (max(bar.begin, 0) + min(bar.end, last)) / 2
-        axes.text(middle, warps.index(bar.warp), phase, ha="center", va="center", bbox=box)
+    for phase, (length, middle, row) in longest.items():
+        if length > (0.02 + LETTER * len(phase)) * last:
+            axes.text(middle, row, phase, ha="center", va="center", bbox=box)
 
 
 def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:

@@ -28,6 +28,7 @@ AFTERWARDS = (
     "tests/golden/record_ncu.py",  # what Nsight Compute counts of them
     "tools/author/outputs.py",  # the lessons, with the new record
     "tools/author/figures.py",  # the README
+    "tools/author/timelines.py",  # docs/timelines.md
     "tools/author/card.py",  # the quick-reference card
 )
 

@@ -1,0 +1,43 @@
+"""The table of docs/timelines.md: it is the records', and it says of each timeline what does not hold."""
+
+from course_lib.measure import marks
+from tools.author import timelines
+
+ENTRY = {
+    "kernel": "k", "shape": [4096, 4096, 4096], "shared_mem": 0, "us": 300.0, "mhz": 1900, "turn": 1000,
+    "turn_drawn": 1040, "left_out": [], "shares": {"wait": 0.3, "math": 0.6}, "ncu": {"wait": 0.25, "barrier": 0.0},
+    "disturbance": {"wait.begin": [0, 0.01], "wait.end": [1, -0.02]},
+}  # fmt: skip
+
+
+def remarks(**changes) -> list[str]:
+    return timelines._line("05", ENTRY | changes)[1]
+
+
+def test_the_page_is_made_from_the_records():
+    page = timelines.PAGE.read_text(encoding="utf-8")
+    assert page == timelines.renewed(page), "run python -m tools.author.timelines"
+
+
+def test_no_point_is_drawn_that_disturbs_more_than_the_limit():
+    for lesson, entry in timelines.entries():
+        for point, (way, by) in entry["disturbance"].items():
+            drawn = point not in entry["left_out"] and point not in entry["references"]
+            assert not drawn or abs(by) <= marks.LIMIT, (lesson, entry["kernel"], point)
+            assert way in marks.WAYS
+
+
+def test_what_is_beyond_a_limit_is_said():
+    assert remarks() == []
+    assert remarks(turn_drawn=1060) == ["05 `k`: the turn drawn is +6.0% of the one by the speed"]
+    assert remarks(ncu={"wait": 0.45}) == ["05 `k`: waits 30% in the picture, 45% by Nsight Compute"]
+    more = ENTRY["disturbance"] | {"math.end": [3, 0.08]}
+    assert remarks(disturbance=more, left_out=["math.end"]) == ["05 `k`: left out, math.end (+8.0%)"]
+    pale = ENTRY["disturbance"] | {"math.end": [3, -0.04]}
+    assert remarks(disturbance=pale) == ["05 `k`: drawn pale, math.end (-4.0%)"]
+
+
+def test_the_row_has_the_range_of_what_is_drawn():
+    more = ENTRY["disturbance"] | {"math.end": [3, 0.08]}
+    line, _ = timelines._line("05", ENTRY | {"disturbance": more, "left_out": ["math.end"]})
+    assert line == "| 05 | `k` | 4096 | 300 | 1,900 | -2.0% to +1.0% | 1,000 | 1,040 (+4.0%) | 30% | 25% |"

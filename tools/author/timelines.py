@@ -1,0 +1,109 @@
+"""How far recorded timelines are from the kernels that were timed: the table of docs/timelines.md, from the records."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from course_lib.lessons import sources
+from course_lib.measure import marks, records
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
+MARKS = "<!-- measured: begin -->", "<!-- measured: end -->"
+OFF = 0.05
+"""By what part a turn may be longer or shorter in a picture than by the kernel's speed."""
+POINTS = 0.10
+"""By what share of the time waits may differ from those that Nsight Compute samples."""
+HEADER = (
+    "| lesson | kernel | size | time, us | MHz | launches with marks | turn by speed | drawn | waits drawn | by ncu |",
+    "|---|---|---|--:|--:|--:|--:|--:|--:|--:|",
+)
+
+
+def main() -> int:
+    """Write the table."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(renewed(page), encoding="utf-8")
+    return 0
+
+
+def renewed(page: str) -> str:
+    """The page with the records' table between its two marks."""
+    begin, end = MARKS
+    return f"{page[: page.index(begin)]}{begin}\n{table()}\n{page[page.index(end) :]}"
+
+
+def entries() -> list[tuple[str, dict]]:
+    """(lesson, entry) of every recorded timeline, with the GPU's name in it."""
+    found = []
+    for path in records.files():
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for entry in record.get("timelines", {}).values():
+            found.append((lesson_of(entry), {"gpu": record["provenance"]["gpu"], **entry}))
+    return sorted(
+        found, key=lambda one: (one[0], one[1]["kernel"], one[1]["shape"], one[1]["shared_mem"], one[1]["us"])
+    )
+
+
+def lesson_of(entry: dict) -> str:
+    """The number of the lesson that has the kernel, or the one that it was edited from."""
+    for path in sources.notebooks(sources.NOTEBOOKS):
+        for name, source in sources.kernels(path.stem).items():
+            if name == entry["kernel"] and records.source_key(name, source) == entry["source"]:
+                return path.stem[:2]
+    return next(
+        (
+            path.stem[:2]
+            for path in sources.notebooks(sources.NOTEBOOKS)
+            if f"{entry['kernel']}(" in path.read_text()
+        ),
+        "",
+    )
+
+
+def table() -> str:
+    """All of them, and below it what does not hold."""
+    rows = [(lesson, entry, *_line(lesson, entry)) for lesson, entry in entries()]
+    gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry in entries()})
+    lines = [*HEADER, *(line for *_, line, _ in rows)]
+    wrong = [f"* {remark}" for *_, remarks in rows for remark in remarks]
+    where = f"Recorded on {'; '.join(gpus)}."
+    return "\n".join([*lines, "", where, "", "What does not hold:", "", *(wrong or ["* nothing"])])
+
+
+def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
+    """A row, and in words what of it is beyond the limits."""
+    disturbed = {point: by for point, (_, by) in entry["disturbance"].items()}
+    used = {point: by for point, by in disturbed.items() if point not in entry["left_out"]}
+    off = entry["turn_drawn"] / entry["turn"] - 1
+    drawn = _waits(entry["shares"])
+    counted = _waits(entry.get("ncu") or {})
+    size = " x ".join(map(str, dict.fromkeys(entry["shape"])))
+    name = f"`{entry['kernel']}`" + (f", {entry['shared_mem']:,} B" if entry["shared_mem"] else "")
+    cells = [
+        lesson, name, size, f"{entry['us']:,.0f}", f"{entry['mhz']:,}",
+        f"{min(used.values()):+.1%} to {max(used.values()):+.1%}", f"{entry['turn']:,}",
+        f"{entry['turn_drawn']:,} ({off:+.1%})", *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
+    ]  # fmt: skip
+    title = f"{lesson} {name}"
+    remarks = []
+    if abs(off) > OFF:
+        remarks.append(f"{title}: the turn drawn is {off:+.1%} of the one by the speed")
+    if left := ", ".join(f"{point} ({disturbed[point]:+.1%})" for point in entry["left_out"]):
+        remarks.append(f"{title}: left out, {left}")
+    if pale := ", ".join(f"{point} ({by:+.1%})" for point, by in used.items() if abs(by) > marks.SHARP):
+        remarks.append(f"{title}: drawn pale, {pale}")
+    if drawn is not None and counted is not None and abs(drawn - counted) > POINTS:
+        remarks.append(f"{title}: waits {drawn:.0%} in the picture, {counted:.0%} by Nsight Compute")
+    return f"| {' | '.join(cells)} |", remarks
+
+
+def _waits(shares: dict) -> float | None:
+    """Waits and barriers together; None where neither was measured."""
+    found = [shares[phase] for phase in ("wait", "barrier") if phase in shares]
+    return sum(found) if found else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
