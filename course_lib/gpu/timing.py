@@ -205,7 +205,6 @@ def provenance() -> dict:
     """The machine, the software and the method of a measurement."""
     cp = device.cp
     runtime = cp.cuda.runtime.runtimeGetVersion()
-    commit = _output("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty")
     query = "--query-gpu=driver_version,clocks.max.sm"
     asked = _output("nvidia-smi", query, "--format=csv,noheader,nounits")
     driver, _, max_clock = asked.partition("\n")[0].partition(", ")
@@ -218,10 +217,16 @@ def provenance() -> dict:
         "nvrtc": "{}.{}".format(*cp.cuda.nvrtc.getVersion()),
         "cupy": cp.__version__,
         "date": today(),
-        "commit": os.environ.get("COURSE_COMMIT") or commit or "unknown",
+        "commit": commit(),
         "l2": "warm",
         "method": METHOD,
     }
+
+
+def commit() -> str:
+    """What was measured, as git names it."""
+    named = _output("git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty")
+    return os.environ.get("COURSE_COMMIT") or named or "unknown"
 
 
 def _output(*command: str) -> str:

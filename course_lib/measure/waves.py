@@ -28,7 +28,7 @@ def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
         rows = spans_of(noted(kernel, gemm, launch))
         entry = records.about(kernel, gemm, launch) | {
             "date": timing.today(),
-            "blocks": rows.round(1).tolist(),
+            "spans": rows.round(1).tolist(),
         }
         records.remember("waves", {key: entry})
         return Spans(title, f"measured now on {timing.name()}, {timing.today()}", {kernel.name: rows})

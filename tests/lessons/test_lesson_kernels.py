@@ -17,6 +17,7 @@ from course_lib.check.verdict import CheckFailed
 from course_lib.gpu import cupy_on_numpy
 from course_lib.gpu.device import options_for
 from course_lib.lessons import sources
+from course_lib.measure import marks
 from course_lib.measure.records import canonical, course_headers
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.sample import sample
@@ -58,14 +59,19 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     small = Gemm(tile_m, tile_n, 3 * tile_k, gemm.dtype)
     source, args = sources.kernel_source(notebook, name), small.arguments(*small.inputs)
     passed = small.passed(kernel(source, name), args)
-    # With the trace on it is the same product: one more argument, and clock reads in between.
-    trace = [np.zeros((32, 5, 16, 2), np.int64)] if "TRACE_ARG" in source else []
-    options = *options_for(source), *["-DCOURSE_TRACE"] * len(trace)
+    # With marks it is the same product: more arguments, and clock reads in between.
+    points = marks.points_of(source)
+    rows = np.zeros((marks.BLOCKS + marks.OTHERS, marks.WARPS, marks.K_TILES, 4), np.uint32)
+    trace = [rows, np.uint32(0), np.uint32(1), np.uint32(0), np.int32(0)] if points else []
+    options = options_for(source)
+    if points:
+        source = marks.traced(source, name)
+        options = *options, *marks.options_of(points[0], (points[1],), way=3)  # all lanes meet at a mark
     compiled = ptxsim.compile(source, name, options)
     grid = small.grid(launch.but(blocks=compiled.code.program.cluster[0]))  # one block, or one cluster
     report = ptxsim.launch(compiled, grid, launch.block, [*passed, *trace], launch.shared_mem, seed=1)
     assert report.ok, str(report)
-    assert not trace or trace[0].any()
+    assert not points or rows[0].any()
     expected = args[0].astype("f4") @ args[1].astype("f4").T
     assert np.allclose(args[2], expected, atol=1e-3 if gemm.dtype == "float32" else 5e-2)
 

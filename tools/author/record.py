@@ -1,12 +1,14 @@
 """Renew everything that was recorded on a GPU, after a kernel was edited: `make record`, on an H100.
 
-Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline` and `profile` write down what they measure.
-Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with it. Then come the
+Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline`, `waves` and `profile` write down what they
+measure. It may be stopped, and goes on with the lesson in which it was. Then the new record takes the place of this
+GPU's old one. Entries of kernels that are gone go with it. Then come the
 frozen results that the tests compare with, the lessons' outputs, and the README's table and pictures.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -44,27 +46,63 @@ def main() -> int:
         return 2
     fresh, target = ROOT / "build" / "record.json", records.FOLDER / records.file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)
-    fresh.unlink(missing_ok=True)
+    done = Done(fresh.with_name("recorded.json"), fresh)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
     for path in sources.notebooks(ROOT / "notebooks"):
-        start = time.monotonic()
         print(f"{path.name} ...", end=" ", flush=True)
+        if done.has(path):
+            print("was recorded before")
+            continue
+        start = time.monotonic()
         try:
             run(path)
         except (nbclient.exceptions.CellExecutionError, nbclient.exceptions.CellTimeoutError) as error:
-            print(f"failed\n{error}\n{target.name} is left as it was.")
+            print(
+                f"failed\n{error}\n{target.name} is left as it was; the lessons before are kept for the next call."
+            )
             return 1
+        done.add(path)
         print(f"{time.monotonic() - start:.0f} s")
     if not fresh.exists():
         print("No notebook measured anything.")
         return 1
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(fresh, target)
+    done.forget()
     record = json.loads(target.read_text(encoding="utf-8"))
     counts = ", ".join(f"{len(record.get(part, {}))} {part}" for part in records.PARTS)
     print(f"{counts} of {record['provenance']['gpu']} are in {target.relative_to(ROOT)}")
     del os.environ["COURSE_RECORD"]
     return afterwards()
+
+
+class Done:
+    """Which lessons are in the new record, as they stand now, on this commit: kept in a file, for a call that goes on
+    where one was stopped."""
+
+    def __init__(self, file: Path, record: Path) -> None:
+        self.file = file
+        self.state = {"commit": timing.commit(), "lessons": {}}
+        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() and record.exists() else {}
+        if before.get("commit") == self.state["commit"]:
+            self.state = before
+        else:
+            record.unlink(missing_ok=True)
+
+    def has(self, lesson: Path) -> bool:
+        """Whether it ran to its end, with this text."""
+        return self.state["lessons"].get(lesson.name) == self._text(lesson)
+
+    def add(self, lesson: Path) -> None:
+        self.state["lessons"][lesson.name] = self._text(lesson)
+        self.file.write_text(json.dumps(self.state), encoding="utf-8")
+
+    def forget(self) -> None:
+        self.file.unlink(missing_ok=True)
+
+    @staticmethod
+    def _text(lesson: Path) -> str:
+        return hashlib.sha256(lesson.read_bytes()).hexdigest()
 
 
 def afterwards() -> int:

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import json
 
+import nbclient
 import nbformat
 import pytest
 
@@ -12,8 +13,7 @@ from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import to_rows
-from course_lib.measure.trace import events_of
-from tests.course_lib.measure.test_timeline import a_loop, buffer_of
+from tests.course_lib.measure.test_timeline import a_part
 from tests.rules import ROOT
 
 
@@ -91,7 +91,10 @@ def test_every_measured_kernel_has_a_current_record(path):
     if not measured_kernels(code_of(path)):
         return
     assert records.files(), "no file in assets/measurements/: run `make record` on a GPU machine"
-    record = json.loads(records.files()[0].read_text(encoding="utf-8"))
+    of_gpus = [json.loads(file.read_text(encoding="utf-8")) for file in records.files()]
+    record = {
+        part: {key: entry for one in of_gpus for key, entry in one[part].items()} for part in records.PARTS
+    }
     assert not missing(path, record), "edited since the record: run `make record` on a GPU machine"
     assert "no record" not in json.dumps([cell.get("outputs") for cell in nbformat.read(path, 4).cells])
 
@@ -179,6 +182,40 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
     assert "failed: gone.py" in capsys.readouterr().out
 
 
+def test_record_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
+    record = tool("record")
+    monkeypatch.setattr(record, "AFTERWARDS", ())
+    monkeypatch.setattr(device, "backend", lambda: "cupy")
+    monkeypatch.setattr(timing, "name", lambda: "Some GPU")
+    monkeypatch.setattr(timing, "commit", lambda: commit)
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    monkeypatch.setenv("COURSE_RECORD", "")
+    (tmp_path / "notebooks").mkdir()
+    for name in ("01_one", "02_two"):
+        (tmp_path / "notebooks" / f"{name}.ipynb").write_text(name)
+    ran, commit, breaks = [], "first", True
+
+    def run(path):
+        if breaks and path.stem == "02_two":
+            raise nbclient.exceptions.CellTimeoutError("stopped")
+        ran.append(path.stem)
+        parts = {part: {} for part in records.PARTS}
+        records.write(tmp_path / "build" / "record.json", {"provenance": {"gpu": "Some GPU"}, **parts})
+
+    monkeypatch.setattr(record, "run", run)
+    assert record.main() == 1 and ran == ["01_one"]
+    assert "kept for the next call" in capsys.readouterr().out
+    breaks = False
+    assert record.main() == 0 and ran == ["01_one", "02_two"]
+    assert "01_one.ipynb ... was recorded before" in capsys.readouterr().out
+    assert record.main() == 0 and ran == ["01_one", "02_two"] * 2, "a finished record is made anew"
+    breaks = True
+    assert record.main() == 1
+    commit, breaks = "second", False
+    assert record.main() == 0 and ran[-2:] == ["01_one", "02_two"], "of another commit nothing is kept"
+
+
 def a_speed(label, tflops, size=4096, **more):
     more = {"tile": [64, 64, 16], "threads": 256, "shared_mem": 0} | more
     entry = {"label": label, "shape": [size] * 3, "dtype": "float32", "layout": "NT", "tflops": tflops}
@@ -197,9 +234,10 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
         "kernel": next(iter(figures.PICTURES)),
         "shape": [64, 64, 64],
         "dtype": "float32",
-        "date": "2026-11-21",
-    }
-    timeline |= {"read_cost": 40, "events": to_rows(events_of(buffer_of(a_loop()), 40))}
+        "date": "2026-11-21", "shared_mem": 0, "turn": 1600, "turn_drawn": 1600, "shares": {}, "left_out": [],
+        "disturbance": {"math.end": [0, 0.01]},
+        "parts": {"steady": {"rows": to_rows(a_part().events), "length": a_part().length}},
+    }  # fmt: skip
     source = records.source_key("fast", SOURCE)
     speeds = [
         a_speed("any", 20.0, registers=40, source=source, sustained=18.4),

@@ -11,6 +11,8 @@ import pytest
 
 from course_lib import OPTIONS
 from course_lib.gpu import device
+from course_lib.measure import marks
+from course_lib.measure.assembled import Marks
 from ptxsim import compile, estimate, launch
 from ptxsim.clock.clock import extend, play, settle, steady
 from ptxsim.gpus import H100
@@ -300,10 +302,19 @@ def test_waiting_on_the_clock_ends():
     assert (out >= 20000).all()
 
 
+COPY_END, WAIT_BEGIN, WAIT_END, BARRIER_END, MATH_END, EPILOGUE_BEGIN = 1, 2, 3, 5, 7, 8
+
+
+def marked(p, point: int):
+    """The kernel with marks at a point and behind the barrier."""
+    options = *OPTIONS, *marks.options_of(point, (BARRIER_END,), way=0)
+    return compile(marks.traced(p.source, p.kernel), p.kernel, options)
+
+
 def test_a_program_without_a_clock_runs_once():
     p = gemm_fp32(2)
     assert not compile(p.source, p.kernel, OPTIONS).code.reads_clock
-    assert compile(p.source, p.kernel, (*OPTIONS, "-DCOURSE_TRACE")).code.reads_clock
+    assert marked(p, WAIT_END).code.reads_clock
 
 
 @pytest.mark.parametrize("p", [gemm_fp32(2), gemm_fp16(1), gemm_fp16(3)], ids=lambda p: p.name)
@@ -315,29 +326,27 @@ def test_a_traced_kernel_draws_a_sensible_timeline(p):
         np.asarray(random.randint(-3, 4, (2 * rows, k_tiles * tile_k)), p.dtype, order=order)
         for rows in (tile_m, tile_n)
     )
-    C = np.zeros((2 * tile_m, 2 * tile_n), np.float32, order=order)
-    trace = np.zeros((32, 5, 16, 2), np.int64)
-    kernel = compile(p.source, p.kernel, (*OPTIONS, "-DCOURSE_TRACE"))
-    sizes = map(np.int32, (*C.shape, k_tiles * tile_k))
-    report = launch(kernel, (2, 2), (p.threads,), (A, B, C, *sizes, trace), p.shared_mem)
-    assert report.ok, str(report)
-    np.testing.assert_array_equal(C, A.astype(np.float64) @ B.astype(np.float64).T)
+    sizes = (*map(np.int32, (2 * tile_m, 2 * tile_n, k_tiles * tile_k)),)
+    times = {}
+    for point in (COPY_END, WAIT_BEGIN, WAIT_END, MATH_END, EPILOGUE_BEGIN):
+        C = np.zeros((2 * tile_m, 2 * tile_n), np.float32, order=order)
+        rows = np.zeros((marks.BLOCKS + marks.OTHERS, marks.WARPS, marks.K_TILES, 4), np.uint32)
+        extra = rows, np.uint32(0), np.uint32(1), np.uint32(0), np.int32(0)
+        report = launch(marked(p, point), (2, 2), (p.threads,), (A, B, C, *sizes, *extra), p.shared_mem)
+        assert report.ok, str(report)
+        np.testing.assert_array_equal(C, A.astype(np.float64) @ B.astype(np.float64).T)
+        assert not rows[0, p.threads // 32 :].any()
+        seen = Marks.of([rows[:1, : p.threads // 32, :k_tiles]])
+        assert (np.diff(seen.reference[0], axis=1) > 0).all()
+        times[point] = seen.point[0] - seen.reference[0]  # from the end of the barrier of the same k-tile
+        if point == EPILOGUE_BEGIN:
+            assert (seen.point[0, :, 0] > seen.reference[0, :, -1]).all()
 
-    traced = range(0, p.threads // 32, -(-p.threads // 128))  # up to four warps
-    copy, wait, barrier, math, epilogue = np.moveaxis(trace[traced], 1, 0)
-    assert not np.delete(trace, traced, axis=0).any()
-    for phase in (copy, wait, barrier, math):
-        assert (phase[:, :k_tiles, 0] > 0).all() and not phase[:, k_tiles:].any()
-        assert (phase[:, :k_tiles, 1] > phase[:, :k_tiles, 0]).all()
-        assert (np.diff(phase[:, :k_tiles, 0], axis=1) > 0).all()
-    assert (copy[:, :k_tiles, 1] <= wait[:, :k_tiles, 0]).all()
-    assert (wait[:, :k_tiles, 1] <= barrier[:, :k_tiles, 0]).all()
-    assert (barrier[:, :k_tiles, 1] <= math[:, :k_tiles, 0]).all()
-    assert (math[:, :k_tiles, 1].max(axis=1) <= epilogue[:, 0, 0]).all()
-    assert (
-        barrier[:, :k_tiles, 1] >= wait[:, :k_tiles, 1].max(axis=0)
-    ).all()  # the last warp's copies landed
-    waited = np.median(wait[:, 4:k_tiles, 1] - wait[:, 4:k_tiles, 0])
+    apart = 50  # cycles: the marks are of two launches
+    assert (times[COPY_END] <= times[WAIT_BEGIN] + apart).all()
+    assert (times[WAIT_BEGIN] <= times[WAIT_END] + apart).all() and (times[WAIT_END] <= 0).all()
+    assert (times[MATH_END] > 0).all()
+    waited = np.median((times[WAIT_END] - times[WAIT_BEGIN])[:, 4:])
     assert (waited > 200) == (p.stages == 1), waited
 
     phases = {s.phase for s in report.timeline}

@@ -103,14 +103,15 @@ def test_times_and_order_in_a_lesson(notebook):
         assert speed_ups[0] / speed_ups[1] == pytest.approx(1, abs=STEP_BY_STEP[notebook]), name
 
 
+HALF_SECTORS = 8607, 10513
+"""Cycles of the epilogue of lesson 07's `cluster`, 8192 x 8192 x 512, while all blocks store: of single warps on an
+H100, 2026-11-22."""
+
+
 def test_stores_of_half_sectors_take_as_long_as_recorded():
-    """In the epilogue of lesson 07's `cluster`, while all blocks store: 8,607 to 10,513 cycles on the H100."""
     raw, gemm = kernel(kernel_source("07_hopper", "cluster"), "cluster"), Gemm(8192, 8192, 512, "float16")
-    recorded, modelled = (
-        timeline(raw, gemm, GEMMS["07_hopper", "cluster"], model=model).cycles("epilogue")
-        for model in (False, True)
-    )
-    assert modelled == pytest.approx(recorded, rel=0.2)
+    modelled = timeline(raw, gemm, GEMMS["07_hopper", "cluster"], model=True).cycles("epilogue")
+    assert modelled == pytest.approx(sum(HALF_SECTORS) / 2, rel=0.2)
 
 
 def table() -> None:
