@@ -86,4 +86,5 @@ def test_an_installed_course_works_elsewhere(installed, tmp_path):
     )
     assert not done.returncode, done.stderr
     lessons = len(list((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")))
-    assert done.stdout.endswith(f"{lessons} lessons, 1 records\n")
+    gpus = len(list((ROOT / "assets" / "measurements").glob("*.json")))
+    assert done.stdout.endswith(f"{lessons} lessons, {gpus} records\n")

@@ -6,6 +6,7 @@
 | outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
 | record.py | `make record`: all measurements anew, on a GPU |
 | figures.py | the README's pictures and its table |
+| timelines.py | the table of docs/timelines.md |
 | card.py | the quick-reference card |
 | tune.py | `make tune`: the fastest plans of `matmul` |
 | bench.py | `make bench`: how fast the course is here |
