@@ -2,22 +2,27 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from statistics import median
 
+import numpy as np
 import pytest
 
-from course_lib import HOPPER, sass, tuned
+from course_lib import HOPPER, Gemm, sass, timeline, tuned
 from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.events import from_rows
+from course_lib.measure.events import PHASES
+from course_lib.measure.spans import Spans
+from course_lib.measure.timeline import Timeline, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README, ASSETS = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "assets"
 RECORD = json.loads(records.files()[0].read_text(encoding="utf-8"))
+AT_4096 = Gemm(4096, 4096, 4096, "float16")
 
 
 def cells(notebook: str) -> list[dict]:
@@ -118,24 +123,158 @@ def test_nobody_computes_faster_than_the_tensor_cores_can():
     assert f"Of the {cycles['one_slot']} cycles of `one_slot` 1024 are math" in prose("07_hopper")
 
 
+def recorded(notebook: str, name: str) -> Timeline:
+    """The recorded timeline of a lesson's kernel."""
+    kernel, launch = sources.lesson_kernel(notebook, name)
+    entry = records.find("timelines", records.kernel_key(kernel, AT_4096, launch))
+    assert entry["gpu"] == "NVIDIA H200"
+    return timeline_of(entry, PHASES, "recorded")
+
+
+def lengths(trace: Timeline, warp: int, phase: str) -> list[int]:
+    """Of the warp's events that are drawn in the steady state."""
+    return [
+        each.end - each.begin
+        for each in trace.parts["steady"].events
+        if (each.warp, each.phase) == (warp, phase) and each.begin < trace.parts["steady"].length
+    ]
+
+
+def begins(trace: Timeline, part: str, phase: str) -> dict[tuple[int, int], int]:
+    """(warp, k-tile): begin."""
+    return {(each.warp, each.k_tile): each.begin for each in trace.parts[part].events if each.phase == phase}
+
+
+def number(words: str) -> int:
+    return int(words.replace(",", ""))
+
+
+def test_the_waits_of_one_slot():
+    trace, text = recorded("07_hopper", "one_slot"), prose("07_hopper")
+    assert (
+        f"is `wait`, {trace.share('wait'):.0%} of a turn. Behind it stands `math`, {trace.share('math'):.0%},"
+        in (text.replace(" %", "%"))
+    )
+    assert f"(The timeline has {trace.turn:,} for a turn:" in text
+    assert f"where `one_slot` takes {trace.turn:,}." in text
+    assert trace.share("wait") == pytest.approx(1 / 2, abs=0.03)  # "half of each turn"
+
+
 def test_a_turn_of_the_ring():
-    (row,) = (
-        row for row in speeds("ring", 4096) if row["tile"] == [128, 256, 64] and row["registers"] == 154
+    trace, text = recorded("07_hopper", "ring"), prose("07_hopper")
+    assert f"A turn takes {trace.turn:,} cycles, where" in text
+    assert f"The warps do wait, {trace.share('wait'):.0%} of a turn".replace("%", " %") in text
+    assert f"a turn takes {trace.about['turn']:,} cycles, fewer" in text and trace.about["turn"] < 1024
+    assert min(lengths(trace, 0, "copy")) > trace.turn / 2
+    math = begins(trace, "steady", "math")
+    ahead = [
+        begin - math[4, k_tile] for (warp, k_tile), begin in math.items() if warp == 0 and (4, k_tile) in math
+    ]
+    assert min(ahead) > trace.turn
+
+
+def test_the_consumers_of_roles_take_turns():
+    trace, text = recorded("07_hopper", "roles"), prose("07_hopper")
+    said = re.search(r"The producer waits about (\d+) cycles of each turn, a consumer about (\d+)", text)
+    assert int(said[1]) == round(median(lengths(trace, 0, "wait")), -2)
+    assert {int(said[2])} == {round(median(lengths(trace, warp, "wait")), -2) for warp in (6, 9)}
+    assert f"A turn takes {trace.turn:,} cycles, and 1024 is" in text
+    events = trace.parts["steady"].events
+    for warp, other in (6, 9), (9, 6):
+        for wait in (each for each in events if (each.warp, each.phase) == (warp, "wait")):
+            assert any(
+                each.begin <= wait.begin and wait.end <= each.end
+                for each in events
+                if (each.warp, each.phase) == (other, "math")
+            )
+
+
+@pytest.mark.parametrize("name", ["persistent", "complete"])
+def test_the_producer_is_ahead_at_the_seam(name):
+    """In the second tile, from k-tile 64 on, before the consumers have done the first."""
+    trace = recorded("07_hopper", name)
+    copies, math = begins(trace, "seam", "copy"), begins(trace, "seam", "math")
+    assert max(k_tile for _, k_tile in math) == 63
+    ends = {(each.warp, each.k_tile): each.end for each in trace.parts["seam"].events if each.phase == "math"}
+    if name == "persistent":
+        assert "While the consumers are at 62 and 63, the producer starts the copies of 64 and 65" in prose(
+            "07_hopper"
+        )
+        assert all(math[warp, 62] < copies[0, 64] and copies[0, 65] < ends[warp, 63] for warp in (6, 9))
+    else:
+        assert "has started the copies of 64 and 65 and is at 66." in prose("07_hopper")
+        epilogue = begins(trace, "seam", "epilogue")
+        assert copies[0, 66] < epilogue[6, 63] and 67 not in {k_tile for _, k_tile in copies}
+
+
+def test_what_an_epilogue_takes():
+    of = {name: recorded("07_hopper", name).cycles("epilogue") for name in ("cluster", "complete")}
+    words = r"the time of all stores, ([\d,]+) cycles.*between the two halves: ([\d,]+)\. "
+    said = re.search(words, prose("07_hopper"))
+    assert [number(each) for each in said.groups()] == [of["cluster"], of["complete"]]
+    for name, cell in ("cluster", "C-time-cluster"), ("complete", "C-time-complete"):
+        assert f"epilogue: {of[name]:,} cycles" in printed("07_hopper", cell)
+
+
+def test_where_the_model_of_the_epilogue_is_too_good():
+    text = prose("07_hopper")
+    kernel, launch = sources.lesson_kernel("07_hopper", "complete")
+    seam = timeline(kernel, Gemm(8192, 8192, 512, "float16"), launch, model=True).parts["seam"]
+    of_warp = {each.warp: each.begin for each in seam.events if each.phase == "epilogue" and each.begin > 0}
+    apart = max(of_warp.values()) - min(of_warp.values())
+    said = re.search(r"comes to its epilogue about (\d+) cycles before", text)
+    assert int(said[1]) == round(apart, -1)
+    assert seam.spans["tensor cores"] == [[0, seam.length]]  # no gap
+    assert seam.spans["stores"] and seam.spans["stores"][-1][1] < seam.length  # under math
+    kernel, launch = sources.lesson_kernel("07_hopper", "cluster")
+    seam = timeline(kernel, Gemm(8192, 8192, 512, "float16"), launch, model=True).parts["seam"]
+    (_, rest), (work, _) = seam.spans["tensor cores"]
+    assert seam.spans["stores"][0][0] < rest + 100 and work - rest > 5000
+    together = int(re.search(r"begin their epilogues within (\d+) cycles", text)[1])
+    apart = 0
+    for name in "cluster", "complete":
+        found = begins(recorded("07_hopper", name), "end", "epilogue").values()
+        apart = max(apart, max(found) - min(found))
+    assert together == 10 * ceil(apart / 10)
+
+
+def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
+    """The recorded blocks of a launch: SM, begin, end."""
+    kernel, launch = sources.lesson_kernel(notebook, name)
+    entry = records.find("waves", records.kernel_key(kernel, gemm, launch))
+    assert entry["gpu"] == "NVIDIA H200"
+    return np.array(entry["spans"])
+
+
+def test_the_waves_of_lesson_06():
+    rows, text = noted("06_complete_gemm", "complete", AT_4096), prose("06_complete_gemm")
+    us, busy = rows[:, 2].max(), Spans("", "", {"": rows}).busy("")
+    tiles = Counter(Counter(rows[:, 0]).values())
+    assert f"has {len(rows)} tiles of 128 x 256, {len(rows) / 132:.2f} waves" in text
+    assert f"{tiles[4]} SMs make a fourth tile, and {tiles[3]} rest" in text
+    said = re.search(r"last quarter of (\d+) us.*?busy (\d+) %.*?the count says (\d+) %", text, re.DOTALL)
+    assert [int(each) for each in said.groups()] == [
+        round(us),
+        round(100 * busy),
+        round(100 * len(rows) / 528),
+    ]
+    idle = [rows[rows[:, 0] == sm, 2].max() for sm, made in Counter(rows[:, 0]).items() if made == 3]
+    assert max(idle) == pytest.approx(0.75 * us, rel=0.02)
+
+
+def test_the_waves_of_lesson_07():
+    roles, persistent = (
+        noted("07_hopper", name, Gemm(8192, 8192, 8192, "float16")) for name in ("roles", "persistent")
     )
     text = prose("07_hopper")
-    assert f"4,194,304 / {row['flop_per_clock']}" in text
-    assert f"{round(4_194_304 / row['flop_per_clock']):,} by the ring's speed" in text
-    (rows,) = (
-        each["events"] for each in RECORD["timelines"].values() if each["kernel"] == "ring" and each["threads"] == 256
-        and each["shape"] == [8192] * 3
-    )  # fmt: skip
-    turns = []
-    for warp in (0, 2, 4, 6):
-        events = (event for event in from_rows(rows) if (event.warp, event.phase) == (warp, "math"))
-        begins = sorted(event.begin for event in events)
-        turns.append(round(median(b - a for a, b in pairwise(begins)), -2))
-    said = re.search(r"a turn of this traced block takes ([\d,]+) to ([\d,]+) cycles", text)
-    assert [int(number.replace(",", "")) for number in said.groups()] == [min(turns), max(turns)]
+    tiles = Counter(Counter(roles[:, 0]).values())
+    waves = f"`roles` has {len(roles)} blocks in {len(roles) / 132:.1f} waves"
+    words = f"{waves}: {tiles[15]} SMs make 15 tiles, {tiles[16]} make 16."
+    assert words in text and len(set(persistent[:, 0])) == len(persistent) == 132
+    ends = np.sort(persistent[:, 2])
+    words = f"64 blocks end at {ends[63]:,.0f} us or before, the others at {ends[64]:,.0f} us or later"
+    assert words in text
+    assert f"The gain, {ends[-1]:,.0f} us instead of {roles[:, 2].max():,.0f}," in text
 
 
 def test_what_several_blocks_leave_of_lesson_02s_gain():

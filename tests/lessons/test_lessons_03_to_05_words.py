@@ -4,12 +4,16 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
+from statistics import median
 
 import numpy as np
 import pytest
 
-from course_lib import Gemm, simulate
+from course_lib import Gemm, simulate, timeline
 from course_lib.lessons import sources
+from course_lib.measure import records
+from course_lib.measure.events import PHASES
+from course_lib.measure.timeline import Timeline, timeline_of
 from ptxsim.gpus import H100
 from tests.lessons import kernel
 
@@ -89,6 +93,72 @@ def risen(name: str) -> float:
     return counted("05", name, 1) / counted("05", name, 0)
 
 
+@cache
+def trace(lesson: str, name: str, slots: int = 3) -> Timeline:
+    """The recorded timeline of a kernel of lesson 04 or 05."""
+    kernel, launch = sources.lesson_kernel(NOTEBOOKS[lesson].stem, name)
+    code = kernel.code.replace("STAGES = 3", f"STAGES = {slots}")
+    if lesson == "05":
+        launch = launch.but(shared_mem=slots * 24_576)
+    kernel = type(kernel)(code, name, options=kernel.options)
+    gemm = Gemm(4096, 4096, 4096, "float16")
+    entry = records.find("timelines", records.kernel_key(kernel, gemm, launch))
+    assert entry["gpu"] == "NVIDIA H200"
+    return timeline_of(entry, PHASES, "recorded")
+
+
+def percent(timeline: Timeline, *phases: str) -> tuple[float, ...]:
+    return tuple(100 * timeline.share(phase) for phase in phases)
+
+
+def waits(timeline: Timeline) -> tuple[float, float]:
+    """Of k-tiles of even and of odd number in the steady state."""
+    shown = timeline.parts["steady"]
+    found = [
+        each for each in shown.events if each.phase == "wait" and each.begin > 0 and each.end <= shown.length
+    ]
+    return tuple(median(each.end - each.begin for each in found if each.k_tile % 2 == odd) for odd in (0, 1))
+
+
+def to_50(values: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(50 * round(value / 50) for value in values)
+
+
+@cache
+def modelled(slots: int) -> float:
+    """Per cent of the drawn time in which the model's tensor cores work for a block of three_stage."""
+    kernel, launch = sources.lesson_kernel("05_three_stage", "three_stage")
+    kernel = type(kernel)(
+        kernel.code.replace("STAGES = 3", f"STAGES = {slots}"), kernel.name, options=kernel.options
+    )
+    problem = Gemm(4096, 4096, 4096, "float16")
+    shown = timeline(kernel, problem, launch.but(shared_mem=slots * 24_576), model=True).parts["steady"]
+    return 100 * sum(end - begin for begin, end in shown.spans["tensor cores"]) / shown.length
+
+
+@cache
+def alone(name: str) -> Timeline:
+    """The recorded timeline of a kernel of lesson 03, or of lesson 02's `one_buffer`, one block alone on an SM."""
+    lesson = "02_producer_consumer" if name == "one_buffer" else NOTEBOOKS["03"].stem
+    kernel, launch = sources.lesson_kernel(lesson, name)
+    return timeline(kernel, Gemm(4096, 4096, 4096), launch.but(shared_mem=116 * 1024))
+
+
+def ratio_of_buffers(of: str) -> float:
+    """Of one buffer to two."""
+    return alone("single_buffer").about[of] / alone("two_buffers").about[of]
+
+
+def slowed(point: str) -> float:
+    """By a mark in `two_buffers`, in per cent."""
+    return 100 * alone("two_buffers").about["disturbance"][point][1]
+
+
+def turn_at(label: str) -> float:
+    """Cycles of a turn by the table of times: 8 rounds of 512 turns at 1.98 GHz."""
+    return number("03", label, "median us") * 1980 / (8 * 512)
+
+
 SMALL = "128 x 128 x 64, 3 slots", "128 x 128 x 64, 4 slots"
 SECTORS = "sectors read in L2, millions"
 CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
@@ -99,9 +169,47 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
               100 * per_clock("03", "double_buffer") / 256)),
     ("03", r"counts shared memory busy (\d+) % of the time, the FMA units (\d+) %",
      lambda: (counted("03", "shared memory busy, %", 1), counted("03", "FMA units busy, %", 1))),
+    ("03", r"waits (\d+) cycles of a turn for its copies, with two buffers (\d+):",
+     lambda: (alone("single_buffer").cycles("wait"), alone("two_buffers").cycles("wait"))),
+    ("03", r"with a mark at it took (\d) to (\d) % longer",
+     lambda: (slowed("barrier.begin"), slowed("barrier.end"))),
+    ("03", r"turns drawn differ by (\d\.\d\d), the times of the launches without marks by (\d\.\d\d)",
+     lambda: (ratio_of_buffers("turn_drawn"), ratio_of_buffers("us"))),
+    ("03", r"make the second kernel up to ([\d.]+) % slower",
+     lambda: (max(slowed(point) for point in alone("two_buffers").about["disturbance"]
+                  if point not in alone("two_buffers").about["left_out"]),)),
+    ("03", r"On the H100 a turn takes (\d),(\d)00 and (\d),000",
+     lambda: (2, turn_at("one buffer, alone") / 100 - 20, turn_at("two buffers, cp.async, alone") / 1000)),
+    ("03", r"threads needed ([\d,]+) for the math and ([\d,]+) for the rest of a turn",
+     lambda: (alone("one_buffer").cycles("math"), alone("one_buffer").turn - alone("one_buffer").cycles("math"))),
+    ("03", r"what it takes for math, ([\d,]+) cycles", lambda: (alone("one_buffer").cycles("math"),)),
     ("04", r"it takes (\d\.\d\d) times as long as the swizzle",
      lambda: (number("04", "padded", "median us") / number("04", "swizzled", "median us"),)),
     ("04", r"below 48 / 128 = ([\d.]+) %", lambda: (100 * 48 / 128,)),
+    ("04", r"In the timeline a turn takes ([\d,]+) cycles", lambda: (trace("04", "one_stage").turn,)),
+    ("04", r"(\d+) % to start its copies, (\d+) % to wait for them, (\d+) % at the barrier, and (\d+) % in the math",
+     lambda: percent(trace("04", "one_stage"), "copy", "wait", "barrier", "math")),
+    ("04", r"need 768 of the ([\d,]+) cycles, (\d+) %;",
+     lambda: (trace("04", "one_stage").turn, 76800 / trace("04", "one_stage").turn)),
+    ("04", r"about ([\d,]+) cycles for the k-tiles of even number, (\d+) for the odd",
+     lambda: to_50(waits(trace("04", "one_stage")))),
+    ("05", r"just issued, (\d+) % of its time", lambda: percent(trace("04", "one_stage"), "wait")),
+    ("05", r"the waits are (\d+) % of a turn. The barrier is left, with (\d+) %",
+     lambda: percent(trace("05", "ring"), "wait", "barrier")),
+    ("05", r"([\d,]+) cycles instead of ([\d,]+), a factor of (\d\.\d+)",
+     lambda: (trace("05", "ring").turn, trace("04", "one_stage").turn,
+              trace("04", "one_stage").turn / trace("05", "ring").turn)),
+    ("05", r"short gaps only, (\d+) % of the time is work, and with two slots it was (\d+) %",
+     lambda: (modelled(3), modelled(2))),
+    ("05", r"waits (\d+) % of each turn for the copy that was just issued. With three slots it is (\d+) %",
+     lambda: percent(trace("05", "three_stage", 2), "wait") + percent(trace("05", "three_stage"), "wait")),
+    ("05", r"a turn takes ([\d,]+) cycles with two slots and ([\d,]+) with three",
+     lambda: (trace("05", "three_stage", 2).turn, trace("05", "three_stage").turn)),
+    ("05", r"The ratio is (\d\.\d+), and the times of the two kernels have nearly the same, (\d\.\d+)",
+     lambda: tuple(trace("05", "three_stage", 2).about[of] / trace("05", "three_stage").about[of]
+                   for of in ("turn_drawn", "us"))),
+    ("05", r"about ([\d,]+) cycles for a k-tile of even number, (\d+) for an odd",
+     lambda: to_50(waits(trace("05", "three_stage", 2)))),
     ("05", r"table of sitting 1: (\d+) FLOP per cycle", lambda: (per_clock("05", "1 slot"),)),
     ("05", r"so a turn takes (\d+)0 cycles", lambda: (2 * 256 * 128 * 32 / per_clock("05", "1 slot") / 10,)),
     ("05", r"each brings (\d) % more FLOP per cycle", lambda: (step("2 slots", "3 slots"),)),
@@ -128,7 +236,7 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
 def same(said: str, value: float) -> bool:
     """Whether a number in a text is this one, rounded to the digits that are said."""
     digits = len(said.partition(".")[2])
-    return abs(float(said) - value) <= 0.501 * 10**-digits
+    return abs(float(said.replace(",", "")) - value) <= 0.501 * 10**-digits
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
