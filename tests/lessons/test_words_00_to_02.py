@@ -237,6 +237,50 @@ def test_what_the_words_say_of_a_picture_is_in_its_record(notebook, said, right)
         assert abs(float(number) - value) <= 0.501 * 10**-digits, (found, right())
 
 
+def test_the_strips_of_the_buffers_are_those_of_the_records():
+    """Each state is as long as in the timelines, within 25 cycles; all are a turn long, or two turns with two slots."""
+    (drawn,) = (text for cell in cells(PRODUCER) if "STRIPS =" in (text := "".join(cell["source"])))
+    strips = {name: json.loads(states) for name, states in re.findall(r'\("([\w ,]+)", (\{.*?\}),', drawn)}
+
+    def between(trace: Timeline, begin: str, end: str) -> float:
+        """Median cycles from a point, such as `copy.begin`, to the next one of the other kind."""
+        at: dict[str, list[int]] = {begin: [], end: []}
+        for event in trace.parts["steady"].events:
+            for point in at:
+                phase, which = point.split(".")
+                if event.phase == phase:
+                    at[point].append(getattr(event, which))
+        return float(np.median([min((later - first for later in at[end] if later > first - 100), default=np.nan)
+                                for first in at[begin][:4]]))  # fmt: skip
+
+    in_turn, spec = recorded(PRODUCER, "one_buffer", **ALONE), recorded(PRODUCER, "specialised")
+    registers = through_registers()
+    expected = {
+        "one_buffer": {
+            "fill": between(in_turn, "copy.begin", "wait.end"),
+            "full": between(in_turn, "wait.end", "math.begin"),
+            "read": in_turn.cycles("math"),
+        },
+        "through_registers": {"fill": registers.cycles("wait")},
+        "specialised, slot 0": {
+            "fill": spec.cycles("copy"),
+            "full": between(spec, "copy.end", "math.begin"),
+            "read": spec.cycles("math"),
+        },
+    }
+    for name, states in expected.items():
+        for state, cycles in states.items():
+            assert strips[name][state] == pytest.approx(cycles, abs=25), (name, state)
+    assert strips["specialised, slot 1"] == strips["specialised, slot 0"]
+    turns = {
+        "one_buffer": in_turn.turn,
+        "through_registers": registers.turn,
+        "late_math": late(r"a turn of (\d+)"),
+    }
+    turns["specialised, slot 0"] = 2 * spec.turn
+    assert {name: sum(strips[name].values()) for name in turns} == turns
+
+
 def test_two_thirds_of_a_turn_of_vector_copy_is_math():
     """`math` is drawn from the barrier on: what neither copy nor barrier takes is math, and a little of the second
     barrier."""
