@@ -211,7 +211,8 @@ def events_of(
             events.append((warp, phase, k_tile, begins.get((warp, k_tile)), ends.get((warp, k_tile))))
     first = -np.inf if stretch.opens else of_part[anchor, NEAR]
     last = np.inf if stretch.closes else of_part[anchor, NEAR + WIDE]
-    shown = [event for event in _completed(events) if event.end > first and event.begin < last]
+    whole = behind_barriers(_completed(events))
+    shown = [event for event in whole if event.end > first and event.begin < last]
     if stretch.opens:
         first = min((event.begin for event in shown), default=0)
     if stretch.closes:
@@ -235,6 +236,20 @@ def _completed(events: list[tuple]) -> list[Event]:
             if not any(_overlap(made, other) for other in whole if other.warp == warp):
                 whole.append(made)
     return whole
+
+
+def behind_barriers(events: list[Event]) -> list[Event]:
+    """The events, none of which begins while its warp stands at a barrier: a mark behind one may be read early."""
+    cut = []
+    for event in events:
+        stood = [
+            one.end
+            for one in events
+            if one.phase == "barrier" and one.warp == event.warp and one.begin <= event.begin < one.end
+        ]
+        begin = event.begin if event.phase == "barrier" else max(stood, default=event.begin)
+        cut.append(replace(event, begin=begin, end=max(begin, event.end)))
+    return cut
 
 
 def _event(

@@ -203,8 +203,6 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
      lambda: (modelled(3), modelled(2))),
     ("05", r"waits (\d+) % of each turn for the copy that was just issued. With three slots it is (\d+) %",
      lambda: percent(trace("05", "three_stage", 2), "wait") + percent(trace("05", "three_stage"), "wait")),
-    ("05", r"shares of three slots add up to (\d+) %",
-     lambda: (sum(map(round, percent(trace("05", "three_stage"), "copy", "wait", "barrier", "math"))),)),
     ("05", r"a turn takes ([\d,]+) cycles with two slots and ([\d,]+) with three",
      lambda: (trace("05", "three_stage", 2).turn, trace("05", "three_stage").turn)),
     ("05", r"The ratio is (\d\.\d+), and the times of the two kernels have nearly the same, (\d\.\d+)",

@@ -100,8 +100,8 @@ def test_what_lesson_00_says_of_the_two_timelines():
             median[model, warp] = round(float(np.median(took)), -2)
     assert {median[True, warp] for warp in (0, 2)} == {4100}
     assert {median[True, warp] for warp in (4, 6)} == {8200}
-    assert {median[False, warp] for warp in (0, 2, 4, 6)} == {8300, 8400}
-    said = "4,100 cycles in warps 0 and 2 of the model and 8,200 in warps 4 and 6, and 8,300 to 8,400 in all four"
+    assert {median[False, warp] for warp in (0, 2, 4, 6)} == {8100, 8200, 8300}
+    said = "4,100 cycles in warps 0 and 2 of the model and 8,200 in warps 4 and 6, and 8,100 to 8,300 in all four"
     assert said in words(cells(START))
 
 
@@ -281,11 +281,10 @@ def test_the_strips_of_the_buffers_are_those_of_the_records():
     assert {name: sum(strips[name].values()) for name in turns} == turns
 
 
-def test_two_thirds_of_a_turn_of_vector_copy_is_math():
-    """`math` is drawn from the barrier on: what neither copy nor barrier takes is math, and a little of the second
-    barrier."""
-    assert 1 - vector_copy().share("copy") - vector_copy().share("barrier") == pytest.approx(2 / 3, abs=0.03)
-    assert "about two thirds, is math" in words(cells(MAINLOOP))
+def test_most_of_a_turn_of_vector_copy_is_math():
+    assert f"Most of the rest is math, {vector_copy().share('math'):.0%}".replace("%", " %") in words(
+        cells(MAINLOOP)
+    )
 
 
 def test_nobody_excuses_a_picture():

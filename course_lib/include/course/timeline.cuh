@@ -22,7 +22,8 @@
 // What a mark does to the compiler's order of instructions is chance. There are eight ways to write one, and the way
 // that disturbs a point least is taken. TRACE_WAY 0: both marks write at once. + 1: the point's clock stays in a register
 // until the next reference writes both, in the reference's row. + 2: all lanes meet at the mark. + 4: the compiler moves
-// no access to memory across it. A mark behind a barrier always lets them meet: without it an H100 reads the clock before the barrier completes.
+// no access to memory across it. Marks that may stand behind a barrier (the ends of a wait and of a barrier, the begin of
+// the math) always let them meet: without it an H100 reads the clock before the barrier completes.
 // All lanes of a warp must come to the macros together.
 #pragma once
 
@@ -34,7 +35,8 @@ enum { trace_copy = 0, trace_wait = 2, trace_barrier = 4, trace_math = 6, trace_
 template <int POINT>
 __device__ __forceinline__ unsigned trace_clock_at()
 {
-    if (POINT == trace_barrier + 1 || TRACE_WAY & 2) __syncwarp();
+    constexpr bool behind = POINT == trace_barrier + 1 || POINT == trace_wait + 1 || POINT == trace_math;
+    if (behind || TRACE_WAY & 2) __syncwarp();
     unsigned clock;
     if (TRACE_WAY & 4) asm volatile("mov.u32 %0, %%clock;" : "=r"(clock) :: "memory");
     else asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));

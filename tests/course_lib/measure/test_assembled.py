@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from course_lib.measure.assembled import WIDE, Distances, Marks, events_of, parts_of, since, turn_of
-from course_lib.measure.events import PHASES
+from course_lib.measure.assembled import (
+    WIDE,
+    Distances,
+    Marks,
+    behind_barriers,
+    events_of,
+    parts_of,
+    since,
+    turn_of,
+)
+from course_lib.measure.events import PHASES, Event
 
 TURN, WAIT, WARPS, K_TILES = 1000, 300, 3, 64
 COPY_BEGIN, COPY_END, WAIT_BEGIN, WAIT_END, MATH_BEGIN, MATH_END = range(6)
@@ -124,6 +133,13 @@ def test_a_missing_edge_is_the_neighbours(alone):
     assert maths and all(
         event.end - event.begin == pytest.approx(TURN - WAIT - 30, abs=15) for event in maths
     )
+
+
+def test_nothing_begins_while_its_warp_stands_at_a_barrier():
+    barrier, other = Event(0, "barrier", 3, 100, 150), Event(1, "math", 3, 110, 300)
+    early, later = Event(0, "math", 3, 105, 300), Event(0, "copy", 4, 150, 160)
+    found = behind_barriers([barrier, early, other, later])
+    assert found == [barrier, Event(0, "math", 3, 150, 300), other, later]
 
 
 def test_parts_of_a_persistent_block():
