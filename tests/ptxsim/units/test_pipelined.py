@@ -1,9 +1,12 @@
 """The pipelined products of tests/kernels/pipelined.py: right and without a report for every number of k-tiles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from course_lib import OPTIONS
+from course_lib.measure import marks
 from ptxsim import compile, launch
 from tests.kernels.case import poison
 from tests.kernels.pipelined import PIPELINED, Pipelined
@@ -37,7 +40,11 @@ def test_exact_on_integers_and_no_report(pipelined, k_tiles):
 
 @pytest.mark.parametrize("pipelined", PIPELINED[:2] + PIPELINED[-2:], ids=lambda pipelined: pipelined.name)
 def test_traced_kernel_gives_the_same_product(pipelined):
-    trace = np.zeros((32, 5, 16, 2), np.int64)
-    report, C, expected = run(pipelined, 3, ("-DCOURSE_TRACE",), (trace,), seed=1)
+    rows = np.zeros((marks.BLOCKS + marks.OTHERS, marks.WARPS, marks.K_TILES, 4), np.uint32)
+    trace = rows, np.uint32(0), np.uint32(1), np.uint32(0), np.int32(0)
+    points = marks.points_of(pipelined.source)
+    traced = replace(pipelined, source=marks.traced(pipelined.source, pipelined.kernel))
+    report, C, expected = run(traced, 3, marks.options_of(points[0], points[1:2], way=3), trace, seed=1)
+    assert rows[0].any()
     assert report.ok, str(report)
     np.testing.assert_array_equal(C, expected)
