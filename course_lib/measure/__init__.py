@@ -3,7 +3,7 @@
 bench, results, rows, charts, roofline_chart  speeds of kernels on one problem, as a table and as pictures
 timed                                         calls compared, such as `matmul` with cuBLAS
 timeline, events, timeline_chart              one block's warps over time, recorded or modelled
-marks, assembled, entry, stalls               a timeline measured: two marks a launch, put together; ncu's samples
+marks, assembled, first_statement, stalls     a timeline measured: two marks a launch, put together; ncu's samples
 modelled                                      a timeline by the simulator's clock
 waves, spans, span_chart                      which SM works on what
 profile, ncu                                  what Nsight Compute counts

@@ -18,8 +18,8 @@ from ..gpu import device, timing
 from ..launch import Launch
 from . import waves
 from .assembled import Distances, Marks, events_of, parts_of, turn_of
-from .entry import with_first
 from .events import PHASES, Event, Phase, to_rows
+from .first_statement import with_first
 
 BLOCKS, OTHERS, WARPS, K_TILES = 32, 8, 32, 2048  # of trace_marks in timeline.cuh
 WAYS = (0, 1, 2, 3, 4, 5, 6, 7)

@@ -9,7 +9,7 @@ import numpy as np
 from ..gpu import device, timing
 from ..launch import STANDARD, Launch
 from . import records
-from .entry import with_first
+from .first_statement import with_first
 from .spans import Spans
 
 _HEADER = "#include <course/waves.cuh>\n"

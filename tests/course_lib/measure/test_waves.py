@@ -6,7 +6,7 @@ import pytest
 from course_lib import OPTIONS, Launch, cp, lesson_kernel, simulate, waves
 from course_lib.check.gemm import Gemm
 from course_lib.measure import span_chart
-from course_lib.measure.entry import with_first
+from course_lib.measure.first_statement import with_first
 from course_lib.measure.waves import (
     BEGIN_CYCLE,
     BEGIN_NS,
