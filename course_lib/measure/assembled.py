@@ -32,9 +32,7 @@ class Marks:
     def of(buffers: Iterable[np.ndarray]) -> Marks:
         """From what launches wrote: uint32 [block, warp, k-tile, 4] each, as timeline.cuh says."""
         rows = np.concatenate(list(buffers))
-        return Marks(
-            _by_k_tile(rows[..., 0], rows[..., 1]), _by_k_tile(rows[..., 2], np.zeros_like(rows[..., 2]))
-        )
+        return Marks(_by_k_tile(rows[..., 0], rows[..., 1]), _by_k_tile(rows[..., 2], rows[..., 3]))
 
 
 def _by_k_tile(clock: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -21,9 +21,9 @@ from .assembled import Distances, Marks, events_of, parts_of, turn_of
 from .events import PHASES, Event, Phase, to_rows
 from .first_statement import with_first
 
-BLOCKS, OTHERS, WARPS, K_TILES = 32, 8, 32, 2048  # of trace_marks in timeline.cuh
-WAYS = (0, 1, 2, 3, 4, 5, 6, 7)
-ALONE = (0, 2, 4, 6)
+BLOCKS, OTHERS, WARPS, K_TILES = 32, 8, 32, 4096  # of trace_marks in timeline.cuh
+WAYS = (0, 1, 8, 2, 3, 4, 5, 6, 7, 10, 12)
+ALONE = (0, 8, 2, 4, 6)
 """To write a mark, as timeline.cuh numbers them; those without the one that needs a point."""
 ENOUGH, SHARP, LIMIT = 0.01, 0.03, 0.06
 """By what part a launch with marks may take longer or shorter: to try no other way; to be drawn with sharp edges; to be
@@ -197,9 +197,7 @@ class Bench:
         code, name = self.kernel.code, self.kernel.name
         options = (*self.kernel.options, *options_of(point, references, way))
         kernel = device.cp.RawKernel(traced(code, name), name, options=options)
-        apart = (
-            max(self.blocks // BLOCKS - 1, 0) | 1
-        )  # all over the grid, and odd: not all in one column of it
+        apart = max(self.blocks // BLOCKS - 1, 0) | 1  # all over the grid, and odd: not all in one column
         extra = (self.buffer, np.uint32(apart // 2), np.uint32(apart), np.uint32(0), np.int32(0))
         return self.gemm.prepare(kernel, self.gemm.inputs, self.launch, extra)[1]
 

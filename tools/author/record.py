@@ -1,7 +1,8 @@
 """Renew everything that was recorded on a GPU, after a kernel was edited: `make record`, on an H100.
 
 Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline`, `waves` and `profile` write down what they
-measure. It may be stopped, and goes on with the lesson in which it was. Then the new record takes the place of this
+measure; then the timelines of all kernels at three sizes. It may be stopped, and goes on with the lesson or the kernel
+in which it was. Then the new record takes the place of this
 GPU's old one. Entries of kernels that are gone go with it. Then come the
 frozen results that the tests compare with, the lessons' outputs, and the README's table and pictures.
 """
@@ -22,6 +23,7 @@ import nbformat
 from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
+from tools.author import sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT = 600  # seconds
@@ -66,6 +68,7 @@ def main() -> int:
     if not fresh.exists():
         print("No notebook measured anything.")
         return 1
+    sizes.record()
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(fresh, target)
     done.forget()

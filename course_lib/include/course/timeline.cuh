@@ -16,13 +16,13 @@
 // that is one; of two, a warp passes only one: producers copy, consumers do the math). All warps read the clock there and
 // write it to trace_marks, where every trace_apart-th block from trace_first on has rows of its own:
 //
-//       [32 blocks, then 8 rows of all others][32 warps][2048 k-tiles][point's clock, its k-tile + 1, reference's clock, -]
+//       [32 blocks, then 8 rows of all others][32 warps][4096 k-tiles][point's clock, its k-tile + 1, reference's clock, the same]
 //
-// The point's k-tile is 0 where it is that of the row.
-// What a mark does to the compiler's order of instructions is chance. There are eight ways to write one, and the way
+// A k-tile of 0 means that it is the row's.
+// What a mark does to the compiler's order of instructions is chance. There are several ways to write one, and the way
 // that disturbs a point least is taken. TRACE_WAY 0: both marks write at once. + 1: the point's clock stays in a register
 // until the next reference writes both, in the reference's row. + 2: all lanes meet at the mark. + 4: the compiler moves
-// no access to memory across it. Marks that may stand behind a barrier (the ends of a wait and of a barrier, the begin of
+// no access to memory across it. + 8: the k-tile is written with the clock, in one store of 8 bytes. Marks that may stand behind a barrier (the ends of a wait and of a barrier, the begin of
 // the math) always let them meet: without it an H100 reads the clock before the barrier completes.
 // All lanes of a warp must come to the macros together.
 #pragma once
@@ -49,9 +49,15 @@ __device__ __forceinline__ unsigned* trace_row(unsigned* marks, unsigned first, 
 {
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), at = block - first;
     unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    marks += ((at % apart == 0 && at / apart < 32 ? at / apart : 32 + block % 8) * 32 + thread / 32) * 2048 * 4;
+    marks += ((at % apart == 0 && at / apart < 32 ? at / apart : 32 + block % 8) * 32 + thread / 32) * 4096 * 4;
     asm volatile("" : "+l"(marks));  // or the compiler computes it again at each mark, between the instructions of math
     return marks;
+}
+
+__device__ __forceinline__ void trace_store(unsigned long long at, unsigned now, int k_tile)
+{
+    if (TRACE_WAY & 8) asm volatile("st.global.v2.u32 [%0], {%1, %2};" :: "l"(at), "r"(now), "r"(k_tile + 1));
+    else asm volatile("st.global.u32 [%0], %1;" :: "l"(at), "r"(now));
 }
 
 template <int AT>
@@ -62,12 +68,12 @@ __device__ __forceinline__ void trace_at(unsigned* row, int k_tile, unsigned& cl
     if (AT == TRACE_POINT) {
         unsigned now = trace_clock_at<AT>();
         if (later) clock = now, of_k_tile = k_tile + 1;
-        else asm volatile("st.global.u32 [%0], %1;" :: "l"(at), "r"(now));
+        else trace_store(at, now, k_tile);
     }
     if (TRACE_REFERENCES >> AT & 1) {
         unsigned now = trace_clock_at<AT>();
-        if (later) asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %3};" :: "l"(at), "r"(clock), "r"(of_k_tile), "r"(now));
-        else asm volatile("st.global.u32 [%0 + 8], %1;" :: "l"(at), "r"(now));
+        if (later) asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" :: "l"(at), "r"(clock), "r"(of_k_tile), "r"(now), "r"(0));
+        else trace_store(at + 8, now, k_tile);
     }
 }
 

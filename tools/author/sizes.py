@@ -1,0 +1,41 @@
+"""Record the timelines of all lessons' kernels at three sizes, for the table of docs/timelines.md: `make record`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from course_lib.check.gemm import Gemm
+from course_lib.gpu import timing
+from course_lib.launch import Launch
+from course_lib.lessons import sources
+from course_lib.measure import records
+from course_lib.measure.timeline import timeline
+
+SIZES = 4096, 2048, 8192
+
+
+def problems() -> Iterator[tuple[str, object, Gemm, Launch]]:
+    """(name, kernel, problem, launch) of every kernel with marks that stands in a lesson, at each of the SIZES."""
+    for size in SIZES:
+        for path in sources.notebooks(sources.NOTEBOOKS):
+            for name, source in sources.kernels(path.stem).items():
+                if "TRACE_BEGIN" in source:
+                    kernel, launch = sources.lesson_kernel(path.stem, name)
+                    dtype = "float16" if "__half" in source else "float32"
+                    yield f"{path.stem[:2]} {name}, {size}^3", kernel, Gemm(size, size, size, dtype), launch
+
+
+def record() -> None:
+    """Measure those that are not in the new record (COURSE_RECORD) yet; each is in it before the next one begins."""
+    for name, kernel, gemm, launch in problems():
+        if not _recorded(records.kernel_key(kernel, gemm, launch)):
+            print(f"{name}: {timeline(kernel, gemm, launch).small_print}", flush=True)
+
+
+def _recorded(key: str) -> bool:
+    path = Path(os.environ["COURSE_RECORD"])
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return records.stored_key(key, timing.provenance()["nvrtc"]) in kept.get("timelines", {})
