@@ -127,10 +127,12 @@ class Stretch:
 def parts_of(k_tiles: int, tile: int) -> dict[str, Stretch]:
     """The parts of a block with this many k-tiles, `tile` of them for each tile of C.
 
-    The steady state is the middle half of a tile: of the only one, or of a persistent block's second one.
+    The steady state is the mean of all k-tiles of a tile but the first and the last ones: of the only tile, or of a
+    persistent block's second one. Not of its middle alone: of two blocks on an SM the older one goes first, so a block
+    is slow at first, and fast when its neighbour has been replaced.
     """
     begin = tile if k_tiles > tile else 0
-    low, high = begin + tile // 4, begin + max(tile // 4 + WIDE, 3 * tile // 4)
+    low, high = begin + min(WIDE, tile // 4), begin + tile - WIDE
     windows = tuple(range(low, max(high - WIDE, low + 1), WIDE))
     found = {
         "start": Stretch(0, (0,), opens=True),
@@ -236,6 +238,15 @@ def _completed(events: list[tuple]) -> list[Event]:
     return whole
 
 
+def overlap(events: Iterable[Event]) -> int:
+    """The most cycles that two phases of one warp share; a warp is in one phase at a time."""
+    most, busy = 0, defaultdict(lambda: -np.inf)  # until when each warp is in a phase
+    for event in sorted(events, key=lambda one: (one.begin, one.end)):
+        most = max(most, min(busy[event.warp], event.end) - event.begin)
+        busy[event.warp] = max(busy[event.warp], event.end)
+    return int(most)
+
+
 def behind_barriers(events: list[Event]) -> list[Event]:
     """The events, none of which begins while its warp stands at a barrier: a mark behind one may be read early."""
     cut = []
@@ -258,7 +269,7 @@ def _event(
     return Event(warp, phase, k_tile, *times, round(begin[1]), round(end[1]))
 
 
-def _overlap(one: Event, other: Event) -> bool:
-    """Whether two events share more than their soft edges."""
-    shared = min(one.end, other.end) - max(one.begin, other.begin)
-    return shared > 0.1 * min(one.end - one.begin, other.end - other.begin)
+def _overlap(made: Event, other: Event) -> bool:
+    """Whether an event that was completed shares more with another one than soft edges."""
+    shared = min(made.end, other.end) - max(made.begin, other.begin)
+    return shared > 0.1 * (made.end - made.begin)

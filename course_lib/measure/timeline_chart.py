@@ -75,13 +75,18 @@ def _bar(axes, event: Event, row: int, last: int) -> None:
     begin, end = max(event.begin, 0), min(event.end, last)
     if end <= begin:
         return
-    sure_from = min(max(event.begin + event.begin_spread, begin), end)
-    sure_to = max(min(event.end - event.end_spread, end), sure_from)
+    sure_from, sure_to = _sure(event, begin, end)
     look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT}
     axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
     for left, right in (begin, sure_from), (sure_to, end):
         if right > left:
             axes.barh(row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1)
+
+
+def _sure(event: Event, begin: int, end: int) -> tuple[int, int]:
+    """Of what is drawn from begin to end, the part that lies in the phase in most blocks."""
+    sure_from = min(max(event.begin + event.begin_spread, begin), end)
+    return sure_from, max(min(event.end - event.end_spread, end), sure_from)
 
 
 def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
@@ -114,7 +119,7 @@ def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) 
     longest: dict[Phase, tuple[float, float, int]] = {}
     for event in events:
         if event.warp in warps and event.phase not in named:
-            begin, end = max(event.begin, 0), min(event.end, last)
+            begin, end = _sure(event, max(event.begin, 0), min(event.end, last))
             bar = (end - begin, (begin + end) / 2, warps.index(event.warp))
             longest[event.phase] = max(bar, longest.get(event.phase, bar))
     box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from course_lib.lessons import sources
 from course_lib.measure import marks, records
+from course_lib.measure.assembled import overlap
+from course_lib.measure.events import Shown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
 MARKS = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -86,7 +88,7 @@ def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
         f"{min(used.values()):+.1%} to {max(used.values()):+.1%}", f"{entry['turn']:,}",
         f"{entry['turn_drawn']:,} ({off:+.1%})", *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
     ]  # fmt: skip
-    title = f"{lesson} {name}"
+    title = f"{lesson} {name}" + (f" at {size}^3" if size != "4096" else "")
     remarks = []
     if abs(off) > OFF:
         remarks.append(f"{title}: the turn drawn is {off:+.1%} of the one by the speed")
@@ -94,6 +96,11 @@ def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
         remarks.append(f"{title}: left out, {left}")
     if pale := ", ".join(f"{point} ({by:+.1%})" for point, by in used.items() if abs(by) > marks.SHARP):
         remarks.append(f"{title}: drawn pale, {pale}")
+    shared = overlap(Shown.of(entry["parts"]["steady"]).events)
+    if shared > marks.SHARP * entry["turn_drawn"]:
+        remarks.append(
+            f"{title}: two phases of a warp overlap by {shared:,} cycles, so a mark moved one of them"
+        )
     if drawn is not None and counted is not None and abs(drawn - counted) > POINTS:
         remarks.append(f"{title}: waits {drawn:.0%} in the picture, {counted:.0%} by Nsight Compute")
     return f"| {' | '.join(cells)} |", remarks

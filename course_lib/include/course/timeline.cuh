@@ -14,9 +14,9 @@
 // compiles the kernel many times, each time with two marks for a warp: a point (TRACE_POINT: twice the phase, and 1 for
 // its end) and a reference, which every warp passes once in each of its k-tiles (TRACE_REFERENCES: a bit for each point
 // that is one; of two, a warp passes only one: producers copy, consumers do the math). All warps read the clock there and
-// write it to trace_marks, where every trace_apart-th block from trace_first on has rows of its own:
+// write it to trace_marks, where every trace_apart-th block from trace_first on has a row of its own in each k-tile:
 //
-//       [32 blocks, then 8 rows of all others][32 warps][4096 k-tiles][point's clock, its k-tile + 1, reference's clock, the same]
+//       [k-tile][32 blocks, then 8 rows of all others][32 warps][point's clock, its k-tile + 1, reference's clock, the same]
 //
 // A k-tile of 0 means that it is the row's.
 // What a mark does to the compiler's order of instructions is chance. There are several ways to write one, and the way
@@ -49,7 +49,7 @@ __device__ __forceinline__ unsigned* trace_row(unsigned* marks, unsigned first, 
 {
     unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z), at = block - first;
     unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    marks += ((at % apart == 0 && at / apart < 32 ? at / apart : 32 + block % 8) * 32 + thread / 32) * 4096 * 4;
+    marks += ((at % apart == 0 && at / apart < 32 ? at / apart : 32 + block % 8) * 32 + thread / 32) * 4;
     asm volatile("" : "+l"(marks));  // or the compiler computes it again at each mark, between the instructions of math
     return marks;
 }
@@ -60,11 +60,21 @@ __device__ __forceinline__ void trace_store(unsigned long long at, unsigned now,
     else asm volatile("st.global.u32 [%0], %1;" :: "l"(at), "r"(now));
 }
 
+// Of a k-tile in this warp's row. Added in halves: as one multiply-add of 64 bits (IMAD.WIDE), between two wgmma, it
+// makes Hopper's kernels 3 to 5 % slower.
+__device__ __forceinline__ unsigned long long trace_address(unsigned* row, int k_tile)
+{
+    unsigned long long at = __cvta_generic_to_global(row);
+    unsigned low = (unsigned)at, high = at >> 32;
+    asm("add.cc.u32 %0, %0, %2;\n\taddc.u32 %1, %1, 0;" : "+r"(low), "+r"(high) : "r"(k_tile * (40 * 32 * 16)));
+    return (unsigned long long)high << 32 | low;
+}
+
 template <int AT>
 __device__ __forceinline__ void trace_at(unsigned* row, int k_tile, unsigned& clock, int& of_k_tile)
 {
     constexpr bool later = TRACE_WAY & 1 && TRACE_POINT < trace_epilogue;  // behind an epilogue comes no reference
-    unsigned long long at = __cvta_generic_to_global(row + k_tile * 4);
+    unsigned long long at = trace_address(row, k_tile);
     if (AT == TRACE_POINT) {
         unsigned now = trace_clock_at<AT>();
         if (later) clock = now, of_k_tile = k_tile + 1;

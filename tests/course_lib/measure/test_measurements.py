@@ -148,6 +148,7 @@ def test_record_refuses_without_a_gpu(monkeypatch, capsys):
 def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, capsys):
     record = tool("record")
     monkeypatch.setattr(record, "AFTERWARDS", ("after.py",))
+    monkeypatch.setattr(record.sizes, "record", lambda: None)
     (tmp_path / "after.py").write_text("open('after.txt', 'a').write('ran')")
     folder = tmp_path / "assets" / "measurements"
     monkeypatch.setattr(device, "backend", lambda: "cupy")
@@ -185,6 +186,7 @@ def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, c
 def test_record_goes_on_where_it_was_stopped(tmp_path, monkeypatch, capsys):
     record = tool("record")
     monkeypatch.setattr(record, "AFTERWARDS", ())
+    monkeypatch.setattr(record.sizes, "record", lambda: None)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(timing, "name", lambda: "Some GPU")
     monkeypatch.setattr(timing, "commit", lambda: commit)
