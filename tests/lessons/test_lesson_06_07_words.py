@@ -194,7 +194,9 @@ def test_the_producer_is_ahead_at_the_seam(name):
     """In the second tile, from k-tile 64 on, before the consumers have done the first."""
     trace = recorded("07_hopper", name)
     copies, math = begins(trace, "seam", "copy"), begins(trace, "seam", "math")
-    assert {63, 64} <= {k_tile for _, k_tile in math}, "the end of the first tile, and the begin of the second"
+    assert {63, 64} <= {k_tile for _, k_tile in math}, (
+        "the end of the first tile, and the begin of the second"
+    )
     ends = {(each.warp, each.k_tile): each.end for each in trace.parts["seam"].events if each.phase == "math"}
     if name == "persistent":
         assert "While the consumers are at 62 and 63, the producer starts the copies of 64 and 65" in prose(

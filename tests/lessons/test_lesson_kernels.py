@@ -61,7 +61,7 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     passed = small.passed(kernel(source, name), args)
     # With marks it is the same product: more arguments, and clock reads in between.
     points = marks.points_of(source)
-    rows = np.zeros((marks.BLOCKS + marks.OTHERS, marks.WARPS, marks.K_TILES, 4), np.uint32)
+    rows = np.zeros((64, marks.BLOCKS + marks.OTHERS, marks.WARPS, 4), np.uint32)  # of up to 64 k-tiles
     trace = [rows, np.uint32(0), np.uint32(1), np.uint32(0), np.int32(0)] if points else []
     options = options_for(source)
     if points:

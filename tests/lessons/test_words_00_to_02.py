@@ -100,8 +100,8 @@ def test_what_lesson_00_says_of_the_two_timelines():
             median[model, warp] = round(float(np.median(took)), -2)
     assert {median[True, warp] for warp in (0, 2)} == {4100}
     assert {median[True, warp] for warp in (4, 6)} == {8200}
-    assert {median[False, warp] for warp in (0, 2, 4, 6)} == {8100, 8200, 8300}
-    said = "4,100 cycles in warps 0 and 2 of the model and 8,200 in warps 4 and 6, and 8,100 to 8,300 in all four"
+    assert {median[False, warp] for warp in (0, 2, 4, 6)} == {8200, 8300}
+    said = "4,100 cycles in warps 0 and 2 of the model and 8,200 in warps 4 and 6, and 8,200 to 8,300 in all four"
     assert said in words(cells(START))
 
 
@@ -188,8 +188,6 @@ def through_registers() -> Timeline:
 CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
     (MAINLOOP, r"in all (\d+) % of a turn goes to the copy and (\d+) % to the barrier",
      lambda: tuple(100 * vector_copy().share(phase) for phase in ("copy", "barrier"))),
-    (MAINLOOP, r"turn drawn is (\d+) % shorter than the kernel's",
-     lambda: (100 * (1 - vector_copy().turn / vector_copy().about["turn"]),)),
     (MAINLOOP, r"it takes twice as long, about (\d),000:",
      lambda: ((mainloop().cycles("math") - mainloop().cycles("barrier")) / 1000,)),
     (MAINLOOP, r"waits at the barrier, (\d+) % of a turn",
@@ -224,7 +222,7 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
               recorded(PRODUCER, "specialised").turn - recorded(PRODUCER, "specialised").cycles("math"))),
     (PRODUCER, r"gives 1\.59; the formula says (\d\.\d\d)", lambda: (gain_by_formula(),)),
     (PRODUCER, r"in (\d\.\d\d), 1\.5, 3\.0", lambda: (load_and_math()[0] / load_and_math()[1],)),
-    (PRODUCER, r"nine tenths of the math \((\d+) and (\d+) cycles\)", load_and_math),
+    (PRODUCER, r"eight tenths of the math \((\d+) and (\d+) cycles\)", load_and_math),
 ]  # fmt: skip
 
 
@@ -270,7 +268,7 @@ def test_the_strips_of_the_buffers_are_those_of_the_records():
     }
     for name, states in expected.items():
         for state, cycles in states.items():
-            assert strips[name][state] == pytest.approx(cycles, abs=25), (name, state)
+            assert strips[name].get(state, 0) == pytest.approx(cycles, abs=25), (name, state)
     assert strips["specialised, slot 1"] == strips["specialised, slot 0"]
     turns = {
         "one_buffer": in_turn.turn,

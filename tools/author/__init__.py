@@ -5,6 +5,7 @@
 | quick.py | `make quick`: the tests of what changed |
 | outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
 | record.py | `make record`: all measurements anew, on a GPU |
+| sizes.py | its timelines of all kernels at three sizes |
 | figures.py | the README's pictures and its table |
 | timelines.py | the table of docs/timelines.md |
 | card.py | the quick-reference card |
