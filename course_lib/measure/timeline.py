@@ -96,21 +96,24 @@ class Timeline:
         counted = [length for length in lengths.values() if length or phase != "epilogue"]
         return int(np.median(counted)) if counted else 0
 
-    def plot(self, part: Part = "steady") -> None:
-        """Draw a part of the block's time, for a few of its warps: its `start`, some k-tiles of the `steady` state, its
-        `end`, or the `seam` of a persistent block's first two tiles."""
-        if part not in PARTS:
-            raise ValueError(f"part={part!r}; a timeline has the parts {', '.join(map(repr, PARTS))}")
+    def plot(self, *parts: Part) -> None:
+        """Draw a part of the block's time, for a few of its warps: its `start`, some k-tiles of the `steady` state
+        (where none is named), its `end`, or the `seam` of a persistent block's first two tiles. Several parts stand
+        one behind the other, with a cut between them: `plot("start", "end")`."""
+        parts = parts or ("steady",)
+        for part in parts:
+            if part not in PARTS:
+                raise ValueError(f"part={part!r}; a timeline has the parts {', '.join(map(repr, PARTS))}")
         if not self.parts:
             print(f"{self!r}: {self.origin}.")
-        elif part not in self.parts:
-            print(f"{self!r} has no {part}: its blocks work on one tile each.")
+        elif missing := [part for part in parts if part not in self.parts]:
+            print(f"{self!r} has no {missing[0]}: its blocks work on one tile each.")
         else:
-            style.show(*self.figure(part))
+            style.show(*self.figure(*parts))
 
-    def figure(self, part: Part = "steady"):
-        """The drawing of a part, and its description in words."""
-        return timeline_chart.drawing(self, part)
+    def figure(self, *parts: Part):
+        """The drawing of these parts, and its description in words."""
+        return timeline_chart.drawing(self, parts or ("steady",))
 
 
 def timeline(

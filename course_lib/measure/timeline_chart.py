@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from ..draw import style
-from .events import Drawn, Event, Part, Phase
+from .events import Drawn, Event, Part, Phase, Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +23,8 @@ LOOKS: dict[Phase, tuple[str, str]] = {
 MOST_WARPS = 4  # in a drawing
 SMALL_PRINT = 105  # characters of a line of it
 LETTER = 0.01  # of the width
+CUT = 0.06  # of the time drawn: how wide a cut is, where k-tiles are left out
+TICKS = 8  # on the axis, about
 
 
 WHERE: dict[Part, str] = {
@@ -33,9 +36,9 @@ WHERE: dict[Part, str] = {
 
 
 @style.styled
-def drawing(timeline: Drawn, part: Part) -> tuple[Figure, str]:
-    """A part of the timeline for a few warps, and the drawing's description in words."""
-    shown = timeline.parts[part]
+def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
+    """Parts of the timeline, one behind the other, for a few warps; and the drawing's description in words."""
+    shown, begins = _on_one_axis([timeline.parts[part] for part in parts])
     warps = sorted({event.warp for event in shown.events})
     warps = warps[:: -(-len(warps) // MOST_WARPS)]
     last = shown.length
@@ -45,48 +48,93 @@ def drawing(timeline: Drawn, part: Part) -> tuple[Figure, str]:
     axes = style.axes(figure)
     for event in shown.events:
         if event.warp in warps:
-            _bar(axes, event, warps.index(event.warp), last)
-    inside = [event for event in shown.events if event.end > 0 and event.begin < last]
-    _label_phases(axes, [event for event in inside if event.warp == warps[0]], last)
-    _label_other_phases(axes, inside, warps, last)
-    _label_k_tiles(axes, [event for event in inside if event.warp == warps[-1]], len(warps), last)
+            _bar(axes, event, warps.index(event.warp))
+    _label_phases(axes, [event for event in shown.events if event.warp == warps[0]], last)
+    _label_other_phases(axes, shown.events, warps, last)
+    _label_k_tiles(axes, [event for event in shown.events if event.warp == warps[-1]], len(warps), last)
     rows = [len(warps) + 0.4 + 0.7 * row for row in range(len(shown.spans))]
     shares = _draw_resources(axes, shown.spans, rows, last)
     names = [*(f"warp {warp}" for warp in warps), f"k-tile of warp {warps[-1]}", *shown.spans]
     axes.set_yticks([*range(len(warps)), len(warps) - 0.35, *rows], names)
     axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1 + 0.75 * len(rows), -1.3))
+    if len(parts) > 1:
+        _draw_cuts(axes, [timeline.parts[part].length for part in parts], begins)
     kind = (
         "modelled cycles" if timeline.source == "model" else "SM cycles, means over many blocks and launches"
     )
-    axes.set_xlabel("\n".join((f"a block {WHERE[part]} ({kind})", *small)), fontsize=8)
+    where = ", then ".join(WHERE[part] for part in parts)
+    axes.set_xlabel("\n".join((f"a block {where} ({kind})", *small)), fontsize=8)
     axes.set_title(f"{timeline.title}\n{timeline.origin}".replace("; ", "\n"))
-    seen = {event.phase for event in shown.events}
+    seen = {event.phase for part in parts for event in timeline.parts[part].events}
     cycles = ", ".join(f"{phase} {timeline.cycles(phase):,}" for phase in timeline.phases if phase in seen)
     words = (
-        f"A block {WHERE[part]}. Rows: warps {', '.join(map(str, warps))}. "
+        f"A block {where}. Rows: warps {', '.join(map(str, warps))}. "
         f"Median cycles of a phase: {cycles}.{shares} {timeline.small_print}"
     )
     return figure, f"Timeline of {timeline.title}, {timeline.origin}. {words}".strip()
 
 
-def _bar(axes, event: Event, row: int, last: int) -> None:
+def _on_one_axis(parts: Sequence[Shown]) -> tuple[Shown, list[int]]:
+    """Parts one behind the other, with a cut between two, and where each begins. Of events only what is inside."""
+    events, begins, end = [], [], 0
+    spans: dict[str, list[list[int]]] = {}
+    cut = round(CUT * sum(part.length for part in parts))
+    for part in parts:
+        begins.append(end)
+        inside = (_within(event, part.length) for event in part.events)
+        events += [event.moved(end) for event in inside if event.end > event.begin]
+        for name, found in part.spans.items():
+            spans.setdefault(name, []).extend([first + end, last + end] for first, last in found)
+        end += part.length + cut
+    return Shown(tuple(events), end - cut, spans), begins
+
+
+def _within(event: Event, length: int) -> Event:
+    """What of an event lies between 0 and the length; its soft edges stay where they are."""
+    begin, end = max(event.begin, 0), min(event.end, length)
+    sure_from = min(max(event.begin + event.begin_spread, begin), end)
+    sure_to = max(min(event.end - event.end_spread, end), sure_from)
+    return replace(event, begin=begin, end=end, begin_spread=sure_from - begin, end_spread=end - sure_to)
+
+
+def _draw_cuts(axes, lengths: list[int], begins: list[int]) -> None:
+    """Count each part's cycles from its begin, and say between two parts that k-tiles are left out."""
+    from matplotlib.ticker import MaxNLocator
+
+    steps = MaxNLocator(TICKS // len(lengths) + 1, integer=True)
+    ticks = [
+        (begin + tick, f"{tick:,.0f}")
+        for begin, length in zip(begins, lengths)
+        for tick in steps.tick_values(0, length)
+        if 0 <= tick <= length
+    ]
+    axes.set_xticks(*zip(*ticks))
+    bottom, top = axes.get_ylim()
+    for end, begin in zip((at + length for at, length in zip(begins, lengths)), begins[1:]):
+        axes.axvspan(end, begin, color=style.FACE, zorder=4)
+        axes.text((end + begin) / 2, bottom, "//", ha="center", va="center", fontsize=12, zorder=5, clip_on=False,
+                  bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 0})  # fmt: skip
+        axes.text(
+            (end + begin) / 2,
+            (bottom + top) / 2,
+            "k-tiles left out",
+            ha="center",
+            va="center",
+            rotation=90,
+            zorder=5,
+        )
+
+
+def _bar(axes, event: Event, row: int) -> None:
     """A phase. Where its edges lie in most blocks only, the bar is pale and without hatch."""
     colour, hatch = LOOKS[event.phase]
-    begin, end = max(event.begin, 0), min(event.end, last)
-    if end <= begin:
-        return
-    sure_from, sure_to = _sure(event, begin, end)
+    begin, end = event.begin, event.end
+    sure_from, sure_to = begin + event.begin_spread, end - event.end_spread
     look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT}
     axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
     for left, right in (begin, sure_from), (sure_to, end):
         if right > left:
             axes.barh(row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1)
-
-
-def _sure(event: Event, begin: int, end: int) -> tuple[int, int]:
-    """Of what is drawn from begin to end, the part that lies in the phase in most blocks."""
-    sure_from = min(max(event.begin + event.begin_spread, begin), end)
-    return sure_from, max(min(event.end - event.end_spread, end), sure_from)
 
 
 def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
@@ -101,11 +149,11 @@ def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float
 
 def _label_phases(axes, events: list[Event], last: int) -> None:
     """Name each phase once, above its longest bar in the first row; close labels take turns in height."""
-    by_length = sorted(events, key=lambda event: (min(event.end, last) - max(event.begin, 0), -event.begin))
+    by_length = sorted(events, key=lambda event: (event.end - event.begin, -event.begin))
     longest = {event.phase: event for event in by_length}
     previous, level = -last, 0
     for event in sorted(longest.values(), key=lambda event: event.begin):
-        middle = (max(event.begin, 0) + min(event.end, last)) / 2
+        middle = (event.begin + event.end) / 2
         level = 1 - level if middle - previous < 0.09 * last else 0
         line = {"arrowstyle": "-", "linewidth": 0.6, "color": style.TEXT}
         place = (max(middle, 0.025 * last), -0.62 - 0.42 * level)  # clear of the axis
@@ -119,7 +167,7 @@ def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) 
     longest: dict[Phase, tuple[float, float, int]] = {}
     for event in events:
         if event.warp in warps and event.phase not in named:
-            begin, end = _sure(event, max(event.begin, 0), min(event.end, last))
+            begin, end = event.begin + event.begin_spread, event.end - event.end_spread
             bar = (end - begin, (begin + end) / 2, warps.index(event.warp))
             longest[event.phase] = max(bar, longest.get(event.phase, bar))
     box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}
@@ -133,9 +181,9 @@ def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
     begins: dict[int, int] = {}
     for event in events:  # in the order of their begin
         if event.phase != "epilogue":
-            begins.setdefault(event.k_tile, max(event.begin, 0))
+            begins.setdefault(event.k_tile, event.begin)
     free = 0.0
     for k_tile, begin in begins.items():
         if begin >= free:
             axes.text(begin, row - 0.35, f"{k_tile}", va="center", fontsize=8)
-            free = begin + 0.02 * last
+            free = begin + (0.005 + LETTER * len(str(k_tile))) * last

@@ -310,6 +310,24 @@ def hidden_bars(figure) -> list[str]:
     return [word for word, box in words if sum(box.overlaps(bar) for bar in bars) > 1]
 
 
+def test_parts_on_one_axis_with_a_cut_between_them():
+    """Events end where their part does, and each part counts from its own begin."""
+    timeline = a_timeline()
+    figure, alt = timeline.figure("start", "end")
+    (axes,) = figure.axes
+    assert "A block from its first event on, then up to its last event." in alt and "epilogue 2,000" in alt
+    words = [text.get_text() for text in axes.texts]
+    assert words.count("//") == words.count("k-tiles left out") == 1
+    start, end = (timeline.parts[part].length for part in ("start", "end"))
+    cut = round(0.06 * (start + end))
+    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches if bar.get_width() < start]
+    drawn = [bar for bar in bars if bar != (start, start + cut)]
+    assert all(right <= start or left >= start + cut for left, right in drawn)
+    assert max(right for _, right in drawn) == start + cut + end
+    assert [label.get_text() for label in axes.get_xticklabels()].count("0") == 2
+    assert {tick for tick in axes.get_xticks() if tick > start} >= {start + cut}
+
+
 def test_a_word_on_a_bar_hides_no_other_bar():
     events = [Event(0, "copy", 0, 0, 9000)]
     for warp, math in ((4, 100), (8, 3000)):
