@@ -11,6 +11,7 @@ import base64
 import html
 import io
 import os
+import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -24,6 +25,7 @@ FACE, TEXT, GRID = "#fbfbf8", "#1a1a1a", "#c9c9c4"
 ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILLION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 WIDTH = 8.0  # inches, the same for all figures
+LARGEST = 60_000  # characters of an SVG in a notebook; what has more to draw is a PNG
 BESIDE = {"textcoords": "offset points", "bbox": {"facecolor": FACE, "edgecolor": "none", "pad": 1}}
 """For `annotate`: the place of the text is in points from what it names, and lines do not cross it."""
 
@@ -75,14 +77,42 @@ def png(figure: Figure) -> bytes:
 
 
 @styled
+def svg(figure: Figure) -> str:
+    """The figure as an SVG, sharp at any size, small enough to be kept in a notebook. Its words are text: in the
+    font of the course, or where that is missing in one that is as wide."""
+    from matplotlib import rc_context
+
+    drawn = io.StringIO()
+    with rc_context({"svg.fonttype": "none"}):
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    text = drawn.getvalue()
+    text = text[text.index("<svg") :].replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)  # a hundredth of a point
+    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
+    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
+    return re.sub(r"\s*\n\s*", "\n", text)
+
+
+@styled
 def save_svg(figure: Figure, path: Path | str, alt: str) -> None:
     """Write the figure as an SVG with `alt` as its title. The same figure gives the same bytes."""
     figure.savefig(path, format="svg", metadata={"Title": alt, "Date": None})
 
 
-def picture(base64_png: str, alt: str) -> str:
-    """HTML of an image with its alt text."""
-    return f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{base64_png}">'
+PICTURES = ("image/svg+xml", "image/png")
+"""The forms of a picture in an output of a notebook."""
+
+
+def with_words(output: dict) -> None:
+    """Give the picture of a notebook's output its words, for pages that show an image without them: it becomes HTML."""
+    for form in PICTURES:
+        alt = output.get("metadata", {}).get(form, {}).get("alt")
+        if alt and form in output.get("data", {}):
+            data = "".join(output["data"].pop(form))
+            coded = base64.b64encode(data.encode()).decode() if "svg" in form else data.replace("\n", "")
+            words = html.escape(alt)
+            output["data"]["text/html"] = f'<img alt="{words}" src="data:{form};base64,{coded}">'
 
 
 def show(figure: Figure, alt: str) -> None:
@@ -97,7 +127,13 @@ def show(figure: Figure, alt: str) -> None:
     if get_ipython() is None:
         print(alt)
         return
-    data = {"image/png": base64.b64encode(png(figure)).decode(), "text/plain": alt}
+    form, drawn = PICTURES[0], svg(figure)
+    if len(drawn) > LARGEST:  # thousands of bars or points
+        form, drawn = PICTURES[1], base64.b64encode(png(figure)).decode()
+    output = {
+        "data": {form: drawn, "text/plain": alt},
+        "metadata": {form: {"alt": alt, "needs_background": "light"}},
+    }
     if "JPY_SESSION_NAME" in os.environ:  # Jupyter's pages, which give no alt text to a plain image (4.6)
-        data["text/html"] = picture(data.pop("image/png"), alt)
-    display(data, raw=True, metadata={"image/png": {"alt": alt, "needs_background": "light"}})
+        with_words(output)
+    display(output["data"], raw=True, metadata=output["metadata"])

@@ -9,15 +9,23 @@ from pathlib import Path, PurePosixPath
 import nbformat
 from docutils import nodes
 
+from course_lib.draw.style import PICTURES
+
 
 def descriptions(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """Hash of a PNG, which MyST-NB takes for its file name -> what the picture shows, in words."""
+    """Hash of a picture, which MyST-NB takes for its file name -> what the picture shows, in words."""
     return {
-        hashlib.sha256(base64.b64decode(output.data["image/png"])).hexdigest(): alt
+        hashlib.sha256(_bytes(form, output.data[form])).hexdigest(): alt
         for cell in notebook.cells
         for output in cell.get("outputs", ())
-        if "image/png" in output.get("data", {}) and (alt := output.metadata.get("image/png", {}).get("alt"))
+        for form in PICTURES
+        if form in output.get("data", {}) and (alt := output.metadata.get(form, {}).get("alt"))
     }
+
+
+def _bytes(form: str, data: str) -> bytes:
+    """Of the file that MyST-NB makes of it."""
+    return "\n".join(data.splitlines()).encode() if "svg" in form else base64.b64decode(data)
 
 
 def restore(app, doctree: nodes.document) -> None:

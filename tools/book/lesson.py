@@ -6,6 +6,7 @@ import nbformat
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from course_lib.draw.style import PICTURES
 from tools.learner.copies import COLAB_CELL
 
 
@@ -34,7 +35,7 @@ def folded(cell: nbformat.NotebookNode) -> str:
     """What the folded code of a cell is, in words that stand on the fold."""
     if "kernel" in cell.metadata.tags:
         return "the kernel"
-    drawn = any("image/png" in output.get("data", {}) for output in cell.outputs)
+    drawn = any(form in output.get("data", {}) for output in cell.outputs for form in PICTURES)
     return "the code that draws this" if drawn else "the code"
 
 

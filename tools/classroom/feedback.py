@@ -12,6 +12,8 @@ import re
 import nh3
 from nbconvert.exporters import HTMLExporter
 
+from course_lib.draw.style import with_words
+
 RULE = (
     '<meta http-equiv="Content-Security-Policy" '
     "content=\"default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'\">"
@@ -29,7 +31,7 @@ ATTRIBUTES = {
 }
 VALUES = {
     "href": re.compile(r"#|https?://"),
-    "src": re.compile(r"data:image/(png|jpeg|gif);base64,"),
+    "src": re.compile(r"data:image/(png|jpeg|gif|svg\+xml);base64,"),
     "style": re.compile(r"(?!.*(url|image))[-\w\s:;,.#%()'/]*\Z", re.IGNORECASE | re.DOTALL),
 }
 STYLES = {
@@ -45,6 +47,8 @@ class SafePages(HTMLExporter):
     """Writes the pages; what cannot be made safe is not written."""
 
     def from_notebook_node(self, nb: object, resources: dict | None = None, **kw: object) -> tuple[str, dict]:
+        for output in (output for cell in nb.cells for output in cell.get("outputs", ())):
+            with_words(output)
         page, resources = super().from_notebook_node(nb, resources, **kw)
         return safe(page), resources
 

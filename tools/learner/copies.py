@@ -23,7 +23,7 @@ import os
 import tomllib
 from pathlib import Path
 
-from course_lib.draw.style import picture
+from course_lib.draw.style import with_words
 from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from tools.install import alone
@@ -110,10 +110,7 @@ def copy_of(lesson: Path) -> str:
     cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "metadata": {}, "outputs": []}
     notebook["cells"].insert(1, cell | {"source": shows.splitlines(keepends=True)})
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
-        alt = output.get("metadata", {}).get("image/png", {}).get("alt")
-        if alt and "image/png" in output["data"]:
-            data = "".join(output["data"].pop("image/png")).replace("\n", "")
-            output["data"]["text/html"] = picture(data, alt)
+        with_words(output)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,8 +1,10 @@
 """Figures: alt text in both places, small, the same bytes each time, readable on any page."""
 
 import base64
+import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import IPython
 import pytest
@@ -26,11 +28,44 @@ def notebook(monkeypatch):
     return sent
 
 
-def test_show_publishes_a_png_with_its_alt_text_twice(notebook):
+def test_show_publishes_an_svg_with_its_alt_text_twice(notebook):
     style.show(small_figure(), "two bars")
     ((data, metadata),) = notebook
-    assert data["text/plain"] == metadata["image/png"]["alt"] == "two bars"
+    assert data["text/plain"] == metadata["image/svg+xml"]["alt"] == "two bars"
+    assert data["image/svg+xml"].startswith("<svg") and list(data) == ["image/svg+xml", "text/plain"]
+
+
+def test_a_picture_of_thousands_is_a_png(notebook):
+    figure = style.new_figure(2)
+    style.axes(figure).bar(range(2000), range(2000))
+    style.show(figure, "many bars")
+    ((data, metadata),) = notebook
+    assert metadata["image/png"]["alt"] == "many bars" and len(data) == 2
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
+
+
+def test_an_svg_keeps_its_words_and_is_the_same_each_time():
+    figure = small_figure()
+    figure.axes[0].set_title("1.2345 <of> 2")
+    text = style.svg(figure)
+    root = ElementTree.fromstring(text)
+    words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "1.2345 <of> 2" in words and "0.0" in words
+    assert not re.search(r'="[^"]*\.\d{3}', text), "a hundredth of a point is enough"
+    hatch = re.search(r"url\(#(\w+)\)", text)[1]
+    assert f'id="{hatch}"' in text
+    assert text == style.svg(figure)
+
+
+@pytest.mark.parametrize("form", style.PICTURES)
+def test_a_page_gets_an_image_with_words(form, notebook, monkeypatch):
+    monkeypatch.setattr(style, "LARGEST", 10**6 if "svg" in form else 0)
+    monkeypatch.setenv("JPY_SESSION_NAME", "a lesson")
+    style.show(small_figure(), "two <bars>")
+    ((data, _),) = notebook
+    assert data["text/html"].startswith(f'<img alt="two &lt;bars&gt;" src="data:{form};base64,')
+    drawn = base64.b64decode(data["text/html"].partition("base64,")[2].rstrip('">'))
+    assert drawn.startswith(b"<svg" if "svg" in form else b"\x89PNG") and form not in data
 
 
 def test_show_outside_a_notebook_prints_the_words(capsys):
