@@ -191,8 +191,8 @@ def test_notebook_of_exercises(path):
 def test_every_picture_has_words(path):
     outputs = [output for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
                for output in cell.get("outputs", ())]  # fmt: skip
-    pictures = [output["metadata"] for output in outputs if "image/png" in output.get("data", ())]
-    assert all(metadata.get("image/png", {}).get("alt") for metadata in pictures)
+    pictures = [(form, output) for output in outputs for form in PICTURES if form in output.get("data", ())]
+    assert all(output["metadata"].get(form, {}).get("alt") for form, output in pictures)
 
 
 MORE = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}

@@ -23,6 +23,7 @@ from tools.book.cuda_lexer import PythonWithCuda
 from tools.learner import course
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">\n<circle r="9" fill="blue"/>\n</svg>\n'
 CUDA = 'kernel = r"""\n__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }\n"""'
 
 
@@ -31,6 +32,8 @@ def first_lesson() -> nbformat.NotebookNode:
     v4 = nbformat.v4
     picture = v4.new_output("display_data", {"image/png": PNG, "text/plain": "words"})
     picture.metadata = {"image/png": {"alt": "A red dot & more"}}
+    sharp = v4.new_output("display_data", {"image/svg+xml": SVG, "text/plain": "words"})
+    sharp.metadata = {"image/svg+xml": {"alt": "A blue dot"}}
     report = v4.new_output(
         "execute_result", {"text/html": "<pre>a report</pre>", "text/plain": "r"}, execution_count=1
     )
@@ -38,7 +41,7 @@ def first_lesson() -> nbformat.NotebookNode:
         v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)"),
         v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../course_lib/include/course/tile.cuh), "
                              "[notes](../docs/tuning.md), [card](../assets/card.svg)"),
-        v4.new_code_cell("draw()", outputs=[picture], metadata={"tags": ["hide-input"]}),
+        v4.new_code_cell("draw()", outputs=[picture, sharp], metadata={"tags": ["hide-input"]}),
         v4.new_code_cell(CUDA, metadata={"tags": ["kernel"]}, outputs=[report]),
         v4.new_markdown_cell("<details><summary>Hint</summary>\n\nThe hint.\n</details>"),
         v4.new_markdown_cell("<details><summary>Solution</summary>\n\nA fragment.\n</details>",
@@ -112,7 +115,7 @@ def test_links_lead_to_lessons_headers_and_notes(chapter):
 
 
 def test_figures_keep_their_description(chapter):
-    assert re.findall(r'<img alt="([^"]*)"', chapter) == ["A red dot &amp; more"]
+    assert re.findall(r'<img alt="([^"]*)"', chapter) == ["A red dot &amp; more", "A blue dot"]
     assert base64.b64decode(PNG)
 
 

@@ -38,7 +38,8 @@ def test_what_is_taken_out_is_not_shown_as_text(name):
         '<span style="display:block;background:#fee">a changed line</span>',
         '<span style="display:block;padding-left:10ch;text-indent:-8ch">a line of a report</span>',
         '<span style="padding-left:0.6em;font-family:monospace">2 %</span>',
-        style.picture("iVBORw0KGgo=", "two bars"),
+        '<img alt="two bars" src="data:image/png;base64,iVBORw0KGgo=">',
+        '<img alt="two bars" src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">',
     ],
 )
 def test_an_ordinary_page_stays_as_it_is(kept):
