@@ -11,11 +11,12 @@ import base64
 import html
 import io
 import os
-import re
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from .slim_svg import slim
 
 if TYPE_CHECKING:  # Matplotlib costs half a second, so only a drawing imports it
     from matplotlib.axes import Axes
@@ -85,15 +86,7 @@ def svg(figure: Figure) -> str:
     drawn = io.StringIO()
     with rc_context({"svg.fonttype": "none"}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
-    text = drawn.getvalue()
-    text = text[text.index("<svg") :].replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-    text = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", text, flags=re.DOTALL)
-    text = re.sub(
-        r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text
-    )  # a hundredth of a point
-    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', text))
-    text = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", text)
-    return re.sub(r"\s*\n\s*", "\n", text)
+    return slim(drawn.getvalue()).replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
 
 
 @styled

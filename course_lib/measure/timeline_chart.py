@@ -130,11 +130,13 @@ def _bar(axes, event: Event, row: int) -> None:
     colour, hatch = LOOKS[event.phase]
     begin, end = event.begin, event.end
     sure_from, sure_to = begin + event.begin_spread, end - event.end_spread
-    look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT}
+    look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT, "clip_on": False}
     axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
     for left, right in (begin, sure_from), (sure_to, end):
         if right > left:
-            axes.barh(row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1)
+            axes.barh(
+                row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1, clip_on=False
+            )
 
 
 def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from course_lib.draw import style
 from tests.tools.classroom.hostile import HOSTILE, PAGE
 from tools.classroom.feedback import IN_PLACE, RULE, safe
 
