@@ -1,6 +1,7 @@
 """What a notebook's own figures are drawn with: one style, one set of colours, and a description in words for each.
 
 style                    colours, sizes, and how a picture is shown
+slim_svg                 an SVG without what nobody sees
 pictures                 what lanes do to banks and sectors
 cells, fragment_charts   drawings made of cells; who holds what of a fragment
 explore, explore_chart   figures to drag: a pipeline, a hand-over
