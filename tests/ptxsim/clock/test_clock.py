@@ -330,13 +330,13 @@ def test_a_traced_kernel_draws_a_sensible_timeline(p):
     times = {}
     for point in (COPY_END, WAIT_BEGIN, WAIT_END, MATH_END, EPILOGUE_BEGIN):
         C = np.zeros((2 * tile_m, 2 * tile_n), np.float32, order=order)
-        rows = np.zeros((marks.BLOCKS + marks.OTHERS, marks.WARPS, marks.K_TILES, 4), np.uint32)
+        rows = np.zeros((64, marks.BLOCKS + marks.OTHERS, marks.WARPS, 4), np.uint32)  # of up to 64 k-tiles
         extra = rows, np.uint32(0), np.uint32(1), np.uint32(0), np.int32(0)
         report = launch(marked(p, point), (2, 2), (p.threads,), (A, B, C, *sizes, *extra), p.shared_mem)
         assert report.ok, str(report)
         np.testing.assert_array_equal(C, A.astype(np.float64) @ B.astype(np.float64).T)
-        assert not rows[0, p.threads // 32 :].any()
-        seen = Marks.of([rows[:1, : p.threads // 32, :k_tiles]])
+        assert not rows[:, 0, p.threads // 32 :].any()
+        seen = Marks.of([np.moveaxis(rows[:k_tiles, :1, : p.threads // 32], 0, 2)])
         assert (np.diff(seen.reference[0], axis=1) > 0).all()
         times[point] = seen.point[0] - seen.reference[0]  # from the end of the barrier of the same k-tile
         if point == EPILOGUE_BEGIN:

@@ -14,7 +14,7 @@ HOSTILE = {
     "javascript link, hidden": "<a id=hit href=\" java\tscript&colon;document.title = 'taken'\">go</a>",
     "data link": '<a id=hit href="data:text/html,<script>x</script>">go</a>',
     "svg with a script": "<svg onload=\"document.title = 'taken'\"><script>document.title = 'taken'</script></svg>",
-    "svg as a picture": '<img src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">',
+    "svg as a link": '<a href="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=">go</a>',
     "svg link": '<svg><a xlink:href="javascript:x()"><text y=9>go</text></a></svg>',
     "math": '<math><mtext><style><img src=x onerror="x()"></style></mtext></math>',
     "style": "<style>body { display: none } @import 'http://evil.invalid/';</style>",
