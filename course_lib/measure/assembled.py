@@ -128,8 +128,8 @@ def parts_of(k_tiles: int, tile: int) -> dict[str, Stretch]:
     """The parts of a block with this many k-tiles, `tile` of them for each tile of C.
 
     The steady state is the mean of all k-tiles of a tile but the first and the last ones: of the only tile, or of a
-    persistent block's second one. Not of its middle alone: of two blocks on an SM the older one goes first, so a block
-    is slow at first, and fast when its neighbour has been replaced.
+    persistent block's second one. Not of its middle alone: with two blocks on an SM a block was measured to be
+    slow at first and fast later (docs/tuning.md, Timelines).
     """
     begin = tile if k_tiles > tile else 0
     low, high = begin + min(WIDE, tile // 4), begin + tile - WIDE
