@@ -119,17 +119,29 @@ class Bench:
         """Tiles of C that a block works on, one after the other, on average."""
         return prod(self.gemm.tiles(self.launch)) * cluster_of(self.kernel.code) / self.blocks
 
+    @cached_property
+    def noting(self) -> float:
+        """By what part a launch takes longer whose blocks note their begin and their end: that changes the code between
+        them too."""
+        return slower(self.bare, waves.watched(self.kernel, self.gemm, self.launch)[0], self.bare_us)
+
     def turn(self) -> tuple[float, float]:
-        """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer with twice the K, from its
-        begin to its end, over the k-tiles between; the mean of all blocks."""
-        twice = self.gemm.like(self.gemm.M, self.gemm.N, 2 * self.gemm.K)
-        twice.inputs = tuple(_twice(matrix) for matrix in self.gemm.inputs)
-        short, long = (
-            np.stack([waves.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
-            for gemm in (self.gemm, twice)
-        )
-        longer = waves.cycles(long).mean() - waves.cycles(short).mean()
-        return float(longer / (self.k_tiles * self.tiles)), float(np.median(waves.mhz(short)))
+        """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with a quarter of
+        the k-tiles, from its begin to its end, over the k-tiles between; the mean of all blocks, shorter by what their
+        noting costs. A quarter and not twice as many, since then the matrices lie where they lie in the launch that is
+        drawn: 2048^3 is in L2, and with twice the K no longer."""
+        fewer = self.k_tiles // 4
+        noted = self._noted(self.gemm)
+        spent = waves.cycles(noted).mean()
+        if fewer:
+            less = self.gemm.like(self.gemm.M, self.gemm.N, fewer * self.launch.tile[2])
+            less.inputs = tuple(_first_columns(matrix, less.K) for matrix in self.gemm.inputs)
+            spent -= waves.cycles(self._noted(less)).mean()
+        turns = (self.k_tiles - fewer) * self.tiles
+        return float(spent / turns / (1 + self.noting)), float(np.median(waves.mhz(noted)))
+
+    def _noted(self, gemm) -> np.ndarray:
+        return np.stack([waves.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
 
     @cached_property
     def single(self) -> dict[int, Marked]:
@@ -196,11 +208,10 @@ class Bench:
         return self.gemm.prepare(kernel, self.gemm.inputs, self.launch, extra)[1]
 
 
-def _twice(matrix):
-    """A matrix beside itself, along K."""
-    cp = device.cp
+def _first_columns(matrix, K: int):
+    """A copy of a matrix' columns 0 to K - 1, in the same order."""
     order = "F" if matrix.flags.f_contiguous else "C"
-    return cp.asarray(cp.concatenate((matrix, matrix), axis=1), order=order)
+    return device.cp.asarray(matrix[:, :K], order=order)
 
 
 def slower(one: Callable[[], None], other: Callable[[], None], us: float) -> float:
@@ -271,6 +282,7 @@ def measure(kernel, gemm, launch: Launch) -> dict:
         "us": round(bench.bare_us, 2),
         "mhz": round(mhz),
         "turn": round(turn),
+        "noting": round(bench.noting, 4),
         "turn_drawn": round(best.turn),
         "references": [name_of(point) for point in best.alone.references],
         "left_out": [name_of(point) for point in best.left_out],

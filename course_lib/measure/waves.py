@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +21,7 @@ BEGIN_NS, END_NS, BEGIN_CYCLE, END_CYCLE, SM = range(5)  # of a row in waves.cuh
 def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
     """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
 
-    `kernel` is the kernel that `Gemm.check` takes. Two marks a block, which disturb nothing: the kernel's text gets
-    the object of `course/waves.cuh`.
+    `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
     """
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
     key = records.kernel_key(kernel, gemm, launch)
@@ -42,16 +43,20 @@ def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
 
 def noted(kernel, gemm, launch: Launch) -> np.ndarray:
     """What the blocks of a launch note, int64 [block][5], as waves.cuh says: in the third of three launches."""
-    cp = device.cp
-    blocks = prod(gemm.grid(launch))
-    buffer = cp.zeros((blocks, 5), dtype=np.uint64)
-    watched = cp.RawKernel(with_marks(kernel.code, kernel.name), kernel.name, options=kernel.options)
-    _, run = gemm.prepare(watched, gemm.inputs, launch, (buffer,))
+    run, buffer = watched(kernel, gemm, launch)
     for _ in range(2):
         run()
     buffer.fill(0)
     run()
-    return cp.asnumpy(buffer).astype(np.int64)
+    return device.cp.asnumpy(buffer).astype(np.int64)
+
+
+def watched(kernel, gemm, launch: Launch) -> tuple[Callable[[], None], Any]:
+    """A function that launches the kernel with marks, and the array on the GPU that they are written to."""
+    cp = device.cp
+    buffer = cp.zeros((prod(gemm.grid(launch)), 5), dtype=np.uint64)
+    with_them = cp.RawKernel(with_marks(kernel.code, kernel.name), kernel.name, options=kernel.options)
+    return gemm.prepare(with_them, gemm.inputs, launch, (buffer,))[1], buffer
 
 
 def with_marks(source: str, name: str) -> str:

@@ -1,7 +1,7 @@
 // Note which SM a block runs on, and from when to when: `waves` puts this object into a kernel.
 //
-// Two marks a block disturb nothing: the first warp notes the begin, and the last one to leave the end. A row of
-// `waves` for each block, filled with zeros before the launch:
+// The first warp notes the begin, and the last one to leave the end. A row of `waves` for each block, filled with
+// zeros before the launch:
 //
 //       [begin in ns, end in ns, begin in cycles of its SM, end in cycles, number of the SM]
 #pragma once

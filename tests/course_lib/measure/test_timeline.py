@@ -132,17 +132,20 @@ def kernel_of(source=TRACED, name="tiled"):
 
 class Marking:
     """A GPU whose blocks pass their points as the made-up block of test_assembled.py. `slow`: {(point, way): how much
-    longer a launch with this mark takes}; `moved`: {(point, reference): by how many cycles it comes too late}."""
+    longer a launch with this mark takes}; `moved`: {(point, reference): by how many cycles it comes too late};
+    `noting`: how much longer one takes whose blocks note their begin and end."""
 
-    def __init__(self, slow, moved=None):
-        self.slow, self.moved, self.tried = slow, moved or {}, []
+    def __init__(self, slow, moved=None, noting=0.0):
+        self.slow, self.moved, self.noting, self.tried = slow, moved or {}, noting, []
         self.fake = FakeCupy({"tiled": 100.0}, self.launched)
 
     def launched(self, kernel, args):
         said = dict(re.findall(r"-D(TRACE_\w+)=(-?\d+)", " ".join(kernel.options)))
         if "Wave wave" in kernel.code:
             K = int(args[5])
-            args[-1][:] = 1000, 1000 + 500 * (K // 16), 0, (K // 16) * TURN + 700, 3
+            self.fake.run("tiled", 100.0 * self.noting)
+            turn = TURN * (1 + self.noting) * (2 if K > 1024 else 1)  # beyond the L2
+            args[-1][:] = 1000, 1000 + 500 * (K // 16), 0, (K // 16) * turn + 700, 3
         elif said:
             point, bits, way = (int(said[f"TRACE_{name}"]) for name in ("POINT", "REFERENCES", "WAY"))
             self.tried.append((point, way))
@@ -160,11 +163,20 @@ class Marking:
                     rows[k, :32, warp, 0] = 10_000 + times(names[point], warp, k) + moved
 
 
-def measured(patch, slow=None, moved=None):
-    marking = Marking(slow or {}, moved)
+def measured(patch, slow=None, moved=None, noting=0.0):
+    marking = Marking(slow or {}, moved, noting)
     install(patch, marking.fake)
     kernel = marking.fake.RawKernel(TRACED, "tiled", OPTIONS)
     return marking, timeline(kernel, Gemm(128, 128, 1024), LOOP)
+
+
+@pytest.mark.parametrize("noting", [0.0, 0.07])
+def test_the_turn_by_speed_is_that_of_the_kernel_without_marks(folder, monkeypatch, noting):
+    """Not of a longer K, nor of the launches that note the begin and the end of blocks."""
+    with monkeypatch.context() as patch:
+        _, seen = measured(patch, noting=noting)
+    assert seen.about["turn"] == pytest.approx(TURN, abs=1)
+    assert seen.about["noting"] == pytest.approx(noting, abs=0.005)
 
 
 def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
