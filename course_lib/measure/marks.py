@@ -126,11 +126,11 @@ class Bench:
         return slower(self.bare, waves.watched(self.kernel, self.gemm, self.launch)[0], self.bare_us)
 
     def turn(self) -> tuple[float, float]:
-        """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with a quarter of
+        """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with an eighth of
         the k-tiles, from its begin to its end, over the k-tiles between; the mean of all blocks, shorter by what their
-        noting costs. A quarter and not twice as many, since then the matrices lie where they lie in the launch that is
-        drawn: 2048^3 is in L2, and with twice the K no longer."""
-        fewer = self.k_tiles // 4
+        noting costs. An eighth and not twice as many: 2048^3 lies in L2, and with twice the K no longer. Nor a quarter:
+        of 4096^3 that lies in L2, and the whole does not."""
+        fewer = self.k_tiles // 8
         noted = self._noted(self.gemm)
         spent = waves.cycles(noted).mean()
         if fewer:

@@ -219,10 +219,10 @@ def test_the_sliders_start_where_the_lessons_kernels_stand():
 
 def test_the_lessons_quote_the_model():
     two, three, five = map(cells_of, ("02", "03", "05"))
-    assert f"worth {gain(1094, 1330, 2)}, the third nothing" in text_of(two["drag-read"])
-    assert gain(1094, 1330, 2) == gain(1094, 1330, 3) == gain(1094, 1330, 1, 2)
+    assert f"worth {gain(1088, 1342, 2)}, the third nothing" in text_of(two["drag-read"])
+    assert gain(1088, 1342, 2) == gain(1088, 1342, 3) == gain(1088, 1342, 1, 2)
     assert f"One block: {gain(800, 2000, 2)} with our threads" in text_of(three["drag-threads-read"])
-    assert f"about {gain(1094, 1330, 2)} with the others" in text_of(three["drag-threads-read"])
+    assert f"about {gain(1088, 1342, 2)} with the others" in text_of(three["drag-threads-read"])
     assert gain(800, 2000, 1, 2) == gain(800, 2000, 2, 2)
     answers = (
         never_waits(1500, 768),

@@ -6,7 +6,7 @@ from tools.author import timelines
 
 ENTRY = {
     "kernel": "k", "shape": [4096, 4096, 4096], "shared_mem": 0, "us": 300.0, "mhz": 1900, "turn": 1000,
-    "turn_drawn": 1040, "left_out": [], "shares": {"wait": 0.3, "math": 0.6}, "ncu": {"wait": 0.25, "barrier": 0.0},
+    "noting": 0.002, "turn_drawn": 1040, "left_out": [], "shares": {"wait": 0.3, "math": 0.6}, "ncu": {"wait": 0.25, "barrier": 0.0},
     "disturbance": {"wait.begin": [0, 0.01], "wait.end": [1, -0.02]},
     "parts": {"steady": {"rows": [], "length": 1040}},
 }  # fmt: skip
@@ -46,4 +46,7 @@ def test_what_is_beyond_a_limit_is_said():
 def test_the_row_has_the_range_of_what_is_drawn():
     more = ENTRY["disturbance"] | {"math.end": [3, 0.08]}
     line, _ = timelines._line("05", ENTRY | {"disturbance": more, "left_out": ["math.end"]})
-    assert line == "| 05 | `k` | 4096 | 300 | 1,900 | -2.0% to +1.0% | 1,000 | 1,040 (+4.0%) | 30% | 25% |"
+    assert (
+        line
+        == "| 05 | `k` | 4096 | 300 | 1,900 | -2.0% to +1.0% | +0.2% | 1,000 | 1,040 (+4.0%) | 30% | 25% |"
+    )
