@@ -18,7 +18,8 @@ OFF = 0.05
 POINTS = 0.10
 """By what share of the time waits may differ from those that Nsight Compute samples."""
 HEADER = (
-    "| lesson | kernel | size | time, us | MHz | launches with marks | noting | turn by speed | drawn | waits drawn | by ncu |",
+    "| lesson | kernel | size | time, us | MHz | launches with marks | noting "
+    "| turn by speed | drawn | waits drawn | by ncu |",
     "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
 )
 
@@ -86,7 +87,8 @@ def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
     cells = [
         lesson, name, size, f"{entry['us']:,.0f}", f"{entry['mhz']:,}",
         f"{min(used.values()):+.1%} to {max(used.values()):+.1%}",
-        f"{entry['noting']:+.1%}", f"{entry['turn']:,}", f"{entry['turn_drawn']:,} ({off:+.1%})", *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
+        f"{entry['noting']:+.1%}", f"{entry['turn']:,}", f"{entry['turn_drawn']:,} ({off:+.1%})",
+        *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
     ]  # fmt: skip
     title = f"{lesson} {name}" + (f" at {size}^3" if size != "4096" else "")
     remarks = []

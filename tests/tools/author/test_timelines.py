@@ -6,7 +6,8 @@ from tools.author import timelines
 
 ENTRY = {
     "kernel": "k", "shape": [4096, 4096, 4096], "shared_mem": 0, "us": 300.0, "mhz": 1900, "turn": 1000,
-    "noting": 0.002, "turn_drawn": 1040, "left_out": [], "shares": {"wait": 0.3, "math": 0.6}, "ncu": {"wait": 0.25, "barrier": 0.0},
+    "noting": 0.002, "turn_drawn": 1040, "left_out": [], "shares": {"wait": 0.3, "math": 0.6},
+    "ncu": {"wait": 0.25, "barrier": 0.0},
     "disturbance": {"wait.begin": [0, 0.01], "wait.end": [1, -0.02]},
     "parts": {"steady": {"rows": [], "length": 1040}},
 }  # fmt: skip
