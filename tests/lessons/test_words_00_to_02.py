@@ -285,6 +285,17 @@ def test_most_of_a_turn_of_vector_copy_is_math():
     )
 
 
+def test_the_quarters_of_vector_copy_are_those_of_the_tuning_page():
+    """Measured once, in eighths of a block's k-tiles."""
+    page = (sources.NOTEBOOKS.parent / "docs/tuning.md").read_text(encoding="utf-8")
+    eighths = [int(each.replace(",", "")) for each in
+               re.search(r"eighths of a block's k-tiles at ([\d, ]+) cycles", page)[1].split(", ")]  # fmt: skip
+    first, last = np.mean(eighths[:2]), np.mean(eighths[4:])
+    first, last = (f"{50 * round(each / 50):,}" for each in (first, last))
+    said = f"first quarter of its k-tiles a block took about {first} cycles for one, in the second half about {last}"
+    assert len(eighths) == 8 and said in words(cells(MAINLOOP))
+
+
 def test_nobody_excuses_a_picture():
     """The pictures of timelines are of the kernel that was timed: see docs/timelines.md."""
     for notebook in START, MAINLOOP, PRODUCER:
