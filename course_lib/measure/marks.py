@@ -128,8 +128,8 @@ class Bench:
     def turn(self) -> tuple[float, float]:
         """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with an eighth of
         the k-tiles, from its begin to its end, over the k-tiles between; the mean of all blocks, shorter by what their
-        noting costs. An eighth and not twice as many: 2048^3 lies in L2, and with twice the K no longer. Nor a quarter:
-        of 4096^3 that lies in L2, and the whole does not."""
+        noting costs. Not with twice as many: 2048^3 lies in L2, and with twice the K no longer. And the fewer, the less
+        it matters that a shorter launch may find more of its matrices in L2."""
         fewer = self.k_tiles // 8
         noted = self._noted(self.gemm)
         spent = waves.cycles(noted).mean()
