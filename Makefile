@@ -13,7 +13,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test quick long outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab test quick long outputs record tune calibrate bench classroom grade wheelhouse clean install
 
 help:
 	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
@@ -25,6 +25,7 @@ help:
 	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
 	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
 	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
+	@echo "make calibrate  on a GPU machine: what its instructions cost, each measured by a small kernel, in some seconds"
 	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
 	@echo "make classroom  for teachers: assignments for nbgrader, without solutions, in build/classroom"
 	@echo "make grade    for teachers: grade what was handed in, in a sandbox; feedback and a table of marks"
@@ -60,6 +61,9 @@ record: install
 
 tune: install
 	@$(RUN) -m tools.author.tune
+
+calibrate: install
+	@$(RUN) -m tools.calibrate
 
 bench: install
 	@$(RUN) -m tools.author.bench
