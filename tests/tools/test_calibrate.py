@@ -5,10 +5,8 @@ import json
 
 import pytest
 
-from course_lib import OPTIONS
-from ptxsim.compiler import nvrtc
-from ptxsim.compiler.disassembly import instructions_of
 from tests.rules import ROOT
+from tests.small_loops import loop_of
 from tools.calibrate.__main__ import compiled, launch, main, source_key
 from tools.calibrate.small import SMALL
 
@@ -22,18 +20,11 @@ LOOP = 8
 """And those of the loop itself."""
 
 
-def loop_of(small):
-    """The opcodes in the last loop of its machine code."""
-    text = nvrtc.machine_code(small.source, (), OPTIONS, "sm_90a").text
-    instructions = instructions_of(text, "small")
-    back = [one for one in instructions if one.target is not None and one.target < one.address][-1]
-    return [one.opcode for one in instructions if back.target <= one.address <= back.address]
-
-
 @pytest.mark.parametrize("small", SMALL, ids=lambda small: small.name)
 def test_the_loop_holds_so_many_of_the_instruction_and_little_else(small):
-    loop = loop_of(small)
-    assert sum(opcode.startswith(small.opcode) for opcode in loop) == small.times, loop
+    loop = [instruction.opcode for instruction in loop_of(small)]
+    wanted = set(small.opcode.split("."))
+    assert sum(wanted <= set(opcode.split(".")) for opcode in loop) == small.times, loop
     assert len(loop) <= (1 + BESIDE) * small.times + LOOP, loop
 
 

@@ -41,8 +41,9 @@ ONE = (1,)
 
 @dataclass(frozen=True)
 class Small:
-    """A kernel whose loop holds `times` of a machine instruction. `opcode`: how its name begins. `warps`: with how many
-    of them it is measured. `everywhere`: also on all SMs at once, since they share what it needs."""
+    """A kernel whose loop holds `times` of a machine instruction. `opcode`: its name, and the modifiers that matter.
+    `warps`: with how many of them it is measured. `everywhere`: also on all SMs at once, since they share what it
+    needs."""
 
     name: str
     opcode: str
@@ -240,11 +241,17 @@ def _arithmetic(name: str, setup: str, body: str, times: int, result: str, one: 
     return Small(name, re.match(r"\w+", name)[0], times, setup, body, result, warps=ONE if one else MANY)
 
 
+def opcode_of(name: str) -> str:
+    """ "LDS" of "LDS.32", "LDS.128" of "LDS.128", "LDSM.4" of "LDSM.x4": as nvdisasm writes the width."""
+    operation, _, width = re.match(r"\w+(?:\.x?\d+)?", name)[0].replace("x", "").partition(".")
+    return operation if width in ("", "1", "32") else f"{operation}.{width}"
+
+
 def in_shared(name: str, body: str, lane_bytes: int) -> Small:
     """16 instructions on shared memory, whose lanes are so many bytes apart."""
     one = "dependent" in name
     setup, result = VECTOR + at(lane_bytes), "at" if one else "all"
-    return Small(name, re.match(r"\w+", name)[0], 16, setup, body, result, warps=ONE if one else MANY)
+    return Small(name, opcode_of(name), 16, setup, body, result, warps=ONE if one else MANY)
 
 
 def in_global(name: str, body: str, lane_floats: int, warp_floats: int = 0, times: int = 8) -> Small:
@@ -252,13 +259,13 @@ def in_global(name: str, body: str, lane_floats: int, warp_floats: int = 0, time
     one = "dependent" in name
     setup, result = VECTOR + place(lane_floats, warp_floats), "(size_t)from" if one else "all"
     warps, everywhere = ONE if one else MANY, not one and "in L1" not in name
-    return Small(name, name[:3], times, setup, body, result, warps=warps, everywhere=everywhere)
+    return Small(name, opcode_of(name), times, setup, body, result, warps=warps, everywhere=everywhere)
 
 
 def copying(name: str, body: str, lane_bytes: int) -> Small:
     """Eight cp.async of each lane."""
     setup = at(lane_bytes, 512) + place(lane_bytes // 4, 8 * lane_bytes)
-    return Small(name, "LDGSTS", 8, setup, body, after=LANDED, everywhere=True)
+    return Small(name, opcode_of(name), 8, setup, body, after=LANDED, everywhere=True)
 
 
 def warpgroup(n: int) -> Small:
@@ -303,7 +310,7 @@ SMALL = (
     *(tensor(chains) for chains in (1, 2, 4, 8)),
     *(warpgroup(n) for n in (64, 128, 256)),
     # ---- shared memory; 2 ways: two words of a bank
-    *(in_shared(f"LDS.{bits}, dependent", shared_loads(bits, 16, True), bits // 8) for bits in WIDTHS),
+    in_shared("LDS.32, dependent", shared_loads(32, 16, True), 4),
     *(in_shared(f"LDS.{bits}", shared_loads(bits, 16), bits // 8) for bits in WIDTHS),
     *(in_shared(f"LDS.32, {ways} ways", shared_loads(32, 16), 4 * ways) for ways in (2, 4, 8, 16, 32)),
     in_shared("LDS.32, one word", shared_loads(32, 16), 0),
