@@ -198,7 +198,7 @@ def test_a_lesson_runs_in_lab(lab, opened, keep, name):
     assert all(alt and width for alt, width in drawn)
     assert (pictures and drawn) or name in MORE, "a lesson has pictures, exercises need none"
     number = Path(name).name[:2]
-    progress = cell_with(page, "show_progress(").locator(".jp-OutputArea")
+    progress = cell_with(page, "# What you have solved").locator(".jp-OutputArea")
     progress.get_by_text(f"lesson {number}").wait_for(timeout=10_000)
     keep(page, f"lab-{'exercises-' * (name in MORE)}{number}")
     assert page.outside == [] and lab.git("status", "--short") == ""

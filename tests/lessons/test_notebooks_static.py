@@ -32,6 +32,7 @@ TAGS = {
     "hide-input",
 }
 MAGICS = {"time", "timeit", "pip"}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 KINDS_OF_EXERCISES = {
     "predict",
     "fill the gap",
@@ -53,6 +54,7 @@ MEASURES = re.compile(
 )
 MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(|\bchecklist\(|\bncu\(")  # other on another compiler
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
+RAW = re.compile(r'\br"""')
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
 
 
@@ -99,7 +101,8 @@ def order_problems(notebook: dict) -> list[str]:
 
 
 def source_problems(cell: dict) -> list[str]:
-    """No shell, no magic that nbval would silently skip, no path of one machine, tags from the list."""
+    """No shell, no magic that nbval would silently skip, no path of one machine, tags from the list. CUDA begins in
+    line 1, so that the lines of a report are the lines of the cell."""
     source, tags = text_of(cell), tags_of(cell)
     shell, magics = shell_and_magics(source)
     found = ["calls a shell (a failing command passes): use subprocess.run(..., check=True)"] if shell else []
@@ -111,6 +114,8 @@ def source_problems(cell: dict) -> list[str]:
         for tag in tags
         if tag not in TAGS and not tag.startswith(("kernel:", "figure:"))
     ]
+    raw = [source[: match.start()].count("\n") for match in RAW.finditer(source)]
+    found += ["has CUDA in a string that does not begin in line 1"] if any(raw) else []
     found += ["tags kernel and kernel:<name> go together"] if (len(names) == 1) != ("kernel" in tags) else []
     found += [
         f"tag kernel:{name}, and no such kernel here"
@@ -161,8 +166,8 @@ def markdown_problems(text: str) -> list[str]:
 def problems(notebook: dict, size: int, largest: int = LARGEST) -> list[str]:
     """Everything that is wrong with a notebook, one line each."""
     found = [f"{size} bytes, allowed are {largest}"] if size > largest else []
-    if notebook["metadata"].get("kernelspec", {}).get("name") != "python3":
-        found.append("its kernel must be called python3")
+    if notebook["metadata"].get("kernelspec") != KERNEL:
+        found.append(f"its kernelspec must be {KERNEL}, as Lab writes it, or it is unsaved when it opens")
     found += order_problems(notebook)
     if not any(CHECK.search(text_of(cell)) for cell in notebook["cells"] if cell["cell_type"] == "code"):
         found.append("holds no check")
@@ -266,7 +271,7 @@ def good() -> dict:
     ]  # fmt: skip
     return {
         "cells": cells,
-        "metadata": {"kernelspec": {"name": "python3"}},
+        "metadata": {"kernelspec": dict(KERNEL)},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
@@ -313,7 +318,9 @@ MISTAKES = {
     "formula in TeX": lambda n: n["cells"][0].update(source=r"$\frac{1}{2}$"),
     "path of one machine": lambda n: n["cells"][2].update(source=f"gemm.check(open('{ELSEWHERE}'))"),
     "machine: ": lambda n: n["cells"][2].update(outputs=[printed(f"check passed: {ELSEWHERE}")]),
-    "called python3": lambda n: n["metadata"].update(kernelspec={"name": "course"}),
+    "its kernelspec": lambda n: n["metadata"]["kernelspec"].update(name="course"),
+    "as Lab writes it": lambda n: n["metadata"]["kernelspec"].update(display_name="Python 3"),
+    "begin in line 1": lambda n: n["cells"][1].update(source="# C\n" + n["cells"][1]["source"]),
 }  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def test_hosted_ci_runs_the_same_script_and_keeps_book_and_screenshots():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_first_cell_under_the_header_is_colabs(path):
+def test_the_first_code_is_colabs_and_stands_behind_the_introduction(path):
     notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert cells[0].id == colab.CELL and notebook.cells[0].cell_type == "markdown"
@@ -145,10 +145,21 @@ def test_the_first_cell_under_the_header_is_colabs(path):
 
 
 def test_writing_the_cells_again_changes_nothing():
+    """Wherever the cell stood: `put` brings it behind the introduction, once."""
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     before = nbformat.writes(notebook)
+    place = [cell.id for cell in notebook.cells].index(colab.CELL)
+    for moved in (0, place, len(notebook.cells) - 1):
+        notebook.cells.insert(moved, notebook.cells.pop(place))
+        colab.put(notebook)
+        assert nbformat.writes(notebook) == before
+
+
+def test_the_cell_of_colab_stands_right_above_the_first_code():
+    text, first = {"cell_type": "markdown", "source": "# Title"}, {"cell_type": "code", "source": "import x"}
+    notebook = nbformat.from_dict({"cells": [text, text, first]})
     colab.put(notebook)
-    assert nbformat.writes(notebook) == before
+    assert [cell.get("id") for cell in notebook.cells] == [None, None, colab.CELL, None]
 
 
 def test_another_release_is_no_new_version_of_a_lesson():

@@ -14,6 +14,7 @@ import nbformat
 
 from course_lib.lessons import sources
 from tools.learner.copies import COLAB_CELL as CELL
+from tools.learner.copies import first_code
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
@@ -24,21 +25,21 @@ def source() -> str:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     release = f"{project['urls']['Repository']}/archive/refs/tags/v{project['version']}.tar.gz"
     return (
+        "# For Google Colab, which opens a notebook without the course. Elsewhere nothing happens.\n"
         "import sys\n\n"
-        'if "google.colab" in sys.modules:  # it opens a notebook without the course. Elsewhere nothing happens\n'
+        'if "google.colab" in sys.modules:\n'
         f'    get_ipython().run_line_magic("pip", "install -q --no-deps {release}")\n'
         '    __import__("course_lib.lessons.colab").lessons.colab.prepare()'
     )
 
 
 def put(notebook: nbformat.NotebookNode) -> None:
-    """Put the cell behind the header, or renew it."""
+    """Put the cell, or a new one, above the first code: behind the introduction, and before the first import."""
     cells = notebook.cells
-    there = next((cell for cell in cells if cell.get("id") == CELL), None)
-    if there is None:
-        there = nbformat.v4.new_code_cell(id=CELL, metadata=dict(FOLDED))
-        cells.insert(1, there)
+    place = next((place for place, cell in enumerate(cells) if cell.get("id") == CELL), None)
+    there = nbformat.v4.new_code_cell(id=CELL, metadata=dict(FOLDED)) if place is None else cells.pop(place)
     there.source = source()
+    cells.insert(first_code(cells), there)
 
 
 def main() -> None:

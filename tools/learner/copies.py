@@ -90,6 +90,12 @@ def fingerprint(cells: list[dict]) -> str:
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
+def first_code(cells: list[dict]) -> int:
+    """Where a cell stands behind the introduction: at the lesson's first code, Colab's cell left out."""
+    own = (n for n, cell in enumerate(cells) if cell["cell_type"] == "code" and cell.get("id") != COLAB_CELL)
+    return next(own, len(cells))
+
+
 def last_used(root: Path) -> str:
     """The copy that was saved last, relative to `root`; lesson 00 when none was."""
     folder = root / FOLDER
@@ -106,9 +112,11 @@ def last_used(root: Path) -> str:
 def copy_of(lesson: Path) -> str:
     """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
-    shows = f'from course_lib import show_progress\n\nshow_progress("{lesson.name[:2]}")'
-    cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "metadata": {}, "outputs": []}
-    notebook["cells"].insert(1, cell | {"source": shows.splitlines(keepends=True)})
+    shows = "# What you have solved of this lesson: run this cell.\nfrom course_lib import show_progress\n\n"
+    shows += f'show_progress("{lesson.name[:2]}")'
+    cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "outputs": []}
+    cell |= {"metadata": {"jupyter": {"source_hidden": True}}, "source": shows.splitlines(keepends=True)}
+    notebook["cells"].insert(first_code(notebook["cells"]), cell)
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
         with_words(output)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"

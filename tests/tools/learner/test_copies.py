@@ -315,7 +315,11 @@ def test_an_edit_in_a_copy_changes_no_kernel_of_another_lesson(clone, monkeypatc
 def test_a_copy_has_the_lessons_cells_its_progress_and_pictures_with_words(clone):
     lesson = json.loads((ROOT / "notebooks" / "00_start_here.ipynb").read_text(encoding="utf-8"))
     copy = json.loads(copies.copy_of(ROOT / "notebooks" / "00_start_here.ipynb"))
-    assert copy["cells"][1]["source"][-1] == 'show_progress("00")'
+    kinds = [each["cell_type"] for each in copy["cells"]]
+    first = kinds.index("code")  # text stands above, and below it the lesson's first import
+    put = [each["id"] for each in copy["cells"][first : first + 2]]
+    assert put == [copies.COLAB_CELL, copies.PROGRESS_CELL]
+    assert copy["cells"][first + 1]["source"][-1] == 'show_progress("00")'
     assert [c["source"] for c in copy["cells"] if c["id"] != copies.PROGRESS_CELL] == [
         c["source"] for c in lesson["cells"]
     ]
