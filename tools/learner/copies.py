@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import tomllib
 from pathlib import Path
 
@@ -102,8 +103,7 @@ def last_used(root: Path) -> str:
     used = [
         copy
         for lesson in originals(root)
-        if (copy := folder / lesson.relative_to(root / "notebooks")).is_file()
-        and copy.read_text(encoding="utf-8", errors="replace") != copy_of(lesson)
+        if (copy := folder / lesson.relative_to(root / "notebooks")).is_file() and _is_used(copy, lesson)
     ]
     latest = max(used, key=lambda path: path.stat().st_mtime, default=folder / "00_start_here.ipynb")
     return latest.relative_to(root).as_posix()
@@ -117,9 +117,19 @@ def copy_of(lesson: Path) -> str:
     cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "outputs": []}
     cell |= {"metadata": {"jupyter": {"source_hidden": True}}, "source": shows.splitlines(keepends=True)}
     notebook["cells"].insert(first_code(notebook["cells"]), cell)
+    # What Lab would write when it opens the copy: with another version there, it takes the copy for unsaved.
+    notebook["metadata"].setdefault("language_info", {})["version"] = platform.python_version()
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
         with_words(output)
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def _is_used(copy: Path, lesson: Path) -> bool:
+    """Whether the learner ran or changed something in it; a newer Python alone does not count."""
+    try:
+        return _cells(copy) != json.loads(copy_of(lesson))["cells"]
+    except NO_NOTEBOOK:
+        return True
 
 
 def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: str) -> str:

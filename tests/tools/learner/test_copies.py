@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -320,6 +321,7 @@ def test_a_copy_has_the_lessons_cells_its_progress_and_pictures_with_words(clone
     put = [each["id"] for each in copy["cells"][first : first + 2]]
     assert put == [copies.COLAB_CELL, copies.PROGRESS_CELL]
     assert copy["cells"][first + 1]["source"][-1] == 'show_progress("00")'
+    assert copy["metadata"]["language_info"]["version"] == platform.python_version()
     assert [c["source"] for c in copy["cells"] if c["id"] != copies.PROGRESS_CELL] == [
         c["source"] for c in lesson["cells"]
     ]
@@ -334,9 +336,11 @@ def test_a_copy_has_the_lessons_cells_its_progress_and_pictures_with_words(clone
 # --- make lab -------------------------------------------------------------------------------------------------
 
 
-def test_lab_opens_the_copy_that_was_saved_last(course):
+def test_lab_opens_the_copy_that_was_saved_last(course, monkeypatch):
     course.publish("1.0.0", "k = 1", name="00_start_here.ipynb")
     course.update()
+    assert copies.last_used(course.root) == "my_lessons/00_start_here.ipynb"
+    monkeypatch.setattr(copies.platform, "python_version", lambda: "3.99.0")
     assert copies.last_used(course.root) == "my_lessons/00_start_here.ipynb"
     course.edit(run)
     assert copies.last_used(course.root) == f"my_lessons/{NAME}"
