@@ -15,22 +15,31 @@ BELOW := $(if $(PYTHON),99,15)
 .DEFAULT_GOAL := help
 .PHONY: help course lab test quick long outputs record tune calibrate bench classroom grade wheelhouse clean install
 
+define HELP
+To learn
+  make lab         open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date
+  make course      run every lesson, write the book build/course/index.html, print one table
+  make install     make .venv, or bring it up to date; every other target does that first
+  make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
+
+To change the course
+  make quick       style, import rules, and the tests of what changed since the last commit; no proof
+  make test        style, library and notebooks
+  make long        test, with every case and every lesson that it otherwise samples
+  make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
+  make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
+  make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
+  make calibrate   on a GPU machine: what its instructions cost, each measured by a small kernel, in some seconds
+  make bench       how fast the simulator is on this machine; 200 random problems for matmul
+
+To teach
+  make classroom   assignments for nbgrader, without solutions, in build/classroom
+  make grade       grade what was handed in, in a sandbox; feedback and a table of marks
+  make wheelhouse  the packages as files, for a room without a network
+endef
+
 help:
-	@echo "make course   run every lesson, write the book build/course/index.html, print one table"
-	@echo "make lab      open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date"
-	@echo "make install  make .venv, or bring it up to date; every other target does that first"
-	@echo "make test     style, library and notebooks"
-	@echo "make quick    style, import rules, and the tests of what changed since the last commit; no proof"
-	@echo "make long     test, with every case and every lesson that it otherwise samples"
-	@echo "make outputs  after editing a lesson: run the lessons without a GPU and keep what they print"
-	@echo "make record   after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew"
-	@echo "make tune     after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes"
-	@echo "make calibrate  on a GPU machine: what its instructions cost, each measured by a small kernel, in some seconds"
-	@echo "make bench    how fast the simulator is on this machine; 200 random problems for matmul"
-	@echo "make classroom  for teachers: assignments for nbgrader, without solutions, in build/classroom"
-	@echo "make grade    for teachers: grade what was handed in, in a sandbox; feedback and a table of marks"
-	@echo "make wheelhouse  for teachers: the packages as files, for a room without a network"
-	@echo "make clean    remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay"
+	@: $(info $(HELP))
 
 course: install
 	@$(RUN) -m tools.learner.course

@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
 """Packages as files, for a room without a network; `make wheelhouse` fills it. Where it is, pip asks nobody else."""
 EXTRAS = ("none", "cuda12", "cuda13")
+ALWAYS = ("lab", "book")
+"""Extras that every environment here has; `pip install .` of the library alone brings neither."""
 WITH = ("dev", "browser", "classroom")
 """More extras, asked for by name: what contributors, CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
@@ -248,12 +250,12 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
             hint = "On Debian and Ubuntu: sudo apt install python3-venv"
             sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
     log = venv / "course-install.log"
-    wanted = ",".join(name for name in extras if name != "none")
+    wanted = ",".join([*ALWAYS, *(name for name in extras if name != "none")])
     locked = ["install", "-c", "requirements.lock"]
     try:
         # Python's own pip is old: it searches three times as long.
         run_pip(python_of(venv), [*locked, "pip"], log)
-        run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]" if wanted else "."], log)
+        run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]"], log)
     except NothingChanged:
         if before:
             done(venv, before)

@@ -11,6 +11,7 @@ import base64
 import html
 import io
 import os
+import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -116,12 +117,12 @@ def show(figure: Figure, alt: str) -> None:
     The words are stored twice: as the output's plain text, and as the image's alt text for web pages.
     Outside a notebook they are printed.
     """
-    from IPython import get_ipython
-    from IPython.display import display
-
-    if get_ipython() is None:
+    ipython = sys.modules.get("IPython")  # a notebook has imported it
+    if ipython is None or ipython.get_ipython() is None:
         print(alt)
         return
+    from IPython.display import display
+
     form, drawn = PICTURES[0], svg(figure)
     if len(drawn) > LARGEST:  # thousands of bars or points
         form, drawn = PICTURES[1], base64.b64encode(png(figure)).decode()

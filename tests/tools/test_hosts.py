@@ -73,7 +73,7 @@ def test_make_targets_that_are_named_exist(name):
 
 def test_binder_takes_this_folder_and_the_lock():
     lines = [line for line in text("binder/requirements.txt").splitlines() if not line.startswith("#")]
-    assert lines == ["-c ../requirements.lock", "-e ."]
+    assert lines == ["-c ../requirements.lock", "-e .[lab]"]
     assert sorted(path.name for path in (ROOT / "binder").iterdir()) == ["requirements.txt", "runtime.txt"]
 
 

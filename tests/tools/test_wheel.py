@@ -1,5 +1,6 @@
 """An installed course, not a checked-out one, finds its notebooks, measurements and compiled texts."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -23,6 +24,7 @@ results = benchmark(Gemm(4096, 4096, 4096), {"mainloop": (kernel, launch)})
 assert "NVIDIA H100" in repr(results), repr(results)
 kernel, launch = lesson_kernel("07_hopper", "one_slot")  # its headers are there
 assert Gemm(128, 256, 128, "float16").one_block(kernel, launch).ok
+results.plot()
 print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()), "records")
 """
 
@@ -38,6 +40,13 @@ def test_every_package_is_named():
     assert found == {
         name.replace(".", "/") for name in setuptools_settings()["packages"] if name not in mapped
     }
+
+
+def notebooks_and_book() -> list[str]:
+    """Names under which the packages of extras `lab` and `book` are imported, and IPython, which they bring."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = [line for extra in ("lab", "book") for line in project["optional-dependencies"][extra]]
+    return ["IPython", *(re.match(r"[\w-]+", line)[0].replace("-", "_") for line in asked)]
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +88,12 @@ def test_a_wheel_holds_what_the_lessons_read(installed):
 
 
 def test_an_installed_course_works_elsewhere(installed, tmp_path):
-    """`--target` stands for an environment of its own: what the course needs comes from this one."""
-    code = f"import sys; sys.path.insert(0, {str(installed / 'site')!r}); INSTALLED = '/site/course_lib/'\n{OUTSIDE}"
+    """`--target` stands for an environment of its own: what the course needs comes from this one.
+
+    What only the extras bring cannot be imported: nothing that draws or checks may want it.
+    """
+    code = f"import sys; sys.path.insert(0, {str(installed / 'site')!r}); INSTALLED = '/site/course_lib/'\n"
+    code += f"sys.modules |= dict.fromkeys({notebooks_and_book()})\n{OUTSIDE}"
     done = subprocess.run(
         [sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -14,12 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.install import ROOT, WHEELHOUSE, stamp_of
+from tools.install import ALWAYS, ROOT, WHEELHOUSE, stamp_of
 
 
 def wanted() -> list[str]:
     """What to collect: the course with the extras installed here, those of tests and classroom, what builds it, pip."""
-    extras = sorted({*stamp_of(ROOT / ".venv").split()[1:], "dev", "classroom"} - {"none"})
+    extras = sorted({*ALWAYS, *stamp_of(ROOT / ".venv").split()[1:], "dev", "classroom"} - {"none"})
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip)==\S+", lock, re.MULTILINE)]
 
