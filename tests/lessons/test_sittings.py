@@ -5,7 +5,8 @@ import json
 import pytest
 
 from course_lib.lessons import sources
-from tools.author.sittings import LONGEST, PAGE, Sitting, promised, sittings, with_table
+from tools.author import marked
+from tools.author.sittings import LONGEST, PAGE, Sitting, promised, sittings, table
 
 
 def cell(source, kind="markdown", *tags):
@@ -48,7 +49,7 @@ def test_the_header_tells_the_minutes(path):
 
 def test_the_instructors_page_has_the_minutes_and_every_sitting():
     text = PAGE.read_text(encoding="utf-8")
-    assert with_table(text) == text, "run `python -m tools.author.sittings`"
+    assert marked.between(text, "sittings", table()) == text, "run `python -m tools.author.sittings`"
     for path in sources.notebooks(sources.NOTEBOOKS):
         for sitting in sittings(path):
             if sitting.title.startswith("Sitting"):
@@ -60,4 +61,4 @@ def test_the_instructors_page_has_the_minutes_and_every_sitting():
 
 def test_a_page_without_marks_is_told():
     with pytest.raises(ValueError, match="needs the lines"):
-        with_table("no marks")
+        marked.between("no marks", "sittings", "")

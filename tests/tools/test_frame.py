@@ -270,18 +270,17 @@ def test_index_addresses_are_found(text):
 README = ROOT / "README.md"
 
 
-def test_the_measured_table_is_current():
+def test_the_measured_tables_are_current():
     from course_lib.measure import records
-    from tools.author import figures
+    from tools.author import figures, marked
 
-    text = README.read_text(encoding="utf-8")
-    if not records.files():
-        assert "Not measured yet" in text
-        return
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
-    assert figures.between_marks(text, figures.steps_table(record)) == text, (
-        "run `python tools/author/figures.py`"
-    )
+    shown = figures.measured(record)
+    page = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
+    text, why = README.read_text(encoding="utf-8"), "run `python -m tools.author.figures`"
+    assert marked.between(page, "measured", figures.full_table(record, shown)) == page, why
+    assert marked.between(text, "measured", figures.short_table(record, shown)) == text, why
+    assert {(row.lesson, row.kernel) for row in shown} >= figures.STEPS.keys()
 
 
 def test_links_in_the_readme_lead_somewhere():

@@ -92,7 +92,7 @@ def test_the_image_leaves_out_what_git_ignores_and_installs_as_a_user():
 
 
 def test_on_jupyterhub_copies_are_made_before_it_starts(tmp_path):
-    """The command in the README, with its program replaced by one that says what it was given."""
+    """The command in docs/hosts.md, with its program replaced by one that says what it was given."""
     for name in ("tools", "course_lib", "notebooks", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
@@ -101,7 +101,9 @@ def test_on_jupyterhub_copies_are_made_before_it_starts(tmp_path):
     (programs / "jupyterhub-singleuser").write_text('#!/bin/sh\necho "started with $@"\n')
     (programs / "jupyterhub-singleuser").chmod(0o755)
     (programs / "python").symlink_to(sys.executable)
-    command = ast.literal_eval(re.search(r"^c.DockerSpawner.cmd = (.*)$", text("README.md"), re.MULTILINE)[1])
+    command = ast.literal_eval(
+        re.search(r"^c.DockerSpawner.cmd = (.*)$", text("docs/hosts.md"), re.MULTILINE)[1]
+    )
     path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     asked = [*command, "--port=8888", "a b"]

@@ -6,7 +6,9 @@
 | outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
 | record.py | `make record`: all measurements anew, on a GPU |
 | sizes.py | its timelines of all kernels at three sizes |
-| figures.py | the README's pictures and its table |
+| figures.py | the README's pictures; its table, and that of docs/measurements.md |
+| kinds.py | the simulator's kinds of findings and their causes, in its README |
+| marked.py | where a page takes a table that is made |
 | timelines.py | the table of docs/timelines.md |
 | card.py | the quick-reference card |
 | tune.py | `make tune`: the fastest plans of `matmul` |

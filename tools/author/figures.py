@@ -1,7 +1,7 @@
-"""Draw the README's pictures and print its table: `python tools/author/figures.py`.
+"""Draw the README's pictures, and write what the kernels were measured at: `python -m tools.author.figures`.
 
-Writes two recorded timelines and three drawings of the lessons into assets/, and into README.md, between two marks,
-the table of every lesson's kernels that were measured at 4096 x 4096 x 4096.
+Writes two recorded timelines and the lessons' drawings into assets/; the speeds of all kernels that were measured at
+4096 x 4096 x 4096 into docs/measurements.md, and a few of them into README.md.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
 
 from course_lib import draw
@@ -18,6 +19,7 @@ from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import PHASES
 from course_lib.measure.timeline import timeline_of
+from tools.author import marked
 
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overlapped.svg"}
@@ -25,7 +27,34 @@ PICTURES = {"one_buffer": "timeline_in_turn.svg", "specialised": "timeline_overl
 FIGURE = "figure:"
 """Cells with the tag `figure:name` draw assets/name.svg: in their order, in one lesson; the last one shows it."""
 SHAPE = [4096, 4096, 4096]
-MARKS = ("<!-- measured: begin -->", "<!-- measured: end -->")
+STEPS = {
+    ("01", "naive"): "a thread computes one number of C",
+    ("01", "register_tile"): "tiles in shared memory, 4 x 4 numbers a thread",
+    ("01", "mainloop"): "8 x 8 numbers a thread, all unrolled",
+    ("03", "fp32_best"): "three buffers, fragments one step ahead",
+    ("04", "one_stage"): "tensor cores, float16",
+    ("05", "three_stage"): "a ring of three buffers",
+    ("07", "ring"): "an H100's copy engine and `wgmma`",
+    ("07", "complete"): "clusters, and stores behind the math",
+}
+"""(lesson, kernel) -> what is new in it: the rows of the README."""
+
+
+class Row(NamedTuple):
+    """A kernel and what was measured of it. cuBLAS has no lesson."""
+
+    lesson: str
+    kernel: str
+    entry: dict
+
+    @property
+    def tflops(self) -> str:
+        return f"{self.entry['tflops']:.1f}"
+
+    @property
+    def share(self) -> str:
+        """Of cuBLAS in the same run."""
+        return f"{self.entry['tflops'] / self.entry['cublas_tflops']:.0%}"
 
 
 def main() -> int:
@@ -40,10 +69,10 @@ def main() -> int:
     for name, (figure, alt) in drawings().items():
         style.save_svg(figure, ROOT / "assets" / name, alt)
         print(f"{name}: {alt}")
-    table = steps_table(record)
-    readme = ROOT / "README.md"
-    readme.write_text(between_marks(readme.read_text(encoding="utf-8"), table), encoding="utf-8")
-    print(table)
+    shown = measured(record)
+    marked.write(ROOT / "docs" / "measurements.md", "measured", full_table(record, shown))
+    marked.write(ROOT / "README.md", "measured", short_table(record, shown))
+    print(full_table(record, shown))
     return 0
 
 
@@ -77,13 +106,12 @@ def drawings() -> dict[str, tuple]:
     return found
 
 
-def steps_table(record: dict) -> str:
-    """The lessons' kernels and cuBLAS as a table in Markdown, and what was measured, on what and when."""
+def measured(record: dict) -> list[Row]:
+    """The lessons' kernels that are in the record at SHAPE, and behind them cuBLAS.
+
+    Raises ValueError where it has none of them.
+    """
     speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE and "data" not in entry]
-    lines = [
-        "| lesson | kernel | TFLOP/s | share of cuBLAS | registers | sustained TFLOP/s |",
-        "|---|---|--:|--:|--:|--:|",
-    ]
     shown = []
     for notebook in (path.stem for path in sources.notebooks(sources.NOTEBOOKS)):
         for name, source in sources.kernels(notebook).items():
@@ -91,20 +119,43 @@ def steps_table(record: dict) -> str:
             if found := [
                 each for each in speeds if each.get("source") == key and _own_launch(notebook, name, each)
             ]:
-                shown.append(max(found, key=lambda entry: entry["tflops"]))
-                lines.append(_line(notebook[:2], f"`{name}`", shown[-1]))
+                shown.append(Row(notebook[:2], name, max(found, key=lambda entry: entry["tflops"])))
     if not shown:
         raise ValueError(f"the record has none of the lessons' kernels at {SHAPE}: run `make record`")
-    shown += [entry for entry in speeds if entry["label"] == CUBLAS]
-    lines += [_line("", f"cuBLAS, {entry['dtype']}", entry) for entry in shown if entry["label"] == CUBLAS]
-    origin, clocks = record["provenance"], [entry["sm_clock_mhz"] for entry in shown]
+    return shown + [
+        Row("", f"cuBLAS, {entry['dtype']}", entry) for entry in speeds if entry["label"] == CUBLAS
+    ]
+
+
+def full_table(record: dict, shown: list[Row]) -> str:
+    """All of them in Markdown, and what was measured, on what and when."""
+    lines = [
+        "| lesson | kernel | TFLOP/s | share of cuBLAS | registers | sustained TFLOP/s |",
+        "|---|---|--:|--:|--:|--:|",
+        *map(_line, shown),
+    ]
+    origin, clocks = record["provenance"], [row.entry["sm_clock_mhz"] for row in shown]
     note = (
         f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; from 04 on "
         "float16 with float32 sums, contiguous along K; cuBLAS of the same type and layout in the same run. "
-        f"Median of {shown[0]['repeats']} launches, warm L2 cache; sustained: over two seconds, in "
+        f"Median of {shown[0].entry['repeats']} launches, warm L2 cache; sustained: over two seconds, in "
         f"which the chip's power limit lowers the clock of tensor-core kernels. {origin['gpu']}, "
         f"SM clock {min(clocks)} to {max(clocks)} MHz, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
         f"{origin['date']}."
+    )
+    return "\n".join([*lines, "", note])
+
+
+def short_table(record: dict, shown: list[Row]) -> str:
+    """Those of STEPS in Markdown, with what is new in each."""
+    lines = ["| lesson | kernel | what is new | TFLOP/s | share of cuBLAS |", "|---|---|---|--:|--:|"]
+    for row in shown:
+        if what := STEPS.get((row.lesson, row.kernel)):
+            lines.append(f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} |")
+    origin = record["provenance"]
+    note = (
+        f"{' x '.join(map(str, SHAPE))}, {origin['gpu']}, {origin['date']}; float32 up to lesson 03, then "
+        "float16; cuBLAS of the same type, layout and run."
     )
     return "\n".join([*lines, "", note])
 
@@ -115,18 +166,11 @@ def _own_launch(notebook: str, name: str, entry: dict) -> bool:
     return all(entry.get(part) == value for part, value in own.items())
 
 
-def _line(lesson: str, kernel: str, entry: dict) -> str:
-    share, registers = entry["tflops"] / entry["cublas_tflops"], entry.get("registers", "")
-    sustained = f"{entry['sustained']:.0f}" if "sustained" in entry else ""
-    return f"| {lesson} | {kernel} | {entry['tflops']:.1f} | {share:.0%} | {registers} | {sustained} |"
-
-
-def between_marks(text: str, table: str) -> str:
-    """The text with the table between the two marks."""
-    begin, end = MARKS
-    if begin not in text or end not in text:
-        raise ValueError(f"README.md needs the two lines {begin} and {end} where the table shall stand")
-    return text[: text.index(begin)] + f"{begin}\n{table}\n" + text[text.index(end) :]
+def _line(row: Row) -> str:
+    kernel = f"`{row.kernel}`" if row.lesson else row.kernel
+    sustained = f"{row.entry['sustained']:.0f}" if "sustained" in row.entry else ""
+    registers = row.entry.get("registers", "")
+    return f"| {row.lesson} | {kernel} | {row.tflops} | {row.share} | {registers} | {sustained} |"
 
 
 if __name__ == "__main__":

@@ -28,12 +28,12 @@ from tools.author import sizes
 ROOT = Path(__file__).resolve().parents[2]
 CELL_TIMEOUT = 600  # seconds
 AFTERWARDS = (
-    "tests/golden/record.py",  # results of the tests' and the lessons' kernels
-    "tests/golden/record_ncu.py",  # what Nsight Compute counts of them
-    "tools/author/outputs.py",  # the lessons, with the new record
-    "tools/author/figures.py",  # the README
-    "tools/author/timelines.py",  # docs/timelines.md
-    "tools/author/card.py",  # the quick-reference card
+    "tests.golden.record",  # results of the tests' and the lessons' kernels
+    "tests.golden.record_ncu",  # what Nsight Compute counts of them
+    "tools.author.outputs",  # the lessons, with the new record
+    "tools.author.figures",  # the README, docs/measurements.md
+    "tools.author.timelines",  # docs/timelines.md
+    "tools.author.card",  # the quick-reference card
 )
 
 
@@ -111,9 +111,7 @@ class Done:
 def afterwards() -> int:
     """Run what else hangs on the kernels; 1 when one of it failed."""
     failed = [
-        script
-        for script in AFTERWARDS
-        if subprocess.run([sys.executable, str(ROOT / script)], cwd=ROOT).returncode
+        module for module in AFTERWARDS if subprocess.run([sys.executable, "-m", module], cwd=ROOT).returncode
     ]
     print(
         f"failed: {', '.join(failed)}" if failed else "All is new. `make test` compares; commit what changed."

@@ -8,19 +8,18 @@ folded (solutions) or hidden (the code of drawings) counts nothing.
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 
 from course_lib.lessons import sources
+from tools.author import marked
 
 WORDS, LINES, EXERCISE = 130, 10, 8
 """Words a minute, lines of code a minute, minutes for an exercise."""
 LONGEST = 45
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "instructor.md"
-BEGIN, END = "<!-- sittings: begin -->", "<!-- sittings: end -->"
 HEADING = re.compile(r"^# (Sitting \d+ · .+|Optional · .+)$", re.MULTILINE)
 PROMISED = re.compile(r"^\* (?:(Sitting \d+ · .+?|Optional · .+?)): (\d+) minutes", re.MULTILINE)
 
@@ -80,19 +79,8 @@ def table() -> str:
     return "\n".join(rows)
 
 
-def with_table(text: str) -> str:
-    """The instructor's page with the table between its two marks. Raises ValueError where they are not there."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{PAGE.name} needs the lines {BEGIN} and {END} where the table shall stand")
-    return f"{before}{begin}\n{table()}\n{end}{after}"
-
-
 def main() -> None:
-    part = PAGE.with_suffix(".part")
-    part.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    os.replace(part, PAGE)
+    marked.write(PAGE, "sittings", table())
     print(table())
 
 

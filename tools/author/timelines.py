@@ -10,9 +10,9 @@ from course_lib.lessons import sources
 from course_lib.measure import marks, records
 from course_lib.measure.assembled import overlap
 from course_lib.measure.events import Shown
+from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
-MARKS = "<!-- measured: begin -->", "<!-- measured: end -->"
 OFF = 0.05
 """By what part a turn may be longer or shorter in a picture than by the kernel's speed."""
 POINTS = 0.10
@@ -26,15 +26,8 @@ HEADER = (
 
 def main() -> int:
     """Write the table."""
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(renewed(page), encoding="utf-8")
+    marked.write(PAGE, "measured", table())
     return 0
-
-
-def renewed(page: str) -> str:
-    """The page with the records' table between its two marks."""
-    begin, end = MARKS
-    return f"{page[: page.index(begin)]}{begin}\n{table()}\n{page[page.index(end) :]}"
 
 
 def entries() -> list[tuple[str, dict]]:

@@ -230,8 +230,11 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "FOLDER", tmp_path)
     lesson().rename(tmp_path / "01_lesson.ipynb")
     (tmp_path / "assets").mkdir()
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{figures.MARKS[0]}\nold\n{figures.MARKS[1]}\nafter\n")
+    readme, page = tmp_path / "README.md", tmp_path / "docs" / "measurements.md"
+    page.parent.mkdir()
+    for each in readme, page:
+        each.write_text("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n")
+    monkeypatch.setattr(figures, "STEPS", {("01", "fast"): "a copy"})
     timeline = {
         "kernel": next(iter(figures.PICTURES)),
         "shape": [64, 64, 64],
@@ -255,7 +258,8 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     records.write(tmp_path / "some-gpu.json", record | {"speeds": dict(enumerate(speeds))})
 
     assert figures.main() == 0
-    lines = readme.read_text().splitlines()
+    assert "| 01 | `fast` | a copy | 20.0 | 40% |" in readme.read_text().splitlines()
+    lines = page.read_text().splitlines()
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     table = [line for line in lines if line.startswith("|")][2:]
     assert table == ["| 01 | `fast` | 20.0 | 40% | 40 | 18 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |  |"]
@@ -263,7 +267,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000
     figures.main()
-    assert readme.read_text().splitlines() == lines
+    assert page.read_text().splitlines() == lines
 
 
 def test_the_drawings_are_those_of_the_lessons(tmp_path):
@@ -272,5 +276,5 @@ def test_the_drawings_are_those_of_the_lessons(tmp_path):
     for name, (figure, alt) in figures.drawings().items():
         style.save_svg(figure, tmp_path / name, alt)
         kept = (ROOT / "assets" / name).read_text(encoding="utf-8")
-        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python tools/author/figures.py`"
+        assert (tmp_path / name).read_text(encoding="utf-8") == kept, "run `python -m tools.author.figures`"
         assert alt in kept.replace("&lt;", "<") and len(kept) < 300_000

@@ -2,7 +2,7 @@
 
 from course_lib.measure import marks
 from course_lib.measure.events import Event, to_rows
-from tools.author import timelines
+from tools.author import marked, timelines
 
 ENTRY = {
     "kernel": "k", "shape": [4096, 4096, 4096], "shared_mem": 0, "us": 300.0, "mhz": 1900, "turn": 1000,
@@ -19,7 +19,7 @@ def remarks(**changes) -> list[str]:
 
 def test_the_page_is_made_from_the_records():
     page = timelines.PAGE.read_text(encoding="utf-8")
-    assert page == timelines.renewed(page), "run python -m tools.author.timelines"
+    assert page == marked.between(page, "measured", timelines.table()), "run python -m tools.author.timelines"
 
 
 def test_no_point_is_drawn_that_disturbs_more_than_the_limit():

@@ -1,0 +1,56 @@
+"""The pages: every link leads to a file that is there, and to a heading that it has; and pages stay short."""
+
+import json
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.rules import ROOT
+
+LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)")
+AT_THE_TOP = ("tools/book/front.md",)
+"""Pages that become a page of the book's first folder."""
+LONGEST = {"README.md": 1400}
+"""Words of a page, as `wc -w` counts them."""
+
+
+def tracked(pattern: str) -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [ROOT / name for name in listed.stdout.splitlines()]
+
+
+def prose(path: Path) -> str:
+    """The Markdown of a page or a notebook, without code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return re.sub(r"^```.*?^```|`[^`\n]*`", "code", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@cache
+def anchors(path: Path) -> set[str]:
+    """What a link to a heading of this page may be: as GitHub and the book make it."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", tracked("*.md") + tracked("*.ipynb"), ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    folder = ROOT if path.relative_to(ROOT).as_posix() in AT_THE_TOP else path.parent
+    for target, anchor in LINK.findall(prose(path)):
+        place = (folder / target).resolve() if target else path
+        assert place.exists(), f"{target}: no such file"
+        if anchor and place.suffix == ".md":
+            assert anchor in anchors(place), f"{place.name} has no heading #{anchor}"
+
+
+@pytest.mark.parametrize(("name", "words"), LONGEST.items())
+def test_a_page_stays_short(name, words):
+    assert len((ROOT / name).read_text(encoding="utf-8").split()) <= words
