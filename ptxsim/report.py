@@ -108,9 +108,13 @@ class Report:
             if last and number != last + 1:
                 rows.append(_row("      ⋮"))
             last = number
-            mark = "▶" if number in marked else " "
             code = html.escape(text)
-            rows.append(_row(f"{mark} {number:4d}  {f'<b>{code}</b>' if number in marked else code}", hang=8))
+            if number in marked:
+                kinds = dict.fromkeys(h.kind for h in self.hazards if number in (h.line, h.call_line))
+                link = line_link(self.kernel.name, number, str(number), ", ".join(kinds))
+                rows.append(_row(f"▶ {' ' * (4 - len(str(number)))}{link}  <b>{code}</b>", hang=8))
+            else:
+                rows.append(_row(f"  {number:4d}  {code}", hang=8))
             rows += [_finding(hazard, indent=8) for hazard in self.hazards if hazard.line == number]
         for hazard in self.hazards:
             if not hazard.line:
@@ -119,6 +123,17 @@ class Report:
         style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35;"
         style += "font-family:monospace;word-break:normal;overflow-wrap:break-word"
         return f'<pre style="{style}">{"".join(rows)}</pre>'
+
+
+def line_link(kernel: str, line: int, shown: str, found: str) -> str:
+    """HTML: `shown` as the link `#cuda-line/KERNEL/LINE`, with what was `found` there as its title. KERNEL is the bare
+    name, `gemm` of `gemm<float, 4>`; LINE counts the lines of its source from 1.
+
+    It is for an editor that shows the source and knows such links: it puts the cursor there, and marks the line if the
+    link has a title. A `<b>` beside the link holds the line's text. Anywhere else a click does nothing.
+    """
+    bare = re.findall(r"\w+", kernel.partition("<")[0])[-1]
+    return f'<a href="#cuda-line/{bare}/{line}" title="{html.escape(found)}">{html.escape(shown)}</a>'
 
 
 def _lines_of_header(kernel: Kernel, name: str) -> list[str]:

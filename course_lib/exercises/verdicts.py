@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxsim import CompileError
 from ptxsim.compiler.cache import ToolMissing
 from ptxsim.races.hazards import KINDS as TABLE
+from ptxsim.report import line_link
 
 from ..draw import style
 from . import logbook
@@ -23,18 +25,33 @@ EVERYWHERE = {
 }
 """The first hints of every exercise."""
 KINDS = {kind.name for kind in TABLE}
+LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))|\bkernel\.cu\((\d+)\)")
+"""A line of the kernel, in a finding or in an error of the compiler; not "line 9 of cp_async.cuh"."""
 
 
 @dataclass(frozen=True, repr=False)
 class ExerciseVerdict:
-    """What `check_exercise` returns; `ok` says whether the exercise is solved."""
+    """What `check_exercise` returns; `ok` says whether the exercise is solved. `kernel`: the name of the one in the
+    answer, "" if none is."""
 
     name: str
     ok: bool
     text: str
+    kernel: str = ""
 
     def __repr__(self) -> str:
         return f"{self.name} {'passed' if self.ok else 'not yet'}: {self.text}"
+
+    def _repr_html_(self) -> str | None:
+        """The same text, in which lines of the kernel are links; None, so that the text alone is shown, if there is
+        none."""
+        if not self.kernel:
+            return None
+        page, links = LINE.subn(
+            lambda line: line_link(self.kernel, int(line[1] or line[2]), line[0], self.text),
+            html.escape(repr(self), quote=False),
+        )
+        return f'<pre style="white-space:pre-wrap">{page}</pre>' if links else None
 
 
 def check_exercise(name: str, answer: object) -> ExerciseVerdict:
@@ -46,7 +63,8 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     parts = answer if isinstance(answer, tuple) else (answer,)
     if any(part is None or GAP in getattr(part, "code", "") for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
-    verdict = _judged(name, answer, *known[name])
+    kernel = next((part.name for part in parts if hasattr(part, "code")), "")
+    verdict = replace(_judged(name, answer, *known[name]), kernel=kernel)
     logbook.keep_exercise(name, verdict.ok)
     return verdict
 

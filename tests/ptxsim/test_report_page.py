@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 import ptxsim
+from ptxsim.report import line_link
 
 RACE = r"""
 extern "C" __global__ void race(const float* in, float* out)
@@ -37,6 +38,18 @@ def test_a_finding_stands_below_its_marked_line():
     assert "     6      tile[t] = in[t];                                  // 1 < 2 & 3" in page
     assert sum(line.startswith("▶") for line in page) == 1
     assert not any("stopped" in line for line in page)
+
+
+def test_a_marked_line_is_a_link_by_kernel_and_line():
+    """The line's text in bold stands beside it: an editor looks for it when numbers have moved."""
+    page = launched(RACE)._repr_html_()
+    link = '<a href="#cuda-line/race/7" title="read-after-write">7</a>  <b>    out[t] = tile[63 - t];</b>'
+    assert page.count("<a ") == 1 and link in page
+
+
+def test_a_link_names_the_kernel_without_its_template_arguments():
+    assert 'href="#cuda-line/gemm/12"' in line_link("ours::gemm<a::half, 4>", 12, "12", "")
+    assert 'title="&lt;&quot;"' in line_link("gemm", 12, "12", '<"')
 
 
 def test_a_launch_that_was_stopped_says_so():

@@ -29,6 +29,10 @@ print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()
 """
 
 
+CHECKSUMS = Path("cuda-in-strings/made_from.sha256")
+CONTENTS = ("course_lib/", "ptxsim/", "notebooks/", "assets/", "tools/lab_extension/")
+
+
 def setuptools_settings() -> dict:
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 
@@ -55,7 +59,7 @@ def installed(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
     for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
-        if name.startswith(("course_lib/", "ptxsim/", "notebooks/", "assets/")) or "/" not in name:
+        if name.startswith(CONTENTS) or "/" not in name:
             copy = folder / "source" / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes((ROOT / name).read_bytes())
@@ -68,6 +72,14 @@ def installed(tmp_path_factory) -> Path:
         [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
     )
     return folder
+
+
+def test_a_wheel_brings_the_extension_to_where_lab_looks(installed):
+    there = installed / "site" / "share" / "jupyter" / "labextensions"
+    here = ROOT / "tools" / "lab_extension" / "labextensions"
+    files = {path.relative_to(here) for path in here.rglob("*") if path.is_file()} - {CHECKSUMS}
+    assert files == {path.relative_to(there) for path in there.rglob("*") if path.is_file()}
+    assert len(files) > 3
 
 
 def test_a_wheel_holds_what_the_lessons_read(installed):

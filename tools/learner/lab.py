@@ -31,9 +31,12 @@ def command(root: Path, more: list[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """What JupyterLab is started with: the defaults of tools/learner/labconfig, which a learner's own settings beat."""
-    paths = [*filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")]), str(Path(__file__).parent)]
-    return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(paths)}
+    """What JupyterLab is started with: the defaults of tools/learner/labconfig, which a learner's own settings beat,
+    and the extension in tools/lab_extension."""
+    here = Path(__file__).parent
+    more = {"JUPYTER_CONFIG_PATH": here, "JUPYTER_PATH": here.parent / "lab_extension"}
+    own = {name: [os.environ[name]] if os.environ.get(name) else [] for name in more}
+    return os.environ | {name: os.pathsep.join([*own[name], str(path)]) for name, path in more.items()}
 
 
 def progress(root: Path) -> str:

@@ -1,12 +1,13 @@
 """What a verdict says of a long finding, and of a compiler's log: whole lines, from their first word on."""
 
+import html
 import re
 
 import pytest
 
 from course_lib import OPTIONS, check_exercise, cp
 from course_lib.exercises.answers import exercises
-from course_lib.exercises.verdicts import _in_short
+from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
 
 HAZARDS = """two_readers: 2 hazards found
 write-after-read at line 13 (3 times; the first:): thread 0 of block 0 writes byte 0 of shared array slot
@@ -72,6 +73,52 @@ def test_a_compile_error_says_what_was_given(body, said):
         and "__global__" not in verdict
         and "warning" not in verdict
     )
+
+
+TILE = r"""
+extern "C" __global__ void difference(const float* x, float* y)
+{
+    __shared__ float tile[256];
+    tile[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = tile[(threadIdx.x + 255) % 256] - @;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "link", "more"),
+    [
+        ("1", "line 6", ""),
+        ("nothing", "kernel.cu(6)", ': error: identifier "nothing" is undefined'),
+    ],
+)
+def test_a_line_in_a_verdict_is_a_link_in_its_page_and_plain_in_its_text(value, link, more):
+    verdict = check_exercise("00.3", cp.RawKernel(TILE.replace("@", value), "difference", options=OPTIONS))
+    page = verdict._repr_html_()
+    title = html.escape(verdict.text)
+    assert f'<a href="#cuda-line/difference/6" title="{title}">{link}</a>{more}' in page
+    assert page.count("<a ") == 1 and html.unescape(re.sub("<[^>]+>", "", page)) == repr(verdict)
+
+
+def test_a_verdict_without_a_kernel_is_text_alone():
+    for answer in (None, 7, cp.RawKernel(TILE.replace("@", "____"), "difference", options=OPTIONS)):
+        assert check_exercise("00.3", answer)._repr_html_() is None
+
+
+@pytest.mark.parametrize(
+    ("finding", "lines"),
+    [
+        ("write-after-read at line 13.", ["13"]),
+        ("write-after-read at line 9 of cp_async.cuh, called from line 13.", ["13"]),
+        ('static assertion failed with "x" at line 12 of kernel.cu', ["12"]),
+        ("deadlock at line 19 of named_barrier.cuh.", []),
+        ("the product is right, but 0 of 1 k-tiles are loaded ahead of the math.", []),
+    ],
+)
+def test_a_line_of_a_header_is_no_link(finding, lines):
+    assert ExerciseVerdict("02.1", False, finding)._repr_html_() is None  # of which kernel?
+    page = ExerciseVerdict("02.1", False, finding, "ring")._repr_html_() or ""
+    assert re.findall(r'href="#cuda-line/ring/(\d+)"', page) == lines
 
 
 def test_no_hint_on_the_mainloop_holds_its_answer():
