@@ -95,7 +95,8 @@ def test_only_what_a_run_writes_may_change_in_a_notebook(root, run):
     run()
     path = root / "notebooks" / "01_a.ipynb"
     notebook = json.loads(path.read_text())
-    notebook["cells"][0] |= {"execution_count": 7, "outputs": []}
+    output = nbformat.v4.new_output("stream", text="committed")
+    notebook["cells"][0] |= {"execution_count": 7, "outputs": [output]}
     path.write_text(json.dumps(notebook, indent=3))
     assert run()[0] == {FAILS}
     notebook["cells"][0]["metadata"]["tags"] = ["raises-exception"]
