@@ -8,6 +8,7 @@ PYTHON ?=
 EXTRA ?=
 WITH ?=
 LAB ?=
+AGAIN ?=
 NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
@@ -18,7 +19,7 @@ BELOW := $(if $(PYTHON),99,15)
 define HELP
 To learn
   make lab         open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date
-  make course      run every lesson, write the book build/course/index.html, print one table
+  make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make install     make .venv, or bring it up to date; every other target does that first
   make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
 
@@ -42,7 +43,7 @@ help:
 	@: $(info $(HELP))
 
 course: install
-	@$(RUN) -m tools.learner.course
+	@$(RUN) -m tools.learner.course $(if $(AGAIN),--again)
 
 lab: install
 	@$(RUN) -m tools.learner.lab $(LAB)

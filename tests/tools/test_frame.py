@@ -432,6 +432,7 @@ def test_a_learners_environment_has_no_tests_no_browser_and_no_nbgrader():
     [
         (["lab"], ""),
         (["course"], ""),
+        (["course", "AGAIN=1"], ""),
         (["test"], "dev"),
         (["quick"], "dev"),
         (["outputs"], "dev"),
@@ -691,6 +692,12 @@ def test_extra_cuda12_takes_out_what_it_replaces():
 # --- runner -----------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def nothing_kept(tmp_path, monkeypatch):
+    """What ran before is looked for, and kept, in the test's own folder."""
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+
+
 def write_notebook(path: Path, *cells: str | tuple[str, str]) -> None:
     """A notebook of code cells; a tuple is a cell and its tag."""
     pairs = [cell if isinstance(cell, tuple) else (cell, "") for cell in cells]
@@ -717,6 +724,9 @@ def test_the_runner_tells_right_from_wrong(tmp_path):
     assert dead.checks == 0 and "the kernel ended by itself" in dead.failures[0]
     assert "FAILED" in course.table([bad], "simulator") and "FAILED" not in course.table([good], "simulator")
     assert "1 passed" in course.table([good], "simulator")
+    again = course.run_course(tmp_path, "simulator")
+    assert [outcome.before for outcome in again] == [True, False, False]
+    assert (again[0].cells, again[0].checks, again[1].failures) == (2, 1, bad.failures)
 
 
 @pytest.mark.parametrize(("why", "bound", "status"), [([], True, 0), (["no"], True, 1), ([], False, 1)])
@@ -859,6 +869,7 @@ def test_on_a_gpu_no_lesson_disturbs_the_times_of_another(
     tmp_path, monkeypatch, capsys, machine, cores, expected
 ):
     monkeypatch.setattr(course.os, "cpu_count", lambda: cores)
+    (tmp_path / "01_empty.ipynb").touch()
     course.run_course(tmp_path, machine)
     assert f"{expected} at a time" in capsys.readouterr().out
 

@@ -2,6 +2,8 @@
 
 Each notebook is executed from its first cell in a fresh kernel of this Python. A cell that raises counts as
 failed, except one tagged `raises-exception`, which has to raise. The book lies in `build/course/` (tools/book).
+A notebook that ran without a failure runs again only when something changed that it depends on (kept.py), or with
+`--again`; the book is written again only when something in it changed.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import re
 import signal
 import sys
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import nbformat
@@ -27,11 +30,13 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from course_lib.lessons import sources
 from tools.book.build import BookError, write_book
 from tools.install import alone
-from tools.learner import copies
+from tools.learner import copies, kept
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_SECONDS = 300
 MOST_AT_ONCE = 4  # lessons; each takes a core and half a gigabyte
+IN_THE_BOOK = ("tools", "docs", "assets", "course_lib", "ptxsim", "*.md", "pyproject.toml")
+"""What makes the book, and what pages of it show or link to, besides the notebooks."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -64,7 +69,8 @@ class InvalidNotebook(ValueError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened in one notebook. `failures` says where and why, one line each; `notebook` is as it ran."""
+    """What happened in one notebook. `failures` says where and why, one line each; `notebook` is as it ran, now or, if
+    nothing changed that it depends on, `before`."""
 
     name: str
     title: str
@@ -73,6 +79,12 @@ class Outcome:
     seconds: float
     failures: tuple[str, ...]
     notebook: nbformat.NotebookNode = field(repr=False, compare=False)
+    before: bool = False
+
+    @property
+    def ended(self) -> str:
+        """One or two words for the table."""
+        return "FAILED" if self.failures else "as before" if self.before else "ok"
 
 
 async def execute(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
@@ -150,10 +162,7 @@ def title_of(notebook: nbformat.NotebookNode, name: str) -> str:
 def table(outcomes: list[Outcome], machine: str) -> str:
     """The one table that is printed: a line for each notebook, then what went wrong."""
     head = ("notebook", "cells", "checks", "seconds", "backend", "")
-    rows = [
-        (o.name, str(o.cells), checked(o), f"{o.seconds:.1f}", machine, "FAILED" if o.failures else "ok")
-        for o in outcomes
-    ]
+    rows = [(o.name, str(o.cells), checked(o), f"{o.seconds:.1f}", machine, o.ended) for o in outcomes]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in [head, *rows]]
     lines += [f"{outcome.name}, {failure}" for outcome in outcomes for failure in outcome.failures]
@@ -213,8 +222,10 @@ def outcome(name: str, notebook: nbformat.NotebookNode, seconds: float, stopped:
     return Outcome(name, title, cells, count_checks(notebook), seconds, tuple(found), notebook)
 
 
-async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
-    """Run these notebooks, so many at the same time; the outcomes have the order of the paths."""
+async def run_all(
+    paths: list[Path], at_once: int, keep: Callable[[Path, Outcome], None] = lambda *_: None
+) -> list[Outcome]:
+    """Run these notebooks, so many at the same time; each is handed to `keep`. Outcomes have the order of the paths."""
     asyncio.get_running_loop().set_exception_handler(
         lambda *_: None
     )  # Ctrl-C ends the kernels; that is no news
@@ -223,6 +234,7 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
     async def run(path: Path) -> Outcome:
         async with places:
             outcome = await run_lesson(path)
+        keep(path, outcome)
         print(f"{next(done)} of {len(paths)}, {outcome.name}: {outcome.seconds:.0f} s", flush=True)
         return outcome
 
@@ -233,25 +245,54 @@ async def run_all(paths: list[Path], at_once: int) -> list[Outcome]:
     return sorted(outcomes, key=lambda outcome: [name_of(path) for path in paths].index(outcome.name))
 
 
-def run_course(notebooks: Path, machine: str) -> list[Outcome]:
-    """Run the lessons of a folder, and their further exercises."""
+def run_course(notebooks: Path, machine: str, again: bool = False) -> list[Outcome]:
+    """Run the lessons of a folder, and their further exercises: those that changed, or all of them `again`."""
     found = sources.notebooks(notebooks) + sources.exercise_notebooks(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)
+    keys = kept.keys(ROOT, found, machine)
+    before = {} if again else {path: run for path in found if (run := as_before(path, keys[path]))}
+    left = [path for path in found if path not in before]
+    if before:
+        print(f"{len(before)} of {len(found)} notebooks: as before. make course AGAIN=1 runs them too.")
     at_once = 1 if machine == "cupy" else min(MOST_AT_ONCE, os.cpu_count() or 1)  # no times are disturbed
-    print(f"running {len(found)} notebooks, lessons and exercises, {at_once} at a time", flush=True)
-    return asyncio.run(run_all(found, at_once))
+    if left:
+        print(f"running {len(left)} notebooks, lessons and exercises, {at_once} at a time", flush=True)
+
+    def keep(path: Path, ran: Outcome) -> None:
+        if not ran.failures:
+            kept.save(place_of(path), keys[path], ran.notebook, ran.seconds)
+
+    ran = dict(zip(left, asyncio.run(run_all(left, at_once, keep))))
+    return [(before | ran)[path] for path in found]
+
+
+def place_of(path: Path) -> Path:
+    """Where a notebook is kept as it ran."""
+    return ROOT / "build" / "ran" / f"{name_of(path)}.ipynb"
+
+
+def as_before(path: Path, key: str) -> Outcome | None:
+    """What came of a notebook before, if it would come again."""
+    run = kept.load(place_of(path), key)
+    return replace(outcome(name_of(path), *run, []), before=True) if run else None
 
 
 def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
-    """Write the book into `out` and say so; False when that failed."""
-    begin = time.monotonic()
+    """Write the book into `out` and say so, unless it is there and nothing in it changed; False when that failed."""
+    begin, stamp = time.monotonic(), out / "made-of"
+    ran = [text for o in outcomes for text in (o.name, nbformat.writes(o.notebook), *o.failures)]
+    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, *ran])
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == made_of:
+        print("the book: as before", flush=True)
+        return True
     try:
         remarks = write_book(outcomes, machine, out)
     except BookError as error:
         print(f"The book could not be written; {out.name} is as it was. Sphinx said:\n{error}", flush=True)
         return False
+    stamp.write_text(made_of, encoding="utf-8")
     print("\n".join([*remarks, f"the book: {time.monotonic() - begin:.0f} s"]), flush=True)
     return True
 
@@ -264,18 +305,21 @@ def bring_copies() -> None:
         print(f"{copies.FOLDER} stays as it is: {error}")
 
 
-def main() -> int:
-    """Run the course and return the exit status: 0 when everything ran, every check passed and the book is there."""
+def main(again: bool = False) -> int:
+    """Run what changed of the course, or all of it `again`; return the exit status: 0 when everything ran, every check
+    passed and the book is there."""
     from course_lib.gpu import device
 
     out, machine = ROOT / "build" / "course", device.backend()
     try:
         with alone(ROOT / "build" / "course.lock", "Another make course runs here: waiting for it."):
             bring_copies()
-            outcomes = run_course(ROOT / "notebooks", machine)
+            outcomes = run_course(ROOT / "notebooks", machine, again)
             bound = bind(outcomes, machine, out)
     except KeyboardInterrupt:
-        print("\nStopped. The book in build/course, if there is one, is of an earlier run. Run it again.")
+        print(
+            "\nStopped. The book in build/course, if there is one, is of an earlier run. Run it again: it goes on."
+        )
         return 130
     print(f"\n{table(outcomes, machine)}")
     if bound:
@@ -284,4 +328,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(again="--again" in sys.argv))

@@ -1,0 +1,98 @@
+"""Notebooks as they ran, in `build/ran`: each is taken as it is until something changes that its run depends on.
+
+That is: its own text; the lessons whose kernels it takes; the library with headers, compiled texts and records; the
+locked versions; the machine. A hash of these lies in each file. A run that failed is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import nbformat
+
+from course_lib.matmul.matmul import HOPPER_LESSON, LESSON
+from tools.learner.copies import NO_NOTEBOOK
+
+LIBRARY = (
+    "course_lib",
+    "ptxsim",
+    "assets/measurements",
+    "assets/plans",
+    "pyproject.toml",
+    "requirements.lock",
+)
+"""Files and folders that every run depends on."""
+_OWN = "ran"
+"""The name under which hash and seconds stand in a kept notebook's metadata."""
+
+
+def digest(parts: Iterable[str | bytes]) -> str:
+    """One hash of texts and bytes."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        whole.update(b"%d " % len(data) + data)
+    return whole.hexdigest()
+
+
+def digest_of_files(root: Path, names: Iterable[str]) -> str:
+    """A hash of these files of a repository and of all that lies in these folders; a name may be a pattern."""
+    tops = [top for name in names for top in root.glob(name)]
+    found = [path for top in tops for path in (top.rglob("*") if top.is_dir() else [top]) if path.is_file()]
+    files = sorted(path for path in found if "__pycache__" not in path.parts)
+    return digest(part for path in files for part in (path.relative_to(root).as_posix(), path.read_bytes()))
+
+
+def keys(root: Path, notebooks: list[Path], machine: str) -> dict[Path, str]:
+    """For each notebook a hash of all that its run depends on."""
+    common = [digest_of_files(root, LIBRARY), machine]
+    texts = {path: _text(path) for path in notebooks}
+    lessons = [path for path in notebooks if path.parent.name != "exercises"]
+    return {
+        path: digest(
+            [*common, *(texts[other] for other in lessons if _takes(path, texts[path], other)), texts[path]]
+        )
+        for path in notebooks
+    }
+
+
+def load(place: Path, key: str) -> tuple[nbformat.NotebookNode, float] | None:
+    """The notebook kept in the file `place`, and the seconds that it ran; None without one, or with another key."""
+    try:
+        notebook = nbformat.read(place, as_version=4)
+        kept = notebook.metadata.pop(_OWN)
+    except (OSError, *NO_NOTEBOOK):
+        return None
+    return (notebook, kept["seconds"]) if kept["key"] == key else None
+
+
+def save(place: Path, key: str, notebook: nbformat.NotebookNode, seconds: float) -> None:
+    """Keep a notebook as it ran; a whole file or nothing."""
+    kept = nbformat.from_dict(notebook)
+    kept.metadata[_OWN] = {"key": key, "seconds": seconds}
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_suffix(".part")
+    part.write_text(nbformat.writes(kept), encoding="utf-8")
+    os.replace(part, place)
+
+
+def _text(path: Path) -> str:
+    """A notebook without what running it writes; "" for a file that is no notebook."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        for cell in notebook["cells"]:
+            cell.pop("outputs", None), cell.pop("execution_count", None)
+    except (OSError, *NO_NOTEBOOK):
+        return ""
+    return json.dumps(notebook)
+
+
+def _takes(path: Path, text: str, lesson: Path) -> bool:
+    """Whether a notebook uses kernels of a lesson: it names the lesson, is its page of exercises, or calls matmul."""
+    named = rf"\"{lesson.stem}\"" in text
+    through_matmul = lesson.stem in (LESSON, HOPPER_LESSON) and "matmul" in text
+    return path != lesson and (named or path.stem == lesson.stem or through_matmul)
