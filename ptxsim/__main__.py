@@ -10,9 +10,10 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from . import CompileError, Report, launch
-from .command import kernels, places
+from .command import host, kernels, places
 from .command.arguments import FORMS, arguments
 from .compiler.cache import ToolMissing
 from .kernel import LaunchError
@@ -31,7 +32,8 @@ def main(typed: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(typed)
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
     try:
-        report = check(asked, options)
+        with TemporaryDirectory() as headers:
+            report = check(asked, options, Path(headers))
     except CompileError as error:
         print(places.of_compiler(str(error), asked.file, options), file=sys.stderr)
         return FAILED
@@ -43,11 +45,15 @@ def main(typed: Sequence[str] | None = None) -> int:
     return CLEAN if report.ok else HAZARDS
 
 
-def check(asked: argparse.Namespace, options: Sequence[str]) -> Report:
+def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> Report:
     """Raises CompileError, or OSError, ValueError or ToolMissing with what could not be done."""
     source = Path(asked.file).read_text(encoding="utf-8-sig", errors="replace")
     if re.search(r"^\.version\s", source, re.M):
         raise LaunchError("this is PTX; the simulator starts from CUDA C++, so give it the .cu file")
+    source, options, left_out = host.divide(source, options, headers)
+    if left_out:
+        ranges = (f"{first}-{last}" if first != last else str(first) for first, last in left_out)
+        print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
     kernel = kernels.find(source, asked.kernel, options)
     args = arguments(asked.arg, kernel)
     return launch(kernel, asked.grid, asked.block, args, asked.shared, seed=asked.seed)
@@ -68,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = command.add_argument
-    add("file", help="CUDA C++")
+    add("file", help="CUDA C++; main, and what else only the host can use, is left out")
     add(
         "--kernel",
         default="",
