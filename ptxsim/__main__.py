@@ -1,4 +1,4 @@
-"""`python -m ptxsim check kernel.cu --kernel name --grid 4 --block 256 --arg ...`: run a kernel, say what is wrong.
+"""`python -m ptxsim check kernel.cu --grid 4 --block 256 --arg ...`: run a kernel of a file, say what is wrong.
 
 Exit status: 0 without a hazard, 1 with one, 2 when the kernel could not run.
 """
@@ -10,119 +10,103 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import numpy as np
-
-from . import CompileError, Hazard, LaunchError, Report, compile, launch
+from . import CompileError, Report, launch
+from .command import host, kernels, places
+from .command.arguments import FORMS, arguments
 from .compiler.cache import ToolMissing
+from .kernel import LaunchError
 
 CLEAN, HAZARDS, FAILED = range(3)
-FILLS = ("random", "arange", "zeros", "ones", "nan")
-_ARRAY = re.compile(r"(?P<dtype>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?")
-_SCALAR = re.compile(r"(?P<dtype>[a-z]+\d+)=(?P<value>.+)")
-ARGUMENT = (
-    "one for each parameter, in order: an array float32[1024] or int32[16,64]=zeros, a number int32=5, or null. "
-    f"Arrays are filled with {', '.join(FILLS)} (random is the rule) or from a .npy file: float32[64]=x.npy"
-)
+EPILOG = f"""\
+example:
+  ptxsim check reverse.cu --kernel reverse --grid 1 --block 256 --arg "float32[256]=arange"
+
+{FORMS}
+
+The exit status is 0 without a finding, 1 with one, 2 when nothing could be run."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    asked = parser().parse_args(arguments)
+def main(typed: Sequence[str] | None = None) -> int:
+    asked = parser().parse_args(typed)
+    options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
     try:
-        source = Path(asked.file).read_text(encoding="utf-8")
-        options = [f"-I{Path(asked.file).parent}", *asked.option]
-        names = [] if re.fullmatch(r"\w+", asked.kernel) else [asked.kernel]
-        args = [argument(text) for text in asked.arg]
-        report = launch(
-            compile(source, asked.kernel, options, names),
-            asked.grid,
-            asked.block,
-            args,
-            asked.shared,
-            seed=asked.seed,
-        )
-    except (OSError, ValueError, CompileError, ToolMissing) as error:
+        with TemporaryDirectory() as headers:
+            report = check(asked, options, Path(headers))
+    except CompileError as error:
+        print(places.of_compiler(str(error), asked.file, options), file=sys.stderr)
+        return FAILED
+    except (OSError, ValueError, ToolMissing) as error:
         print(f"{asked.file}: {error}", file=sys.stderr)
         return FAILED
     print(report.output, end="")
-    print("\n".join(lines(asked.file, report)))
+    print("\n".join(places.lines(asked.file, report)))
     return CLEAN if report.ok else HAZARDS
 
 
+def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> Report:
+    """Raises CompileError, or OSError, ValueError or ToolMissing with what could not be done."""
+    source = Path(asked.file).read_text(encoding="utf-8-sig", errors="replace")
+    if re.search(r"^\.version\s", source, re.M):
+        raise LaunchError("this is PTX; the simulator starts from CUDA C++, so give it the .cu file")
+    source, options, left_out = host.divide(source, options, headers)
+    if left_out:
+        ranges = (f"{first}-{last}" if first != last else str(first) for first, last in left_out)
+        print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
+    kernel = kernels.find(source, asked.kernel, options)
+    args = arguments(asked.arg, kernel)
+    return launch(kernel, asked.grid, asked.block, args, asked.shared, seed=asked.seed)
+
+
 def parser() -> argparse.ArgumentParser:
+    shape = argparse.RawDescriptionHelpFormatter
+    about = "Run CUDA kernels without a GPU, and find their races."
     made = argparse.ArgumentParser(
-        prog="ptxsim", description="Run CUDA kernels without a GPU, and find their races."
+        prog="ptxsim", description=about, epilog=EPILOG, formatter_class=shape, allow_abbrev=False
     )
-    check = made.add_subparsers(required=True, metavar="check").add_parser(
-        "check", help="run one kernel of a file, and print what is wrong with it"
+    command = made.add_subparsers(required=True, metavar="check").add_parser(
+        "check",
+        help="run one kernel of a file, and print what is wrong with it; ptxsim check --help says how",
+        description="Run one kernel of a file, and print what is wrong with it.",
+        epilog=EPILOG,
+        formatter_class=shape,
+        allow_abbrev=False,
     )
-    check.add_argument("file", help="CUDA C++")
-    check.add_argument("--kernel", required=True, help='its name, or a template\'s: "tile<float, 32>"')
-    check.add_argument("--grid", type=dimensions, default=(1,), help="blocks: 4 or 4,2,1")
-    check.add_argument("--block", type=dimensions, default=(32,), help="threads of a block: 256 or 16,16")
-    check.add_argument("--shared", type=int, default=0, help="bytes of dynamic shared memory")
-    check.add_argument("--arg", action="append", default=[], metavar="ARG", help=ARGUMENT)
-    check.add_argument(
-        "--option", action="append", default=[], metavar="OPT", help="of the compiler: --option=-DN=4"
+    add = command.add_argument
+    add("file", help="CUDA C++; main, and what else only the host can use, is left out")
+    add(
+        "--kernel",
+        default="",
+        metavar="NAME",
+        help='scale, math::scale, a template\'s instance "tile<float, 16>" or, of several kernels of one name, '
+        '"scale(int *, int)". The only kernel of a file needs no name',
     )
-    check.add_argument("--seed", type=int, help="another legal order of the warps")
+    add("--grid", type=dimensions, default=(1,), metavar="X,Y,Z", help="blocks: 4 or 4,2,1 (1 if not given)")
+    add(
+        "--block",
+        type=dimensions,
+        default=(32,),
+        metavar="X,Y,Z",
+        help="threads of a block: 256 or 16,16 (32)",
+    )
+    add("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block (0)")
+    add(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="one for each parameter, in order; see below",
+    )
+    add("--option", action="append", default=[], metavar="OPT", help="of the compiler: --option=-DN=4")
+    add("--seed", type=int, metavar="N", help="another legal order of the warps")
     return made
 
 
 def dimensions(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"\d+(,\d+){0,2}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not one to three numbers, such as 4 or 4,2,1")
     return tuple(int(number) for number in text.split(","))
-
-
-def argument(text: str) -> np.ndarray | np.generic | None:
-    """An argument as ARGUMENT says. Raises LaunchError."""
-    if text == "null":
-        return None
-    if found := _ARRAY.fullmatch(text):
-        return _array(
-            _dtype(found["dtype"], text), dimensions(found["shape"]), found["fill"] or "random", text
-        )
-    if found := _SCALAR.fullmatch(text):
-        return _dtype(found["dtype"], text).type(found["value"])
-    raise LaunchError(f"--arg {text}: {ARGUMENT}")
-
-
-def _dtype(name: str, text: str) -> np.dtype:
-    try:
-        return np.dtype(name)
-    except TypeError:
-        raise LaunchError(f"--arg {text}: NumPy has no type {name!r}; {ARGUMENT}") from None
-
-
-def _array(dtype: np.dtype, shape: tuple[int, ...], fill: str, text: str) -> np.ndarray:
-    if fill == "random":
-        random = np.random.default_rng(0)
-        return (
-            random.standard_normal(shape) if dtype.kind == "f" else random.integers(0, 100, shape)
-        ).astype(dtype)
-    if fill == "arange":
-        return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
-    if fill in FILLS:
-        return np.full(shape, {"zeros": 0, "ones": 1, "nan": np.nan}[fill], dtype)
-    if not fill.endswith(".npy"):
-        raise LaunchError(f"--arg {text}: {fill!r} is none of {', '.join(FILLS)} and no .npy file")
-    loaded = np.load(fill)
-    if loaded.dtype != dtype or loaded.shape != shape:
-        raise LaunchError(f"--arg {text}: the file holds {loaded.dtype}{list(loaded.shape)}")
-    return loaded
-
-
-def lines(file: str, report: Report) -> list[str]:
-    """The report, a line for each hazard with the place that an editor jumps to."""
-    if report.ok:
-        return [f"{file}: {report}"]
-    return [_line(file, hazard) for hazard in report.hazards]
-
-
-def _line(file: str, hazard: Hazard) -> str:
-    place = f"{file}:{hazard.call_line or hazard.line}" if hazard.line else (hazard.header or file)
-    called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
-    times = f" ({hazard.count} times; the first:)" if hazard.count > 1 else ""
-    return f"{place}: {hazard.kind}{called}{times}: {hazard.message}"
 
 
 if __name__ == "__main__":

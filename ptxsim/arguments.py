@@ -94,14 +94,18 @@ def _checked(array: np.ndarray, name: str) -> np.ndarray:
 
 def _check_float(array: np.ndarray, name: str, source: str) -> None:
     """Refuse an array of one float type for a pointer to another: a GPU would read its bytes as other numbers."""
+    kind = float_pointed_to(name, source)
+    if kind and array.dtype.name in FLOATS.values() and array.dtype != FLOATS[kind]:
+        raise LaunchError(
+            f"{name} is {kind}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{FLOATS[kind]})"
+        )
+
+
+def float_pointed_to(name: str, source: str) -> str | None:
+    """One of FLOATS, if all kernels of the source that have a pointer of this name agree that it is one to that."""
     lists = " ".join(re.findall(r"__global__[^;{]*", source))
     declared = {kind for kind, parameter in _POINTER.findall(lists) if parameter == name}
-    if len(declared) == 1 and array.dtype.name in FLOATS.values():
-        wanted = FLOATS[kind := declared.pop()]
-        if array.dtype != wanted:
-            raise LaunchError(
-                f"{name} is {kind}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{wanted})"
-            )
+    return declared.pop() if len(declared) == 1 else None
 
 
 def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np.ndarray:

@@ -77,7 +77,7 @@ def _compile(source: str, name: str, options: tuple[str, ...], name_expressions:
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
     code = Code(program, {v.label: v.base for v in variables})
-    declared = signature.parameters(source, name, [param.size for param in program.params])
+    declared = signature.parameters(source, entry, [param.size for param in program.params])
     return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
 
 
@@ -117,4 +117,4 @@ def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[SassInstruction, 
     refuses.
     """
     made = nvrtc.machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
-    return instructions_of(made.text, made.lowered.get(kernel.name, kernel.name))
+    return instructions_of(made.text, made.lowered.get(kernel.name, kernel.entry))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from .clock.clock import model_launch
 from .clock.played import Segment
@@ -80,12 +81,13 @@ class Report:
             return f"{self.kernel.name}: no hazard found"
         lines = [f"{self.kernel.name}: {len(self.hazards)} hazard{'s' * (len(self.hazards) > 1)} found"]
         for hazard in self.hazards:
-            lines += [str(hazard), *self._quote(hazard)]
+            lines += [str(hazard), *self.quote(hazard)]
         if self.stopped:
             lines.append("The launch stopped there.")
         return "\n".join(lines)
 
-    def _quote(self, hazard: Hazard) -> list[str]:
+    def quote(self, hazard: Hazard) -> list[str]:
+        """The lines of the source that a finding is about."""
         source, wanted = self.kernel.source.splitlines(), [hazard.call_line, hazard.line]
         if hazard.header and not hazard.line:
             name, _, number = hazard.header.rpartition(":")
@@ -118,7 +120,7 @@ class Report:
             rows += [_finding(hazard, indent=8) for hazard in self.hazards if hazard.line == number]
         for hazard in self.hazards:
             if not hazard.line:
-                rows += [*(_row(html.escape(line), hang=8) for line in self._quote(hazard)), _finding(hazard)]
+                rows += [*(_row(html.escape(line), hang=8) for line in self.quote(hazard)), _finding(hazard)]
         rows += [_row("The launch stopped there.")] * self.stopped
         style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35;"
         style += "font-family:monospace;word-break:normal;overflow-wrap:break-word"
@@ -136,10 +138,15 @@ def line_link(kernel: str, line: int, shown: str, found: str) -> str:
     return f'<a href="#cuda-line/{bare}/{line}" title="{html.escape(found)}">{html.escape(shown)}</a>'
 
 
+def header_of(kernel: Kernel, name: str) -> Path | None:
+    """Where the compiler found a header of this name; None if it is not there now."""
+    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
+    return find_header(found[1], kernel.options) if found else None
+
+
 def _lines_of_header(kernel: Kernel, name: str) -> list[str]:
     """The text of a header of this name, from where the compiler finds it; [] if it is not there."""
-    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
-    path = find_header(found[1], kernel.options) if found else None
+    path = header_of(kernel, name)
     try:
         return path.read_text(errors="replace").splitlines() if path else []
     except OSError:

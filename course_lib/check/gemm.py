@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxsim import Report
 
 from ..gpu import device
+from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import verdict
 from .problem import Problem
@@ -18,6 +19,7 @@ class Gemm(Problem):
 
     def run(self, kernel, launch: Launch = STANDARD) -> object:
         """Run the kernel on `inputs` and return C."""
+        check_launched(kernel, launch)
         if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
             raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")
         C, run = self.prepare(kernel, self.inputs, launch)
@@ -27,6 +29,7 @@ class Gemm(Problem):
     def one_block(self, kernel, launch: Launch = STANDARD, k_tiles: int | None = None) -> Report:
         """Simulate one tile of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report. None: 5
         k-tiles, and where they are right 4, 6 and 7, since some mistakes show with one number only."""
+        check_launched(kernel, launch)
         return verdict.one_block(self, kernel, launch, k_tiles)
 
     def check(self, kernel, launch: Launch = STANDARD, seed: int = 0) -> verdict.Verdict:
@@ -35,4 +38,5 @@ class Gemm(Problem):
         First small shapes in the simulator, on every machine: integers, so that C must be exact, and no
         hazard allowed. Then random numbers against float64; then, on a GPU, the whole problem with both.
         """
+        check_launched(kernel, launch)
         return verdict.check(self, kernel, launch, seed)

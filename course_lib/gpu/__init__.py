@@ -1,6 +1,7 @@
 """The GPU, or what stands in its place.
 
 device         which machine this is: `cp`, compile options
+given          what is taken for a kernel and a launch
 cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the simulator
 simulate       the simulator, for kernels and arrays of either `cp`
 tensor_maps    what the copy engine of a Hopper GPU is told of a matrix

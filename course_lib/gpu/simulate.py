@@ -8,6 +8,7 @@ import numpy as np
 
 import ptxsim
 
+from .given import check_kernel
 from .tensor_maps import made_from
 
 
@@ -29,13 +30,11 @@ def simulate(
 
 def compiled(kernel) -> ptxsim.Kernel:
     """The simulator's form of a `cp.RawKernel`, or of a function of a `cp.RawModule`."""
-    kind = type(kernel)
-    if not hasattr(kernel, "code") or not hasattr(kernel, "options"):
-        raise TypeError(f"expected cp.RawKernel(source, name, options=OPTIONS), got a {kind.__name__}")
+    check_kernel(kernel)
     if kernel.code is None:
         raise TypeError("this kernel was loaded from a compiled file; the simulator needs its CUDA source")
     expressions = getattr(kernel, "name_expressions", None)
-    if kind.__module__.startswith("cupy"):
+    if type(kernel).__module__.startswith("cupy"):
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
         expressions = kernel.__getstate__()["name_expressions"]
     return ptxsim.compile(kernel.code, kernel.name, kernel.options, expressions or ())

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..draw import style
 from ..gpu import device, timing
+from ..gpu.given import check_labelled
 from ..launch import Launch
 from . import charts, records
 from .model import ORIGIN, modelled
@@ -23,6 +24,7 @@ def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str
     `model`: what the simulator's clock says of the kernels on an H100, on every machine, without cuBLAS.
     `base`: the label that gains are counted from; without it each row's gain is over the row before.
     """
+    check_labelled(kernels)
     if base is not None and base not in kernels:
         raise ValueError(f"base={base!r} is none of the kernels: {', '.join(kernels)}")
     if not kernels or timing.CUBLAS in kernels:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ptxsim.gpus import REGISTERS, SUB_CORES
 
+from ..gpu.given import check_launched
 from ..launch import Launch
 from .evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK, Evidence
 
@@ -85,6 +86,7 @@ def checklist(gemm, kernel, launch: Launch) -> Checklist:
     comes from the profiler's record, else from a speed, else from the model, which ticks nothing. Raises HazardError or
     CheckFailed for a kernel that is wrong.
     """
+    check_launched(kernel, launch)
     found = Evidence(gemm, kernel, launch)
     items = (*memory(found), *compute(found), *resources(found))
     return Checklist(f"{kernel.name}, {gemm.M} x {gemm.N} x {gemm.K} {gemm.dtype}", items)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..draw import style
 from ..gpu import timing
+from ..gpu.given import check_labelled
 from . import charts, ncu, records
 
 
@@ -63,6 +64,7 @@ def profile(gemm, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
     `metrics` are names out of `course_lib.measure.ncu.METRICS`; without them all. Profiling needs rights that many
     machines do not give, so the numbers are always those of the record, which `make record` makes with `ncu`.
     """
+    check_labelled(kernels)
     if unknown := [metric for metric in metrics if metric not in ncu.METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; metrics: {'; '.join(ncu.METRICS)}")
     launches = dict(kernels)

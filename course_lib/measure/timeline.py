@@ -15,6 +15,7 @@ import numpy as np
 
 from ..draw import style
 from ..gpu import device
+from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import marks, modelled, records, stalls, timeline_chart
 from .events import PHASES, Part, Phase, Shown, Source
@@ -127,6 +128,7 @@ def timeline(
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `model`: the timeline that the simulator's
     clock makes of one block on an H100, on every machine.
     """
+    check_launched(kernel, launch)
     points = marks.points_of(kernel.code)
     if "TRACE_ARG" not in kernel.code or not points:
         raise ValueError(

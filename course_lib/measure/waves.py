@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..gpu import device, timing
+from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import records
 from .first_statement import with_first
@@ -23,6 +24,7 @@ def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
 
     `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
     """
+    check_launched(kernel, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
     key = records.kernel_key(kernel, gemm, launch)
     if device.backend() == "cupy":

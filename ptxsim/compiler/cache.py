@@ -46,6 +46,11 @@ def use(folder: Path, hint: str = "") -> None:
         HINTS.extend([hint] * bool(hint))
 
 
+def in_use() -> bool:
+    """Whether anything is kept. Where nothing is, no key is needed: it would read all files of each -I folder."""
+    return bool(FOLDERS or os.environ.get(KEEP))
+
+
 def key_of(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> str:
     """Key of a text of this kind. A folder of headers counts by what is in it, not by where it lies."""
     same_everywhere = tuple(f"-I{_contents(o[2:])}" if o.startswith("-I") else o for o in options)

@@ -45,7 +45,12 @@ class NvrtcMissing(cache.ToolMissing):
 
 
 class CompileError(Exception):
-    """The CUDA source does not compile; the message is the compiler's log with the learner's line numbers."""
+    """The CUDA source does not compile; the message is the compiler's log with the learner's line numbers, errors first
+    and not too long. `log`: the whole log, where the compiler ran just now."""
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,16 @@ def machine_code(
     """What nvdisasm makes of a cubin for a real architecture, with the source line of each instruction."""
     full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
     return _compile("code", source, tuple(name_expressions), full)
+
+
+def whole_log(source: str, options: Sequence[str] = ()) -> str:
+    """All that the compiler says of a source with an error in it; "" of one that compiles."""
+    full = _full_options(options, asked_arch(options).replace("sm_", "compute_"))
+    try:
+        _made(source, (), full)
+    except CompileError as error:
+        return _without_paths(error.log, full)
+    return ""
 
 
 def find_header(name: str, options: Sequence[str]) -> Path | None:
@@ -211,8 +226,8 @@ def _compile(
 
     `kind` is "ptx", "log" (of ptxas), or "code" (the disassembled cubin).
     """
-    key = cache.key_of(kind, source, names, options)
-    text = cache.kept(key, lambda: _fresh(kind, source, names, options))
+    wanted = (kind, source, names, options)
+    text = cache.kept(cache.key_of(*wanted), lambda: _fresh(*wanted)) if cache.in_use() else _fresh(*wanted)
     head, _, body = text.partition("\n")
     about = json.loads(head)
     if "error" in about:
@@ -270,7 +285,7 @@ def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...]) 
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
         log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})")
+            raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})", log)
         lowered = {name: _lowered_name(program, name) for name in names}
         cubin = _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         log = re.sub(r"^.*Compile time = .*\n?", "", log, flags=re.MULTILINE)

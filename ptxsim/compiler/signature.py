@@ -14,6 +14,9 @@ Parameters = tuple[tuple[str, bool], ...]
 
 POINTER_BYTES = 8
 
+_LENGTH = re.compile(r"L?(\d+)")
+_NAMELESS = "_GLOBAL__N_"
+"""How the name begins that the compiler gives to a namespace without one."""
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
 _ANGLES = re.compile(r"<[^<>]*>")
 _ATTRIBUTE = re.compile(r"\[\[.*?\]\]")
@@ -30,13 +33,42 @@ _QUALIFIERS = frozenset(
 )
 
 
-def parameters(source: str, name: str, sizes: Sequence[int]) -> Parameters:
-    """(C++ name, is it a pointer) of each parameter of kernel `name`; () when unsure.
+def qualified(entry: str) -> str:
+    """`math::scale` for `_ZN4math5scaleEPf`, without template arguments. A name that C++ did not mangle stays."""
+    if not entry.startswith("_Z"):
+        return entry
+    nested, rest, parts = entry.startswith("_ZN"), re.sub("^_ZN?", "", entry), []
+    while (length := _LENGTH.match(rest)) and (nested or not parts):
+        end = length.end() + int(length[1])
+        parts.append(rest[length.end() : end])
+        rest = rest[end:]
+    return "::".join(part for part in parts if not part.startswith(_NAMELESS)) or entry
+
+
+def without_comments(source: str) -> str:
+    """Nor strings."""
+    return _COMMENT_OR_STRING.sub(" ", source)
+
+
+def at_commas(text: str, opening: str = "([{", closing: str = ")]}") -> list[str]:
+    """The pieces of a list, divided at the commas that stand in no bracket."""
+    pieces, depth = [""], 0
+    for char in text:
+        depth += (char in opening) - (char in closing)
+        if char == "," and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += char
+    return pieces
+
+
+def parameters(source: str, entry: str, sizes: Sequence[int]) -> Parameters:
+    """(C++ name, is it a pointer) of each parameter of the kernel with this name, mangled or not; () when unsure.
 
     `sizes` are the bytes of the parameters in the PTX. A macro behind the last name may add some: those are left out.
     """
-    text = _COMMENT_OR_STRING.sub(" ", source)
-    plain = re.escape(re.split(r"[<(]", name)[0].split("::")[-1].strip())
+    text = without_comments(source)
+    plain = re.escape(re.split(r"[<(]", qualified(entry))[0].split("::")[-1].strip())
     lists = re.finditer(rf"__global__[^;{{}}]*?\b{plain}\s*\(", text)
     believed = {found for match in lists if (found := _read(text, match.end(), sizes)) is not None}
     return believed.pop() if len(believed) == 1 else ()
@@ -71,14 +103,7 @@ def _pieces(text: str) -> list[str]:
     """The parameters of a list, without template arguments, attributes, default values and array sizes."""
     while (shorter := _ANGLES.sub(" ", text)) != text:
         text = shorter
-    pieces, depth = [""], 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += char
-    pieces = [_ARRAY.sub("[]", _ATTRIBUTE.sub(" ", piece.split("=")[0])).strip() for piece in pieces]
+    pieces = [_ARRAY.sub("[]", _ATTRIBUTE.sub(" ", piece.split("=")[0])).strip() for piece in at_commas(text)]
     return [] if pieces in (["void"], [""]) else pieces
 
 

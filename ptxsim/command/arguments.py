@@ -1,0 +1,152 @@
+"""`--arg float32[64]=zeros` as an array, `--arg int32=5` as a number, and the word for one that does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..arguments import FLOATS, float_pointed_to
+from ..compiler.signature import POINTER_BYTES
+from ..kernel import Kernel, LaunchError
+
+FILLS = ("random", "zeros", "ones", "arange", "nan")
+OF_C = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "unsigned": "uint32"}
+TYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+FORMS = f"""\
+a parameter is one of
+  float32[1024]        an array of random numbers; int32[16,64] has two dimensions
+  float32[1024]=zeros  an array filled with {", ".join(FILLS[1:])} or {FILLS[0]}
+  float32[1024]=x.npy  an array from a file of NumPy's
+  int32=5              a number
+  null                 a null pointer
+with the type {", ".join(TYPES)},
+or, as in C, {", ".join(OF_C)}"""
+NUMBERS = {
+    1: "int8=5",
+    2: "int16=5 or float16=0.5",
+    4: "int32=5 or float32=0.5",
+    8: "int64=5 or float64=0.5",
+}
+"""By their bytes."""
+
+_ARRAY = re.compile(r"(?P<type>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?")
+_NUMBER = re.compile(r"(?P<type>\w+)=(?P<value>.+)")
+
+Argument = np.ndarray | np.generic | None
+
+
+def arguments(texts: Sequence[str], kernel: Kernel) -> list[Argument]:
+    """What the texts say, one for each parameter of the kernel. Raises LaunchError."""
+    if len(texts) != len(kernel.params):
+        raise LaunchError(_wrong_count(len(texts), kernel))
+    found = []
+    for number, text in enumerate(texts):
+        try:
+            found.append(argument(text))
+            _check(found[-1], kernel, number)
+        except (ValueError, OverflowError, OSError, MemoryError) as error:
+            raise LaunchError(f"--arg {text} (number {number + 1}): {error}") from None
+    return found
+
+
+def argument(text: str) -> Argument:
+    """An argument as FORMS says. Raises LaunchError, or what NumPy says of the value."""
+    if text == "null":
+        return None
+    if found := _ARRAY.fullmatch(text):
+        shape = tuple(int(size) for size in found["shape"].split(","))
+        return _array(_type(found["type"]), shape, found["fill"] or "random")
+    if found := _NUMBER.fullmatch(text):
+        return _number(_type(found["type"]), found["value"])
+    raise LaunchError(
+        "it is no array (float32[1024], int32[16,64]=zeros), no number with its type (int32=5), and not null"
+    )
+
+
+def _type(name: str) -> np.dtype:
+    if (known := OF_C.get(name, name)) not in TYPES:
+        raise LaunchError(f"there is no type {name}; there are {', '.join((*TYPES, *OF_C))}")
+    return np.dtype(known)
+
+
+def _number(dtype: np.dtype, text: str) -> np.generic:
+    try:
+        return dtype.type(float(text) if dtype.kind == "f" else int(text, 0))
+    except ValueError:
+        what = "number" if dtype.kind == "f" else "whole number"
+        raise LaunchError(f"{text!r} is no {what}; write {dtype}=5") from None
+    except OverflowError:
+        raise LaunchError(f"{text} does not fit into {dtype}") from None
+
+
+def _array(dtype: np.dtype, shape: tuple[int, ...], fill: str) -> np.ndarray:
+    if fill == "random":
+        random = np.random.default_rng(0)
+        return (
+            random.standard_normal(shape) if dtype.kind == "f" else random.integers(0, 100, shape)
+        ).astype(dtype)
+    if fill == "arange":
+        return np.arange(np.prod(shape)).astype(dtype).reshape(shape)
+    if fill == "nan" and dtype.kind != "f":
+        raise LaunchError(f"{dtype} has no NaN; fill it with another of {', '.join(FILLS)}")
+    if fill in FILLS:
+        return np.full(shape, {"zeros": 0, "ones": 1, "nan": np.nan}[fill], dtype)
+    if not fill.endswith(".npy"):
+        raise LaunchError(f"{fill!r} is none of {', '.join(FILLS)} and no .npy file")
+    loaded = np.load(fill)
+    if loaded.dtype != dtype or loaded.shape != shape:
+        raise LaunchError(
+            f"the file holds {loaded.dtype}[{','.join(map(str, loaded.shape))}]; write that before the ="
+        )
+    return loaded
+
+
+def _wrong_count(given: int, kernel: Kernel) -> str:
+    count = len(kernel.params)
+    rows = (f"    {_name(kernel, number)}: {_wanted(kernel, number)}" for number in range(count))
+    has = f"{kernel.name} has {count} parameter{'s' * (count != 1)}, and {given or 'no'} --arg is given"
+    return "\n".join([f"{has}. In their order:" if count else has, *rows])
+
+
+def _check(arg: Argument, kernel: Kernel, number: int) -> None:
+    """Whether it can be this parameter."""
+    size, pointer, kind = kernel.params[number].size, _is_pointer(kernel, number), _float_of(kernel, number)
+    if isinstance(arg, np.generic):
+        fits = arg.nbytes == size and not pointer
+    else:
+        other_float = arg is not None and arg.dtype.kind == "f" and kind not in ("", arg.dtype.name)
+        fits = size == POINTER_BYTES and not other_float
+    if not fits:
+        raise LaunchError(f"{_name(kernel, number)} is {_wanted(kernel, number)}")
+
+
+def _wanted(kernel: Kernel, number: int) -> str:
+    size = kernel.params[number].size
+    if _is_pointer(kernel, number):
+        kind = _float_of(kernel, number)
+        return f"a pointer{kind and f' to {kind}'}; give an array, such as {kind or 'int32'}[1024], or null"
+    if size in NUMBERS:
+        return f"a number of {size} byte{'s' * (size > 1)}; give {NUMBERS[size]}"
+    return (
+        f"a struct of {size} bytes, which --arg cannot give; write a kernel around the same code that has one "
+        "parameter for each member"
+    )
+
+
+def _float_of(kernel: Kernel, number: int) -> str:
+    """The dtype that a pointer points to; "" where it is no pointer to a float."""
+    return FLOATS.get(float_pointed_to(_name(kernel, number), kernel.source), "")
+
+
+def _name(kernel: Kernel, number: int) -> str:
+    return kernel.declared[number][0] if number < len(kernel.declared) else f"parameter {number + 1}"
+
+
+def _is_pointer(kernel: Kernel, number: int) -> bool:
+    declared = number < len(kernel.declared) and kernel.declared[number][1]
+    return declared or kernel.code.is_address(number)

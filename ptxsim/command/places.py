@@ -1,0 +1,62 @@
+"""Findings and errors with the file and the line that an editor jumps to: `src/bad.cu:12`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..compiler.nvrtc import find_header
+from ..ptx.program import MAIN_FILE
+from ..races.hazards import Hazard
+from ..report import Report, header_of
+
+_AT_START = re.compile(r"^([^\s()]+)\((\d+)\)(?=: )", re.M)
+_WITHIN = re.compile(r"\bat line (\d+)(?: of (\S+))?")
+
+
+def lines(file: str, report: Report) -> list[str]:
+    """The report: of each hazard the place and what is wrong, and below it the lines of the source."""
+    if report.ok:
+        return [f"{file}: {report}"]
+    found = [
+        line for hazard in report.hazards for line in (_line(file, report, hazard), *report.quote(hazard))
+    ]
+    return [*found, "The launch stopped there."] if report.stopped else found
+
+
+def of_compiler(message: str, file: str, options: Sequence[str]) -> str:
+    """The compiler's message with `bad.cu:12` for its `kernel.cu(12)`, and so for headers."""
+
+    def place(name: str | None, line: str) -> str:
+        return f"{_path(name or MAIN_FILE, file, options)}:{line}"
+
+    message = _AT_START.sub(lambda found: place(found[1], found[2]), message)
+    return _WITHIN.sub(lambda found: f"at {place(found[2], found[1])}", message)
+
+
+def _path(name: str, file: str, options: Sequence[str]) -> str:
+    if name == MAIN_FILE:
+        return file
+    return _near(find_header(name, options)) or name
+
+
+def _near(path: Path | None) -> str:
+    """As one would type it here: relative where it lies below this folder."""
+    if path is None:
+        return ""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def _line(file: str, report: Report, hazard: Hazard) -> str:
+    place = f"{file}:{hazard.call_line or hazard.line}" if hazard.line else _in_header(report, hazard) or file
+    called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
+    times = f" ({hazard.count} times; the first:)" if hazard.count > 1 else ""
+    return f"{place}: {hazard.kind}{called}{times}: {hazard.message}"
+
+
+def _in_header(report: Report, hazard: Hazard) -> str:
+    name, _, line = (hazard.header or "").rpartition(":")
+    return f"{_near(header_of(report.kernel, name)) or name}:{line}" if name else ""

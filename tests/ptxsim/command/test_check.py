@@ -1,0 +1,105 @@
+"""`ptxsim check`: its exit status, and places that an editor jumps to."""
+
+import pytest
+
+from ptxsim.__main__ import main
+
+HEADER = """template <typename T> __device__ void put(T* tile, T x) { tile[threadIdx.x] = x; }
+template <typename T, int N> __global__ void flip(T* x) {
+    __shared__ T tile[N];
+    put(tile, x[threadIdx.x]);
+    x[threadIdx.x] = tile[N - 1 - threadIdx.x];
+}
+"""
+REVERSE = """#include "tile.h"
+__device__ float get(float* tile, int at) { return tile[at]; }
+__global__ void reverse(float* x) {
+    __shared__ float tile[256];
+    put(tile, x[threadIdx.x]);
+    x[threadIdx.x] = get(tile, 255 - threadIdx.x);
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/tile.h").write_text(HEADER)
+    (tmp_path / "src/bad.cu").write_text(REVERSE)
+    return tmp_path
+
+
+def check(*typed: str) -> int:
+    return main(["check", "src/bad.cu", *typed])
+
+
+def test_a_race(folder, capsys):
+    assert check("--block", "256", "--arg", "float32[256]=arange") == 1
+    first, *quoted = capsys.readouterr().out.splitlines()
+    assert first.startswith("src/bad.cu:6: read-after-write (in the function at line 2, called here)")
+    assert [line.strip().partition(" ")[0] for line in quoted] == ["6", "2"]
+
+
+def test_a_race_in_a_header(folder, capsys):
+    assert check("--kernel", "flip<float, 64>", "--block", "64", "--arg", "float32[64]") == 1
+    assert capsys.readouterr().out.startswith("src/tile.h:5: read-after-write")
+
+
+def test_no_hazard(folder, capsys):
+    text = REVERSE.replace("    x[", "    __syncthreads();\n    x[")
+    (folder / "src/bad.cu").write_text(f"\ufeff// caf\u00e9\n{text}", encoding="utf-8")
+    assert check("--block", "256", "--arg", "float32[256]") == 0
+    assert capsys.readouterr().out == "src/bad.cu: reverse: no hazard found\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return tile[at];", "return tile[at]", 'src/bad.cu:2: error: expected a ";"'),
+        ("put(tile,", "put(nothing,", 'src/bad.cu:5: error: identifier "nothing" is undefined'),
+        ('"tile.h"', '"tile.hh"', 'src/bad.cu:1: catastrophic error: cannot open source file "tile.hh"'),
+        (REVERSE, "", "src/bad.cu: the compiler found no __global__ function in it"),
+        (REVERSE, ".version 8.0\n", "src/bad.cu: this is PTX"),
+        (REVERSE, "__global__ void f() {}", "src/bad.cu: f has 0 parameters, and 1 --arg is given\n"),
+    ],
+)
+def test_what_cannot_run(folder, capsys, old, new, said):
+    (folder / "src/bad.cu").write_text(REVERSE.replace(old, new))
+    assert check("--block", "256", "--arg", "float32[256]") == 2
+    assert capsys.readouterr().err.startswith(said)
+
+
+def test_an_error_in_a_header(folder, capsys):
+    (folder / "src/tile.h").write_text(HEADER.replace("= x;", "= y;"))
+    assert check() == 2
+    assert capsys.readouterr().err.startswith('src/tile.h:1: error: identifier "y" is undefined')
+
+
+def test_an_error_of_an_instance_names_both_places(folder, capsys):
+    (folder / "src/bad.cu").write_text(
+        '#include "tile.h"\ntemplate <class T> __device__ void take(T x) { x.y = 1; }\n'
+        "template <class T> __global__ void g(T x) {\n    take(x);\n}\n"
+    )
+    assert check("--kernel", "g<int>", "--arg", "int=1") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("src/bad.cu:2: error: ") and "at src/bad.cu:4" in said
+
+
+def test_no_file(folder, capsys):
+    assert main(["check", "nobody.cu"]) == 2
+    assert capsys.readouterr().err.startswith("nobody.cu: ")
+
+
+def test_dimensions(folder, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        check("--grid", "2x2")
+    assert "'2x2' is not one to three numbers, such as 4 or 4,2,1" in capsys.readouterr().err
+
+
+def test_help_has_an_example_and_the_forms_of_an_argument(capsys):
+    for typed in (["--help"], ["check", "--help"]):
+        with pytest.raises(SystemExit, match="0"):
+            main(typed)
+        said = capsys.readouterr().out
+        assert "ptxsim check reverse.cu" in said and "float32[1024]=zeros" in said and "int32=5" in said
