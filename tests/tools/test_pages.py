@@ -13,7 +13,7 @@ from tests.rules import ROOT
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)")
 AT_THE_TOP = ("tools/book/front.md",)
 """Pages that become a page of the book's first folder."""
-LONGEST = {"README.md": 1400}
+LONGEST = {"README.md": 1400, "ptxsim/README.md": 1700}
 """Words of a page, as `wc -w` counts them."""
 
 

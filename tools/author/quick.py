@@ -35,7 +35,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/course_lib/matmul/test_tune.py",
     )),
     ("ptxsim/*.py", ("tests/ptxsim/test_launch.py", "tests/ptxsim/test_report_page.py")),
-    ("ptxsim/races/*.py", ("tests/ptxsim/races/test_hazards_cases.py", "tests/ptxsim/test_report_page.py")),
+    ("ptxsim/races/*.py", (
+        "tests/ptxsim/races/test_hazards_cases.py",
+        "tests/ptxsim/races/test_messages.py",
+        "tests/ptxsim/test_report_page.py",
+    )),
+    ("ptxsim/races/hazards.py", ("tests/tools/author/test_kinds.py",)),
     ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
     ("course_lib/exercises/answers/*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("tests/lessons/lesson_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
@@ -59,7 +64,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools/book/*", ("tests/tools/book/test_book.py",)),
     ("tests/*test_*.py", ("{file}",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
-    ("*.md", ("tests/tools/test_contributing.py",)),
+    ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
     ("*.toml", ("tests/tools/test_wheel.py::test_every_package_is_named", "tests/tools/test_hosts.py")),
     ("requirements.lock", ("tests/tools/test_hosts.py",)),
 )  # fmt: skip
