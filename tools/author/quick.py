@@ -63,6 +63,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
     ("tools/book/*", ("tests/tools/book/test_book.py",)),
     ("tests/*test_*.py", ("{file}",)),
+    ("docs/hangs.md", ("tests/tools/test_hangs.py",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
     ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
     ("*.toml", ("tests/tools/test_wheel.py::test_every_package_is_named", "tests/tools/test_hosts.py")),

@@ -27,6 +27,7 @@ _NOTES = (
     "docs/measurements.md",
     "docs/tuning.md",
     "docs/timelines.md",
+    "docs/hangs.md",
     "ptxsim/README.md",
     "docs/hosts.md",
     "docs/instructor.md",
