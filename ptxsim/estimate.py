@@ -1,7 +1,7 @@
 """How long a launch would take on a GPU: the clock's model of a block, extended to a whole problem.
 
 One block is simulated twice, with few k-tiles; the other k-tiles cost what the model says of one in the middle of
-the main loop. An SM works on the blocks that fit into it, wave after wave. A model: see clock.py and README.md.
+the main loop. An SM works on the blocks that fit into it, wave after wave. A model: see clock.py and docs/clock.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The table of PTX instructions: a function registers itself under the instruction's root name.
 
-Two kinds exist. A *pure* instruction maps lanes to lanes (`add`, `cvt`, `setp`): its builder gets the parsed
+Three kinds exist. A *pure* instruction maps lanes to lanes (`add`, `cvt`, `setp`): its builder gets the parsed
 opcode once, at decode time, and returns a `Pure` whose `compute` works on NumPy arrays. A *machine*
 instruction touches memory or other lanes (`ld`, `shfl`): its builder gets the decoder and the whole instruction
 and returns a step that the machine calls. A *control* instruction (`bra`, `bar`, `ret`) ends a basic block and

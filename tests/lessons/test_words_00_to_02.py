@@ -68,8 +68,8 @@ def test_the_depths_that_a_learner_predicts_stand_only_in_the_optional_part():
 
 
 def test_what_lesson_00_says_of_the_model_is_in_its_table():
-    """ptxsim/README.md has the times of the lessons' kernels, measured and modelled."""
-    table = (sources.NOTEBOOKS.parent / "ptxsim/README.md").read_text(encoding="utf-8")
+    """ptxsim/docs/clock.md has the times of the lessons' kernels, measured and modelled."""
+    table = (sources.NOTEBOOKS.parent / "ptxsim/docs/clock.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (0\d) \| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| \d \|$", table, re.MULTILINE
     )

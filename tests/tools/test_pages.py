@@ -13,8 +13,30 @@ from tests.rules import ROOT
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]+))?\)")
 AT_THE_TOP = ("tools/book/front.md",)
 """Pages that become a page of the book's first folder."""
-LONGEST = {"README.md": 1400}
+LONGEST = {"README.md": 1400, "ptxsim/README.md": 1700, "docs/tuning.md": 4500}
 """Words of a page, as `wc -w` counts them."""
+LONGEST_SECTION = 700
+"""Words that docs/tuning.md has for one lesson."""
+QUOTED = {
+    "01_mainloop": ["-1 to +1 %", "29.8", "19.6", "44.3", "46.7"],
+    "03_double_buffer": ["cost 3 %"],
+    "05_three_stage": ["467", "482", "255 registers"],
+    "06_complete_gemm": [
+        "10.3",
+        "7.5",
+        "265.5",
+        "269.4",
+        "615",
+        "609",
+        "68 shapes",
+        "2125",
+        "2638",
+        "648",
+        "950",
+    ],
+    "07_hopper": ["MEMBAR.ALL.GPU", "128 blocks"],
+}
+"""What lessons quote from docs/tuning.md, in the same words."""
 
 
 def tracked(pattern: str) -> list[Path]:
@@ -54,3 +76,20 @@ def test_links_lead_somewhere(path):
 @pytest.mark.parametrize(("name", "words"), LONGEST.items())
 def test_a_page_stays_short(name, words):
     assert len((ROOT / name).read_text(encoding="utf-8").split()) <= words
+
+
+def test_a_lesson_has_a_page_of_the_tuning_notes():
+    sections = re.split(
+        r"^## ", (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )[1:]
+    lessons = [section for section in sections if section.startswith("Lesson")]
+    assert len(lessons) == 7
+    assert [each.partition("\n")[0] for each in lessons if len(each.split()) > LONGEST_SECTION] == []
+
+
+@pytest.mark.parametrize(("lesson", "quoted"), QUOTED.items())
+def test_what_a_lesson_quotes_from_the_tuning_notes_stands_there(lesson, quoted):
+    notes = (ROOT / "docs" / "tuning.md").read_text(encoding="utf-8")
+    words = prose(ROOT / "notebooks" / f"{lesson}.ipynb")
+    assert "docs/tuning.md" in words
+    assert [text for text in quoted if text not in words or text not in notes] == []

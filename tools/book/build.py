@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from tools.learner.course import Outcome
 
 ROOT = Path(__file__).parents[2]
-_NOTES = ("docs/glossary.md", "assets/card.svg", "docs/tuning.md", "docs/timelines.md", "docs/instructor.md")
+_NOTES = (
+    "docs/glossary.md",
+    "assets/card.svg",
+    "docs/measurements.md",
+    "docs/tuning.md",
+    "docs/timelines.md",
+    "docs/hangs.md",
+    "ptxsim/README.md",
+    "docs/hosts.md",
+    "docs/instructor.md",
+)
 _FOR_TEACHERS = ("docs/instructor",)
 
 

@@ -355,7 +355,7 @@ def test_a_traced_kernel_draws_a_sensible_timeline(p):
 
 
 def table() -> None:
-    """The table of README.md: python -m tests.ptxsim.clock.test_clock."""
+    """The table of docs/clock.md: python -m tests.ptxsim.clock.test_clock."""
     for family, size, stages in itertools.product(FAMILIES, SIZES, (1, 2, 3, 4, 5)):
         one, name = f"{family}_s1", f"{family}_s{stages}"
         measured, model = MEASURED[name]["ms"][str(size)], modelled(name, size)

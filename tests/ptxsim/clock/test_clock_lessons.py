@@ -1,8 +1,8 @@
 """The clock's model against the recorded speeds of the lessons' kernels, 4096^3 on an H100 (assets/measurements).
 
 No rate of the model is fitted to these times (two are fitted to lesson 07's kernels at 8192^3). It is right about most
-steps of a lesson and wrong about some: those are listed here with what the model lacks, and README.md of the simulator
-has the table.
+steps of a lesson and wrong about some: those are listed here with what the model lacks, and docs/clock.md of the
+simulator has the table.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def test_stores_of_half_sectors_take_as_long_as_recorded():
 
 
 def table() -> None:
-    """The table of README.md: python -m tests.ptxsim.clock.test_clock_lessons."""
+    """The table of docs/clock.md: python -m tests.ptxsim.clock.test_clock_lessons."""
     for name, each in (row for notebook in NOTEBOOKS for row in compared(notebook).items()):
         print(
             f"| {name[:2]} | {name.split('.')[1]} | {each.measured:.3f} | {each.modelled:.3f} | {each.ratio:.2f} | "

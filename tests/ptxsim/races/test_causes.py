@@ -1,15 +1,11 @@
-"""A finding carries its cause as a word: a declared one, explained in the README, and the right one."""
-
-from pathlib import Path
+"""A finding carries its cause as a word: a declared one, and the right one."""
 
 import pytest
 
-import ptxsim
 from ptxsim.races.hazards import CAUSES, KINDS, Hazard
 from ptxsim.units.mbarriers import Lack, cause_of_deadlock
 from tests.ptxsim.small_kernels import run_on_numbers
 
-README = (Path(ptxsim.__file__).parent / "README.md").read_text()
 TILE = "__shared__ int tile[64];\n"
 COPY = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
 MBARRIER = "__shared__ unsigned long long bar;\n"
@@ -20,11 +16,6 @@ ARRIVE = INIT.replace("init.shared.b64 [%0], 1", "arrive.shared.b64 _, [%0]")
 def test_a_word_is_declared_once():
     words = [each.name for each in KINDS + CAUSES]
     assert len(words) == len(set(words))
-
-
-@pytest.mark.parametrize("cause", CAUSES, ids=lambda cause: cause.name)
-def test_the_readme_explains_every_cause(cause):
-    assert f"\n| `{cause.name}` | {cause.means} |\n" in README
 
 
 @pytest.mark.parametrize(("kind", "cause"), [("trap", "no-bariere"), ("no-barrier", "no-barrier")])
