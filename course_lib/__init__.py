@@ -9,6 +9,7 @@ from .exercises.logbook import show_progress
 from .exercises.verdicts import check_exercise, score
 from .gpu import device
 from .gpu.device import HOPPER, OPTIONS, only_on, show_env
+from .gpu.limits import this_gpu
 from .gpu.simulate import simulate
 from .gpu.tensor_maps import tensor_map
 from .gpu.timing import cublas
@@ -33,7 +34,7 @@ __all__ = [
     "HOPPER", "OPTIONS", "Gemm", "HazardError", "Launch", "benchmark", "check_exercise", "checklist", "course_header",
     "cp", "cublas", "draw", "edited", "kernel_source", "lesson_kernel", "matmul", "matmul_source", "ncu", "only_on",
     "profile", "sass", "score", "show_diff", "show_env", "show_progress", "simulate", "so_far", "spans", "tensor_map",
-    "timed", "timeline", "tune", "tuned", "waves",
+    "this_gpu", "timed", "timeline", "tune", "tuned", "waves",
 ]  # fmt: skip
 
 

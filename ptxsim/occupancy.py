@@ -50,6 +50,22 @@ def occupancy(gpu: Gpu, threads: int, registers: int, shared: int) -> Occupancy:
     return Occupancy(blocks, blocks * warps, blocks * warps / gpu.warps, limit)
 
 
+def refusal(gpu: Gpu, threads: int, registers: int, shared: int) -> str:
+    """What a block of `threads` threads, with `registers` a thread and `shared` bytes, asks for and the GPU does not
+    give, in words; "" where it fits."""
+    limit = occupancy(gpu, threads, registers, shared)
+    asked = {
+        "warps": f"{threads} threads a block, and {gpu.name} gives {gpu.warps * WARP}",
+        "registers": f"{registers} registers for each of {threads} threads, and {gpu.name} gives {REGISTERS:,} a block",
+        "shared memory": f"{_kb(shared)} of shared memory a block, and {gpu.name} gives {_kb(gpu.shared_block)}",
+    }
+    return "" if limit.blocks else f"asks for {asked[limit.limit.split(' and ')[0]]}"
+
+
+def _kb(size: int) -> str:
+    return f"{size / 1024:.4g} KB"
+
+
 def _round_up(number: int, unit: int) -> int:
     return -(-number // unit) * unit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxsim import Report
 
-from ..gpu import device
+from ..gpu import limits
 from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import verdict
@@ -20,11 +20,9 @@ class Gemm(Problem):
     def run(self, kernel, launch: Launch = STANDARD) -> object:
         """Run the kernel on `inputs` and return C."""
         check_launched(kernel, launch)
-        if device.backend() == "simulator" and self.M * self.N * self.K > 1024**3:
+        if not limits.runs_here(kernel, launch) and self.M * self.N * self.K > 1024**3:
             raise ValueError(f"{self} takes minutes in the simulator: without a GPU take 512 x 512 x 512")
-        C, run = self.prepare(kernel, self.inputs, launch)
-        run()
-        return C
+        return self.launched(kernel, self.inputs, launch)
 
     def one_block(self, kernel, launch: Launch = STANDARD, k_tiles: int | None = None) -> Report:
         """Simulate one tile of `k_tiles` k-tiles; print whether C is right, and the hazards; return the report. None: 5

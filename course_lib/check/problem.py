@@ -9,8 +9,8 @@ import numpy as np
 
 from ptxsim import Report
 
-from ..gpu import device
-from ..gpu.simulate import simulate
+from ..gpu import device, limits
+from ..gpu.simulate import launch_simulated, simulate
 from ..gpu.tensor_maps import box_of, mapped, tensor_map
 from ..launch import Launch
 
@@ -92,24 +92,26 @@ class Problem:
     def prepare(
         self, kernel, inputs: tuple, launch: Launch, extra: tuple = ()
     ) -> tuple[object, Callable[[], None]]:
-        """C, and a function that launches the kernel on `inputs` and does nothing else. `extra` follow K."""
-        args = (*self.arguments(*inputs), *extra)
-        return args[2], self._launcher(kernel, self.grid(launch), launch, args)
-
-    def prepare_block(
-        self, kernel, inputs: tuple, launch: Launch, extra: tuple = ()
-    ) -> tuple[object, Callable[[], None]]:
-        """As `prepare`, for one block alone: the one in the middle of the grid, at the pointers of its tile."""
-        m, n = (count // 2 * size for count, size in zip(self.tiles(launch), launch.tile[:2], strict=True))
-        A, B, C, *sizes = self.arguments(*inputs)
-        args = (A[m:], B[n:], C[m:, n:], *sizes, *extra)
-        return C, self._launcher(kernel, (1, 1), launch, args)
-
-    def _launcher(self, kernel, grid: tuple, launch: Launch, args: tuple) -> Callable[[], None]:
-        shared_mem, passed = launch.shared_mem, self.passed(kernel, args)
+        """C, and a function that launches the kernel on `inputs` and does nothing else. `extra` follow K. Raises
+        DoesNotFit when the launch asks for more than the GPU in use gives."""
+        if said := limits.misfit(kernel, launch):
+            raise limits.DoesNotFit(said)
+        args, grid, shared_mem = (*self.arguments(*inputs), *extra), self.grid(launch), launch.shared_mem
+        passed = self.passed(kernel, args)
         if shared_mem and shared_mem > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared_mem
-        return lambda: kernel(grid, launch.block, passed, shared_mem=shared_mem)
+        return args[2], lambda: kernel(grid, launch.block, passed, shared_mem=shared_mem)
+
+    def launched(self, kernel, inputs: tuple, launch: Launch) -> object:
+        """C of one launch; of one that does not fit the GPU in use, in the simulator, which raises HazardError."""
+        if limits.misfit(kernel, launch):
+            args = self.arguments(*inputs)
+            passed = self.passed(kernel, args)
+            launch_simulated(kernel, self.grid(launch), launch.block, passed, launch.shared_mem)
+            return args[2]
+        C, run = self.prepare(kernel, inputs, launch)
+        run()
+        return C
 
     def simulated(
         self, kernel, inputs: tuple, launch: Launch, max_steps: int | None = None

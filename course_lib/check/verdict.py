@@ -11,7 +11,7 @@ from ptxsim.interrupts import in_background, result_of
 from ptxsim.races.hazards import BAD_ADDRESS, Hazard
 from ptxsim.report import MessageOnly
 
-from ..gpu import device
+from ..gpu import limits
 from ..gpu.simulate import compiled
 from ..launch import Launch, Tile
 from .mistakes import Mistake, guess, product, where_wrong
@@ -73,7 +73,7 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
         raise
     result_of(assembled, "the compiler")
     _check_here(first, kernel, launch, first.random(seed), "random data", first.limit)
-    if device.backend() == "cupy":
+    if limits.runs_here(kernel, launch):
         _check_here(gemm, kernel, launch, gemm.random(seed), "random data", gemm.limit)
         _check_here(gemm, kernel, launch, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
     return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
@@ -122,8 +122,7 @@ def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps
 
 def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str, limit: float) -> None:
     """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
-    C, run = gemm.prepare(kernel, inputs, launch)
-    run()
+    C = gemm.launched(kernel, inputs, launch)
     expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
     if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
         raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}", problem=gemm)

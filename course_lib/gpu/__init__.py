@@ -3,6 +3,7 @@
 device         which machine this is: `cp`, compile options
 given          what is taken for a kernel and a launch
 cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the simulator
+limits         what the GPU in use gives a block, and whether a launch fits
 simulate       the simulator, for kernels and arrays of either `cp`
 tensor_maps    what the copy engine of a Hopper GPU is told of a matrix
 timing         launches timed on a GPU, cuBLAS, the machine's description

@@ -14,7 +14,7 @@ import numpy as np
 import ptxsim
 from ptxsim.gpus import H100, SHARED_BY_DEFAULT
 
-from .simulate import compiled, simulate
+from .simulate import compiled, launch_simulated
 
 ndarray = np.ndarray
 
@@ -107,10 +107,7 @@ class RawKernel:
                 f"kernel {self.name!r} may take {most} bytes of dynamic shared memory, not {shared_mem}: "
                 f"set kernel.max_dynamic_shared_size_bytes = {shared_mem} before the launch"
             )
-        report = simulate(self, grid, block, args, shared_mem)
-        print(report.output, end="")
-        if not report.ok:
-            raise ptxsim.HazardError(report)
+        launch_simulated(self, grid, block, args, shared_mem)
 
     @cached_property
     def _resources(self) -> ptxsim.Resources:

@@ -28,6 +28,14 @@ def simulate(
     return report
 
 
+def launch_simulated(kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0) -> None:
+    """A launch as on a GPU, in the simulator: print what the kernel prints. Raises HazardError for a hazard."""
+    report = simulate(kernel, grid, block, args, shared_mem)
+    print(report.output, end="")
+    if not report.ok:
+        raise ptxsim.HazardError(report)
+
+
 def compiled(kernel) -> ptxsim.Kernel:
     """The simulator's form of a `cp.RawKernel`, or of a function of a `cp.RawModule`."""
     check_kernel(kernel)

@@ -198,7 +198,8 @@ def name() -> str:
 @cache
 def capability() -> str:
     """The compute capability of the GPU in use, as "9.0"."""
-    return ".".join(device.cp.cuda.Device().compute_capability)
+    digits = device.cp.cuda.Device().compute_capability  # "90", "120"
+    return f"{digits[:-1]}.{digits[-1]}"
 
 
 def provenance() -> dict:

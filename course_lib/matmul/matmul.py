@@ -6,13 +6,12 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from ptxsim.gpus import H100
-
-from ..gpu import device, timing
+from ..gpu import device
+from ..gpu.limits import this_gpu
 from ..lessons.sources import source_in_parts
 from .hopper_plans import HopperPlan, hopper_plan
 from .operands import ACTIVATIONS, Operand, address, allowed_lessons, boxed, checked, type_of
-from .plans import SHARED, SMS, Plan, Shape, plan, predicted
+from .plans import Plan, Shape, plan, predicted
 
 LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
 WORDS = {8: "long long", 4: "int", 2: "short"}
@@ -168,15 +167,14 @@ def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -
 @cache
 def here() -> tuple[int, str]:
     """Bytes of shared memory that a block may have, and the GPU's name; the simulator is an H100."""
-    if device.backend() == "simulator":
-        return SHARED, H100.driver_name
-    return device.cp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"], timing.name()
+    gpu = this_gpu()
+    return gpu.shared_block, gpu.driver_name
 
 
 @cache
 def sms() -> int:
     """Streaming multiprocessors of this GPU; without one, of an H100."""
-    return device.cp.cuda.Device().attributes["MultiProcessorCount"] if device.backend() == "cupy" else SMS
+    return this_gpu().sms
 
 
 @cache

@@ -12,7 +12,7 @@ from ..draw import style
 from ..gpu import device, timing
 from ..measure import records
 from . import heat, plans, sweep_file
-from .matmul import LESSON, matmul_source
+from .matmul import LESSON, here, matmul_source
 from .plans import Plan, Shape
 
 
@@ -89,8 +89,8 @@ class Tuning:
 
 def tuned() -> Tuning:
     """The sweep on file for the GPU in use. Without a GPU, and for one that nobody tuned: that of an H100."""
-    here = timing.name() if device.backend() == "cupy" else H100.driver_name
-    record = plans.on_file(here) or plans.on_file(H100.driver_name)
+    mine = timing.name() if device.backend() == "cupy" else H100.driver_name
+    record = plans.on_file(mine) or plans.on_file(H100.driver_name)
     about = record["provenance"]
     origin = f"recorded on {about['gpu']}, {about['date']}: {about['layout']}, {about['clock']}"
     if about["kernel"] != records.source_key(LESSON, matmul_source(6)):
@@ -108,7 +108,8 @@ def tune(shapes: Iterable[Sequence[int]], tiles: Iterable[Sequence[int]] = ()) -
     if device.backend() == "cupy":
         from . import tuner
 
-        bases = [base for base in tuner.BASES if not sides or base.tile[:2] in sides]
+        fitting = [base for base in tuner.BASES if base.fits(True, True, here()[0])]
+        bases = [base for base in fitting if not sides or base.tile[:2] in sides]
         found = tuner.sweep(shapes, bases)
         chosen = {s: {"plan": f.plan, "us": f.us, "cublas_us": f.cublas_us} for s, f in found.items()}
         times = {shape: each.times for shape, each in found.items()}

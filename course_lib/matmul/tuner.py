@@ -58,7 +58,7 @@ def parts(shape: Shape, times: Times, bases: Iterable[Plan]) -> list[Ladder]:
         down, across = base.tiles(M, N)
         most = min(MOST_BLOCKS // (down * across), K // (2 * base.tile[2]))
         ladders.append(list(dict.fromkeys(base.parts(K, split) for split in SPLITS if split <= max(most, 1))))
-    chosen = by_rule(M, N, K)
+    chosen = by_rule(M, N, K, shared=here()[0])
     if any(chosen.tile == base.tile for base in bases):
         ladders.append([chosen])
     return ladders

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..draw import style
-from ..gpu import device, timing
+from ..gpu import limits, timing
 from ..gpu.given import check_labelled
 from ..launch import Launch
 from . import charts, records
@@ -19,8 +19,8 @@ from .rows import Row
 def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str | None = None) -> Results:
     """Compare kernels with each other and with cuBLAS on one problem.
 
-    `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere
-    the records of exactly these kernels are shown.
+    `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere,
+    and of a kernel whose launch does not fit the GPU, the records of exactly these kernels are shown.
     `model`: what the simulator's clock says of the kernels on an H100, on every machine, without cuBLAS.
     `base`: the label that gains are counted from; without it each row's gain is over the row before.
     """
@@ -34,15 +34,17 @@ def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str
     launches = dict(kernels)
     if model:
         entries = {label: _modelled(gemm, kernel, launch) for label, (kernel, launch) in launches.items()}
-    elif device.backend() == "cupy":
-        entries = _measured(gemm, launches)
     else:
-        entries = _recorded(gemm, launches)
+        here = {label: launched for label, launched in launches.items() if limits.runs_here(*launched)}
+        elsewhere = {label: launches[label] for label in launches if label not in here}
+        found = _recorded(gemm, elsewhere) | (_measured(gemm, here) if here else {})
+        entries = {label: found[label] for label in (*launches, timing.CUBLAS)}
     itemsize = np.dtype(gemm.dtype).itemsize
     rows: list[Row] = []
     for label, entry in entries.items():
         tile = launches[label][1].tile if label in launches else None
-        measured = [row for row in rows if row.tflops and base in (None, row.label)]
+        gpu = entry and entry["gpu"]
+        measured = [row for row in rows if row.tflops and row.gpu == gpu and base in (None, row.label)]
         before = measured[-1] if tile and measured else Row("")
         rows.append(_row(label, entry, tile, before, itemsize) if entry else Row(label))
     M, N, K = gemm.M, gemm.N, gemm.K

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..gpu import device, timing
+from ..gpu import device, limits, timing
 from ..launch import Launch
 from . import records
 
@@ -97,7 +97,7 @@ def ncu(options: str, gemm, kernel, launch: Launch) -> None:
     """
     key = records.text_key(options, kernel, gemm, launch)
     print(f"$ ncu {options} ./gemm_app")
-    text = _asked(options, gemm, kernel, launch) if device.backend() == "cupy" else ""
+    text = _asked(options, gemm, kernel, launch) if limits.runs_here(kernel, launch) else ""
     if text:
         about = records.about(kernel, gemm, launch)
         records.remember("texts", {key: {**about, "options": options, "date": timing.today(), "text": text}})

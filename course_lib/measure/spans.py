@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..draw import style
-from ..gpu import device, timing
+from ..gpu import limits, timing
 from . import records, span_chart
 
 
@@ -56,8 +56,8 @@ def spans(title: str, make: Callable[[], Mapping[str, object]], source: str | No
     if source is None:
         return Spans(title, "model", _from_zero(make()))
     key = records.source_key(title, source)
-    if device.backend() == "cupy":
-        rows = _from_zero(make())
+    if noted := limits.made(make):
+        rows = _from_zero(noted)
         entry = {
             "title": title,
             "date": timing.today(),

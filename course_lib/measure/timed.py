@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..gpu import device, timing
+from ..gpu import limits, timing
 from . import records
 
 REPEATS = 20
@@ -54,13 +54,14 @@ class Timed:
 def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], source: str) -> Timed:
     """Compare calls that launch kernels of `source`, a text of CUDA.
 
-    `make()` returns {label: call}, the base first; it runs on a GPU only, so its arrays may be large. There each call
-    is timed as `benchmark` times a kernel: REPEATS launches in order and, against a drift of the clock, as many in
-    the opposite order. Elsewhere the record with this title and this source is shown, and nothing runs.
+    `make()` returns {label: call}, the base first; it runs on a GPU only, so its arrays may be large. There, if all
+    launches that it prepares fit, each call is timed as `benchmark` times a kernel: REPEATS launches in order and,
+    against a drift of the clock, as many in the opposite order. Elsewhere the record with this title and this source is
+    shown, and nothing runs.
     """
     key = records.source_key(title, source)
-    if device.backend() == "cupy":
-        entry = _measure(make())
+    if calls := limits.made(make):
+        entry = _measure(calls)
         records.remember("calls", {key: {"title": title, **entry}})
         return _shown(title, f"measured now on {timing.name()}", entry)
     entry = records.find("calls", key)

@@ -14,7 +14,7 @@ from typing import get_args
 import numpy as np
 
 from ..draw import style
-from ..gpu import device
+from ..gpu import limits
 from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import marks, modelled, records, stalls, timeline_chart
@@ -140,7 +140,7 @@ def timeline(
     if model:
         return timeline_of(modelled.entry(kernel, gemm, launch), phases, "model")
     key, about = records.kernel_key(kernel, gemm, launch), records.about(kernel, gemm, launch)
-    if device.backend() == "cupy":
+    if limits.runs_here(kernel, launch):
         entry, source = about | marks.measure(kernel, gemm, launch), "measured"
         if os.environ.get("COURSE_RECORD"):  # ncu takes rights that many machines do not give
             entry["ncu"] = stalls.sampled(kernel, gemm, launch)

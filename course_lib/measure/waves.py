@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..gpu import device, timing
+from ..gpu import device, limits, timing
 from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import records
@@ -27,7 +27,7 @@ def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
     check_launched(kernel, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
     key = records.kernel_key(kernel, gemm, launch)
-    if device.backend() == "cupy":
+    if limits.runs_here(kernel, launch):
         rows = spans_of(noted(kernel, gemm, launch))
         entry = records.about(kernel, gemm, launch) | {
             "date": timing.today(),

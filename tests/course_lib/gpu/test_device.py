@@ -65,7 +65,7 @@ def test_the_public_names():
     names = (
         "cp OPTIONS HOPPER only_on tensor_map show_env simulate sass Gemm benchmark profile so_far timeline"
     )
-    names += " Launch course_header cublas draw matmul_source ncu"
+    names += " Launch course_header cublas draw matmul_source ncu this_gpu"
     names += " kernel_source lesson_kernel edited show_diff matmul timed checklist spans waves tune tuned show_progress"
     assert sorted(course_lib.__all__) == sorted([*names.split(), "check_exercise", "score", "HazardError"])
     assert set(dir(course_lib)) == set(course_lib.__all__)

@@ -114,7 +114,7 @@ def test_what_ncu_prints_is_recorded_and_shown_again(tmp_path, monkeypatch, caps
     path = tmp_path / "nvidia-h100.json"
     with monkeypatch.context() as patch:
         patch.setenv("COURSE_RECORD", str(path))
-        patch.setattr(ncu.device, "backend", lambda: "cupy")
+        patch.setattr(ncu.limits, "runs_here", lambda kernel, launch: True)
         patch.setattr(timing, "name", lambda: "NVIDIA H100")
         patch.setattr(timing, "provenance", lambda: {"gpu": "NVIDIA H100", "nvrtc": "13.0"})
         patch.setattr(ncu, "find", lambda: "ncu")
@@ -146,7 +146,7 @@ def test_where_ncu_is_missing_or_may_not_count_the_record_is_shown(
             raise RuntimeError("ncu was not found")
         return "ncu"
 
-    monkeypatch.setattr(ncu.device, "backend", lambda: "cupy")
+    monkeypatch.setattr(ncu.limits, "runs_here", lambda kernel, launch: True)
     monkeypatch.setattr(ncu, "find", find)
     monkeypatch.setattr(ncu.subprocess, "run", lambda c, **_: subprocess.CompletedProcess(c, 1, found, ""))
     monkeypatch.setattr(records, "FOLDER", tmp_path)
