@@ -1,8 +1,9 @@
 """The GPU's part of a file that nvcc would divide: without `main`, `<vector>`, and what else only the host can use.
 
 NVRTC compiles device code alone. A file that it refuses is compiled again as nvcc sees it: names that nvcc knows
-without an #include are there, a header that NVRTC has not is empty, and a function without an execution space is taken
-for device code. A declaration of the host that has an error even so is left out. Lines keep their numbers.
+without an #include are there, a header that NVRTC has not, or that is the host's, is empty, and a function without an
+execution space is taken for device code. A declaration of the host that has an error even so is left out. Lines keep
+their numbers.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ using cuda::std::uintptr_t; using cuda::std::intptr_t;
 
 _ERROR = re.compile(rf"^{re.escape(MAIN_FILE)}\((\d+)\): (?:catastrophic )?error", re.M)
 _MISSING = re.compile(r'cannot open source file "([^"]+)"\n\s*#\s*include\s*<')
+_OF_HOST = re.compile(r"^([^\s()]+)\(\d+\): error: A function explicitly marked as a __host__", re.M)
 _NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|^[ \t]*#(?:\\\n|[^\n])*",
     re.S | re.M,
@@ -74,7 +76,8 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
     rest, left_out = source, []
     for _ in range(MOST_ROUNDS):
         log = whole_log(rest, as_nvcc)
-        missing = [name for name in _MISSING.findall(log) if _may_lie_in(headers, name)]
+        named = {*_MISSING.findall(log), *_OF_HOST.findall(log)} - {MAIN_FILE}
+        missing = [name for name in named if _may_lie_in(headers, name)]
         found = list(_of_host(rest, {int(line) for line in _ERROR.findall(log)}))
         for name in missing:
             (headers / name).parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +91,8 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
 
 
 def _may_lie_in(folder: Path, name: str) -> bool:
-    return (folder / name).resolve().is_relative_to(folder.resolve())
+    place = (folder / name).resolve()
+    return place.is_relative_to(folder.resolve()) and not place.exists()
 
 
 def _of_host(source: str, lines: set[int]) -> Iterator[tuple[int, int]]:

@@ -6,7 +6,7 @@ from ptxsim.__main__ import main
 from ptxsim.command.host import divide
 
 PROGRAM = r"""#include <cstdio>
-#include <vector>
+#include <cuda_profiler_api.h>
 #include <nobody/has_this.hpp>
 #define CHECK(call) do { if ((call) != cudaSuccess) { fprintf(stderr, "no"); exit(1); } } while (0)
 #define HD __host__ __device__
