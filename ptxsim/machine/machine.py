@@ -145,13 +145,11 @@ class Machine:
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
         self.turn = 0
-        self.idle: set[int] = (
-            set()
-        )  # where groups are ready that look for something, and have found nothing new
+        # where groups are ready that look for something, and have found nothing new
+        self.idle: set[int] = set()
         self.idling = False  # whether the group that runs is one
-        self.found: dict[
-            int, tuple[np.ndarray, np.ndarray]
-        ] = {}  # by the pc of a strong access: where, and what
+        # by the pc of a strong access: where, and what
+        self.found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}

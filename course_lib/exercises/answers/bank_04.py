@@ -220,7 +220,6 @@ EXERCISES = {
         "wrong-places": "the sums are right, and stand in other columns: which column of C is a row of B, and where is "
         "it stored? Both must agree.",
         "other-row-of-a|other-row-of-b": "a column of C got the sums of another row of B: which row goes to which "
-        "mma, and where "
-        "are its sums stored?",
+        "mma, and where are its sums stored?",
         "": "which row of B goes to which mma, and where are the sums of that column stored?"}),
 }  # fmt: skip

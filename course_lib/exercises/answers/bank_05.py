@@ -225,8 +225,7 @@ EXERCISES = {
         "Is the wait before the barrier, in every turn?",
         "write-after-read": "the barrier of the loop was right: put it back.",
         "waits-for-more": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay "
-        "on "
-        "their way, and two at most.",
+        "on their way, and two at most.",
         "out-of-bounds": "issue takes k-tiles that exist.",
         "wrong-numbers": "issue, compute and store were right: only the wait is missing.",
         "": "in most turns two newer k-tiles are on their way, in the last but one there is one, in the last none."}),
@@ -255,11 +254,9 @@ EXERCISES = {
         "guard.",
         "read-after-write": "the __syncwarp() behind the copy was right.",
         "no-pragma": "without that line the compiler may unroll, and then the numbers of the sets may become "
-        "constants, "
-        "by its choice. Make them constants yourself, in a loop that is not unrolled.",
+        "constants, by its choice. Make them constants yourself, in a loop that is not unrolled.",
         "other-k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which "
-        "set "
-        "holds which k-step?",
+        "set holds which k-step?",
         "nothing-ahead": "load the next k-step into the other set first, then multiply this one.",
         "": "write two k-steps into one turn: load(1, ...), multiply(0), load(0, ...), multiply(1)."}),
 }  # fmt: skip

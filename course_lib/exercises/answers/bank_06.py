@@ -296,14 +296,12 @@ EXERCISES = {
         "read-after-write|write-after-read|uninitialised-read": "is_last is written by one thread and read by all: the "
         "barrier between the two was right.",
         "barrier-divergence|left-out-of-barrier|deadlock": "all threads of a block must come to a __syncthreads(), "
-        "and all "
-        "lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
+        "and all lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
         "step-limit": "nobody need wait: who is not the last returns.",
         "first-launch-stores-nothing": "C was full of NaN. Either nobody was the last: one block draws the number "
         "gridDim.x - 1. Or something was added to what C held: the last block overwrites it.",
         "launch-stores-nothing": "what is in `count` when this launch begins? Somebody must set it back, when nobody "
-        "needs it "
-        "any more.",
+        "needs it any more.",
         "unwritten-part": "the one who adds came too early, or adds a part that does not exist.",
         "last-bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
         "order.",

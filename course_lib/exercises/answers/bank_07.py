@@ -231,8 +231,7 @@ EXERCISES = {
         "too-many-registers": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
         "consumer.",
         "too-few-registers": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads "
-        "of "
-        "each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
+        "of each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
         "": "bytes of one slot, slots that fit, registers that are left."}),
     "07.13": (_ring, {
         **_HOPPER,

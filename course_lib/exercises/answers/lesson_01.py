@@ -150,14 +150,11 @@ EXERCISES = {
         "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
         "A fill what they read?",
         "neither-arrives": "neither A nor B arrives as it should. Follow float 1 of each k-tile: where does it come "
-        "from, "
-        "where does it go, and who reads it?",
+        "from, where does it go, and who reads it?",
         "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
-        "from, "
-        "where does it go, and who reads it?",
+        "from, where does it go, and who reads it?",
         "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "
-        "from, "
-        "where does it go, and who reads it?",
+        "from, where does it go, and who reads it?",
         "other-k": "A and B are right, each by itself, but do not meet: have both factors the same k?",
         "": "follow one thread through two turns: what does it copy, what does it multiply, and where does it wait?"}),
     "01.3": (partial(checked_gemm, right=Launch((64, 64, 16), 256)), FOR_ALL | ALL_READ | COMPLETE | {

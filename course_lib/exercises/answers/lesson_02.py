@@ -249,8 +249,7 @@ EXERCISES = {
         "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
     "02.3": (_divergence_first(_two_roles), {
         "other-count": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, "
-        "whether "
-        "they wait or only arrive.",
+        "whether they wait or only arrive.",
         "no-copy": "the producer waits for a slot to be emptied that was never full. Its first SLOTS turns "
         "find an empty slot.",
         "no-wait-for-full": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "

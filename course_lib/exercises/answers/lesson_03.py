@@ -196,8 +196,7 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "other-buffer": "the math reads the buffer that the next k-tile is on its way to. Which one holds "
     "k-tile t?",
     "next-in-the-way": "a copy goes to the buffer that is being multiplied, or its k-tile is read before anybody "
-    "waited "
-    "for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
+    "waited for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
     "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts have arrived, "
     "and where must it stand?",
     "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier.",
@@ -232,8 +231,7 @@ EXERCISES = {
         "is that buffer free, and does a barrier stand between?",
         "uninitialised-read": "after the last k-block of the last k-tile there is nothing to load.",
         "nothing-on-its-way": "issue the next k-tile in the first k-blocks and wait for it only before the last one, "
-        "so "
-        "that the k-blocks between can hide it.",
+        "so that the k-blocks between can hide it.",
         "beyond-shared-memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
         "last k-block, and in which buffer does it lie?",
         "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded. So the wait belongs before "
@@ -254,8 +252,7 @@ EXERCISES = {
         "out-of-bounds": "two tiles of 64 floats lie there; the launch gives 512 bytes of dynamic shared memory if the "
         "kernel declares none itself.",
         "no-shared-memory": "the block's threads share an array that is declared __shared__; a static one lies in "
-        "global "
-        "memory, and all blocks share it.",
+        "global memory, and all blocks share it.",
         "": "follow the two stages: which tile is loaded, and which one is used, before, in and after the loop?"}),
     "03.5": (_padded_by_1, {
         "nothing-on-its-way": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",

@@ -197,8 +197,7 @@ EXERCISES = {
         "one-order": "with issue, then wait, a copy has one turn less: slots - 2.",
         "half-the-math": "a multiplication and an addition are two FLOP.",
         "one-too-few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being "
-        "multiplied "
-        "needs a slot, too.",
+        "multiplied needs a slot, too.",
         "one-too-many": "a latency of exactly two turns needs two: round up only what is left over.",
         "not-rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
         "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
