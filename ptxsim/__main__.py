@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,12 @@ def main(typed: Sequence[str] | None = None) -> int:
         return FAILED
     except (OSError, ValueError, ToolMissing) as error:
         print(f"{asked.file}: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt as stopped:
+        print(f"{asked.file}: {str(stopped) or 'stopped'}", file=sys.stderr)
+        return FAILED
+    except Exception:  # a mistake of the simulator's own, which would exit as a hazard does
+        traceback.print_exc()
         return FAILED
     print(report.output, end="")
     print("\n".join(places.lines(asked.file, report)))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..compiler.nvrtc import whole_log
+from ..compiler.nvrtc import MISSING, whole_log
 from ..ptx.program import MAIN_FILE
 
 MOST_ROUNDS = 12
@@ -46,7 +46,6 @@ using cuda::std::uintptr_t; using cuda::std::intptr_t;
 """What nvcc knows without an #include, or by the C library's headers."""
 
 _ERROR = re.compile(rf"^{re.escape(MAIN_FILE)}\((\d+)\): (?:catastrophic )?error", re.M)
-_MISSING = re.compile(r'cannot open source file "([^"]+)"\n\s*#\s*include\s*<')
 _OF_HOST = re.compile(r"^([^\s()]+)\(\d+\): error: A function explicitly marked as a __host__", re.M)
 _NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|^[ \t]*#(?:\\\n|[^\n])*",
@@ -76,7 +75,8 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
     rest, left_out = source, []
     for _ in range(MOST_ROUNDS):
         log = whole_log(rest, as_nvcc)
-        named = {*_MISSING.findall(log), *_OF_HOST.findall(log)} - {MAIN_FILE}
+        of_library = {name for name, bracket in MISSING.findall(log) if bracket == "<"}
+        named = of_library | set(_OF_HOST.findall(log)) - {MAIN_FILE}
         missing = [name for name in named if _may_lie_in(headers, name)]
         found = list(_of_host(rest, {int(line) for line in _ERROR.findall(log)}))
         for name in missing:

@@ -40,6 +40,11 @@ NO_HEADERS = (
 )
 
 
+NOT_FOUND = "Give the folder in which it lies as an option of the compiler: -Ifolder"
+MISSING = re.compile(r'cannot open source file "([^"]+)"\n\s*#\s*include\s*([<"])')
+"""A header that was not found, and how its #include was written."""
+
+
 class NvrtcMissing(cache.ToolMissing):
     """NVRTC is not installed here; the message says what is missing and what to do."""
 
@@ -320,6 +325,6 @@ def _readable(log: str) -> str:
     lines = "\n\n".join(part.strip("\n") for part in parts).splitlines()
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} more lines"]
-    if "cannot open source file" in log:
-        lines.append(NO_HEADERS)
+    if missing := MISSING.search(log):
+        lines.append(NO_HEADERS if missing[2] == "<" else NOT_FOUND)
     return "\n".join(lines)

@@ -1,8 +1,11 @@
 """`ptxsim check`: its exit status, and places that an editor jumps to."""
 
+from unittest.mock import Mock
+
 import pytest
 
 from ptxsim.__main__ import main
+from ptxsim.interrupts import Interrupted
 
 HEADER = """template <typename T> __device__ void put(T* tile, T x) { tile[threadIdx.x] = x; }
 template <typename T, int N> __global__ void flip(T* x) {
@@ -84,6 +87,18 @@ def test_an_error_of_an_instance_names_both_places(folder, capsys):
     assert check("--kernel", "g<int>", "--arg", "int=1") == 2
     said = capsys.readouterr().err
     assert said.startswith("src/bad.cu:2: error: ") and "at src/bad.cu:4" in said
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [(Interrupted("the launch of k was stopped"), "src/bad.cu: the launch of k was stopped\n"),
+     (KeyboardInterrupt(), "src/bad.cu: stopped\n"),
+     (ZeroDivisionError("own mistake"), "Traceback")],
+)  # fmt: skip
+def test_what_stops_a_check_is_no_hazard(folder, capsys, monkeypatch, raised, said):
+    monkeypatch.setattr("ptxsim.__main__.launch", Mock(side_effect=raised))
+    assert check("--block", "256", "--arg", "float32[256]") == 2
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_no_file(folder, capsys):

@@ -70,10 +70,18 @@ def test_an_error_in_the_kernel_stays_one(file, capsys):
     assert 'app.cu:18: error: identifier "nothing" is undefined' in capsys.readouterr().err
 
 
+def test_a_function_is_the_gpus_by_a_macro_too(file, capsys):
+    file.write_text(PROGRAM.replace("return x / 2;", "return nothing;"))
+    assert check() == 2
+    assert 'app.cu:7: error: identifier "nothing" is undefined' in capsys.readouterr().err
+
+
 def test_a_header_of_ones_own_must_be_there(file, capsys):
     file.write_text('#include "tile.h"\n' + PROGRAM)
     assert check() == 2
-    assert 'app.cu:1: catastrophic error: cannot open source file "tile.h"' in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert 'app.cu:1: catastrophic error: cannot open source file "tile.h"' in said
+    assert said.splitlines()[-1].startswith("Give the folder in which it lies") and "NVRTC has no" not in said
 
 
 def test_a_source_that_compiles_stays_as_it_is(tmp_path):

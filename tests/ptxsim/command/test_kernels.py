@@ -83,6 +83,11 @@ def test_the_only_kernel_needs_no_name(text):
     assert find(f"{text}\n// template <class T> __global__ void another(T x) {{}}", "").name == "one"
 
 
+def test_a_kernel_beside_a_template_is_not_the_only_one():
+    both = "__global__ void one() {}\ntemplate <class T> __global__ void another(T x) {}"
+    assert refused("", both).startswith("it has several kernels")
+
+
 def test_an_instance_that_the_source_makes_is_its_only_kernel():
     source = "template <int N> __global__ void f(int* x) { *x = N; }\ntemplate __global__ void f<3>(int*);"
     assert find(source, "").entry == "_Z1fILi3EEvPi"

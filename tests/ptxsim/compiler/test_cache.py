@@ -212,3 +212,10 @@ def test_an_edited_kernel_says_what_is_missing_and_where_to_go():
     for words in ("NvrtcMissing: ", "not edited", "pip install", "macOS", "Linux", "WSL", "Binder", "Colab"):
         assert words in done.stdout, done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_no_folder_of_headers_is_read_where_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr(cache, "FOLDERS", [])
+    monkeypatch.delenv(cache.KEEP, raising=False)
+    monkeypatch.setattr(cache, "key_of", lambda *inputs: pytest.fail("a key was asked for"))
+    assert "k" in nvrtc.compile_ptx('extern "C" __global__ void k(int* x) { x[0] = 4711; }').ptx
