@@ -166,9 +166,10 @@ def source_of(lab, number: str, change) -> str:
 
 
 def test_lab_asks_nothing_when_it_opens(opened):
-    """Jupyter's news is what it asks for by itself."""
+    """Jupyter's news is what it asks for by itself; a lesson that is unsaved at once, what it asks for in the end."""
     page = opened(FIRST)
     page.wait_for_timeout(2000)
+    assert not page.locator(".jp-mod-dirty").count()
     assert "news" not in page.inner_text("body"), page.locator(".Toastify").all_inner_texts()
 
 
@@ -248,6 +249,113 @@ def test_an_exercise_is_solved_another_one_fails_and_an_endless_one_is_stopped(l
     at_rest(page)
     assert "00.1 passed" in cell.inner_text()
     save(page)
+
+
+RACE = r'''race = r"""
+extern "C" __global__ void race(const float* x, float* y)
+{
+    __shared__ float tile[____];                      // one value of each thread
+    tile[threadIdx.x] = x[threadIdx.x];
+    y[threadIdx.x] = tile[255 - threadIdx.x];
+}
+"""
+'''
+SIMULATED = """import numpy as np
+from course_lib import OPTIONS, check_exercise, cp, simulate
+race = race.replace("____", "256")
+report = simulate(cp.RawKernel(race, "race", options=OPTIONS), (1,), (256,), [np.zeros(256, np.float32)] * 2)
+"""
+VERDICT = 'check_exercise("00.3", cp.RawKernel(race, "race", options=OPTIONS))'
+COLOURS = """cell => Object.fromEntries([...cell.querySelectorAll('.cm-line span')].map(
+    span => [span.textContent.trim(), getComputedStyle(span).color]))"""
+CURSOR = """() => {
+    const node = getSelection().anchorNode;
+    const line = (node.nodeType === 3 ? node.parentElement : node).closest('.cm-line');
+    return [...line.parentElement.children].filter(e => e.matches('.cm-line')).indexOf(line) + 1;
+}"""
+
+
+@pytest.fixture
+def kernel(lab, opened):
+    """Lab with a kernel, and below it a report on it and a verdict: the page, and the three cells."""
+    notebook = json.loads((lab.root / "notebooks" / FIRST).read_text(encoding="utf-8"))
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    texts = {"kernel": RACE, "report": f"{SIMULATED}report", "verdict": VERDICT}
+    notebook["cells"] = [cell | {"id": name, "source": text} for name, text in texts.items()]
+    lab.address("race.ipynb")  # when Lab answers, the folder is there
+    (lab.mine / "race.ipynb").write_text(json.dumps(notebook))
+    page = opened("race.ipynb")
+    return page, *(page.locator(CELL).nth(place) for place in range(3))
+
+
+def theme(page, name: str) -> None:
+    page.click(".lm-MenuBar-itemLabel:text-is('Settings')")
+    page.hover(".lm-Menu-itemLabel:text-is('Theme')")
+    page.click(f".lm-Menu-itemLabel:text-is('{name}')")
+    page.wait_for_selector(f"body[data-jp-theme-name='{name}']", state="attached")
+
+
+def test_a_kernel_is_shown_as_cuda_and_its_lines_are_counted(kernel, keep):
+    """Not as one string of Python; its first line is that of the quotes, as in a report."""
+    page, cell, report, _ = kernel
+    cell.locator(".cm-cuda-gap").wait_for()
+    words = ("__global__", "void", "threadIdx", "// one value of each thread", '"C"', "255", "race")
+    for name in ("JupyterLab Light", "JupyterLab Dark"):
+        theme(page, name)
+        colours = cell.evaluate(COLOURS)
+        plain = cell.locator(".cm-content").evaluate("e => getComputedStyle(e).color")
+        shown = [colours.get(word) for word in words]
+        assert None not in shown and plain not in shown, colours
+        assert len(set(shown)) >= 5, colours  # words, types, built-ins, comments, strings, numbers
+        keep(page, f"lab-kernel-{name.split()[1].lower()}")
+    theme(page, "JupyterLab Light")
+    numbers = cell.locator(".cm-cuda-lines .cm-gutterElement span").all_inner_texts()
+    assert numbers == [str(line) for line in range(1, len(RACE.strip().splitlines()) + 1)]
+    assert not report.locator(".cm-cuda-lines:visible").count(), "a cell of Python looks as before"
+
+    cell.locator(".cm-line", has_text="tile[threadIdx.x] =").click()
+    page.keyboard.press("Control+/")
+    assert "    // tile[threadIdx.x] = x[threadIdx.x];" in cell.locator(".cm-content").inner_text()
+    page.keyboard.press("Control+/")
+    page.keyboard.press("End")
+    page.keyboard.insert_text("if (threadIdx.x) {")
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text("return;")
+    assert "{\n        return;" in cell.locator(".cm-content").inner_text(), "it indents as C++"
+
+
+def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edited(kernel, keep):
+    page, cell, report, verdict = kernel
+    menu(page, "Run", "Run All Cells")
+    found = cell.locator(".cm-cuda-found")
+    found.wait_for(timeout=30_000)
+    assert "255 - threadIdx.x" in found.inner_text()
+    assert cell.locator(".cm-cuda-found-number").all_inner_texts() == ["▶ 6"]
+    for output, text in ((report, "6"), (verdict, "line 6")):
+        link = output.locator("a[href='#cuda-line/race/6']")
+        link.wait_for(timeout=30_000)
+        assert link.inner_text() == text
+        output.locator(".cm-content").click()
+        link.click()
+        page.wait_for_function(
+            "document.activeElement.closest('.jp-CodeCell')?.innerText.includes('shared__')"
+        )
+        assert page.evaluate(CURSOR) == 6
+    assert not page.locator("dialog").count() and not page.evaluate("location.hash")
+    keep(page, "lab-report-clicked")
+
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Home")
+    page.keyboard.press("Enter")
+    assert cell.locator(".cm-cuda-found-number").all_inner_texts() == ["▶ 7"], "it moves with its line"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.keyboard.type(" ")
+    assert not found.count() and not cell.locator(".cm-cuda-found-number").count()
+    report.locator("a[href^='#cuda-line']").click()
+    page.wait_for_timeout(300)
+    assert page.evaluate(CURSOR) == 7, "the text of a line counts for more than its number"
+    at_rest(page)
 
 
 @pytest.mark.skipif(not EVERY, reason="make long: its parts are tested without a browser in tools/learner")
