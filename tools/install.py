@@ -70,8 +70,8 @@ def choose_extra(gpu: str) -> tuple[str, str]:
     driver, capability, name = [part.strip() for part in gpu.split(",", 2)]
     found = f"{name}, driver {driver}"
     major = int(re.match(r"\d*", driver)[0] or 0)
-    if re.match(r"[1-7]\.", capability):
-        return "none", f"{found}: compute capability {capability}, the lessons need 8.0: simulator"
+    if re.match(r"[1-6]\.|7\.[0-4]", capability):
+        return "none", f"{found}: compute capability {capability}, the lessons need 7.5: simulator"
     if major >= 580:
         return "cuda13", f"{found}: drivers from 580 on run CUDA 13: CuPy for CUDA 13"
     if major >= 525:

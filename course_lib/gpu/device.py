@@ -86,8 +86,8 @@ def _machine() -> tuple[ModuleType | None, str, str]:
         return cupy, "", "no NVIDIA GPU with a working driver was found"
     about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     gpu = f"{about['name'].decode()}, compute capability {about['major']}.{about['minor']}"
-    old = f"cp.async needs compute capability 8.0, and this is {gpu}"
-    return cupy, gpu, "" if about["major"] >= 8 else old
+    old = f"lessons 00 and 01 need compute capability 7.5, the others 8.0, and this is {gpu}"
+    return cupy, gpu, "" if (about["major"], about["minor"]) >= (7, 5) else old
 
 
 def _version() -> str:
@@ -101,6 +101,8 @@ def show_env() -> None:
     """Print what this machine offers to the course, what is missing, and what works all the same."""
     simulated, (cupy, gpu, reason) = backend() == "simulator", _machine()
     works = "everything, simulated; measurements are recorded ones" if simulated else "everything, on the GPU"
+    if not simulated and re.search(r" 7\.\d$", gpu):
+        works = "lessons 00 and 01 on the GPU; the others, which copy with cp.async, in the simulator"
     try:
         compiler = "{}.{}".format(*nvrtc.version())
     except nvrtc.NvrtcMissing:

@@ -128,6 +128,11 @@ def allowed_lessons(lesson: int | None) -> tuple[int, ...]:
             f"lesson 07's kernel needs a GPU of compute capability 9.0, and this one has {capability}: leave lesson "
             "out, and lesson 06's kernel runs"
         )
+    if capability.startswith("7."):
+        raise ValueError(
+            f"matmul's kernels copy with cp.async, from compute capability 8.0 on, and this GPU has {capability}: set "
+            "COURSE_BACKEND=simulator, or take cp.matmul"
+        )
     return (lesson,) if lesson else (6, 7) if capability == "9.0" and not simulated else (6,)
 
 

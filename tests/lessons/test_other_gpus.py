@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from course_lib import Gemm, benchmark, lesson_kernel, this_gpu
 from course_lib.lessons import sources
-from tests.fake_gpu import RTX_3090, machine
+from ptxsim import LaunchError
+from tests.fake_gpu import RTX_3090, RTX_5090, T4, machine
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 LESSONS = {path.stem: path for path in sources.notebooks(FOLDER)}
@@ -32,8 +35,37 @@ def run(stem: str) -> None:
             raise
 
 
-@pytest.mark.parametrize("stem", LESSONS)
-def test_with_99_kb_a_block(stem, monkeypatch):
+WHOLE = bool(os.environ.get("COURSE_ALL_LESSONS"))
+CASES = [
+    *(
+        (RTX_3090, stem) for stem in LESSONS if WHOLE or stem[:2] in ("02", "05")
+    ),  # which ask for more in most ways
+    *((RTX_5090, stem) for stem in LESSONS if WHOLE and stem[:2] in ("06", "07")),
+    *((T4, stem) for stem in LESSONS if stem[:2] == "00" or (WHOLE and stem[:2] == "01")),
+]
+
+
+@pytest.mark.parametrize(("gpu", "stem"), CASES, ids=lambda each: getattr(each, "name", each))
+def test_a_notebook_runs_to_its_end(gpu, stem, monkeypatch):
     monkeypatch.chdir(FOLDER)
-    machine(monkeypatch, RTX_3090)
+    machine(monkeypatch, gpu)
     run(stem)
+
+
+def test_a_launch_that_does_not_fit_is_said_and_not_made(monkeypatch, capsys):
+    fake, gemm = machine(monkeypatch, RTX_3090), Gemm(256, 256, 256, "float16")
+    kernel, launch = lesson_kernel("05_three_stage", "fastest")
+    with pytest.raises(
+        LaunchError, match="fastest asks for 144 KB of shared memory a block, and NVIDIA GeForce RTX"
+    ):
+        gemm.prepare(kernel, gemm.inputs, launch)
+    assert "check passed" in gemm.check(kernel, launch)
+    row = benchmark(Gemm(4096, 4096, 4096, "float16"), {"fastest": (kernel, launch)}).rows[0]
+    assert row.tflops and row.gpu.startswith("NVIDIA H")
+    said = "gives 99 KB: it runs in the simulator, and its measurements are recorded ones.\n"
+    assert capsys.readouterr().out.count(said) == 2
+    assert not [each for each in fake.launched if each[0] == "fastest"]
+
+
+def test_one_block_alone_on_an_h100_asks_for_what_its_record_holds():
+    assert this_gpu().shared // 2 + 2048 == 116 * 1024

@@ -375,7 +375,8 @@ def test_ci_calls_make_test_and_nothing_else():
         ("570.86.10, 8.0, NVIDIA A100", "cuda12", "525 to 579"),
         ("525.60.13, 8.9, NVIDIA L4", "cuda12", "525 to 579"),
         ("470.256.02, 8.0, NVIDIA A100", "none", "from 525"),
-        ("580.65.06, 7.5, Tesla T4", "none", "8.0"),
+        ("580.65.06, 7.0, Tesla V100", "none", "7.5"),
+        ("580.65.06, 7.5, Tesla T4", "cuda13", "CUDA 13"),
         ("[N/A], 9.0, NVIDIA H100", "none", "from 525"),
     ],
 )

@@ -30,6 +30,7 @@ _NOTES = (
     "docs/hangs.md",
     "ptxsim/README.md",
     "docs/hosts.md",
+    "docs/gpus.md",
     "docs/instructor.md",
 )
 _FOR_TEACHERS = ("docs/instructor",)

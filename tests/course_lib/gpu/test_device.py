@@ -126,11 +126,23 @@ def test_a_gpu_of_capability_8(machine, capsys):
 
 
 def test_an_older_gpu_is_not_used_and_the_reason_is_shown(machine, capsys):
-    machine(fake_cupy(7, 5))
+    machine(fake_cupy(7, 0))
     assert device.backend() == "simulator"
-    assert "cp.async needs compute capability 8.0, and this is Fake GPU, compute capability 7.5" in shown(
+    assert (
+        "need compute capability 7.5, the others 8.0, and this is Fake GPU, compute capability 7.0"
+        in shown(capsys)
+    )
+
+
+def test_a_gpu_without_cp_async_runs_the_first_lessons(machine, capsys):
+    machine(fake_cupy(7, 5))
+    assert device.backend() == "cupy"
+    assert "lessons 00 and 01 on the GPU; the others, which copy with cp.async, in the simulator" in shown(
         capsys
     )
+    device.only_on("8.0", or_newer=True)
+    assert device.backend() == "simulator"
+    assert "What follows needs 8.0 or newer: it runs in the simulator" in capsys.readouterr().out
 
 
 def test_an_older_gpu_is_used_when_asked_for(machine):
