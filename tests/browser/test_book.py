@@ -51,6 +51,19 @@ CUT = """() => [...document.querySelectorAll("article pre, article table, articl
     return box.getBoundingClientRect().right > innerWidth + 1 || box.scrollWidth > box.clientWidth + 1;
 }).map(box => box.outerHTML.slice(0, 200))"""
 
+COLUMNS = {"numbered": 96, "plain": 108}
+"""Characters of a line that a kernel, whose lines have numbers, and other code may have without being cut at 1280."""
+CUT_CODE = """most => [...document.querySelectorAll("div.cell_input pre, div.cell_output pre")].filter(box => {
+    const boxes = [box, box.closest(".output") ?? box];
+    if (!box.checkVisibility() || boxes.every(each => each.scrollWidth <= each.clientWidth + 1)) return false;
+    const numbers = box.querySelector(".linenos")?.textContent.length ?? 0;
+    const longest = Math.max(...box.textContent.split("\\n").map(line => line.length)) - numbers;
+    return longest <= (numbers ? most.numbered : most.plain);
+}).map(box => box.textContent.slice(0, 200))"""
+SCROLLS = """() => [...document.querySelectorAll("div.highlight pre, div.cell_output pre")].filter(
+    box => box.checkVisibility() && box.scrollWidth > box.clientWidth + 2 && !box.classList.contains("more")
+).map(box => box.textContent.slice(0, 200))"""
+
 EACH_LOOK_ONCE = """() => {
     const seen = new Set();
     const ground = box => {
@@ -97,6 +110,28 @@ def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
         assert page.locator("article details[open]").count() == 0
         assert page.locator("article img:not([alt]), article img[alt='']").count() == 0
         assert page.said == [] and page.outside == []
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1600, 1920])
+def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
+    page = open_page(address(book, PAGES[-1]), width)
+    for name in PAGES:
+        if name.startswith("notebooks/"):
+            page.goto(address(book, name))
+            page.evaluate("document.fonts.ready")
+            assert page.evaluate(CUT_CODE, COLUMNS) == [], name
+            sizes = page.evaluate("""[...document.querySelectorAll("div.highlight pre")].map(
+                box => [parseFloat(getComputedStyle(box).fontSize), parseFloat(getComputedStyle(box).lineHeight)])""")
+            assert sizes and all(letters >= 12 and line >= 1.4 * letters for letters, line in sizes)
+
+
+def test_what_scrolls_shows_it_until_its_end(book, open_page):
+    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate(SCROLLS) == []
+    box = page.query_selector("div.highlight pre.more")
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth; }")
+    page.wait_for_function("box => !box.classList.contains('more')", arg=box)
 
 
 @pytest.mark.parametrize(("name", "dark"), READERS)
@@ -183,6 +218,8 @@ def test_code_can_be_copied(book, open_page):
     box.locator("button.copybtn").click()
     box.locator("button.copybtn.success").wait_for()
     code = page.evaluate("navigator.clipboard.readText()")
+    without_numbers = "box => box.querySelectorAll('.linenos').forEach(number => number.remove())"
+    box.evaluate(without_numbers)
     assert code.strip() == box.locator("pre").text_content().strip() and "__global__ void saxpy" in code
     assert page.locator(".cell_output div.highlight pre").count() > 0
     assert page.locator(".cell_output button.copybtn").count() == 0, "what code prints is not to be copied"

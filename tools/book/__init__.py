@@ -8,10 +8,11 @@
 | front.py, front.md | the first page |
 | moving.py | its moving picture of a pipeline |
 | conf.py | settings of Sphinx, and these extensions of it: |
+| about.py | description, version and day of each page |
 | alt_text.py | figures keep their description |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
 | glossary.py | the first use of a word leads to the glossary |
-| static/, templates/ | looks, the rule that a page loads nothing from elsewhere |
+| static/, templates/ | looks and type, the rule that a page loads nothing from elsewhere |
 
 `python -m tools.book` makes a book of the committed outputs in build/preview, without running a lesson.
 """

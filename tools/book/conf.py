@@ -1,10 +1,17 @@
 """Sphinx's settings for the book; build.py calls it with the root of the repository as its folder."""
 
+from pathlib import Path
+
+from tools.learner.copies import version_of
+
 project = "Hiding latency"
+release = version = version_of(Path(__file__).parents[2])
+html_last_updated_fmt = "%d %B %Y"
 language = "en"
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
+    "tools.book.about",
     "tools.book.alt_text",
     "tools.book.cuda_lexer",
     "tools.book.glossary",
@@ -19,7 +26,7 @@ html_theme = "sphinx_book_theme"
 html_title = project
 html_static_path = ["static"]
 templates_path = ["templates"]
-html_css_files = ["book.css"]
+html_css_files = ["look.css", "book.css"]
 html_js_files = ["book.js"]
 html_favicon = "static/favicon.svg"
 html_context = {"default_mode": "auto"}
@@ -34,5 +41,5 @@ html_theme_options = {
     "home_page_in_toc": True,
     "show_toc_level": 2,
     "search_bar_text": "Search the book",
-    "footer_content_items": "",  # else it names an author who is not set
+    "footer_content_items": "colophon.html",
 }

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import nbformat
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from course_lib.draw.style import PICTURES
 from tools.learner.copies import COLAB_CELL
+
+KERNEL = re.compile(r'\w+ = r"""')
+"""How a cell with CUDA C++ begins. Its first line is line 1 of the string: the cell's numbers are those of reports."""
 
 
 def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode:
@@ -23,12 +28,20 @@ def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode
             cell.source, above = below_title(cell.source, above, down)
             if "solution" in cell.metadata.get("tags", ()):
                 cell.source = cell.source.replace("<details>", '<details class="solution">')
-        elif "hide-input" in cell.metadata.get("tags", ()):
-            what = folded(cell)
-            cell.metadata["mystnb"] = {"code_prompt_show": f"Show {what}", "code_prompt_hide": f"Hide {what}"}
+        else:
+            cell.metadata["mystnb"] = shown(cell)
     if not above:
         made.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
     return made
+
+
+def shown(cell: nbformat.NotebookNode) -> dict[str, object]:
+    """How MyST-NB shows a code cell."""
+    options: dict[str, object] = {"number_source_lines": bool(KERNEL.match(cell.source))}
+    if "hide-input" in cell.metadata.get("tags", ()):
+        what = folded(cell)
+        options |= {"code_prompt_show": f"Show {what}", "code_prompt_hide": f"Hide {what}"}
+    return options
 
 
 def folded(cell: nbformat.NotebookNode) -> str:

@@ -18,7 +18,7 @@ from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
-from tools.book import build, glossary, lesson, moving
+from tools.book import about, build, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.learner import course
 
@@ -314,3 +314,27 @@ def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_s
     ]
     assert found == ["#", "##", "##", "##", "##"]
     assert not any("google.colab" in cell.source for cell in made.cells)
+
+
+def test_a_page_says_what_it_is_and_when_it_was_made(chapter):
+    (described,) = re.findall(r'<meta name="description" content="([^"]*)">', chapter)
+    assert described == "A warp runs; another warp too. warp warp(1) a barrier"
+    assert f'<meta property="og:description" content="{described}">' in chapter
+    assert '<meta property="og:title" content="00 · A">' in chapter
+    release = course.copies.version_of(ROOT)
+    assert re.search(
+        rf'class="colophon">Hiding latency {re.escape(release)} · made on <time>\d\d \w+ \d{{4}}<', chapter
+    )
+
+
+def test_a_description_is_made_of_whole_sentences():
+    assert about.shortened("Short. Here.") == "Short. Here."
+    assert about.shortened(f"One. {'word ' * 50}end.") == "One."
+    assert len(about.shortened("word " * 50)) <= about.LONGEST and about.shortened("word " * 50).endswith(
+        "word …"
+    )
+
+
+def test_the_numbers_of_a_kernels_lines_are_those_of_reports(chapter):
+    numbers = re.findall(r'class="linenos">\s*(\d+)', chapter)
+    assert numbers == ["1", "2", "3"], "a kernel's lines only, from the one with its quotes"

@@ -1,4 +1,4 @@
-// The pause of the moving picture, and boxes that scroll reached by keyboard.
+// The pause of the moving picture, and boxes that scroll: reached by keyboard, and with a hint while more is hidden.
 
 function pauseButton(figure) {
   const button = figure.querySelector(".pause");
@@ -8,16 +8,29 @@ function pauseButton(figure) {
   });
 }
 
+const BOXES = "div.cell_output, div.cell_output .output, div.cell_output pre, div.highlight pre, "
+  + ".pst-scrollable-table-container, article p:has(> img)";
+
+function shade(box) {
+  box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+}
+
 function reachable(box) {
-  if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+  if (box.scrollWidth <= box.clientWidth + 1) {
+    box.classList.remove("more");
+    if (box.scrollHeight > box.clientHeight) box.tabIndex = 0;
+    return;
+  }
+  if (!box.dataset.scrolls) box.addEventListener("scroll", () => shade(box), { passive: true });
+  box.dataset.scrolls = box.tabIndex = 0;
+  shade(box);
 }
 
 document.addEventListener("DOMContentLoaded", () => {
   document.querySelectorAll("figure.pipeline").forEach(pauseButton);
-  const boxes = "div.cell_output, div.cell_output .output, div.cell_output pre, div.highlight pre, "
-    + ".pst-scrollable-table-container, article p:has(> img)";
-  const look = () => document.querySelectorAll(boxes).forEach(reachable);
+  const look = () => document.querySelectorAll(BOXES).forEach(reachable);
   look();
+  document.fonts.ready.then(look);
   addEventListener("resize", look);
   addEventListener("toggle", look, true);  // what was folded has a width now
 });

@@ -1,0 +1,48 @@
+"""Lines that a page of the book shows whole at 1280 pixels, in the notebooks that were brought to it.
+
+`HELD` grows with each notebook whose lines were wrapped; whoever adds one never takes it out again.
+"""
+
+import json
+
+import pytest
+
+from course_lib.lessons import sources
+from tools.book.lesson import KERNEL
+
+HELD: tuple[str, ...] = ()
+"""Notebooks as the book calls them: "02_producer_consumer", "exercises/02_producer_consumer"."""
+KERNEL_LINE, CODE_LINE = 96, 108
+"""Characters: lines of a kernel have numbers beside them. tests/browser/test_book.py holds that these are not cut."""
+
+
+def too_long(cells: list[dict]) -> list[str]:
+    """The lines of code cells that a page would cut, each with its length."""
+    found = []
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code" and "hide-input" not in cell["metadata"].get("tags", ()):
+            most = KERNEL_LINE if KERNEL.match(text) else CODE_LINE
+            found += [f"{len(line)} > {most}: {line}" for line in text.splitlines() if len(line) > most]
+    return found
+
+
+def test_no_line_is_too_long():
+    for name in HELD:
+        notebook = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+        assert too_long(notebook["cells"]) == [], name
+
+
+@pytest.mark.parametrize(
+    ("source", "tags", "found"),
+    [
+        ('k = r"""\n' + 96 * "x", [], []),
+        ('k = r"""\n' + 97 * "x", [], ["97 > 96"]),
+        (108 * "x", [], []),
+        (109 * "x", [], ["109 > 108"]),
+        (109 * "x", ["hide-input"], []),
+    ],
+)
+def test_a_line_counts_where_it_is_seen(source, tags, found):
+    cell = {"cell_type": "code", "metadata": {"tags": tags}, "source": [source]}
+    assert [line.partition(":")[0] for line in too_long([cell])] == found
