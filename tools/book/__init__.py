@@ -10,6 +10,7 @@
 | conf.py | settings of Sphinx, and these extensions of it: |
 | alt_text.py | figures keep their description |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
+| excerpts.py | the search page shows where a word stands |
 | glossary.py | the first use of a word leads to the glossary |
 | static/, templates/ | looks, the rule that a page loads nothing from elsewhere |
 

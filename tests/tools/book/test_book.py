@@ -1,6 +1,7 @@
 """The book without a browser: what stands in its pages, from two small lessons."""
 
 import base64
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -18,7 +19,7 @@ from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
-from tools.book import build, glossary, lesson, moving
+from tools.book import build, excerpts, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.learner import course
 
@@ -314,3 +315,15 @@ def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_s
     ]
     assert found == ["#", "##", "##", "##", "##"]
     assert not any("google.colab" in cell.source for cell in made.cells)
+
+
+def test_the_search_page_has_the_text_of_each_section(pages):
+    read = pages
+    data = (read / "_static" / excerpts.DATA).read_text(encoding="utf-8")
+    found = json.loads(data.removeprefix("window.EXCERPTS = ").rstrip(";\n"))
+    by_title = {title: (anchor, prose, code) for anchor, title, prose, code in found["notebooks/00_a"]}
+    assert "A warp runs; another warp too." in by_title["00 · A"][1]
+    assert "x[threadIdx.x] *= 2.0f" in by_title["Step"][2] and "a report" not in str(by_title)
+    assert f'id="{by_title["Step"][0]}"' in (read / "notebooks" / "00_a.html").read_text(encoding="utf-8")
+    assert excerpts.DATA in (read / "search.html").read_text(encoding="utf-8")
+    assert excerpts.DATA not in (read / "index.html").read_text(encoding="utf-8")
