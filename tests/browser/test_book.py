@@ -167,10 +167,27 @@ def rgb(colour: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", colour)[:3]]
 
 
-def test_search_finds_a_word(book, open_page):
-    page = open_page(address(book, "search") + "?q=barrier")
-    page.locator("#search-results li a").first.wait_for()
+@pytest.mark.parametrize("asked", ["barriers", "cp.async"])
+def test_search_shows_where_a_word_stands(book, open_page, asked):
+    page = open_page(address(book, "search") + f"?q={asked}")
+    page.get_by_text("Search finished").wait_for()
+    hits = page.locator("#search-results ul.search > li").all()
+    marked = [hit.locator("ul.excerpts mark").all_inner_texts() for hit in hits]
+    stem = asked.removesuffix("s")
+    assert hits and sum(any(stem in mark.lower() for mark in found) for found in marked) > len(hits) / 2
+    place = page.locator("ul.excerpts a[href*='#']").first
+    place.click()
+    assert (
+        page.evaluate("document.getElementById(decodeURIComponent(location.hash.slice(1)))?.tagName")
+        == "SECTION"
+    )
     assert page.said == [] and page.outside == []
+
+
+def test_search_for_a_word_that_is_nowhere(book, open_page):
+    page = open_page(address(book, "search") + "?q=zyzzyva")
+    page.get_by_text("did not match").wait_for()
+    assert page.locator("ul.excerpts").count() == 0 and page.said == []
 
 
 def test_reports_keep_their_columns(book, open_page):

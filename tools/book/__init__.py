@@ -11,6 +11,7 @@
 | about.py | description, version and day of each page |
 | alt_text.py | figures keep their description |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
+| excerpts.py | the search page shows where a word stands |
 | glossary.py | the first use of a word leads to the glossary |
 | static/, templates/ | looks and type, the rule that a page loads nothing from elsewhere |
 

@@ -14,6 +14,7 @@ extensions = [
     "tools.book.about",
     "tools.book.alt_text",
     "tools.book.cuda_lexer",
+    "tools.book.excerpts",
     "tools.book.glossary",
 ]
 nb_execution_mode = "off"  # the notebooks bring the outputs of their run

@@ -1,6 +1,7 @@
 """The book without a browser: what stands in its pages, from two small lessons."""
 
 import base64
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -18,7 +19,7 @@ from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
-from tools.book import about, build, glossary, lesson, moving
+from tools.book import about, build, excerpts, glossary, lesson, moving
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.learner import course
 
@@ -338,3 +339,14 @@ def test_a_description_is_made_of_whole_sentences():
 def test_the_numbers_of_a_kernels_lines_are_those_of_reports(chapter):
     numbers = re.findall(r'class="linenos">\s*(\d+)', chapter)
     assert numbers == ["1", "2", "3"], "a kernel's lines only, from the one with its quotes"
+
+
+def test_the_search_page_has_the_text_of_each_section(pages):
+    data = (pages / "_static" / excerpts.DATA).read_text(encoding="utf-8")
+    found = json.loads(data.removeprefix("window.EXCERPTS = ").rstrip(";\n"))
+    by_title = {title: (anchor, prose, code) for anchor, title, prose, code in found["notebooks/00_a"]}
+    assert "A warp runs; another warp too." in by_title["00 · A"][1]
+    assert "x[threadIdx.x] *= 2.0f" in by_title["Step"][2] and "a report" not in str(by_title)
+    assert f'id="{by_title["Step"][0]}"' in (pages / "notebooks" / "00_a.html").read_text(encoding="utf-8")
+    assert excerpts.DATA in (pages / "search.html").read_text(encoding="utf-8")
+    assert excerpts.DATA not in (pages / "index.html").read_text(encoding="utf-8")
