@@ -193,17 +193,22 @@ class SimulatedCupy(FakeCupy):
         return call
 
 
+def forget() -> None:
+    """What the library keeps of the GPU in use; to be called before and behind `machine`."""
+    for cached in (
+        device.backend, device._machine, timing._helper, timing.capability, matmul.here, matmul.sms, matmul.planned,
+        matmul.kernel_of,
+    ):  # fmt: skip
+        cached.cache_clear()
+
+
 def machine(monkeypatch, gpu: Gpu) -> SimulatedCupy:
     """Put this GPU under the whole course. Where a result would need a GPU (large products, cuBLAS, marks), only the
     launches are tried, against the GPU's limits; what a check simulates first is left to the notebooks' own tests."""
     fake = SimulatedCupy(gpu)
     monkeypatch.setenv("COURSE_BACKEND", "cupy")
     monkeypatch.setitem(sys.modules, "cupy", fake)
-    for cached in (
-        device.backend, device._machine, timing._helper, timing.capability, matmul.here, matmul.sms, matmul.planned,
-        matmul.kernel_of,
-    ):  # fmt: skip
-        cached.cache_clear()
+    forget()
 
     def cublas(gemm, C=None):
         return lambda: fake.run("cuBLAS", 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -12,7 +13,7 @@ import pytest
 from course_lib import Gemm, benchmark, lesson_kernel, this_gpu
 from course_lib.lessons import sources
 from ptxsim import LaunchError
-from tests.fake_gpu import RTX_3090, RTX_5090, T4, machine
+from tests.fake_gpu import RTX_3090, RTX_5090, T4, forget, machine
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 LESSONS = {path.stem: path for path in sources.notebooks(FOLDER)}
@@ -45,15 +46,23 @@ CASES = [
 ]
 
 
+@pytest.fixture
+def on(monkeypatch):
+    """Put a GPU under the course: on(GPU)."""
+    yield partial(machine, monkeypatch)
+    monkeypatch.undo()
+    forget()
+
+
 @pytest.mark.parametrize(("gpu", "stem"), CASES, ids=lambda each: getattr(each, "name", each))
-def test_a_notebook_runs_to_its_end(gpu, stem, monkeypatch):
+def test_a_notebook_runs_to_its_end(gpu, stem, on, monkeypatch):
     monkeypatch.chdir(FOLDER)
-    machine(monkeypatch, gpu)
+    on(gpu)
     run(stem)
 
 
-def test_a_launch_that_does_not_fit_is_said_and_not_made(monkeypatch, capsys):
-    fake, gemm = machine(monkeypatch, RTX_3090), Gemm(256, 256, 256, "float16")
+def test_a_launch_that_does_not_fit_is_said_and_not_made(on, capsys):
+    fake, gemm = on(RTX_3090), Gemm(256, 256, 256, "float16")
     kernel, launch = lesson_kernel("05_three_stage", "fastest")
     with pytest.raises(
         LaunchError, match="fastest asks for 144 KB of shared memory a block, and NVIDIA GeForce RTX"
