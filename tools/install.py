@@ -1,15 +1,17 @@
 """Create `.venv` and install the course into it; do nothing when that is done already.
 
-`make` runs it before every target, with the standard library only. What is installed is written down last, in
-`.venv/course-installed`; when the lock, the package metadata or the place of this folder changes, pip runs
-again. `.venv/course-installing` lies there from start to end. Found at the start, it means that a run before
-was interrupted; pip can then take a half-copied package for a whole one, so everything is installed afresh.
+`make` runs it before every target, with the standard library only. pip brings uv, and uv the rest, in a quarter of
+pip's time. What is installed is written down last, in `.venv/course-installed`; when the lock, the package metadata or
+the place of this folder changes, uv runs again. `.venv/course-installing` lies there from start to end. Found at the
+start, it means that a run before was interrupted; a half-copied package can then be taken for a whole one, so
+everything is installed afresh.
 By these two marks it knows its own: a `.venv` without them is somebody else's and is never touched.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import hashlib
 import os
@@ -19,26 +21,34 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
-"""Packages as files, for a room without a network; `make wheelhouse` fills it. Where it is, pip asks nobody else."""
+"""Packages as files, for a room without a network; `make wheelhouse` fills it. Where it is, nobody else is asked."""
 EXTRAS = ("none", "cuda12", "cuda13")
 ALWAYS = ("lab", "book")
 """Extras that every environment here has; `pip install .` of the library alone brings neither."""
 WITH = ("dev", "browser", "classroom")
 """More extras, asked for by name: what contributors, CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
-NO_COMPILE = {"PIP_NO_COMPILE": "0"}
-"""Tells pip, and the pip that it starts, not to compile what it installs: of an option with "no", pip wants a no."""
+STAGES = ("Resolved", "Downloading", "Prepared", "Installed", "Bytecode compiled")
+"""Lines of uv that say how far it is."""
+FOR_UV = {
+    "index_url": "UV_DEFAULT_INDEX",
+    "extra_index_url": "UV_INDEX",
+    "find_links": "UV_FIND_LINKS",
+    "no_index": "UV_NO_INDEX",
+    "trusted_host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+    "client_cert": "SSL_CLIENT_CERT",
+    "proxy": "ALL_PROXY",
+}
+"""Where packages come from: pip's setting -> uv's. uv does not read pip's."""
 CUDA13_ONLY = ("nvidia-cuda-nvrtc", "nvidia-cuda-runtime", "nvidia-cuda-cccl", "nvidia-cuda-crt")
 """What extra cuda12 replaces: CuPy for CUDA 12 would load NVRTC 13 if it were there (seen with CuPy 14.2)."""
 
-
-CHANGES = "Installing collected packages"
-"""pip says this before it changes anything: until then it only searches and fetches."""
 LACKING = (
     f"{WHEELHOUSE} may lack what was asked for. Run make wheelhouse again on a machine with a network, or remove the "
     "folder to take packages from the network."
@@ -46,11 +56,7 @@ LACKING = (
 
 
 class Failed(SystemExit):
-    """pip failed; the message says what it said."""
-
-
-class NothingChanged(Failed):
-    """pip failed before it changed anything."""
+    """pip or uv failed; the message says what it said."""
 
 
 def gpu_line() -> str:
@@ -163,57 +169,54 @@ def starts(venv: Path) -> bool:
 
 
 def sources() -> dict[str, str]:
-    """Environment variables that tell pip where packages come from; none where there is no wheelhouse."""
+    """Environment variables that tell pip and uv where packages come from; none where there is no wheelhouse."""
     wheels = ROOT / WHEELHOUSE
-    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheels.as_uri()} if wheels.is_dir() else {}
+    if not wheels.is_dir():
+        return {}
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheels.as_uri()}
+    return pip | {"UV_OFFLINE": "1", "UV_NO_INDEX": "1", "UV_FIND_LINKS": str(wheels)}
 
 
-def run_pip(python: Path, arguments: list[str], log: Path) -> None:
-    """Run pip quietly: one changing line on a terminal, all in the log, its end shown on failure."""
-    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--no-input", *arguments]
-    count, shown, changing = 0, sys.stdout.isatty(), False
+def for_uv(python: Path) -> dict[str, str]:
+    """What pip was told about its sources, in its files or by PIP_*, in uv's words; what uv was told itself holds."""
+    command = [python, "-m", "pip", "--disable-pip-version-check", "config", "list"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    told = {"UV_INDEX_STRATEGY": "unsafe-best-match"}  # as pip: any index may have the locked version
+    for line in sorted(lines, key=lambda line: (line.startswith(":env:"), line)):  # these are heeded most
+        setting, _, value = line.partition("=")
+        if name := FOR_UV.get(setting.rpartition(".")[2].replace("-", "_")):
+            told[name] = ("," if name == "UV_FIND_LINKS" else " ").join(ast.literal_eval(value).split())
+    return {name: value for name, value in told.items() if name not in os.environ}
+
+
+def run(command: list[str | Path], log: Path, told: dict[str, str]) -> None:
+    """Run pip or uv with more in its environment: all that it says goes into the log, what it does now on the screen,
+    and its end too when it fails."""
     with (
         open(log, "a", encoding="utf-8") as file,
         subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             cwd=ROOT,
-            env=os.environ | sources() | NO_COMPILE,
-        ) as pip,
+            env=os.environ | told,
+        ) as process,
     ):
-        for line in pip.stdout:
+        for line in process.stdout:
             file.write(line)
-            doing, _, rest = line.strip().partition(" ")
-            if doing in ("Collecting", "Processing"):  # from the network, or a file
-                count += 1
-                say = f"  found {count}: {PurePath(rest.split(' (')[0]).name}"
-            elif line.startswith(CHANGES):
-                changing = True
-                say = f"  installing {line.count(',') + 1} of them"
-            else:
-                continue
-            if shown:
-                print(f"\r{say[:78]:78}", end="", flush=True)
-            elif doing == "Installing":
-                print(say, flush=True)
-    if shown:
-        print(f"\r{'':78}\r", end="")
-    if pip.returncode:
+            if line.startswith(STAGES):
+                print(f"  {line}", end="", flush=True)
+    if process.returncode:
         tail = log.read_text(encoding="utf-8").splitlines()[-15:]
-        again = f"pip failed; all it said is in {log}. Run the same command again to try again."
-        raise (Failed if changing else NothingChanged)(
-            "\n".join([*tail, again, *([LACKING] if sources() else [])])
-        )
+        again = f"Installing failed; all that was said is in {log}. Run the same command again to try again."
+        raise Failed("\n".join([*tail, again, *([LACKING] if sources() else [])]))
 
 
-def compile_all(venv: Path, log: Path) -> None:
-    """Compile every module on all cores, where pip would do it on one. What this Python cannot read stays as it is."""
-    print("  compiling all of them", flush=True)
-    with open(log, "a", encoding="utf-8") as file:
-        command = [python_of(venv), "-m", "compileall", "-qq", "-j", "0", venv]
-        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT)
+def packages(venv: Path) -> set[Path]:
+    """The packages in an environment, a folder for each version."""
+    return set(venv.rglob("*.dist-info"))
 
 
 def empty(venv: Path) -> None:
@@ -228,7 +231,7 @@ def empty(venv: Path) -> None:
 def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
     """Make the environment and install the course with the locked versions.
 
-    An environment to which pip could add nothing is as good as before, and is marked so.
+    An environment to which nothing could be added is as good as before, and is marked so.
     """
     venv.mkdir(exist_ok=True)
     before = "" if afresh else stamp_of(venv)
@@ -249,20 +252,20 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
         if made.returncode:
             hint = "On Debian and Ubuntu: sudo apt install python3-venv"
             sys.exit(f"{made.stdout}{made.stderr}{base} cannot make .venv (above). {hint}")
-    log = venv / "course-install.log"
+    log, python, there = venv / "course-install.log", python_of(venv), packages(venv)
     wanted = ",".join([*ALWAYS, *(name for name in extras if name != "none")])
-    locked = ["install", "-c", "requirements.lock"]
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    uv, here, locked = [python, "-m", "uv", "pip"], ["--python", python], ["-c", "requirements.lock"]
     try:
-        # Python's own pip is old: it searches three times as long.
-        run_pip(python_of(venv), [*locked, "pip"], log)
-        run_pip(python_of(venv), [*locked, "-e", f".[{wanted}]"], log)
-    except NothingChanged:
-        if before:
+        run([*pip, *locked, "uv"], log, sources())
+        told = sources() or for_uv(python)
+        run([*uv, "install", *here, "--compile-bytecode", *locked, "-e", f".[{wanted}]", "pip"], log, told)
+    except Failed:
+        if before and packages(venv) == there:
             done(venv, before)
         raise
     if "cuda12" in extras:
-        run_pip(python_of(venv), ["uninstall", "--yes", *CUDA13_ONLY], log)
-    compile_all(venv, log)
+        run([*uv, "uninstall", *here, *CUDA13_ONLY], log, told)
     done(venv, " ".join([fingerprint(ROOT), *extras]))
 
 

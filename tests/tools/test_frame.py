@@ -515,8 +515,7 @@ def test_a_removal_that_is_stopped_can_go_on(tmp_path, monkeypatch):
     assert not install.foreign(tmp_path / "venv")
     monkeypatch.setattr(shutil, "rmtree", whole)
     monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
-    monkeypatch.setattr(install, "run_pip", lambda *what: None)
-    monkeypatch.setattr(install, "compile_all", lambda *what: None)
+    monkeypatch.setattr(install, "run", lambda *what: None)
     install.install(tmp_path / "venv", "none", afresh=True)
     assert [path.name for path in (tmp_path / "venv").iterdir()] == ["course-installed"]
 
@@ -525,44 +524,41 @@ def test_a_link_stays_when_its_environment_is_made_again(tmp_path, monkeypatch):
     environment(tmp_path / "disk", "course-installing")
     (tmp_path / "venv").symlink_to(tmp_path / "disk")
     monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
-    monkeypatch.setattr(install, "run_pip", lambda *what: None)
-    monkeypatch.setattr(install, "compile_all", lambda *what: None)
+    monkeypatch.setattr(install, "run", lambda *what: None)
     install.install(tmp_path / "venv", "none", afresh=True)
     assert (tmp_path / "venv").is_symlink()
     assert [path.name for path in (tmp_path / "disk").iterdir()] == ["course-installed"]
 
 
-PIP = """#!/bin/sh
-case "$*" in *" pip") exit 0 ;; esac
-echo "Processing a-1.0.whl"
-{says}
-echo "ERROR: it went wrong" >&2
-exit 1
+FAILS = """#!/bin/sh
+case "$*" in *" uv"|*" config list") exit 0 ;; esac
+echo "Resolved 2 packages"
+{does}
+echo "error: it went wrong" >&2
+exit 2
 """
 
 
 @pytest.mark.parametrize(
-    ("says", "stamp", "left"),
+    ("does", "stamp", "left"),
     [
         (":", "old none", ["course-installed"]),
-        ("echo 'Installing collected packages: a, b'", "old none", ["course-installing"]),
+        ("mkdir {venv}/lib/a-1.0.dist-info", "old none", ["course-installing"]),
         (":", "", ["course-installing"]),
     ],
 )
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands for Python")
-def test_pip_that_changed_nothing_leaves_an_environment_that_is_whole(
-    tmp_path, monkeypatch, says, stamp, left
-):
+def test_what_changed_nothing_leaves_an_environment_that_is_whole(tmp_path, monkeypatch, does, stamp, left):
     """Else the next command would install everything afresh."""
     venv = tmp_path / "venv"
     environment(venv, "course-installing")
     if stamp:
         (venv / "course-installed").write_text(stamp)
-    pip = tmp_path / "python"
-    pip.write_text(PIP.format(says=says))
-    pip.chmod(0o755)
+    python = tmp_path / "python"
+    python.write_text(FAILS.format(does=does.format(venv=venv)))
+    python.chmod(0o755)
     monkeypatch.setattr(install, "ROOT", tmp_path)
-    monkeypatch.setattr(install, "python_of", lambda venv: pip)
+    monkeypatch.setattr(install, "python_of", lambda venv: python)
     with pytest.raises(SystemExit, match="it went wrong") as failed:
         install.install(venv, ("none", "classroom"), afresh=False)
     assert "wheelhouse" not in str(failed.value)
@@ -585,15 +581,14 @@ import sys, time
 from pathlib import Path
 from tools import install
 
-def run_pip(python, arguments, log):
+def run(command, log, told):
     with open(log, "a") as file:
-        print("pip", file=file)
+        print(command[2], file=file)
     time.sleep(1)
 
 install.ROOT = Path(sys.argv.pop())
 install.python_of = lambda venv: Path(sys.executable)
-install.run_pip = run_pip
-install.compile_all = lambda *what: None
+install.run = run
 install.main()
 """
 
@@ -609,7 +604,7 @@ def test_of_two_installers_at_once_one_waits(tmp_path):
         "course-installed",
         "course-install.log",
     }
-    assert (tmp_path / ".venv" / "course-install.log").read_text() == "pip\n" * 2, (
+    assert (tmp_path / ".venv" / "course-install.log").read_text() == "pip\nuv\n", (
         "the second had nothing to do"
     )
 
@@ -651,7 +646,7 @@ def test_a_finished_installation_needs_no_lock(tmp_path, monkeypatch):
 
 def test_a_wheelhouse_has_what_the_installer_asks_for_by_name():
     others = {Requirement(line).name for line in wheelhouse.wanted()[1:]}
-    assert others == {"setuptools", "pip"} and others <= set(lock())
+    assert others == {"setuptools", "pip", "uv"} and others <= set(lock())
 
 
 @pytest.mark.parametrize("stamp", ["", "x none", "x cuda13 browser", "x none classroom"])
@@ -663,27 +658,30 @@ def test_a_wheelhouse_has_what_a_teacher_installs_later(monkeypatch, stamp):
     assert set(extras) >= {*install.ALWAYS, *stamp.split()[1:]} - {"none"}
 
 
-@pytest.mark.parametrize(("more", "compiles"), [({}, True), (install.NO_COMPILE, False)])
-def test_pip_understands_that_it_shall_not_compile(more, compiles):
-    """Of all options those with "no" want a no, and other words would be taken without a remark."""
-    code = "from pip._internal.commands import create_command as c; print(int(c('install').parse_args([])[0].compile))"
-    plain = {name: value for name, value in os.environ.items() if name not in install.NO_COMPILE}
-    said = subprocess.check_output([sys.executable, "-c", code], text=True, env=plain | more)
-    assert said == f"{compiles:d}\n"
-
-
-def test_every_module_is_compiled_and_a_broken_one_stops_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(install, "python_of", lambda venv: Path(sys.executable))
-    (tmp_path / "package" / "deep").mkdir(parents=True)
-    for name, text in [
-        ("package/a.py", "a = 1"),
-        ("package/deep/b.py", "b = 1"),
-        ("package/broken.py", "for"),
-    ]:
-        (tmp_path / name).write_text(text)
-    install.compile_all(tmp_path, tmp_path / "log")
-    compiled = {path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")}
-    assert compiled == {"a", "b"} and "compiling" in capsys.readouterr().out
+def test_uv_takes_packages_from_where_pip_would(tmp_path, monkeypatch):
+    """uv reads none of pip's settings itself. A variable beats a file; what uv was told beats both."""
+    for name in [name for name in os.environ if name.startswith(("PIP_", "UV_", "SSL_CERT", "ALL_PROXY"))]:
+        monkeypatch.delenv(name)
+    settings = (
+        "index-url = a\nextra-index-url =\n  b\n  c\nfind-links = d e\nproxy = f\nretries = 7\ncert = g\n"
+    )
+    (tmp_path / "pip.conf").write_text(f"[global]\n{settings}[install]\ncert = h\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_INDEX_URL", "i")
+    monkeypatch.setenv("UV_INDEX", "j")
+    assert (
+        install.for_uv(Path(sys.executable)).items()
+        >= {
+            "UV_DEFAULT_INDEX": "i",
+            "UV_FIND_LINKS": "d,e",
+            "ALL_PROXY": "f",
+            "SSL_CERT_FILE": "h",
+            "UV_INDEX_STRATEGY": "unsafe-best-match",
+        }.items()
+    )
+    assert "UV_INDEX" not in install.for_uv(Path(sys.executable))
+    monkeypatch.delenv("UV_INDEX")
+    assert install.for_uv(Path(sys.executable))["UV_INDEX"] == "b c"
 
 
 def test_extra_cuda12_takes_out_what_it_replaces():

@@ -18,10 +18,10 @@ from tools.install import ALWAYS, ROOT, WHEELHOUSE, stamp_of
 
 
 def wanted() -> list[str]:
-    """What to collect: the course with the extras installed here, those of tests and classroom, what builds it, pip."""
+    """What to collect: the course with the extras installed here, tests and classroom, and what builds and installs."""
     extras = sorted({*ALWAYS, *stamp_of(ROOT / ".venv").split()[1:], "dev", "classroom"} - {"none"})
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip)==\S+", lock, re.MULTILINE)]
+    return [f".[{','.join(extras)}]", *re.findall(r"^(?:setuptools|pip|uv)==\S+", lock, re.MULTILINE)]
 
 
 def collect(place: Path) -> int:
