@@ -9,11 +9,11 @@ their numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..compiler.nvrtc import MISSING, whole_log
+from ..compiler.nvrtc import MISSING, find_header, whole_log
 from ..ptx.program import MAIN_FILE
 
 MOST_ROUNDS = 12
@@ -46,6 +46,7 @@ using cuda::std::uintptr_t; using cuda::std::intptr_t;
 """What nvcc knows without an #include, or by the C library's headers."""
 
 _ERROR = re.compile(rf"^{re.escape(MAIN_FILE)}\((\d+)\): (?:catastrophic )?error", re.M)
+_INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>\n]+)>", re.M)
 _OF_HOST = re.compile(r"^([^\s()]+)\(\d+\): error: A function explicitly marked as a __host__", re.M)
 _NO_CODE = re.compile(
     r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'|^[ \t]*#(?:\\\n|[^\n])*",
@@ -72,27 +73,30 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
         return Divided(source, tuple(options))
     (headers / PRELUDE).write_text(AS_NVCC)
     as_nvcc = (*options, f"-I{headers}", f"--pre-include={PRELUDE}", "-default-device")
+    _make_empty([name for name in _INCLUDED.findall(source) if not find_header(name, options)], headers)
     rest, left_out = source, []
     for _ in range(MOST_ROUNDS):
         log = whole_log(rest, as_nvcc)
         of_library = {name for name, bracket in MISSING.findall(log) if bracket == "<"}
         named = of_library | set(_OF_HOST.findall(log)) - {MAIN_FILE}
-        missing = [name for name in named if _may_lie_in(headers, name)]
-        found = list(_of_host(rest, {int(line) for line in _ERROR.findall(log)}))
-        for name in missing:
-            (headers / name).parent.mkdir(parents=True, exist_ok=True)
-            (headers / name).touch()
-        for start, end in () if missing else found:
+        made = _make_empty(named, headers)
+        found = [] if made else list(_of_host(rest, {int(line) for line in _ERROR.findall(log)}))
+        for start, end in found:
             left_out.append((_line(rest, start), _line(rest, end)))
             rest = rest[:start] + _emptied(rest[start:end]) + rest[end:]
-        if not missing and not found:
+        if not made and not found:
             break
     return Divided(rest, as_nvcc, tuple(sorted(left_out)))
 
 
-def _may_lie_in(folder: Path, name: str) -> bool:
-    place = (folder / name).resolve()
-    return place.is_relative_to(folder.resolve()) and not place.exists()
+def _make_empty(names: Iterable[str], headers: Path) -> bool:
+    """Whether headers of these names were not there, and are now."""
+    within = (name for name in names if not Path(name).is_absolute() and ".." not in Path(name).parts)
+    new = [path for path in map(headers.joinpath, within) if not path.exists()]
+    for path in new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return bool(new)
 
 
 def _of_host(source: str, lines: set[int]) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ _OF_THE_SOURCE = re.compile(r"^(?!__nv_name_map)\S.*\berror: ", re.M)
 _CANDIDATE = re.compile(r'^(\S+)\(\d+\): note .*?\bfunction (template )?"([^"]+)"', re.M)
 _SCOPE = re.compile(r"\bnamespace\s+(?P<space>[\w:]+)\s*\{|(?P<template>\btemplate\s*<)|[{}]")
 _KERNEL = re.compile(r"[^;{}]*?\b__global__\b[^;{}]*?\b(?!__)(\w+)\s*\(")
-_WHOLE = re.compile(r"\b(int|unsigned|long|short|char|size_t|u?int\d+_t|auto)\b")
+_WHOLE = re.compile(r"\b(int|unsigned|long|short|char|size_t|u?int\d+_t|uint|ushort|uchar|ulong|auto)\b")
 
 Rows = dict[str, str]
 """What can be asked for, and what to know of it."""
@@ -44,13 +44,15 @@ def find(source: str, asked: str, options: Sequence[str] = ()) -> Kernel:
     entries = _ENTRY.findall(compile_ptx(source, (), options).ptx)
     if asked in entries:
         return _made(source, qualified(asked), asked, options)
-    found = [entry for entry in entries if _may_mean(asked, qualified(entry))]
-    others = {} if asked else _templates(source).keys() - set(map(qualified, entries))
-    if len(found) == 1 and not _meant(source, others, options):
-        return _made(source, qualified(found[0]), found[0], options)
-    if asked and (rows := _meant(source, {asked, *map(qualified, found)}, options)):
-        raise LaunchError(_asking(f"{asked} is {_how_many(rows)}", rows))
+    if asked:
+        found = [entry for entry in entries if _may_mean(asked, qualified(entry))]
+        if len(found) == 1:
+            return _made(source, qualified(found[0]), found[0], options)
+        if rows := _meant(source, {asked, *map(qualified, found)}, options):
+            raise LaunchError(_asking(f"{asked} is {_how_many(rows)}", rows))
     rows = _all(source, entries, options)
+    if not asked and len(rows) == len(entries) == 1:
+        return _made(source, qualified(entries[0]), entries[0], options)
     if not rows:
         raise LaunchError(
             "the compiler found no __global__ function in it. (Of a template in a header name the instance, for "
@@ -80,7 +82,7 @@ def _made(source: str, name: str, entry: str, options: Sequence[str], expression
 
 
 def _may_mean(asked: str, name: str) -> bool:
-    return not asked or f"::{name}".endswith(f"::{asked.removeprefix('::')}")
+    return f"::{name}".endswith(f"::{asked.removeprefix('::')}")
 
 
 def _how_many(rows: Rows) -> str:
@@ -98,7 +100,7 @@ def _all(source: str, entries: Iterable[str], options: Sequence[str]) -> Rows:
     times = Counter(map(qualified, entries))
     several = {name for name, count in times.items() if count > 1}
     rows = dict.fromkeys(sorted(times.keys() - several), "")
-    return rows | _meant(source, several | _templates(source).keys(), options)
+    return rows | _meant(source, several | (_templates(source).keys() - rows.keys()), options)
 
 
 def _meant(source: str, names: Iterable[str], options: Sequence[str]) -> Rows:
