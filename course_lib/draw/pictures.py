@@ -97,7 +97,14 @@ def sector_figure(offsets: Sequence[int], size: int):
             look = {"facecolor": style.SKY} if asked else {"facecolor": "none", "hatch": "////"}
             box(axes, left + word, row, **look)
             if asked:
-                write(axes, left + word, row, f"{asked[0]}" + "+" * (len(asked) > 1), fontsize=7)
+                write(
+                    axes,
+                    left + word,
+                    row,
+                    f"{asked[0]}" + "+" * (len(asked) > 1),
+                    fontsize=7,
+                    color=style.INK,
+                )
     title = f"Global memory, {counted(size, 'byte')} a lane: {counted(moved, 'sector')}, ideal {ideal}"
     used = f"{4 * len(lanes)} of the {SECTOR * len(sectors)} bytes that move are asked for"
     axes.set(xlim=(-0.2, 4 * words + 4.8), ylim=((len(sectors) + 3) // 4 * 1.6 - 0.4, -0.8))
@@ -114,4 +121,5 @@ def sector_figure(offsets: Sequence[int], size: int):
 def _access(axes, bank: int, lane: int, turn: int) -> None:
     colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
     box(axes, bank, lane, facecolor=colour, hatch=hatch)
-    write(axes, bank, lane, turn, fontsize=7, bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+    ground = {"facecolor": colour, "edgecolor": "none", "pad": 0.8}
+    write(axes, bank, lane, turn, fontsize=7, color=style.INK, bbox=ground)

@@ -1,8 +1,8 @@
 """One look for every figure of the course.
 
-Each figure brings its own light face and its own text colours, so it reads the same on a light and on a dark
-page. Colours are those of Okabe and Ito, which colour-blind readers can tell apart; a hatch or a label says
-the same thing a second time. Figures are made without pyplot: nothing is drawn twice and no state is shared.
+Each figure brings its own face and its own text colours, for light and for dark pages. Other colours are those of
+Okabe and Ito, which colour-blind readers can tell apart; a hatch or a label says the same thing a second time.
+Figures are made without pyplot: nothing is drawn twice and no state is shared.
 """
 
 from __future__ import annotations
@@ -24,6 +24,11 @@ if TYPE_CHECKING:  # Matplotlib costs half a second, so only a drawing imports i
     from matplotlib.figure import Figure
 
 FACE, TEXT, GRID = "#fbfbf8", "#1a1a1a", "#c9c9c4"
+_DARK_FACE, _LIGHT_TEXT = "#14181e", "#e4e6e8"
+IN_THE_DARK = {
+    FACE: _DARK_FACE, "#ffffff": _DARK_FACE, TEXT: _LIGHT_TEXT, "#000000": _LIGHT_TEXT, GRID: "#565b62",
+}  # fmt: skip
+INK = "#111111"  # words on a coloured ground, which is the same in the dark
 ORANGE, SKY, GREEN = "#e69f00", "#56b4e9", "#009e73"
 BLUE, VERMILLION, PURPLE = "#0072b2", "#d55e00", "#cc79a7"
 WIDTH = 8.0  # inches, the same for all figures
@@ -87,7 +92,25 @@ def svg(figure: Figure) -> str:
     drawn = io.StringIO()
     with rc_context({"svg.fonttype": "none"}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
-    return slim(drawn.getvalue()).replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    return for_dark_pages(
+        slim(drawn.getvalue()).replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    )
+
+
+def for_dark_pages(svg: str) -> str:
+    """The drawing with other face, words and lines where the page is dark.
+
+    The picture in an `<img>` follows the `color-scheme` of its place on the page. Face and words change together, so
+    they can be read wherever the page is something else. What knows no such rules draws the light picture.
+    """
+    rules = "".join(
+        f'[style*="{what}: {light}"],[{what}="{light}"]{{{what}:{dark} !important}}'
+        for light, dark in IN_THE_DARK.items()
+        for what in ("fill", "stroke")
+    )
+    rules += f"text{{fill:{_LIGHT_TEXT}}}"  # Matplotlib does not say black
+    head, _, rest = svg.partition(">")
+    return f"{head}>\n<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{rest}"
 
 
 @styled
@@ -98,6 +121,10 @@ def save_svg(figure: Figure, path: Path | str, alt: str) -> None:
 
 PICTURES = ("image/svg+xml", "image/png")
 """The forms of a picture in an output of a notebook."""
+AS_LAB = "".join(  # Lab says on <body> whether its theme is light, and nothing of a color-scheme
+    f'[data-jp-theme-light="{light}"] .course-figure{{color-scheme:{scheme}}}'
+    for light, scheme in {"true": "light", "false": "dark"}.items()
+)
 
 
 def with_words(output: dict) -> None:
@@ -108,7 +135,8 @@ def with_words(output: dict) -> None:
             data = "".join(output["data"].pop(form))
             coded = base64.b64encode(data.encode()).decode() if "svg" in form else data.replace("\n", "")
             words = html.escape(alt)
-            output["data"]["text/html"] = f'<img alt="{words}" src="data:{form};base64,{coded}">'
+            image = f'<img alt="{words}" src="data:{form};base64,{coded}" class="course-figure">'
+            output["data"]["text/html"] = f"{image}<style>{AS_LAB}</style>"
 
 
 def show(figure: Figure, alt: str) -> None:
@@ -128,7 +156,7 @@ def show(figure: Figure, alt: str) -> None:
         form, drawn = PICTURES[1], base64.b64encode(png(figure)).decode()
     output = {
         "data": {form: drawn, "text/plain": alt},
-        "metadata": {form: {"alt": alt, "needs_background": "light"}},
+        "metadata": {form: {"alt": alt}},
     }
     if "JPY_SESSION_NAME" in os.environ:  # Jupyter's pages, which give no alt text to a plain image (4.6)
         with_words(output)

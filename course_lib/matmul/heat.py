@@ -106,11 +106,11 @@ def _draw(
                 box(axes, x, y, facecolor=style.FACE, hatch="xx", linewidth=0)
                 continue
             shade = min(np.log(value) / np.log(darkest), 1)
-            grey = 1 - 0.7 * shade
+            grey = 0.99 - 0.69 * shade  # pure white would turn dark on a dark page
             box(axes, x, y, facecolor=(grey, grey, grey), linewidth=0)
             text = form.format(value) if value < 10 else f"{value:.0f}"
             look = {
-                "color": "white" if grey < 0.55 else style.TEXT,
+                "color": "#f8f8f8" if grey < 0.55 else style.INK,
                 "weight": "bold" if x == framed[y] else None,
             }
             axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", fontsize=8, **look)

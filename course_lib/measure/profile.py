@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from ..draw import style
 from ..gpu import timing
 from ..gpu.given import check_labelled
-from . import charts, ncu, records
+from . import charts, ncu, records, tables
 
 
 @dataclass(frozen=True)
@@ -30,19 +29,10 @@ class Profile:
         return self.values[label].get(metric)
 
     def __repr__(self) -> str:
-        table = self._table()
-        widths = [max(map(len, column)) for column in zip(*table)]
-        first, *others = widths
-        lines = ["  ".join([row[0].ljust(first), *map(str.rjust, row[1:], others)]).rstrip() for row in table]
-        return "\n".join([f"{self.title}\n{self.origin}", *lines])
+        return tables.as_text([self.title, self.origin], self._table())
 
     def _repr_html_(self) -> str:
-        def line(cells: list[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        header, *rows = self._table()
-        lines = line(header, "th") + "".join(line(row, "td") for row in rows)
-        return f"<table><caption>{html.escape(self.title)}<br>{html.escape(self.origin)}</caption>{lines}</table>"
+        return tables.as_html([self.title, self.origin], self._table())
 
     def _table(self) -> list[list[str]]:
         rows = ([f"{each.get(metric, '-')}" for each in self.values.values()] for metric in self.metrics)

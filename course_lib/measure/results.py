@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 
 from ..draw import style
-from . import charts, roofline_chart
+from . import charts, roofline_chart, tables
 from .rows import HEADER, Row
 
 
@@ -20,24 +19,42 @@ class Results:
     most_intensity: float  # FLOP per byte, if A, B and C are each moved once
 
     def __repr__(self) -> str:
-        table = self._table()
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table)
-        return "\n".join([self.title, *lines])
+        return tables.as_text(self._heading(), self._table())
 
     def _repr_html_(self) -> str:
-        def line(cells: tuple[str, ...], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        return tables.as_html(self._heading(), self._table())
 
-        header, *rows = self._table()
-        lines = line(header, "th") + "".join(line(row, "td") for row in rows)
-        return f"<table><caption>{html.escape(self.title)}</caption>{lines}</table>"
+    def _heading(self) -> list[str]:
+        """The title and where the numbers come from; a line for each mark of rows that come from elsewhere."""
+        return [self.title, *(f"{mark} {origin}".strip() for origin, mark in self._marks().items())]
+
+    def _marks(self) -> dict[str, str]:
+        """{origin: its mark behind the names of its rows}: "" for that of the first row with a speed, then stars."""
+        known_first = sorted(self.rows, key=lambda row: not row.tflops)
+        return {
+            origin: "*" * number for number, origin in enumerate(dict.fromkeys(r.origin for r in known_first))
+        }
 
     def _table(self) -> list[tuple[str, ...]]:
         """Header and rows, without the columns in which no row has anything."""
-        columns = zip(HEADER, *(row.cells() for row in self.rows))
-        kept = [column for column in columns if column[0] in HEADER[:2] or {*column[1:]} != {"-"}]
-        return [*zip(*kept)]
+        marks = self._marks()
+        rows = [row.cells() for row in self.rows]
+        rows = [
+            (f"{row.label} {marks[row.origin]}".strip(), *cells[1:]) for row, cells in zip(self.rows, rows)
+        ]
+        columns = [
+            column for column in zip(HEADER, *rows) if column[0] in HEADER[:2] or {*column[1:]} != {"-"}
+        ]
+        return [*zip(*((self._gain_over() if name == "gain" else name, *cells) for name, *cells in columns))]
+
+    def _gain_over(self) -> str:
+        """The name of the column of gains: "times" what they are counted from."""
+        bases = {row.over for row in self.rows if row.gain}
+        if len(bases) == 1:
+            return f"times {bases.pop()}"
+        return (
+            "times the row above" if all(row.tflops for row in self.rows) else "times the measured row above"
+        )
 
     @property
     def _known(self) -> list[Row]:

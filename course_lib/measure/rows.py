@@ -9,7 +9,7 @@ from ..gpu.timing import CUBLAS
 
 HEADER = (
     "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "FLOP/clk/SM",
-    "sustained TFLOP/s", "origin"
+    "sustained TFLOP/s",
 )  # fmt: skip
 
 
@@ -47,18 +47,17 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """The row of the printed table, as `HEADER` names it."""
         if not self.tflops:
-            return self.label, *"-" * (len(HEADER) - 2), self.origin
+            return self.label, *"-" * (len(HEADER) - 1)
         return (
             self.label,
             f"{self.tflops:.1f}",
-            f"{self.gain:.2f} x {self.over}" if self.gain else "-",
+            f"{self.gain:.2f}" if self.gain else "-",
             f"{self.of_cublas:.0%}" if self.of_cublas else "-",
             f"{self.median_us:,.0f}",
             f"{self.p10_us:,.0f}-{self.p90_us:,.0f}",
             str(self.registers or "-"),
             str(self.flop_per_clock or "-"),
             f"{self.sustained:.0f} at {self.sustained_mhz} MHz, {self.watts} W" if self.sustained else "-",
-            self.origin,
         )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..gpu import limits, timing
-from . import records
+from . import records, tables
 
 REPEATS = 20
 
@@ -29,26 +28,20 @@ class Timed:
         return self.calls[label][1] if self.calls else None
 
     def _table(self) -> list[tuple[str, ...]]:
-        base = next(iter(self.calls.values()), (0, 0, 0))[1]
+        if not self.calls:
+            return []
+        base, (_, base_us, _) = next(iter(self.calls.items()))
         lines = [
-            (label, f"{us:,.1f}", f"{low:,.1f}-{high:,.1f}", f"{us / base:.3f}")
+            (label, f"{us:,.1f}", f"{low:,.1f}-{high:,.1f}", f"{us / base_us:.3f}")
             for label, (low, us, high) in self.calls.items()
         ]
-        return [("", "median us", "10-90 %", f"of {next(iter(self.calls), '')}".strip()), *lines]
+        return [("", "median us", "10-90 %", f"of {base}"), *lines]
 
     def __repr__(self) -> str:
-        table = self._table()
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in table if self.calls)
-        return "\n".join([f"{self.title}: {self.origin}", *lines])
+        return tables.as_text([f"{self.title}: {self.origin}"], self._table())
 
     def _repr_html_(self) -> str:
-        def line(cells: tuple[str, ...], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-        header, *rows = self._table()
-        lines = line(header, "th") + "".join(line(row, "td") for row in rows) if self.calls else ""
-        return f"<table><caption>{html.escape(f'{self.title}: {self.origin}')}</caption>{lines}</table>"
+        return tables.as_html([f"{self.title}: {self.origin}"], self._table())
 
 
 def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], source: str) -> Timed:

@@ -65,7 +65,7 @@ def test_a_page_gets_an_image_with_words(form, notebook, monkeypatch):
     style.show(small_figure(), "two <bars>")
     ((data, _),) = notebook
     assert data["text/html"].startswith(f'<img alt="two &lt;bars&gt;" src="data:{form};base64,')
-    drawn = base64.b64decode(data["text/html"].partition("base64,")[2].rstrip('">'))
+    drawn = base64.b64decode(re.search('base64,([^"]+)"', data["text/html"])[1])
     assert drawn.startswith(b"<svg" if "svg" in form else b"\x89PNG") and form not in data
 
 
@@ -94,10 +94,33 @@ def contrast(one, two):
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_text_is_dark_on_the_figures_own_light_face():
+def test_text_and_face_differ_on_light_and_on_dark_pages():
     figure = small_figure()
     assert figure.get_facecolor()[3] == 1.0
     assert contrast(style.FACE, style.TEXT) > 12
+    assert contrast(style.IN_THE_DARK[style.FACE], style.IN_THE_DARK[style.TEXT]) > 12
+    assert contrast(style.INK, style.SKY) > 7 and contrast(style.INK, style.ORANGE) > 7, (
+        "cells keep their colours"
+    )
+
+
+def test_an_svg_brings_its_colours_for_dark_pages():
+    """Each form in which Matplotlib writes a colour that changes: a style, an attribute, black words without a word."""
+    figure = small_figure()
+    figure.axes[0].barh(2, 1, color=style.GRID, hatch="x")
+    figure.axes[0].text(0, 0, "black", color="black")
+    text = style.svg(figure)
+    rules = re.search(r"<style>@media \(prefers-color-scheme:dark\)\{(.*)\}</style>", text)[1]
+    root = ElementTree.fromstring(text)
+    seen = set()
+    for element in root.iter():
+        named = [part.split(": ") for part in element.get("style", "").split("; ") if ": " in part]
+        named += [(what, value) for what, value in element.attrib.items() if what in ("fill", "stroke")]
+        for what, value in named:
+            if (dark := style.IN_THE_DARK.get(value.rstrip(";"))) and what in ("fill", "stroke"):
+                seen.add(value)
+                assert f'[style*="{what}: {value}"],[{what}="{value}"]{{{what}:{dark} !important}}' in rules
+    assert {style.FACE, style.TEXT, style.GRID} <= seen and "text{fill:" in rules
 
 
 def test_importing_the_library_does_not_import_matplotlib():

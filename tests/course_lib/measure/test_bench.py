@@ -264,8 +264,36 @@ def test_replay(folder):
     assert [row.tflops for row in results.rows] == [4.0, 31.5, 52.0]
     assert results.rows[1].origin == "recorded on NVIDIA H100 80GB HBM3, 2026-11-21"
     text = repr(results)
-    assert "4096 x 4096 x 4096 float32" in text and "7.88 x naive" in text and "61%" in text
-    assert "<td>tiled</td>" in results._repr_html_()
+    assert text.splitlines()[1:] == [
+        "recorded on NVIDIA H100 80GB HBM3, 2026-11-21",
+        "kernel  TFLOP/s  times naive  of cuBLAS  median us        10-90 %",
+        "naive       4.0            -         8%     34,360  34,016-35,047",
+        "tiled      31.5         7.88        61%      4,363    4,320-4,450",
+        "cuBLAS     52.0            -       100%      2,643    2,617-2,696",
+    ]
+    page = results._repr_html_()
+    assert page.count("recorded on") == 1 and "<td>tiled</td><td>31.5</td><td>7.88</td>" in page
+    assert "<th>times<br>naive</th>" in page, "two lines"
+
+
+def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
+    gemm = a_record(folder)
+    path = folder / "nvidia-h100-80gb-hbm3.json"
+    record = json.loads(path.read_text())
+    next(e for e in record["speeds"].values() if e["label"] == "tiled")["date"] = "2026-11-24"
+    records.write(path, record)
+    edited = {"edited": (kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch())}
+    results = benchmark(gemm, edited | KERNELS | {"again": KERNELS["tiled"]})
+    lines = repr(results).splitlines()
+    assert lines[1:4] == [
+        "recorded on NVIDIA H100 80GB HBM3, 2026-11-21",
+        "* recorded on NVIDIA H100 80GB HBM3, 2026-11-24",
+        "** no record: the kernel was edited, or never measured",
+    ]
+    assert "times the measured row above" in lines[4]
+    names = [line.partition("  ")[0] for line in lines[5:]]
+    assert names == ["edited **", "naive", "tiled *", "again *", "cuBLAS"]
+    assert all(line in results._repr_html_() for line in lines[1:4])
 
 
 def test_columns_that_nobody_fills_are_left_out(folder):
@@ -285,6 +313,8 @@ def test_gain_names_its_base(folder):
     assert [(row.over, row.gain) for row in benchmark(gemm, three).rows] == [
         ("", None), ("naive", 31.5 / 4), ("tiled", 1.0), ("", None)
     ]  # fmt: skip
+    assert "times the row above" in repr(benchmark(gemm, three))
+    assert "times naive" in repr(benchmark(gemm, three, base="naive"))
     rows = benchmark(gemm, three, base="naive").rows
     assert [(row.over, row.gain) for row in rows[1:3]] == [("naive", 31.5 / 4)] * 2
     with pytest.raises(ValueError, match="base='nave' is none of the kernels: naive, tiled"):

@@ -33,7 +33,7 @@ def never():
 def test_measured(measured):
     assert measured.us("three") == pytest.approx(70) and measured.us("fused") == pytest.approx(50)
     assert measured.origin == "measured now on NVIDIA H100 80GB HBM3"
-    assert "fused  50.0       50.0-50.0  0.714" in str(measured)
+    assert "fused       50.0  50.0-50.0     0.714" in str(measured)
 
 
 def test_replayed_with_its_origin(measured, folder):
@@ -60,4 +60,4 @@ def test_a_call_that_is_not_there(measured):
 
 def test_a_table_in_a_notebook(measured):
     page = measured._repr_html_()
-    assert page.startswith("<table><caption>a comparison: measured now") and "<td>0.714</td>" in page
+    assert ">a comparison: measured now" in page and "<td>0.714</td>" in page
