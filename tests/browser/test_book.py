@@ -125,6 +125,16 @@ def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
             assert sizes and all(letters >= 12 and line >= 1.4 * letters for letters, line in sizes)
 
 
+@pytest.mark.parametrize("width", [390, 1280, 1920])
+def test_a_bar_of_the_first_page_is_as_long_as_the_speed_beside_it(book, open_page, width):
+    page = open_page(address(book, "index"), width)
+    bars = page.locator(".bar").evaluate_all("""all => all.map(
+        bar => [bar.getBoundingClientRect().width, parseFloat(bar.parentElement.textContent)])""")
+    longest, most = bars[-1]
+    assert len(bars) == 8 and longest > 150
+    assert [pytest.approx(longest * speed / most, abs=1) for _, speed in bars] == [bar for bar, _ in bars]
+
+
 def test_what_scrolls_shows_it_until_its_end(book, open_page):
     page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
     page.evaluate("document.fonts.ready")
@@ -273,25 +283,14 @@ def test_paper_has_no_solutions(book, open_page, keep):
     assert page.evaluate(CUT) == []
 
 
-def test_the_picture_moves_stops_and_stands_still_for_whom_motion_disturbs(book, open_page):
-    page = open_page(address(book, "index"))
-    curtain = page.locator("figure.pipeline .curtain")
-    place = "box => getComputedStyle(box).transform"
-    before = curtain.evaluate(place)
-    page.wait_for_timeout(200)
-    assert curtain.evaluate(place) != before
-    page.get_by_role("button", name="Pause").click()
-    stopped = curtain.evaluate(place)
-    page.wait_for_timeout(100)
-    assert curtain.evaluate(place) == stopped
-    still = open_page(address(book, "index"), reduced_motion="reduce")
-    assert not still.locator("figure.pipeline .curtain").is_visible()
-    assert not still.locator("button.pause").is_visible()
-
-
 def test_a_reader_gets_from_the_first_page_to_a_lesson_and_a_word(book, open_page):
     page = open_page(address(book, "index"))
-    page.locator("article table a").first.click()
+    run, read = (page.locator(".start a", has_text=word) for word in ("Run it", "Read"))
+    read.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.url.endswith("#run-it") and page.locator("#run-it pre").is_visible() and run.is_visible()
+    read.click()
     page.locator("a.word").first.click()
     assert "/docs/glossary.html#term-" in page.url
     assert page.said == []

@@ -77,14 +77,13 @@ def main() -> int:
 
 
 def recorded_timelines() -> dict[str, dict]:
-    """File -> the entry of its timeline, of the first GPU that has one."""
+    """File -> the entry of its timeline at SHAPE, of the first GPU that has one."""
     found = {}
     for path in reversed(records.files()):
         record = json.loads(path.read_text(encoding="utf-8"))
         for entry in sorted(record.get("timelines", {}).values(), key=lambda entry: entry["shared_mem"]):
-            if file := PICTURES.get(
-                entry["kernel"]
-            ):  # of several launches the one with a block alone on its SM
+            # Of several launches the last one: with a block alone on its SM.
+            if entry["shape"] == SHAPE and (file := PICTURES.get(entry["kernel"])):
                 found[file] = {"gpu": record["provenance"]["gpu"], **entry}
     return found
 
@@ -146,12 +145,16 @@ def full_table(record: dict, shown: list[Row]) -> str:
     return "\n".join([*lines, "", note])
 
 
+def steps(shown: list[Row]) -> list[tuple[Row, str]]:
+    """Those of STEPS, in their order, with what is new in each."""
+    return [(row, what) for row in shown if (what := STEPS.get((row.lesson, row.kernel)))]
+
+
 def short_table(record: dict, shown: list[Row]) -> str:
     """Those of STEPS in Markdown, with what is new in each."""
     lines = ["| lesson | kernel | what is new | TFLOP/s | share of cuBLAS |", "|---|---|---|--:|--:|"]
-    for row in shown:
-        if what := STEPS.get((row.lesson, row.kernel)):
-            lines.append(f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} |")
+    for row, what in steps(shown):
+        lines.append(f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} |")
     origin = record["provenance"]
     note = (
         f"{' x '.join(map(str, SHAPE))}, {origin['gpu']}, {origin['date']}; float32 up to lesson 03, then "

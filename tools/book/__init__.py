@@ -6,7 +6,7 @@
 | lesson.py | a notebook as a chapter: levels of headings, marks on solutions |
 | linked.py | what the chapters link to comes along: headers, notes, the card |
 | front.py, front.md | the first page |
-| moving.py | its moving picture of a pipeline |
+| glyphs.py | its small pictures of pipelines |
 | conf.py | settings of Sphinx, and these extensions of it: |
 | about.py | description, version and day of each page |
 | alt_text.py | figures keep their description |

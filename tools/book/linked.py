@@ -21,16 +21,19 @@ class Library:
 
     def follow(self, text: str, folder: Path) -> str:
         """A Markdown text that stands in `folder` (of the repository), with every file it links to taken in and each
-        link to a listing or a picture leading to the page of it."""
+        link to a listing or a picture leading to the page of it. A picture that the text shows needs no page."""
 
         def led(link: re.Match) -> str:
             image, label, target, anchor = link.groups()
             place = Path(os.path.normpath(folder / target))
             if not (self.root / place).is_file():
                 return self._dead(link, place)
+            if image:
+                self._copy(place)
+                return link[0]
             self.take(place)
-            page = target if image or place.suffix in _AS_IT_IS else f"{target}.md"
-            return f"{image}{label}{page}{anchor or ''})"
+            page = target if place.suffix in _AS_IT_IS else f"{target}.md"
+            return f"{label}{page}{anchor or ''})"
 
         return _LINK.sub(led, text)
 
@@ -45,11 +48,15 @@ class Library:
             text = (self.root / place).read_text(encoding="utf-8")
             path.write_text(self.follow(text, place.parent), encoding="utf-8")
             return
-        shutil.copy(self.root / place, path)
+        self._copy(place)
         if place.suffix == ".svg":
             self._picture(place)
         elif place.suffix not in _AS_IT_IS:
             self._page(place, _listing(place))
+
+    def _copy(self, place: Path) -> None:
+        (self.source / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.root / place, self.source / place)
 
     def _dead(self, link: re.Match, place: Path) -> str:
         """A link to a folder shows its README; of any other that leads to no file, Sphinx says so."""

@@ -3,9 +3,7 @@
 import base64
 import json
 import re
-from collections import Counter
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -13,13 +11,15 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
+from course_lib.measure import records
 from course_lib.measure.timeline_chart import LOOKS
 from ptxsim import tensor_map
 from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
-from tools.book import about, build, excerpts, glossary, lesson, moving
+from tools.author import figures, sittings
+from tools.book import about, build, excerpts, front, glossary, glyphs, lesson
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.learner import course
 
@@ -249,37 +249,56 @@ def test_the_front_page_says_what_there_is(pages):
     page = (pages / "index.html").read_text(encoding="utf-8")
     assert "More exercises" in page and 'href="notebooks/exercises/00_a.html"' in page
     assert "the kernel &lt;died&gt; by itself" in page and "kernels: simulator" in page
-    assert 'class="pipeline"' in page and "model:" in page
+    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    marked = [row for row in rows if 'class="failed"' in row]
+    assert len(marked) == 1 and "01_b.html" in marked[0], "the row of the lesson that failed"
+    assert "passed" not in page.partition("<article")[2].partition("</article")[0]
 
 
 def test_durations_are_those_of_the_sittings():
-    from tools.author.sittings import sittings
-    from tools.book.front import duration
-
     path = sources.notebooks(sources.NOTEBOOKS)[0]
-    minutes = sum(part.promise for part in sittings(path) if part.title.startswith("Sitting"))
-    assert duration(path) == f"2 sittings, {minutes} min"
+    minutes = sum(part.promise for part in sittings.sittings(path) if part.title.startswith("Sitting"))
+    assert front.duration(path) == f"{minutes} minutes, 2 sittings"
 
 
-def test_the_modelled_pipeline():
-    copies, math = moving.modelled(1)
-    assert all(copy.end == sums.begin for copy, sums in zip(copies, math)), "in turn"
-    copies, math = moving.modelled(3)
-    assert all(after.end - before.end >= moving.APART for before, after in pairwise(copies)), (
-        "one memory brings them, and no three in the time of one"
+def test_the_pictures_of_lessons_copy_before_they_compute_and_have_the_colours_of_the_timelines():
+    for lesson_number, rows in glyphs.PIPELINES.items():
+        assert len({len(row) for row in rows}) == 1, lesson_number
+        first = {letter: min(row.find(letter) for row in rows if letter in row) for letter in "cm"}
+        assert first["c"] < first["m"], lesson_number
+    colours = set(re.findall(r'fill="(#\w+)"', glyphs.glyph("07")))
+    assert colours == {LOOKS[phase][0] for phase in ("copy", "math", "epilogue")}
+    assert glyphs.PIPELINES.keys() == {path.stem[:2] for path in sources.notebooks(sources.NOTEBOOKS)}
+
+
+def test_the_first_page_says_of_what_kernel_on_what_and_when_its_pictures_were_recorded(pages):
+    page = (pages / "index.html").read_text(encoding="utf-8")
+    entries = figures.recorded_timelines()
+    assert set(entries) == set(figures.PICTURES.values())
+    for entry in entries.values():
+        size = " x ".join(map(str, entry["shape"]))
+        assert (
+            f"{size} {entry['dtype']}, one block on each SM, recorded on an {entry['gpu']}, {entry['date']}."
+            in page
+        )
+        assert f"{entry['gpu'].removeprefix('NVIDIA ')}, {entry['date']})" in (ROOT / "README.md").read_text()
+
+
+def test_the_first_page_has_the_speeds_of_the_records(pages):
+    page = (pages / "index.html").read_text(encoding="utf-8")
+    record = json.loads(records.files()[0].read_text(encoding="utf-8"))
+    measured = figures.measured(record)
+    shown = [row for row, _ in figures.steps(measured)]
+    bars = [float(part) for part in re.findall(r"--part:([\d.]+)", page)]
+    most = max(row.entry["tflops"] for row in shown)
+    assert bars == [pytest.approx(row.entry["tflops"] / most, abs=1e-3) for row in shown]
+    assert (
+        f"The steps: {shown[0].tflops} to {shown[-1].tflops} TFLOP/s" in page
+        and record["provenance"]["date"] in page
     )
-    assert all(copy.end - copy.begin >= moving.COPY for copy in copies)
-    assert all(before.end == after.begin for before, after in pairwise(math)), "it never stops"
-    assert all(copies[tile].begin >= math[tile - 3].end for tile in range(3, moving.TILES)), (
-        "a slot is free first"
-    )
-
-
-def test_the_moving_picture_has_the_colours_of_the_timelines():
-    drawn = Counter(re.findall(r'<rect fill="(#\w+)"', moving.picture()))
-    assert drawn == {LOOKS[phase][0]: 2 * moving.TILES for phase in ("copy", "math")}
-    look = (ROOT / "tools" / "book" / "static" / "book.css").read_text(encoding="utf-8")
-    assert LOOKS["wait"][0] not in look, "the page would paint over them"
+    best = front.best(measured)
+    assert "" not in best and best["01"].kernel == "mainloop"
+    assert f"<p>{best['01'].share}<br> <code" in page, "in the row of lesson 01"
 
 
 def test_a_book_that_fails_leaves_the_one_that_is_there(tmp_path, monkeypatch):

@@ -1,12 +1,4 @@
-// The pause of the moving picture, and boxes that scroll: reached by keyboard, and with a hint while more is hidden.
-
-function pauseButton(figure) {
-  const button = figure.querySelector(".pause");
-  button.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  button.addEventListener("click", () => {
-    button.textContent = figure.classList.toggle("paused") ? "Play" : "Pause";
-  });
-}
+// Boxes that scroll: reached by keyboard, and with a hint while more is hidden.
 
 const BOXES = "div.cell_output, div.cell_output .output, div.cell_output pre, div.highlight pre, "
   + ".pst-scrollable-table-container, article p:has(> img)";
@@ -27,7 +19,6 @@ function reachable(box) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  document.querySelectorAll("figure.pipeline").forEach(pauseButton);
   const look = () => document.querySelectorAll(BOXES).forEach(reachable);
   look();
   document.fonts.ready.then(look);
