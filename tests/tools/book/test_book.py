@@ -382,6 +382,24 @@ def test_a_page_says_what_it_is_and_when_it_was_made(chapter):
     )
 
 
+def test_links_to_the_repository_appear_with_its_address(chapter):
+    assert about.repository() == "" and "Edit this page" not in chapter, "it is not published yet"
+    page, file = "notebooks/02_producer_consumer-2", "notebooks/02_producer_consumer.ipynb"
+    there = "https://github.com/owner/course"
+    assert about.links("", page) == [] and about.links(there, "search") == []
+    assert [words for words, _ in about.links(there, "docs/glossary")] == [
+        "Edit this page",
+        "Report a mistake",
+    ]
+    assert dict(about.links(there, page)) == {
+        "Edit this page": f"{there}/edit/main/{file}",
+        "Report a mistake": f"{there}/issues/new?title={file}",
+        "Open in Colab": f"https://colab.research.google.com/github/owner/course/blob/main/{file}",
+        "Open in Binder": f"https://mybinder.org/v2/gh/owner/course/main?urlpath=lab/tree/{file}",
+    }
+    assert len(about.links("https://example.org/course", page)) == 2, "neither host reads from there"
+
+
 def test_a_description_is_made_of_whole_sentences():
     assert about.shortened("Short. Here.") == "Short. Here."
     assert about.shortened(f"One. {'word ' * 50}end.") == "One."
