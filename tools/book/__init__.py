@@ -3,7 +3,8 @@
 | file | one idea |
 |---|---|
 | build.py | all pages from notebooks in memory, a whole book or nothing |
-| lesson.py | a notebook as a chapter: levels of headings, marks on solutions |
+| pages.py | a lesson as pages, one a sitting |
+| lesson.py | each of them as a chapter: levels of headings, marks on solutions |
 | linked.py | what the chapters link to comes along: headers, notes, the card |
 | front.py, front.md | the first page |
 | glyphs.py | its small pictures of pipelines |
@@ -11,6 +12,7 @@
 | about.py | description, version and day of each page |
 | alt_text.py | figures keep their description |
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
+| cuda_lines.py | a line in a report leads to that line of the kernel |
 | excerpts.py | the search page shows where a word stands |
 | glossary.py | the first use of a word leads to the glossary |
 | static/, templates/ | looks and type, the rule that a page loads nothing from elsewhere |

@@ -1,11 +1,17 @@
-"""What a page says of itself: a description for previews, and in its footer the version and the day it was made."""
+"""What a page says of itself: a description for previews, and in its footer the version, the day it was made and, once
+the repository has an address (`Repository` in pyproject.toml), where to change it, report a mistake or run it."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 from docutils import nodes
+
+ROOT = Path(__file__).parents[2]
 
 LONGEST = 200  # characters, about what previews show
 _LABEL = re.compile(r"^Promise\. ")
@@ -33,8 +39,39 @@ def shortened(text: str) -> str:
     return text[:end] if end else f"{text[: LONGEST - 1].rpartition(' ')[0]} …"
 
 
+def repository() -> str:
+    """The address of the repository; "" while it has none."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project["urls"]["Repository"].rstrip("/")
+    return "" if (urlsplit(address).hostname or "").endswith(".invalid") else address
+
+
+def file_of(page: str) -> str:
+    """The file of the repository that a page is made from: all sittings from their lesson; "" for one made here."""
+    whole = re.sub(r"-\d+$", "", page)
+    return next((f for f in (f"{whole}.ipynb", f"{page}.md", page) if (ROOT / f).is_file()), "")
+
+
+def links(address: str, page: str) -> list[tuple[str, str]]:
+    """(words, address) of what can be done with a page; without an address of the repository, nothing."""
+    file = file_of(page)
+    if not address or not file:
+        return []
+    found = [
+        ("Edit this page", f"{address}/edit/main/{file}"),
+        ("Report a mistake", f"{address}/issues/new?title={quote(file)}"),
+    ]
+    where = urlsplit(address)
+    if file.endswith(".ipynb") and where.hostname == "github.com":
+        at_colab = f"https://colab.research.google.com/github{where.path}/blob/main/{file}"
+        at_binder = f"https://mybinder.org/v2/gh{where.path}/main?urlpath=lab/tree/{file}"
+        found += [("Open in Colab", at_colab), ("Open in Binder", at_binder)]
+    return found
+
+
 def tell(app, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
-    """Give the templates the description of the page."""
+    """Give the templates the description of the page and its links."""
+    context["page_links"] = links(repository(), pagename)
     context["summary"] = (doctree is not None and description(doctree)) or app.config.html_title
 
 

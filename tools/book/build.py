@@ -8,14 +8,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
 
+from tools.book import cuda_lines
 from tools.book.front import front_page
 from tools.book.lesson import chapter
 from tools.book.linked import Library
+from tools.book.pages import Page, lead_on, pages_of
 
 if TYPE_CHECKING:
     from tools.learner.course import Outcome
@@ -66,23 +69,34 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> No
     for note in _NOTES:
         library.take(Path(note))
     for outcome in outcomes:
-        place = Path("notebooks") / f"{outcome.name}.ipynb"
-        made = chapter(outcome.notebook, outcome.name)
-        for cell in made.cells:
-            if cell.cell_type == "markdown":
-                cell.source = library.follow(cell.source, place.parent)
-        (source / place).parent.mkdir(parents=True, exist_ok=True)
-        nbformat.write(made, source / place)
+        for page in chapters(outcome, [each.name for each in outcomes]):
+            place = Path("notebooks") / f"{page.name}.ipynb"
+            for cell in page.notebook.cells:
+                if cell.cell_type == "markdown":
+                    cell.source = library.follow(cell.source, place.parent)
+            (source / place).parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(page.notebook, source / place)
     front = library.follow(front_page(outcomes, machine), Path())
     (source / "index.md").write_text(f"{front}\n{contents(outcomes, library.notes())}", encoding="utf-8")
 
 
+def chapters(outcome: Outcome, names: Sequence[str]) -> list[Page]:
+    """A notebook as pages. `names` are those of all notebooks: its exercises come below it in the contents."""
+    parts = pages_of(outcome.notebook, outcome.name)
+    made = [replace(part, notebook=chapter(part.notebook, part.name)) for part in parts]
+    cuda_lines.lead(made)
+    exercises = f"exercises/{outcome.name}"
+    lead_on(made[0], made[1:], [exercises] if exercises in names else [])
+    return made
+
+
 def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
-    """The tables of contents: lessons, exercises where there are any, and what else was taken in."""
-    exercises = [outcome for outcome in outcomes if "/" in outcome.name]
+    """The tables of contents: lessons, exercises of lessons that are not there, and what else was taken in."""
+    lessons = [outcome.name for outcome in outcomes if "/" not in outcome.name]
+    alone = [outcome.name for outcome in outcomes if outcome.name.removeprefix("exercises/") not in lessons]
     groups = {
-        "Lessons": [f"notebooks/{outcome.name}" for outcome in outcomes if outcome not in exercises],
-        "More exercises": [f"{short(outcome.title)} <notebooks/{outcome.name}>" for outcome in exercises],
+        "Lessons": [f"notebooks/{name}" for name in lessons],
+        "More exercises": [f"notebooks/{name}" for name in alone],
         "Beside the lessons": [note for note in notes if note not in _FOR_TEACHERS],
         "For teachers": [note for note in notes if note in _FOR_TEACHERS],
     }
@@ -91,11 +105,6 @@ def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
         for caption, pages in groups.items()
         if pages
     )
-
-
-def short(title: str) -> str:
-    """The title of a page of exercises where a caption says already what it is."""
-    return title.replace("More exercises: ", "")
 
 
 def run_sphinx(source: Path, out: Path, doctrees: Path) -> list[str]:

@@ -14,6 +14,7 @@ extensions = [
     "tools.book.about",
     "tools.book.alt_text",
     "tools.book.cuda_lexer",
+    "tools.book.cuda_lines",
     "tools.book.excerpts",
     "tools.book.glossary",
 ]
@@ -39,6 +40,7 @@ html_show_search_summary = False  # a summary fetches its page, which a browser 
 html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
+    "article_header_start": ["toggle-primary-sidebar.html", "breadcrumbs.html"],
     "home_page_in_toc": True,
     "show_toc_level": 2,
     "search_bar_text": "Search the book",

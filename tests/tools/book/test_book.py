@@ -19,8 +19,9 @@ from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS, SECTOR
 from tests.rules import ROOT
 from tools.author import figures, sittings
-from tools.book import about, build, excerpts, front, glossary, glyphs, lesson
+from tools.book import about, build, cuda_lines, excerpts, front, glossary, glyphs, lesson
 from tools.book.cuda_lexer import PythonWithCuda
+from tools.book.pages import Page
 from tools.learner import course
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -38,8 +39,12 @@ def first_lesson() -> nbformat.NotebookNode:
     report = v4.new_output(
         "execute_result", {"text/html": "<pre>a report</pre>", "text/plain": "r"}, execution_count=1
     )
+    line = "__global__ void scale(float* x) { x[threadIdx.x] *= 2.0f; }"
+    named = f'<a href="#cuda-line/scale/9" title="race">9</a>  <b>{line}</b>'
+    late = v4.new_output("display_data", {"text/html": f"<pre>{named}</pre>", "text/plain": "r"})
     cells = [
-        v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)"),
+        v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)\n\n"
+                             "* Sitting 1 · X: 20 minutes. Words.\n* Optional · Y: 5 minutes."),
         v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../course_lib/include/course/tile.cuh), "
                              "[notes](../docs/tuning.md), [card](../assets/card.svg)"),
         v4.new_code_cell("draw()", outputs=[picture, sharp], metadata={"tags": ["hide-input"]}),
@@ -48,6 +53,8 @@ def first_lesson() -> nbformat.NotebookNode:
         v4.new_markdown_cell("<details><summary>Solution</summary>\n\nA fragment.\n</details>",
                              metadata={"tags": ["solution"]}),
         v4.new_markdown_cell("A fragment."),
+        v4.new_markdown_cell("# Optional · Y\n\nMore."),
+        v4.new_code_cell("simulate()", outputs=[late]),
     ]  # fmt: skip
     return v4.new_notebook(cells=cells)
 
@@ -71,7 +78,13 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chapter(pages):
+    """The page before the sittings."""
     return (pages / "notebooks" / "00_a.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sitting(pages):
+    return (pages / "notebooks" / "00_a-1.html").read_text(encoding="utf-8")
 
 
 class Addresses(HTMLParser):
@@ -109,26 +122,26 @@ def test_no_link_is_dead_and_nothing_comes_from_elsewhere(pages):
         assert "Content-Security-Policy" in path.read_text(encoding="utf-8")
 
 
-def test_links_lead_to_lessons_headers_and_notes(chapter):
-    for address in ("01_b.html", "../course_lib/include/course/tile.cuh.html", "../docs/tuning.html",
+def test_links_lead_to_lessons_headers_and_notes(sitting):
+    for address in ("../course_lib/include/course/tile.cuh.html", "../docs/tuning.html",
                     "../assets/card.svg.html"):  # fmt: skip
-        assert f'href="{address}"' in chapter
+        assert f'href="{address}"' in sitting
 
 
-def test_figures_keep_their_description(chapter):
-    assert re.findall(r'<img alt="([^"]*)"', chapter) == ["A red dot &amp; more", "A blue dot"]
+def test_figures_keep_their_description(sitting):
+    assert re.findall(r'<img alt="([^"]*)"', sitting) == ["A red dot &amp; more", "A blue dot"]
     assert base64.b64decode(PNG)
 
 
-def test_solutions_and_drawing_code_are_folded(chapter):
-    folds = re.findall(r"<details[^>]*>", chapter)
+def test_solutions_and_drawing_code_are_folded(sitting):
+    folds = re.findall(r"<details[^>]*>", sitting.partition("<article")[2])
     assert len(folds) == 3 and not any(" open" in fold for fold in folds)
-    assert '<details class="solution">' in chapter, "print leaves these out"
-    assert re.search(r'<details class="[^"]*\babove-input\b', chapter)
+    assert '<details class="solution">' in sitting, "print leaves these out"
+    assert re.search(r'<details class="[^"]*\babove-input\b', sitting)
 
 
-def test_a_fold_says_what_is_in_it(chapter):
-    assert re.findall(r"Show [a-z ]+|Hide [a-z ]+", chapter)[:2] == [
+def test_a_fold_says_what_is_in_it(sitting):
+    assert re.findall(r"Show [a-z ]+|Hide [a-z ]+", sitting)[:2] == [
         "Show the code that draws this",
         "Hide the code that draws this",
     ]
@@ -137,22 +150,60 @@ def test_a_fold_says_what_is_in_it(chapter):
     assert lesson.folded(nbformat.v4.new_code_cell("1", metadata={"tags": ["hide-input"]})) == "the code"
 
 
-def test_the_contents_have_a_place_for_teachers_and_short_names_of_exercises(pages):
+def test_the_contents_have_a_place_for_teachers_and_exercises_stand_below_their_lesson(pages):
     front = (pages / "index.html").read_text(encoding="utf-8")
     contents = re.findall(r'class="caption[^>]*><span[^>]*>([^<]*)', front)
-    assert list(dict.fromkeys(contents)) == [
-        "Lessons",
-        "More exercises",
-        "Beside the lessons",
-        "For teachers",
-    ]
+    assert list(dict.fromkeys(contents)) == ["Lessons", "Beside the lessons", "For teachers"]
     assert (pages / "docs" / "instructor.html").is_file()
-    assert build.short("00 · More exercises: A") == "00 · A"
 
 
-def test_a_chapter_has_one_title(chapter):
-    assert len(re.findall(r"<h1>(?!Hiding)", chapter.partition("<article")[2])) == 1
-    assert re.search(r"<h2>Sitting 1", chapter) and re.search(r"<h3>Step", chapter)
+def test_a_lesson_is_a_page_a_sitting(chapter, sitting):
+    for page, title in (chapter, "00 · A"), (sitting, "Sitting 1 · X"):
+        assert re.findall(r"<h1>(?!Hiding)([^<]*)", page.partition("<article")[2]) == [title]
+    assert "<h2>Step" in sitting
+    assert 'href="00_a-1.html"><span' in chapter.partition("<article")[2], (
+        "the list of sittings leads to them"
+    )
+    contents = re.findall(r'class="toctree-l2[^"]*"><a[^>]*href="([^"]*)"[^>]*>([^<]*)', chapter)
+    assert contents == [
+        ("00_a-1.html", "Sitting 1 · X (20 min)"),
+        ("00_a-2.html", "Optional · Y (5 min)"),
+        ("exercises/00_a.html", "More exercises"),
+    ]
+    assert re.findall(r'class="(left-prev|right-next)"\s+href="([^"]*)"', sitting) == [
+        ("left-prev", "00_a.html"),
+        ("right-next", "00_a-2.html"),
+    ]
+
+
+def test_a_line_in_a_report_leads_to_the_line_of_the_kernel(pages, sitting):
+    later = (pages / "notebooks" / "00_a-2.html").read_text(encoding="utf-8")
+    (address,) = re.findall(r'<a href="(00_a-1.html#line-[^"]*)" title="race">9</a>', later)
+    identified = re.search(rf'<span id="{address.partition("#")[2]}">(.*)', sitting)
+    assert "__global__" in identified[1], "by its text: the number is of an edited kernel"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "text", "found"),
+    [
+        ("late", 3, "", ("late", 3)),
+        ("late", 5, "  twice;", ("late", 4)),
+        ("late", 1, "  twice;", ("late", 2)),
+        ("late", 9, "  a part;", ("part", 2)),
+        ("late", 9, "  nowhere;", None),
+        ("unknown", 1, "", None),
+    ],
+)
+def test_which_line_is_meant(kernel, line, text, found):
+    page = Page("00_a", "", nbformat.v4.new_notebook())
+    texts = {
+        "early": 'e = r"""\n__global__ void late() {}\n"""',
+        "part": 'p = r"""\n  a part;\n"""',
+        "late": 'l = r"""\n  twice;\n__global__ void late() {\n  twice;\n}"""',
+    }
+    above = [cuda_lines.Listing(page, at, source.splitlines()) for at, source in enumerate(texts.values())]
+    got = cuda_lines.place(above, kernel, line, text)
+    assert (got and ([*texts][got[0].cell], got[1])) == found
 
 
 @pytest.mark.parametrize(
@@ -168,10 +219,10 @@ def test_headings_stand_below_the_title(text, above, made, level):
     assert lesson.below_title(text, above) == (made, level)
 
 
-def test_cuda_is_coloured_as_cuda(chapter):
+def test_cuda_is_coloured_as_cuda(sitting):
     tokens = {text: str(kind) for kind, text in PythonWithCuda().get_tokens(CUDA + "\nx = 1")}
     assert "Keyword" in tokens["__global__"] and "Builtin" in tokens["threadIdx"]
-    assert re.search(r'<span class="k\w*">__global__</span>', chapter)
+    assert re.search(r'<span class="k\w*">__global__</span>', sitting)
     assert "".join(text for _, text in PythonWithCuda().get_tokens(CUDA)).strip() == CUDA
 
 
@@ -180,10 +231,13 @@ def test_python_strings_stay_python():
     assert "String" in tokens["only words"]
 
 
-def test_the_first_use_of_a_word_leads_to_the_glossary(chapter):
-    links = re.findall(r'<a class="word[^>]*#term-([\w-]+)"[^>]*>([^<]*)', chapter)
-    assert links == [("warp", "warp"), ("fragment", "fragment")], "once each, not in links, code or solutions"
-    assert chapter.index(">fragment</a>") > chapter.index('details class="solution"')
+def test_the_first_use_of_a_word_leads_to_the_glossary(chapter, sitting):
+    links = [
+        re.findall(r'<a class="word[^>]*#term-([\w-]+)"[^>]*>([^<]*)', page) for page in (chapter, sitting)
+    ]
+    once = "once on each page, not in links, code or solutions"
+    assert links == [[("warp", "warp")], [("fragment", "fragment")]], once
+    assert sitting.index(">fragment</a>") > sitting.index('details class="solution"')
 
 
 def test_words_are_found_whole_and_in_the_plural():
@@ -347,6 +401,24 @@ def test_a_page_says_what_it_is_and_when_it_was_made(chapter):
     )
 
 
+def test_links_to_the_repository_appear_with_its_address(chapter):
+    assert about.repository() == "" and "Edit this page" not in chapter, "it is not published yet"
+    page, file = "notebooks/02_producer_consumer-2", "notebooks/02_producer_consumer.ipynb"
+    there = "https://github.com/owner/course"
+    assert about.links("", page) == [] and about.links(there, "search") == []
+    assert [words for words, _ in about.links(there, "docs/glossary")] == [
+        "Edit this page",
+        "Report a mistake",
+    ]
+    assert dict(about.links(there, page)) == {
+        "Edit this page": f"{there}/edit/main/{file}",
+        "Report a mistake": f"{there}/issues/new?title={file}",
+        "Open in Colab": f"https://colab.research.google.com/github/owner/course/blob/main/{file}",
+        "Open in Binder": f"https://mybinder.org/v2/gh/owner/course/main?urlpath=lab/tree/{file}",
+    }
+    assert len(about.links("https://example.org/course", page)) == 2, "neither host reads from there"
+
+
 def test_a_description_is_made_of_whole_sentences():
     assert about.shortened("Short. Here.") == "Short. Here."
     assert about.shortened(f"One. {'word ' * 50}end.") == "One."
@@ -355,17 +427,17 @@ def test_a_description_is_made_of_whole_sentences():
     )
 
 
-def test_the_numbers_of_a_kernels_lines_are_those_of_reports(chapter):
-    numbers = re.findall(r'class="linenos">\s*(\d+)', chapter)
+def test_the_numbers_of_a_kernels_lines_are_those_of_reports(sitting):
+    numbers = re.findall(r'class="linenos">\s*(\d+)', sitting)
     assert numbers == ["1", "2", "3"], "a kernel's lines only, from the one with its quotes"
 
 
 def test_the_search_page_has_the_text_of_each_section(pages):
     data = (pages / "_static" / excerpts.DATA).read_text(encoding="utf-8")
     found = json.loads(data.removeprefix("window.EXCERPTS = ").rstrip(";\n"))
-    by_title = {title: (anchor, prose, code) for anchor, title, prose, code in found["notebooks/00_a"]}
-    assert "A warp runs; another warp too." in by_title["00 · A"][1]
+    assert "A warp runs; another warp too." in str(found["notebooks/00_a"])
+    by_title = {title: (anchor, prose, code) for anchor, title, prose, code in found["notebooks/00_a-1"]}
     assert "x[threadIdx.x] *= 2.0f" in by_title["Step"][2] and "a report" not in str(by_title)
-    assert f'id="{by_title["Step"][0]}"' in (pages / "notebooks" / "00_a.html").read_text(encoding="utf-8")
+    assert f'id="{by_title["Step"][0]}"' in (pages / "notebooks" / "00_a-1.html").read_text(encoding="utf-8")
     assert excerpts.DATA in (pages / "search.html").read_text(encoding="utf-8")
     assert excerpts.DATA not in (pages / "index.html").read_text(encoding="utf-8")

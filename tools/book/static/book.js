@@ -18,7 +18,13 @@ function reachable(box) {
   shade(box);
 }
 
+// An arrow beside a lesson in the list at the side has no words of its own.
+function name(arrow) {
+  arrow.setAttribute("aria-label", `Pages of ${arrow.closest("li").querySelector("a").textContent}`);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(".bd-sidebar-primary summary").forEach(name);
   const look = () => document.querySelectorAll(BOXES).forEach(reachable);
   look();
   document.fonts.ready.then(look);
