@@ -147,7 +147,7 @@ def test_record_refuses_without_a_gpu(monkeypatch, capsys):
 
 def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, capsys):
     record = tool("record")
-    monkeypatch.setattr(record, "AFTERWARDS", ("after.py",))
+    monkeypatch.setattr(record, "AFTERWARDS", ("after",))
     monkeypatch.setattr(record.sizes, "record", lambda: None)
     (tmp_path / "after.py").write_text("open('after.txt', 'a').write('ran')")
     folder = tmp_path / "assets" / "measurements"
@@ -237,7 +237,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
     monkeypatch.setattr(figures, "STEPS", {("01", "fast"): "a copy"})
     timeline = {
         "kernel": next(iter(figures.PICTURES)),
-        "shape": [64, 64, 64],
+        "shape": figures.SHAPE,
         "dtype": "float32",
         "date": "2026-11-21", "shared_mem": 0, "turn": 1600, "turn_drawn": 1600, "shares": {}, "left_out": [],
         "disturbance": {"math.end": [0, 0.01]},
