@@ -8,7 +8,7 @@ from ptxsim.gpus import GPUS, Ceilings
 
 from ..draw import style
 from ..gpu.timing import CUBLAS
-from .rows import Row
+from .rows import Row, origins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def ceilings(gpu: str) -> Ceilings:
 @style.styled
 def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
-    origin = rows[0].origin
+    origin = origins(rows)
     highest, source = ceiling(rows[0].gpu, kind)
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
@@ -68,7 +68,7 @@ def fractions(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
     words = []
     for title, rows in groups:
         place = max(labels, default=-1) + 1
-        axes.text(0.01, place, f"{title}, {rows[0].origin}", va="center", fontsize=8, style="italic")
+        axes.text(0.01, place, f"{title}, {origins(rows)}", va="center", fontsize=8, style="italic")
         line = [place + 0.5, place + len(rows) + 0.5]
         axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
         for row in rows:
@@ -80,7 +80,7 @@ def fractions(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
             axes.annotate(speed, (beyond, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
             labels[place] = row.label
         words.append(
-            f"{title}, {rows[0].origin}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
+            f"{title}, {origins(rows)}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)
         )
     axes.set(yticks=list(labels), yticklabels=list(labels.values()), ylim=(place + 0.6, -0.7))
     axes.set(xlim=(0, 1.4), xlabel="speed, as a fraction of cuBLAS of the same type and layout")

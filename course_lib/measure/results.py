@@ -61,12 +61,14 @@ class Results:
         return [row for row in self.rows if row.tflops]
 
     def gain(self, a: str, b: str) -> float | None:
-        """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record."""
-        speeds = {row.label: row.tflops for row in self.rows}
+        """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record, or another
+        GPU's."""
+        rows = {row.label: row for row in self.rows}
         for label in (a, b):
-            if label not in speeds:
-                raise ValueError(f"there is no row {label!r}; rows: {', '.join(speeds)}")
-        return speeds[a] / speeds[b] if speeds[a] and speeds[b] else None
+            if label not in rows:
+                raise ValueError(f"there is no row {label!r}; rows: {', '.join(rows)}")
+        fast, slow = rows[a], rows[b]
+        return fast.tflops / slow.tflops if fast.tflops and slow.tflops and fast.gpu == slow.gpu else None
 
     def plot(self) -> None:
         """Draw the speeds as bars, with the GPU's ceiling."""

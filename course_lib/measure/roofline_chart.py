@@ -8,7 +8,7 @@ import numpy as np
 
 from ..draw import style
 from .charts import ceiling, ceilings
-from .rows import Measured, Row
+from .rows import Measured, Row, origins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,7 +73,7 @@ def roofline(several: list[Measured]) -> tuple[Figure, str]:
     axes.yaxis.set_minor_formatter("{x:g}")
     axes.grid(True)
     title = " and ".join(each.title for each in several)
-    origin = next(row.origin for each in several for row in each.rows if row.tflops)
+    origin = origins(row for each in several for row in each.rows)
     axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
     known = (

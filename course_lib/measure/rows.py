@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,6 +60,11 @@ class Row:
             str(self.flop_per_clock or "-"),
             f"{self.sustained:.0f} at {self.sustained_mhz} MHz, {self.watts} W" if self.sustained else "-",
         )
+
+
+def origins(rows: Iterable[Row]) -> str:
+    """Where the numbers of these rows come from; more than one place where a GPU could not run them all."""
+    return "; ".join(dict.fromkeys(row.origin for row in rows if row.tflops))
 
 
 class Measured(Protocol):

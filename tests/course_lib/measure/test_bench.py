@@ -15,7 +15,9 @@ from course_lib.draw import style
 from course_lib.gpu import cupy_on_numpy, power, timing
 from course_lib.measure import charts, records
 from course_lib.measure.bench import benchmark, so_far
+from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
+from course_lib.measure.rows import Row
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = r"""
@@ -328,6 +330,14 @@ def test_the_gain_of_one_kernel_over_another(folder):
     assert results.gain("edited", "naive") is None
     with pytest.raises(ValueError, match="there is no row 'tild'; rows: naive, tiled"):
         results.gain("tild", "naive")
+
+
+def test_rows_of_two_gpus_have_no_gain_and_a_picture_names_both():
+    here = Row("here", "measured now on A", "A", tflops=10.0, median_us=2.0, p10_us=2.0, p90_us=2.0)
+    there = replace(here, label="there", origin="recorded on B", gpu="B", tflops=30.0)
+    assert Results("two", "float32", (here, there), 8.0).gain("there", "here") is None
+    _, alt = charts.bars("two", "float32", [here, there])
+    assert "two, measured now on A; recorded on B: here 10.0; there 30.0." in alt
 
 
 def test_an_edited_kernel_has_no_record(folder, capsys):
