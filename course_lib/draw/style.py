@@ -11,6 +11,7 @@ import base64
 import html
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -108,15 +109,18 @@ def for_dark_pages(svg: str) -> str:
         for light, dark in IN_THE_DARK.items()
         for what in ("fill", "stroke")
     )
-    rules += f"text{{fill:{_LIGHT_TEXT}}}"  # Matplotlib does not say black
-    head, _, rest = svg.partition(">")
-    return f"{head}>\n<style>@media (prefers-color-scheme:dark){{{rules}}}</style>{rest}"
+    # Matplotlib does not say black. Where words are drawn as paths, they stand in groups text_1, text_2, ...
+    words = '[id^="text_"]' if 'id="text_' in svg else "text"
+    style = f"<style>@media (prefers-color-scheme:dark){{{rules}{words}{{fill:{_LIGHT_TEXT}}}}}</style>"
+    return re.sub(r"<svg\b[^>]*>", lambda begin: f"{begin[0]}\n{style}", svg, count=1)
 
 
 @styled
 def save_svg(figure: Figure, path: Path | str, alt: str) -> None:
     """Write the figure as an SVG with `alt` as its title. The same figure gives the same bytes."""
-    figure.savefig(path, format="svg", metadata={"Title": alt, "Date": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Title": alt, "Date": None})
+    Path(path).write_text(for_dark_pages(drawn.getvalue()), encoding="utf-8")
 
 
 PICTURES = ("image/svg+xml", "image/png")
