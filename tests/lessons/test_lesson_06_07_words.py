@@ -287,7 +287,7 @@ def test_what_several_blocks_leave_of_lesson_02s_gain():
         row for row in speeds("specialised", 4096) if row["label"] in ("producer warps", "4 producer warps")
     ]
     gains = [100 * (row["tflops"] / together - 1) for row in of_four]
-    said = re.search(r"(\d+) to (\d+) % are left \(lesson 02\)", README)
+    said = re.search(r"(\d+) to (\d+) % are left \(lesson 02\)", " ".join(README.split()))
     assert [int(number) for number in said.groups()] == [round(gain) for gain in sorted(gains)]
     share = 100 * fastest("one_buffer", True) / fastest("specialised", True)
     assert f"takes {share:.0f} % of the time of the first" in " ".join(README.split())

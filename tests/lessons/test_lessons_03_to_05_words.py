@@ -48,18 +48,17 @@ def shown(lesson: str) -> list[str]:
 
 @cache
 def rows(lesson: str) -> list[dict[str, str]]:
-    """The rows of its tables of speeds, by column; `problem` is the line above the table."""
-    found, columns, problem = [], [], ""
-    for line, following in zip(shown(lesson), [*shown(lesson)[1:], ""]):
+    """The rows of its tables of speeds, by column; `problem`: the lines above the table."""
+    found, columns, above, problem = [], [], [], ""
+    for line in shown(lesson):
         parts = re.split(r" {2,}", line)
-        if following.startswith("kernel  "):
-            problem = line
-        elif parts[0] == "kernel":
-            columns = parts
-        elif len(parts) == len(columns):
+        if parts[0] == "kernel":
+            columns, problem, above = parts, " ".join(above[-4:]), []
+        elif columns and len(parts) == len(columns):
             found.append(dict(zip(columns, parts)) | {"problem": problem})
         else:
             columns = []
+            above.append(line)
     return found
 
 
@@ -67,6 +66,14 @@ def number(lesson: str, label: str, column: str) -> float:
     """Of the kernel with this label at 4096 x 4096 x 4096."""
     row = next(row for row in rows(lesson) if row["kernel"] == label and PROBLEM in row["problem"])
     return float(re.match(r"[\d.,]+", row[column])[0].replace(",", ""))
+
+
+def gain(lesson: str, label: str) -> float:
+    """What its table counts from the row that the heading names."""
+    (column,) = {
+        name for row in rows(lesson) if row["kernel"] == label for name in row if name.startswith("times ")
+    }
+    return number(lesson, label, column)
 
 
 def per_clock(lesson: str, label: str) -> float:
@@ -226,7 +233,7 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
     ("05", r"For copies: ([\d.]+) with two slots, ([\d.]+) with three",
      lambda: tuple(counted("05", "warps waiting for copies", column) for column in (0, 1))),
     ("05", r"And L2: ([\d.]+) bytes", lambda: (counted("05", "bytes from L2 per cycle and SM", 1, 1),)),
-    ("05", r"instead of none: (\d\.\d\d)", lambda: (number("05", "2 slots, issue after the barrier", "gain"),)),
+    ("05", r"instead of none: (\d\.\d\d)", lambda: (gain("05", "2 slots, issue after the barrier"),)),
     ("05", r"loses (\d+) % of its speed", lambda: (slower(*SMALL),)),
     ("05", r"and (\d+) % of the speed is gone", lambda: (slower(*SMALL),)),
     ("05", r"L2 reads (\d+) % fewer sectors",
