@@ -1,6 +1,7 @@
 """How fast kernels are, when their warps do what, and why.
 
 bench, results, rows, charts, roofline_chart  speeds of kernels on one problem, as a table and as pictures
+tables                                        a table as text and as HTML
 timed                                         calls compared, such as `matmul` with cuBLAS
 timeline, events, timeline_chart              one block's warps over time, recorded or modelled
 marks, assembled, first_statement, stalls     a timeline measured: two marks a launch, put together; ncu's samples
