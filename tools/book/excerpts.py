@@ -13,7 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 DATA, SCRIPT = "excerpts_data.js", "excerpts.js"
-_PROSE = (nodes.paragraph, nodes.term, nodes.title)
+_PROSE = (nodes.paragraph, nodes.term)
 _CODE = (nodes.literal_block, nodes.doctest_block)
 
 Section = tuple[str, str, str, str]
@@ -43,16 +43,15 @@ def _title(part: nodes.Element) -> str:
 
 def _text(part: nodes.Element, kinds: tuple[type[nodes.Element], ...], between: str = " ") -> str:
     """All texts of these kinds; of prose without its line breaks."""
-    found = [node.astext() for node in _own(part) if isinstance(node, kinds) and node.parent is not None]
+    found = [node.astext() for node in _own(part) if isinstance(node, kinds)]
     return between.join(found if between == "\n" else (" ".join(text.split()) for text in found))
 
 
 def _own(part: nodes.Element) -> Iterator[nodes.Node]:
     """Nodes below `part`, without its heading, its sections, and what a cell printed."""
     for child in part.children:
-        if isinstance(child, (nodes.section, nodes.title)) or "cell_output" in getattr(
-            child, "attributes", {}
-        ).get("classes", ()):
+        printed = isinstance(child, nodes.Element) and "cell_output" in child["classes"]
+        if printed or isinstance(child, (nodes.section, nodes.title)):
             continue
         yield child
         if isinstance(child, nodes.Element) and not isinstance(child, (*_PROSE, *_CODE)):
