@@ -41,7 +41,7 @@ def pytest_configure():
 def pytest_ignore_collect(collection_path, config):
     """A learner's own notebooks are not tested; None leaves it to pytest."""
     folder = config.rootpath / "notebooks"
-    ours = sources.notebooks(folder) + sources.exercise_notebooks(folder)
+    ours = sources.every_notebook(folder)
     return (collection_path.suffix == ".ipynb" and collection_path not in ours) or None
 
 

@@ -5,11 +5,13 @@ slim_svg                 an SVG without what nobody sees
 pictures                 what lanes do to banks and sectors
 cells, fragment_charts   drawings made of cells; who holds what of a fragment
 explore, explore_chart   figures to drag: a pipeline, a hand-over
+figures                  those of single lessons, by name: `figure("02.turn")`
 """
 
 from ptxsim.instructions.tensor import fragment
 
 from .explore import handover, pipeline, schedule
+from .figures import figure
 from .pictures import bank_picture, fragment_picture, ldmatrix_picture, sector_picture
 from .style import (
     BLUE,
@@ -29,6 +31,6 @@ from .style import (
 
 __all__ = [
     "BLUE", "FACE", "GREEN", "GRID", "ORANGE", "PURPLE", "SKY", "TEXT", "VERMILLION", "axes", "bank_picture",
-    "fragment", "fragment_picture", "handover", "ldmatrix_picture", "new_figure", "pipeline", "schedule",
+    "figure", "fragment", "fragment_picture", "handover", "ldmatrix_picture", "new_figure", "pipeline", "schedule",
     "sector_picture", "show", "styled",
 ]  # fmt: skip

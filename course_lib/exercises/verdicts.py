@@ -115,15 +115,28 @@ def _in_short(finding: str) -> str:
     return finding.partition("\n")[0]
 
 
-def score(predictions: Iterable[tuple[str, object, object]]) -> None:
-    """Print each (question, what the learner predicted, what is right); None means no prediction, or no record."""
-    for question, mine, right in predictions:
-        right = _number(right) if right is not None else "not known here: no record"
+def score(predictions: Iterable[tuple]) -> None:
+    """Print each (question, what the learner predicted, what is right), how far off it was, and below it, where a
+    fourth text says so, why. None means no prediction, or no record."""
+    for question, mine, right, *why in predictions:
+        known = _number(right) if right is not None else "not known here: no record"
         predicted = mine not in (None, (None, None))
-        said = f"you said {_number(mine)}" if predicted else "no prediction"
-        print(f"{question}: {said}; it is {right}")
+        said = f"you said {_number(mine)}{_off(mine, right)}" if predicted else "no prediction"
+        print(f"{question}: {said}; it is {known}", *why, sep="\n    ")
         if predicted:
             logbook.keep_prediction(question, mine)
+
+
+def _off(mine: object, right: object) -> str:
+    """How far a number is off in words: nothing where it is no number, or off by less than a twentieth."""
+    if not all(
+        isinstance(each, int | float) and not isinstance(each, bool) and each > 0 for each in (mine, right)
+    ):
+        return ""
+    off, side = max(mine / right, right / mine), "too high" if mine > right else "too low"
+    if off < 1.05:
+        return ""
+    return f" ({off:.2g} times {side})" if off >= 1.5 else f" ({100 * abs(mine / right - 1):.0f} % {side})"
 
 
 def _number(value: object) -> str:

@@ -24,13 +24,29 @@ def notebooks(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.ipynb") if _LESSON.fullmatch(path.name))
 
 
+def deeper_notebooks(folder: Path) -> list[Path]:
+    """What is optional, in order: `deeper/NN_subject.ipynb`, each with a name that no lesson has."""
+    return notebooks(folder / "deeper")
+
+
 def exercise_notebooks(folder: Path) -> list[Path]:
     """More exercises for the lessons in a folder, in order: `exercises/NN_name.ipynb`, named as the lesson."""
     return notebooks(folder / "exercises")
 
 
+def with_kernels(folder: Path) -> list[Path]:
+    """The notebooks that are the home of kernels: the lessons, and what goes deeper."""
+    return notebooks(folder) + deeper_notebooks(folder)
+
+
+def every_notebook(folder: Path) -> list[Path]:
+    """Lessons, what goes deeper, and more exercises."""
+    return with_kernels(folder) + exercise_notebooks(folder)
+
+
 def kernels(notebook: str) -> dict[str, str]:
-    """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`."""
+    """Kernel name -> CUDA source, in the notebook's order: from the cells with a tag `kernel:<name>`. A notebook has
+    the name of its file; what goes deeper is found by that too: "03_fp32_best"."""
     return {name: source for name, (source, _) in _kernel_cells(notebook).items()}
 
 
@@ -124,9 +140,10 @@ def _kernel_cells(notebook: str) -> dict[str, tuple[str, Launch | None]]:
 
 
 def _cells(notebook: str) -> list[dict]:
-    path = NOTEBOOKS / f"{notebook.removesuffix('.ipynb')}.ipynb"
-    if not path.is_file():
-        known = ", ".join(p.stem for p in notebooks(NOTEBOOKS)) or "none found"
+    name = f"{notebook.removesuffix('.ipynb')}.ipynb"
+    path = next((path for folder in ("", "deeper") if (path := NOTEBOOKS / folder / name).is_file()), None)
+    if path is None:
+        known = ", ".join(p.stem for p in with_kernels(NOTEBOOKS)) or "none found"
         raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 

@@ -19,7 +19,7 @@ from tools.learner import course
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
-EVERY = sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS)
+EVERY = sources.every_notebook(sources.NOTEBOOKS)
 WHOLE = bool(os.environ.get("COURSE_ALL_LESSONS"))
 PATHS = (
     EVERY

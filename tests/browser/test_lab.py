@@ -21,7 +21,11 @@ from tests.rules import ROOT
 from tests.sample import EVERY
 
 FIRST, *OTHERS = (path.name for path in sources.notebooks(sources.NOTEBOOKS))
-MORE = [f"exercises/{path.name}" for path in sources.exercise_notebooks(sources.NOTEBOOKS)]
+MORE = [
+    path.relative_to(sources.NOTEBOOKS).as_posix()
+    for path in sources.every_notebook(sources.NOTEBOOKS)
+    if path.parent != sources.NOTEBOOKS
+]
 CELL = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell"
 ENDLESS = """# in place of check_exercise("00.3", ...)
 spin = 'extern "C" __global__ void spin(int* x) { while (true) x[0] += 1; }'

@@ -13,6 +13,7 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
                     just the kernel in the solution's text
 
+A room deeper_0N_subject.py holds the same of a notebook in notebooks/deeper/.
 A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, tables are
 written as text, in the form that tables.py reads.
 """
@@ -78,7 +79,7 @@ def _rooms(kind: str) -> list:
     return [import_module(f"{__name__}.{path.stem}") for path in paths]
 
 
-LESSONS, BANK = _rooms("lesson"), _rooms("bank")
+LESSONS, BANK = [*_rooms("lesson"), *_rooms("deeper")], _rooms("bank")
 _OTHERS = {(lesson.NOTEBOOK, name) for lesson in LESSONS for name in lesson.OTHERS}
 GEMMS = {
     (lesson.NOTEBOOK, name): sources.kernel_launch(lesson.NOTEBOOK, name)

@@ -31,7 +31,7 @@ def launch_of(notebook, name):
     return Gemm(*(4 * size for size in launch.tile), DTYPES[notebook]), launch
 
 
-NOTEBOOKS = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
+NOTEBOOKS = [path.stem for path in sources.with_kernels(sources.NOTEBOOKS)]
 """From the folder, and not from the rooms: a lesson that has none is found."""
 
 
@@ -229,7 +229,7 @@ def read_exercises():
     }
     given |= {"Launch": Launch, "kernel_source": sources.kernel_source, "edited": sources.edited}
     folder = sources.NOTEBOOKS
-    for path in sources.notebooks(folder) + sources.exercise_notebooks(folder):
+    for path in sources.every_notebook(folder):
         kernels = sources.kernels(path.relative_to(folder).with_suffix("").as_posix())
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])

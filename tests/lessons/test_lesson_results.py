@@ -23,6 +23,6 @@ def test_frozen_result_is_current(which):
 
 
 def test_every_lesson_kernel_is_here():
-    notebooks = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
+    notebooks = [path.stem for path in sources.with_kernels(sources.NOTEBOOKS)]
     expected = {(notebook, kernel) for notebook in notebooks for kernel in sources.kernels(notebook)}
     assert {*OTHERS, *GEMMS} == expected, "add new lesson kernels to the rooms of tests/lessons"

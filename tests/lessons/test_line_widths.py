@@ -1,6 +1,6 @@
 """Lines that a page of the book shows whole at 1280 pixels, in the notebooks that were brought to it.
 
-`HELD` grows with each notebook whose lines were wrapped; whoever adds one never takes it out again.
+held.py has the list.
 """
 
 import json
@@ -8,10 +8,9 @@ import json
 import pytest
 
 from course_lib.lessons import sources
+from tests.lessons.held import HELD
 from tools.book.lesson import KERNEL
 
-HELD: tuple[str, ...] = ()
-"""Notebooks as the book calls them: "02_producer_consumer", "exercises/02_producer_consumer"."""
 KERNEL_LINE, CODE_LINE = 96, 108
 """Characters: lines of a kernel have numbers beside them. tests/browser/test_book.py holds that these are not cut."""
 

@@ -18,6 +18,7 @@ from ptxsim.races.hazards import KINDS
 from tests.rules import ABSOLUTE
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
+DEEPER = sources.deeper_notebooks(sources.NOTEBOOKS)
 BANK = sources.exercise_notebooks(sources.NOTEBOOKS)
 TAGS = {
     "kernel",
@@ -192,7 +193,9 @@ def test_notebook_of_exercises(path):
     assert problems(json.loads(text), len(text.encode()), LARGEST_OF_BANK) == []
 
 
-@pytest.mark.parametrize("path", [*NOTEBOOKS, *BANK], ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize(
+    "path", [*NOTEBOOKS, *DEEPER, *BANK], ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
 def test_every_picture_has_words(path):
     outputs = [output for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
                for output in cell.get("outputs", ())]  # fmt: skip

@@ -11,6 +11,8 @@ import re
 import pytest
 
 from course_lib.lessons import sources
+from tests.lessons.held import HELD
+from tools.author.numbers import text_shown
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
 ANSWER = re.compile(r"^(?P<question>.+?): (?:no prediction|you said .+); it is (?P<answer>.+)$", re.MULTILINE)
@@ -32,6 +34,52 @@ def text_of(cell: dict) -> str:
 
 def printed(cell: dict) -> str:
     return "".join("".join(output.get("text", "")) for output in cell.get("outputs", ()))
+
+
+def shown_above(cells: list[dict], at: int) -> str:
+    """All that a reader has seen before a cell: text, code, and what it printed, pictures' words included."""
+    return "\n".join(f"{text_of(cell)}\n{text_shown(cell)}" for cell in cells[:at])
+
+
+def spoilt(cells: list[dict]) -> list[str]:
+    """Predictions that do not say from which cell they can be reasoned, or whose answer stands above."""
+    found, ids = [], [cell["id"] for cell in cells]
+    for at, cell in enumerate(cells):
+        if "predict" not in cell["metadata"].get("tags", ()):
+            continue
+        about = cell["metadata"].get("prediction", {})
+        if about.get("from") not in ids[:at]:
+            found.append(f"{cell['id']}: reasoned from {about.get('from')!r}, which is no cell above")
+        if not about.get("spoilers"):
+            found.append(f"{cell['id']}: names no words that would give the answer away")
+        above = shown_above(cells, at)
+        found += [
+            f"{cell['id']}: {word!r} stands above"
+            for word in about.get("spoilers", ())
+            if re.search(rf"(?<![\w.]){re.escape(word)}(?![\w]|\.\d)", above)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_would_spoil_a_prediction_stands_nowhere_above(name):
+    cells = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert spoilt(cells) == []
+
+
+def test_a_spoilt_prediction_is_found():
+    def cells(above, **about):
+        asked = {"cell_type": "code", "id": "asked", "source": "my_gain = None",
+                 "metadata": {"tags": ["predict"], "prediction": about}}  # fmt: skip
+        picture = {"metadata": {"image/png": {"alt": above}}, "data": {"text/plain": ""}}
+        shows = {"cell_type": "code", "id": "shows", "source": "x", "metadata": {}, "outputs": [picture]}
+        return [shows, asked]
+
+    assert spoilt(cells("a gain of 11.29", **{"from": "shows", "spoilers": ["1.29"]})) == []
+    assert spoilt(cells("a gain of 1.29", **{"from": "shows", "spoilers": ["1.29"]})) == [
+        "asked: '1.29' stands above"
+    ]
+    assert len(spoilt(cells("", **{"from": "later"}))) == 2
 
 
 def names_in(node: ast.AST) -> set[str]:

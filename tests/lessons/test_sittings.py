@@ -18,11 +18,12 @@ def lesson(tmp_path):
     header = "# 09 · A lesson\n\n* Sitting 1 · Copies: 5 minutes. About them.\n* Optional · More: 10 minutes"
     cells = [
         cell(header),  # 20 words
-        cell("# Sitting 1 · Copies\n\n" + "word " * 234),  # 239
+        cell("# Sitting 1 · Copies\n\n<details>folded</details>" + "word " * 234),  # 239
         cell("kernel\n\n" + "line\n" * 9, "code"),  # 10 lines that are not empty
         cell("drawing\n" * 99, "code", "hide-input"),
         cell("# Optional · More"),
         cell("____", "code", "exercise"),
+        cell("____", "code", "exercise") | {"metadata": {"tags": ["exercise"], "minutes": 12}},
         cell("word " * 999, "markdown", "solution"),
     ]
     path = tmp_path / "09_lesson.ipynb"
@@ -33,10 +34,10 @@ def lesson(tmp_path):
 def test_minutes_of_a_lesson(lesson):
     first, more = sittings(lesson)
     assert first.title == "Sitting 1 · Copies" and first.minutes == pytest.approx(
-        (20 + 239) / 130 + 1, abs=0.05
+        (20 + 239) / 180 + 70 / 60, abs=0.05
     )
-    assert more == Sitting("Optional · More", pytest.approx(8 + 4 / 130))
-    assert [each.promise for each in (first, more)] == [5, 10]
+    assert more == Sitting("Optional · More", pytest.approx(8 + 12 + 4 / 180))
+    assert [each.promise for each in (first, more)] == [5, 25]
     assert promised(lesson) == [("Sitting 1 · Copies", 5), ("Optional · More", 10)]
 
 

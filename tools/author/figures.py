@@ -91,7 +91,7 @@ def recorded_timelines() -> dict[str, dict]:
 def drawings() -> dict[str, tuple]:
     """File -> (figure, description in words) of the pipelines, drawn by the lessons' own cells."""
     cells: dict[str, list[str]] = {}
-    for path in sources.notebooks(sources.NOTEBOOKS):
+    for path in sources.with_kernels(sources.NOTEBOOKS):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for tag in cell["metadata"].get("tags", ()):
                 if tag.startswith(FIGURE):
@@ -112,7 +112,7 @@ def measured(record: dict) -> list[Row]:
     """
     speeds = [entry for entry in record["speeds"].values() if entry["shape"] == SHAPE and "data" not in entry]
     shown = []
-    for notebook in (path.stem for path in sources.notebooks(sources.NOTEBOOKS)):
+    for notebook in (path.stem for path in sources.with_kernels(sources.NOTEBOOKS)):
         for name, source in sources.kernels(notebook).items():
             key = records.source_key(name, source)
             if found := [

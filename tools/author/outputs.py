@@ -30,7 +30,7 @@ CELL_TIMEOUT = 600  # seconds
 def main(begins: tuple[str, ...]) -> int:
     """0 when all that were asked for ran; a lesson that fails is left as it was."""
     folder = sources.NOTEBOOKS
-    paths = sources.notebooks(folder) + sources.exercise_notebooks(folder)
+    paths = sources.every_notebook(folder)
     chosen = [path for path in paths if path.relative_to(folder).as_posix().startswith(begins or "")]
     if not chosen:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)

@@ -45,6 +45,11 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("course_lib/exercises/answers/*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("tests/lessons/lesson_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("tests/lessons/bank_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
+    ("notebooks/deeper/*.ipynb", (
+        "tests/lessons/test_notebooks_static.py",
+        "tests/lessons/test_lesson_kernels.py -k {exercises}",
+        "{file}",
+    )),
     ("notebooks/exercises/*.ipynb", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("notebooks/*.ipynb", (
         "tests/lessons/test_notebooks_static.py",

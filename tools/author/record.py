@@ -50,7 +50,7 @@ def main() -> int:
     fresh.parent.mkdir(exist_ok=True)
     done = Done(fresh.with_name("recorded.json"), fresh)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it
-    for path in sources.notebooks(ROOT / "notebooks"):
+    for path in sources.with_kernels(ROOT / "notebooks"):
         print(f"{path.name} ...", end=" ", flush=True)
         if done.has(path):
             print("was recorded before")

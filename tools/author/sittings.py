@@ -1,8 +1,10 @@
-"""How long a lesson takes, sitting by sitting: `python -m tools.author.sittings` writes it into docs/instructor.md.
+"""How long a lesson takes, sitting by sitting: `python -m tools.author.sittings` writes it into docs/instructor.md, and
+into what each lesson promises.
 
 A sitting is what stands from one heading `# Sitting N · title` to the next. Its minutes are those of somebody who reads
-English as a second language: 130 words a minute, 10 lines of shown code a minute, 8 minutes an exercise. What is
-folded (solutions) or hidden (the code of drawings) counts nothing.
+English as a second language, as walks through the lessons gave them: 180 words a minute, 7 seconds a line of shown
+code, and an exercise as long as its cell says (`"minutes"` in its metadata; 8 where it says nothing). What is folded
+(hints, solutions) or hidden (the code of drawings) counts nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from pathlib import Path
 from course_lib.lessons import sources
 from tools.author import marked
 
-WORDS, LINES, EXERCISE = 130, 10, 8
-"""Words a minute, lines of code a minute, minutes for an exercise."""
+WORDS, LINES, EXERCISE = 180, 60 / 7, 8
+"""Words a minute, lines of code a minute, minutes for an exercise that does not say its own."""
+FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
 LONGEST = 45
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "instructor.md"
 HEADING = re.compile(r"^# (Sitting \d+ · .+|Optional · .+)$", re.MULTILINE)
@@ -57,15 +60,20 @@ def promised(path: Path) -> list[tuple[str, int]]:
     return [(title, int(minutes)) for title, minutes in PROMISED.findall("".join(first["source"]))]
 
 
+def words(text: str) -> int:
+    """Words of a Markdown cell outside folds."""
+    return len(FOLD.sub("", text).split())
+
+
 def _minutes(cell: dict, text: str) -> float:
     tags = cell["metadata"].get("tags", ())
     if "solution" in tags or "hide-input" in tags:
         return 0.0
     if "exercise" in tags:
-        return EXERCISE
+        return cell["metadata"].get("minutes", EXERCISE)
     if cell["cell_type"] == "code":
         return sum(map(bool, map(str.strip, text.splitlines()))) / LINES
-    return len(text.split()) / WORDS
+    return words(text) / WORDS
 
 
 def table() -> str:
@@ -79,7 +87,23 @@ def table() -> str:
     return "\n".join(rows)
 
 
+def promise(path: Path) -> None:
+    """Write into a lesson's first cell how long its sittings take."""
+    notebook, minutes = (
+        json.loads(path.read_text(encoding="utf-8")),
+        {s.title: s.promise for s in sittings(path)},
+    )
+    first = notebook["cells"][0]
+    text = PROMISED.sub(
+        lambda line: f"* {line[1]}: {minutes.get(line[1], line[2])} minutes", "".join(first["source"])
+    )
+    first["source"] = text.splitlines(keepends=True)
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def main() -> None:
+    for path in sources.notebooks(sources.NOTEBOOKS):
+        promise(path)
     marked.write(PAGE, "sittings", table())
     print(table())
 

@@ -20,7 +20,7 @@ SIZES = 4096, 2048, 8192
 def problems() -> Iterator[tuple[str, object, Gemm, Launch]]:
     """(name, kernel, problem, launch) of every kernel with marks that stands in a lesson, at each of the SIZES."""
     for size in SIZES:
-        for path in sources.notebooks(sources.NOTEBOOKS):
+        for path in sources.with_kernels(sources.NOTEBOOKS):
             for name, source in sources.kernels(path.stem).items():
                 if "TRACE_BEGIN" in source:
                     kernel, launch = sources.lesson_kernel(path.stem, name)

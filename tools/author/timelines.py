@@ -44,14 +44,14 @@ def entries() -> list[tuple[str, dict]]:
 
 def lesson_of(entry: dict) -> str:
     """The number of the lesson that has the kernel, or the one that it was edited from."""
-    for path in sources.notebooks(sources.NOTEBOOKS):
+    for path in sources.with_kernels(sources.NOTEBOOKS):
         for name, source in sources.kernels(path.stem).items():
             if name == entry["kernel"] and records.source_key(name, source) == entry["source"]:
                 return path.stem[:2]
     return next(
         (
             path.stem[:2]
-            for path in sources.notebooks(sources.NOTEBOOKS)
+            for path in sources.with_kernels(sources.NOTEBOOKS)
             if f"{entry['kernel']}(" in path.read_text()
         ),
         "",

@@ -7,7 +7,7 @@ from tools.book.build import write_book
 from tools.learner import course
 
 if __name__ == "__main__":
-    every = sources.notebooks(sources.NOTEBOOKS) + sources.exercise_notebooks(sources.NOTEBOOKS)
+    every = sources.every_notebook(sources.NOTEBOOKS)
     chosen = [path for path in every if path.name.startswith(tuple(sys.argv[1:]) or "")]
     out = course.ROOT / "build" / "preview"
     out.parent.mkdir(exist_ok=True)

@@ -81,19 +81,26 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> No
 
 
 def chapters(outcome: Outcome, names: Sequence[str]) -> list[Page]:
-    """A notebook as pages. `names` are those of all notebooks: its exercises come below it in the contents."""
+    """A notebook as pages. `names` are those of all notebooks: what is not on the way comes below its lesson in the
+    contents."""
     parts = pages_of(outcome.notebook, outcome.name)
     made = [replace(part, notebook=chapter(part.notebook, part.name)) for part in parts]
     cuda_lines.lead(made)
-    exercises = f"exercises/{outcome.name}"
-    lead_on(made[0], made[1:], [exercises] if exercises in names else [])
+    lead_on(made[0], made[1:], beside(outcome.name, names))
     return made
 
 
+def beside(name: str, names: Sequence[str]) -> list[str]:
+    """What belongs to a lesson and is not on the way: what goes deeper, then its exercises; nothing of any other."""
+    number, lesson = name[:2], "/" not in name
+    return [other for other in names if lesson and "/" in other and other.partition("/")[2][:2] == number]
+
+
 def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
-    """The tables of contents: lessons, exercises of lessons that are not there, and what else was taken in."""
+    """The tables of contents: lessons, what belongs to lessons that are not there, and what else was taken in."""
     lessons = [outcome.name for outcome in outcomes if "/" not in outcome.name]
-    alone = [outcome.name for outcome in outcomes if outcome.name.removeprefix("exercises/") not in lessons]
+    names = [outcome.name for outcome in outcomes]
+    alone = sorted({*names} - {*lessons} - {below for lesson in lessons for below in beside(lesson, names)})
     groups = {
         "Lessons": [f"notebooks/{name}" for name in lessons],
         "More exercises": [f"notebooks/{name}" for name in alone],

@@ -39,9 +39,9 @@ def pages_of(notebook: nbformat.NotebookNode, name: str) -> list[Page]:
     ]
 
 
-def lead_on(first: Page, sittings: Sequence[Page], exercises: Sequence[str]) -> None:
+def lead_on(first: Page, sittings: Sequence[Page], beside: Sequence[str]) -> None:
     """Make the list of sittings on the first page a list of links, and put what belongs to the lesson below it in the
-    contents: sittings with their minutes, then its further exercises."""
+    contents: sittings with their minutes, then what is `beside` the way, deeper and exercises."""
     text = first.notebook.cells[0].source if first.notebook.cells else ""
     minutes = dict(PROMISED.findall(text))
     for page in sittings:
@@ -51,7 +51,7 @@ def lead_on(first: Page, sittings: Sequence[Page], exercises: Sequence[str]) -> 
         f"{page.title}{f' ({minutes[page.title]} min)' if page.title in minutes else ''} <{page.file}>"
         for page in sittings
     ]
-    below += [f"More exercises <{name}>" for name in exercises]
+    below += [f"More exercises <{name}>" if name.startswith("exercises/") else name for name in beside]
     if not below:
         return
     if sittings:

@@ -69,8 +69,8 @@ def update(root: Path) -> list[str]:
 
 
 def originals(root: Path) -> list[Path]:
-    """The lessons, and the notebooks with more exercises."""
-    return [path for part in ("", "exercises") for path in sources.notebooks(root / "notebooks" / part)]
+    """The lessons, what goes deeper, and the notebooks with more exercises."""
+    return sources.every_notebook(root / "notebooks")
 
 
 def version_of(root: Path) -> str:

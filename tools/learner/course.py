@@ -198,8 +198,9 @@ def without_outputs(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def name_of(path: Path) -> str:
-    """What the table and the book call a notebook: `01_mainloop`, and `exercises/01_mainloop` its further exercises."""
-    return f"exercises/{path.stem}" if path.parent.name == "exercises" else path.stem
+    """What the table and the book call a notebook: `01_mainloop`, and with its folder what is not on the way:
+    `deeper/01_banks`, `exercises/01_mainloop`."""
+    return f"{path.parent.name}/{path.stem}" if path.parent.name in ("deeper", "exercises") else path.stem
 
 
 async def run_lesson(path: Path) -> Outcome:
@@ -246,8 +247,8 @@ async def run_all(
 
 
 def run_course(notebooks: Path, machine: str, again: bool = False) -> list[Outcome]:
-    """Run the lessons of a folder, and their further exercises: those that changed, or all of them `again`."""
-    found = sources.notebooks(notebooks) + sources.exercise_notebooks(notebooks)
+    """Run the lessons of a folder, what goes deeper, and further exercises: those that changed, or all `again`."""
+    found = sources.every_notebook(notebooks)
     others = sorted(path.name for path in notebooks.glob("*.ipynb") if path not in found)
     if others:
         print(f"left alone: {', '.join(others)} (a lesson is called NN_name.ipynb)", flush=True)

@@ -86,7 +86,7 @@ def missing(path, record):
     return found
 
 
-@pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sources.with_kernels(sources.NOTEBOOKS), ids=lambda path: path.stem)
 def test_every_measured_kernel_has_a_current_record(path):
     if not measured_kernels(code_of(path)):
         return

@@ -1,0 +1,60 @@
+"""The way is short: cells, words and ignored outputs of the lessons that were rewritten."""
+
+import json
+
+import pytest
+
+from course_lib.lessons import sources
+from tests.lessons.held import DEEPER, WAY
+from tools.author.sittings import words
+
+CELLS, WORDS = 64, 3300
+"""Of one lesson; words of Markdown outside folds."""
+OF_ALL = 16_000
+"""Words of lessons 00 to 05 together; with what goes deeper and the exercises WITH_ALL."""
+WITH_ALL = 44_000
+IGNORED = 60
+"""Outputs that nbval ignores in lessons 00 to 05."""
+FIRST_SIX = ("00", "01", "02", "03", "04", "05")
+
+
+def cells_of(name: str) -> list[dict]:
+    return json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+
+
+def words_of(name: str) -> int:
+    markdown = [cell for cell in cells_of(name) if cell["cell_type"] == "markdown"]
+    return sum(
+        words("".join(cell["source"]))
+        for cell in markdown
+        if "solution" not in cell["metadata"].get("tags", ())
+    )
+
+
+@pytest.mark.parametrize("name", WAY)
+def test_a_lesson_is_short(name):
+    assert len(cells_of(name)) <= CELLS
+    assert words_of(name) <= WORDS
+
+
+def test_the_six_lessons_together_are_short():
+    way = [name for name in WAY if name.startswith(FIRST_SIX)]
+    assert sum(map(words_of, way)) <= OF_ALL
+    every = [
+        path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix()
+        for path in sources.every_notebook(sources.NOTEBOOKS)
+    ]
+    if len(way) == len(FIRST_SIX):
+        assert (
+            sum(words_of(name) for name in every if name.rpartition("/")[2].startswith(FIRST_SIX)) <= WITH_ALL
+        )
+    tags = [cell["metadata"].get("tags", ()) for name in way for cell in cells_of(name)]
+    assert sum("nbval-ignore-output" in each for each in tags) <= IGNORED
+
+
+def test_what_goes_deeper_has_a_name_of_its_own():
+    stems = [path.stem for path in sources.with_kernels(sources.NOTEBOOKS)]
+    assert sorted(set(stems)) == sorted(stems)
+    assert sorted(DEEPER) == sorted(
+        f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS)
+    )
