@@ -73,4 +73,7 @@ class Drawn(Protocol):
     source: Source
     parts: Mapping[Part, Shown]
 
+    @property
+    def turn(self) -> int | None: ...
+
     def cycles(self, phase: Phase) -> int: ...

@@ -117,6 +117,16 @@ class Timeline:
         return timeline_chart.drawing(self, parts or ("steady",))
 
 
+def compare(*timelines: Timeline, part: Part = "steady") -> None:
+    """Draw the same part of several timelines in one figure and on one scale: `timeline.compare(before, after)`."""
+    if part not in PARTS:
+        raise ValueError(f"part={part!r}; a timeline has the parts {', '.join(map(repr, PARTS))}")
+    if missing := [each for each in timelines if part not in each.parts]:
+        print(f"{missing[0]!r}: {missing[0].origin if not missing[0].parts else f'it has no {part}'}.")
+    else:
+        style.show(*timeline_chart.comparison(timelines, part))
+
+
 def timeline(
     kernel,
     gemm,
@@ -148,6 +158,9 @@ def timeline(
     else:
         entry, source = records.find("timelines", key), "recorded"
     return timeline_of(entry or about, phases, source)
+
+
+timeline.compare = compare  # where a notebook has one name, it has both
 
 
 def timeline_of(entry: dict, phases: tuple[Phase, ...], source: Source) -> Timeline:

@@ -39,24 +39,20 @@ WHERE: dict[Part, str] = {
 def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
     """Parts of the timeline, one behind the other, for a few warps; and the drawing's description in words."""
     shown, begins = _on_one_axis([timeline.parts[part] for part in parts])
-    warps = sorted({event.warp for event in shown.events})
-    warps = warps[:: -(-len(warps) // MOST_WARPS)]
+    warps = _few_warps(shown.events, MOST_WARPS)
     last = shown.length
 
     small = wrap(timeline.small_print, SMALL_PRINT)
-    figure = style.new_figure(1.5 + 0.42 * len(warps) + 0.35 * len(shown.spans) + 0.16 * len(small))
+    named = _rows_of_k_tiles(shown.events, warps)
+    height = 1.3 + 0.42 * len(warps) + 0.2 * len(named) + 0.35 * len(shown.spans) + 0.16 * len(small)
+    figure = style.new_figure(height)
     axes = style.axes(figure)
-    for event in shown.events:
-        if event.warp in warps:
-            _bar(axes, event, warps.index(event.warp))
-    _label_phases(axes, [event for event in shown.events if event.warp == warps[0]], last)
-    _label_other_phases(axes, shown.events, warps, last)
-    _label_k_tiles(axes, [event for event in shown.events if event.warp == warps[-1]], len(warps), last)
-    rows = [len(warps) + 0.4 + 0.7 * row for row in range(len(shown.spans))]
-    shares = _draw_resources(axes, shown.spans, rows, last)
-    names = [*(f"warp {warp}" for warp in warps), f"k-tile of warp {warps[-1]}", *shown.spans]
-    axes.set_yticks([*range(len(warps)), len(warps) - 0.35, *rows], names)
-    axes.set(xlim=(0, 1.01 * last), ylim=(len(warps) + 0.1 + 0.75 * len(rows), -1.3))
+    rows = _draw_warps(axes, shown, warps, last, 0.75 * len(shown.spans))
+    places = [rows - 0.2 + 0.7 * row for row in range(len(shown.spans))]
+    shares = _draw_resources(axes, shown.spans, places, last)
+    axes.set_yticks(
+        [*axes.get_yticks(), *places], [*(t.get_text() for t in axes.get_yticklabels()), *shown.spans]
+    )
     if len(parts) > 1:
         _draw_cuts(axes, [timeline.parts[part].length for part in parts], begins)
     kind = (
@@ -72,6 +68,63 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
         f"Median cycles of a phase: {cycles}.{shares} {timeline.small_print}"
     )
     return figure, f"Timeline of {timeline.title}, {timeline.origin}. {words}".strip()
+
+
+@style.styled
+def comparison(timelines: Sequence[Drawn], part: Part) -> tuple[Figure, str]:
+    """The same part of several timelines, one below the other, on one axis of cycles; and the drawing in words."""
+    shown = [timeline.parts[part] for timeline in timelines]
+    warps = [_few_warps(each.events, MOST_WARPS // 2) for each in shown]
+    last = max(each.length for each in shown)
+    figure = style.new_figure(0.7 + sum(1.0 + 0.42 * len(each) for each in warps))
+    heights, words = [1.0 + 0.42 * len(each) for each in warps], []
+    panels = figure.subplots(len(shown), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+    for axes, timeline, each, few in zip(panels, timelines, shown, warps):
+        _draw_warps(axes, each, few, last)
+        axes.axvline(each.length, color=style.TEXT, linewidth=0.8, linestyle=":")
+        turn = f"a turn: {timeline.turn:,} cycles" if timeline.turn else ""
+        axes.set_title(", ".join(filter(None, (timeline.title, turn))))
+        cycles = ", ".join(
+            f"{phase} {timeline.cycles(phase):,}"
+            for phase in timeline.phases
+            if phase in {event.phase for event in each.events}
+        )
+        words.append(f"{timeline.title}: {turn}; median cycles of a phase: {cycles}")
+    origins = "; ".join(dict.fromkeys(timeline.origin for timeline in timelines))
+    panels[-1].set_xlabel(f"SM cycles, one scale for all; a block {WHERE[part]}\n{origins}", fontsize=8)
+    return figure, f"Timelines on one scale, {origins}. A block {WHERE[part]}. {'. '.join(words)}."
+
+
+def _few_warps(events: Sequence[Event], most: int) -> list[int]:
+    """So many warps at most, spread over those that have events."""
+    warps = sorted({event.warp for event in events})
+    return warps[:: -(-len(warps) // most)]
+
+
+def _draw_warps(axes, shown: Shown, warps: Sequence[int], last: int, below: float = 0.0) -> float:
+    """A row for each of the warps, names of phases above them, numbers of k-tiles below; and room `below`. Returns the
+    place of the first row that is free."""
+    for event in shown.events:
+        if event.warp in warps:
+            _bar(axes, event, warps.index(event.warp))
+    _label_phases(axes, [event for event in shown.events if event.warp == warps[0]], last)
+    _label_other_phases(axes, shown.events, warps, last)
+    named = _rows_of_k_tiles(shown.events, warps)
+    places = [len(warps) - 0.35 + 0.5 * row for row in range(len(named))]
+    for place, (warp, phase) in zip(places, named.items()):
+        _label_k_tiles(axes, [e for e in shown.events if (e.warp, e.phase) == (warp, phase)], place, last)
+    names = [*(f"warp {warp}" for warp in warps), *(f"{phase}, k-tile" for phase in named.values())]
+    axes.set_yticks([*range(len(warps)), *places], names)
+    free = places[-1] + 0.45
+    axes.set(xlim=(0, 1.01 * last), ylim=(free + below, -1.3))
+    return free + 0.35
+
+
+def _rows_of_k_tiles(events: Sequence[Event], warps: Sequence[int]) -> dict[int, Phase]:
+    """Warp -> the phase by which its k-tiles are named: the math; where other warps only copy, their copies too."""
+    kinds = {warp: {event.phase for event in events if event.warp == warp} for warp in warps}
+    doing = {warp: "math" if "math" in kinds[warp] else "copy" for warp in warps}
+    return {max(w for w in warps if doing[w] == phase): phase for phase in dict.fromkeys(doing.values())}
 
 
 def _on_one_axis(parts: Sequence[Shown]) -> tuple[Shown, list[int]]:
@@ -178,14 +231,15 @@ def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) 
             axes.text(middle, row, phase, ha="center", va="center", bbox=box)
 
 
-def _label_k_tiles(axes, events: list[Event], row: int, last: int) -> None:
-    """Name each k-tile below the last row, where its first event begins, if there is room for the name."""
-    begins: dict[int, int] = {}
-    for event in events:  # in the order of their begin
-        if event.phase != "epilogue":
-            begins.setdefault(event.k_tile, event.begin)
+def _label_k_tiles(axes, events: list[Event], place: float, last: int) -> None:
+    """Name each k-tile below the middle of its events, those of one phase of one warp; not where it only reaches a
+    little into the picture, or there is no room."""
     free = 0.0
-    for k_tile, begin in begins.items():
-        if begin >= free:
-            axes.text(begin, row - 0.35, f"{k_tile}", va="center", fontsize=8)
-            free = begin + (0.005 + LETTER * len(str(k_tile))) * last
+    for k_tile in dict.fromkeys(event.k_tile for event in events):
+        own = [event for event in events if event.k_tile == k_tile]
+        begin, end = max(own[0].begin, 0), min(max(event.end for event in own), last)
+        half, middle = LETTER * (len(str(k_tile)) + 1) / 2 * last, (begin + end) / 2
+        whole = own[0].begin >= 0 and own[-1].end <= last
+        if middle - half >= free and (whole or end - begin > 2 * half):
+            axes.text(middle, place, f"{k_tile}", ha="center", va="center", fontsize=8)
+            free = middle + half

@@ -53,6 +53,9 @@ def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:
     base = operand.base
     if isinstance(base, Register):
         read = decoder.source(base, f"u{base.bits}")
+        if base.bits == 32 and not wide:
+            # A compiler takes base and offset apart as it likes: the sum wraps, so a base below 0 is none.
+            return lambda machine: (read(machine).astype(dtype) + offset) & 0xFFFFFFFF
         return lambda machine: read(machine).astype(dtype) + offset
     value = (
         decoder.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else np.zeros(1, np.uint64)

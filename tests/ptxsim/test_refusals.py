@@ -209,3 +209,26 @@ def test_calls_that_multiply_are_refused():
         run_on_numbers("out[t] = f16(t);", before="\n".join(functions))
     report, out = run_on_numbers("out[t] = f4(t);", before="\n".join(functions[:5]))
     assert report.ok and out[0] == 16 + 32  # of 16 calls each adds 1, and as often 0 to 4
+
+
+WRAPS = r"""
+__global__ void wraps(float* y)
+{
+    __shared__ float s[128];
+    unsigned t = threadIdx.x;
+    s[t] = t;
+    __syncthreads();
+    unsigned at = (unsigned)__cvta_generic_to_shared(s) - 4 * t;
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1+508];" : "=f"(v) : "r"(at));
+    y[t] = v;
+}
+"""
+
+
+def test_a_shared_address_of_32_bits_wraps():
+    """A compiler may take an index apart into a base below 0 and an offset (NVRTC 13.5 does)."""
+    y = np.full(128, np.nan, np.float32)
+    report = launch(ptxsim.compile(WRAPS, "wraps"), (1,), (128,), [y])
+    assert report.ok, str(report)
+    assert (y == np.arange(128)[::-1]).all()

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel, simulate
 from course_lib.check.gemm import Gemm
 from course_lib.draw import style
-from course_lib.measure import marks, modelled, records
+from course_lib.measure import marks, modelled, records, timeline_chart
 from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows
 from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, traced
 from course_lib.measure.timeline import Timeline, timeline, timeline_of
@@ -283,7 +283,7 @@ def test_figure_names_origin_phases_and_k_tiles():
     words = [text.get_text() for text in axes.texts]
     assert {"copy", "barrier", "math"} <= set(words)
     assert [word for word in words if word.isdigit()] == ["60", "61", "62", "63"]
-    rows = ["warp 0", "warp 2", "warp 4", "warp 6", "k-tile of warp 6"]
+    rows = ["warp 0", "warp 2", "warp 4", "warp 6", "math, k-tile"]
     assert [label.get_text() for label in axes.get_yticklabels()] == rows
     assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in axes.get_title(loc="left")
     assert "recorded on NVIDIA H100 80GB HBM3, 2026-11-21" in alt and "math 900" in alt
@@ -310,6 +310,26 @@ def test_soft_edges_are_pale():
     sharp, soft = (a_timeline(parts={"steady": a_part(spread=spread)}).figure()[0] for spread in (0, 50))
     assert not pale(sharp) and len(pale(soft)) == 2 * 16, "of 4 warps and 4 k-tiles"
     assert {round(bar.get_width()) for bar in pale(soft)} == {50}
+
+
+def test_timelines_are_compared_on_one_scale():
+    part = a_part()
+    short = a_timeline(title="short", parts={"steady": replace(part, length=4000)})
+    figure, alt = timeline_chart.comparison((a_timeline(), short), "steady")
+    first, second = figure.axes
+    assert first.get_xlim() == second.get_xlim() == (0, pytest.approx(1.01 * 6400))
+    assert "a turn: 1,600 cycles" in first.get_title(loc="left") and "short: a turn" in alt
+    assert [line.get_xdata()[0] for line in second.lines] == [4000]
+
+
+def test_the_k_tiles_of_warps_that_only_copy_are_named_too():
+    events = [Event(warp, "math", k, 100 * k, 100 * k + 90) for warp in (0, 1) for k in range(4)]
+    events += [Event(8, "copy", k + 1, 100 * k + 5, 100 * k + 60) for k in range(4)]
+    parts = {"steady": Shown(tuple(events), 400)}
+    axes = a_timeline(phases=("copy", "math"), parts=parts).figure()[0].axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()][-2:] == ["math, k-tile", "copy, k-tile"]
+    numbers = [text.get_text() for text in axes.texts if text.get_text().isdigit()]
+    assert numbers == ["0", "1", "2", "3", "1", "2", "3", "4"]
 
 
 def hidden_bars(figure) -> list[str]:
