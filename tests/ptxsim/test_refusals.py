@@ -212,7 +212,7 @@ def test_calls_that_multiply_are_refused():
 
 
 WRAPS = r"""
-__global__ void wraps(float* y)
+extern "C" __global__ void wraps(float* y)
 {
     __shared__ float s[128];
     unsigned t = threadIdx.x;
