@@ -1,8 +1,8 @@
 """What a learner has solved and predicted, kept in `my_lessons/progress.jsonl`: one line for each new answer.
 
-A line holds a hash of the answer and the date, and nothing about the person. It is written only from a notebook that
-lies in the folder of a learner's copies. Lines are added at the end, in one piece each, so that two notebooks at the
-same time lose nothing, and a line that cannot be read costs only itself.
+A line holds the exercise's permanent id (ids.py), a hash of the answer and the date, and nothing about the person. It
+is written only from a notebook that lies in the folder of a learner's copies. Lines are added at the end, in one piece
+each, so that two notebooks at the same time lose nothing, and a line that cannot be read costs only itself.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 
 from ..lessons import sources
+from .ids import id_of
 
 FILE, GIVEN = "progress.jsonl", ".course.json"
 """In the folder of the copies: the progress, and by which it is known, what `make` notes about the copies."""
@@ -30,7 +31,7 @@ def keep_exercise(name: str, ok: bool) -> None:
         return
     cell = _running_cell()
     if ok or cell not in _given_cells(_lesson(name)):
-        _keep({"exercise": name, "solved": ok, "answer": _hash(cell)})
+        _keep({"exercise": id_of(name), "solved": ok, "answer": _hash(cell)})
 
 
 def keep_prediction(question: str, mine: object) -> None:
@@ -58,12 +59,12 @@ class Progress:
 
     def states(self) -> dict[str, str]:
         """Exercise -> "solved", "tried" or "open". What was solved once stays solved."""
-        states = dict.fromkeys(self.exercises, "open")
+        states = dict.fromkeys(map(id_of, self.exercises), "open")
         for entry in self.entries or ():
-            name = entry.get("exercise")
-            if name in states and states[name] != "solved":
-                states[name] = "solved" if entry.get("solved") is True else "tried"
-        return states
+            kept = entry.get("exercise")
+            if kept in states and states[kept] != "solved":
+                states[kept] = "solved" if entry.get("solved") is True else "tried"
+        return {name: states[id_of(name)] for name in self.exercises}
 
     def rows(self) -> list[tuple[str, dict[str, str], int]]:
         """(lesson, its exercises with their states, how many predictions) for each lesson."""

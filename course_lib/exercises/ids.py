@@ -1,0 +1,15 @@
+"""Permanent ids of the exercises: under these a learner's progress is kept, so that numbers may change.
+
+An exercise's id is the number that it had first: an exercise of course 1.1 that moved keeps its old number as id, and a
+new exercise that took over an old number has an id of its own.
+"""
+
+IDS: dict[str, str] = {}
+"""Number -> id, where they differ."""
+GONE: tuple[str, ...] = ()
+"""Ids of exercises that are no more: no exercise takes one over."""
+
+
+def id_of(exercise: str) -> str:
+    """The permanent id of an exercise: `id_of("02.1")`."""
+    return IDS.get(exercise, exercise)
