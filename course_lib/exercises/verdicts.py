@@ -25,8 +25,10 @@ EVERYWHERE = {
 }
 """The first hints of every exercise."""
 KINDS = {kind.name for kind in TABLE}
-LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))|\bkernel\.cu\((\d+)\)")
-"""A line of the kernel, in a finding or in an error of the compiler; not "line 9 of cp_async.cuh"."""
+LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
+"""A line of the kernel; not "line 9 of cp_async.cuh"."""
+OF_COMPILER = re.compile(r"\bkernel\.cu\((\d+)\)")
+"""The same, as the compiler writes it of a file that a learner does not have."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,10 +50,11 @@ class ExerciseVerdict:
         if not self.kernel:
             return None
         page, links = LINE.subn(
-            lambda line: line_link(self.kernel, int(line[1] or line[2]), line[0], self.text),
+            lambda line: line_link(self.kernel, int(line[1]), line[0], self.text),
             html.escape(repr(self), quote=False),
         )
-        return f'<pre style="white-space:pre-wrap">{page}</pre>' if links else None
+        style = "white-space:pre-wrap;word-break:normal;overflow-wrap:break-word;margin:0;padding:0"
+        return f'<pre style="{style}">{page}</pre>' if links else None
 
 
 def check_exercise(name: str, answer: object) -> ExerciseVerdict:
@@ -100,7 +103,8 @@ def _first_error(log: str) -> str:
     said = next((part for part in log.split("\n\n") if "error" in part), log).splitlines()
     marks = [number for number, line in enumerate(said) if line.strip() == "^"]
     quoted = {*marks, *(number - 1 for number in marks)}
-    return "; ".join(line.strip() for number, line in enumerate(said) if number not in quoted)
+    text = "; ".join(line.strip() for number, line in enumerate(said) if number not in quoted)
+    return OF_COMPILER.sub(r"line \1", text)
 
 
 def _in_short(finding: str) -> str:

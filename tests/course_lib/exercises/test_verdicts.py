@@ -54,10 +54,10 @@ UNUSED = "float a = 0; "  # a warning, too
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("p[0] = nothing;", 'kernel.cu(2): error: identifier "nothing" is undefined'),
+        ("p[0] = nothing;", 'line 2: error: identifier "nothing" is undefined'),
         (
             "copy_async<16>(&p[0], p[4]);",
-            'kernel.cu(2): error: no instance of function template "copy_async" matches the argument list; '
+            'line 2: error: no instance of function template "copy_async" matches the argument list; '
             "argument types are: (float *, float); ",
         ),
         ("copy_async<12>(p, p);", "at line 2 of kernel.cu"),
@@ -89,7 +89,7 @@ extern "C" __global__ void difference(const float* x, float* y)
     ("value", "link", "more"),
     [
         ("1", "line 6", ""),
-        ("nothing", "kernel.cu(6)", ': error: identifier "nothing" is undefined'),
+        ("nothing", "line 6", ': error: identifier "nothing" is undefined'),
     ],
 )
 def test_a_line_in_a_verdict_is_a_link_in_its_page_and_plain_in_its_text(value, link, more):
