@@ -51,29 +51,6 @@ columns of C: misaligned|wrong|block-conflict
 rows of C: wrong|write-after-write|NaN|block-conflict
     C[j * 8 + 8 * N] -> C[j * 8 + 4 * N]
 """),
-    "plain_tile": variants("""
-chunks of 4: misaligned|wrong|uninitialised
-    chunk * 8; } -> chunk * 4; }
-rows of half the length: wrong|uninitialised|write-after-write
-    return row * TK -> return row * TK / 2
-one turn only: uninitialised
-    i < ROWS; i += TURN -> i < TURN; i += TURN
-all turns of the same rows: made with row
-    - + chunk * 8 + i * stride…
-    + + chunk * 8…
-a row of A for each column: look at A
-    lane % 16, 2 * step -> lane / 2, 2 * step
-B as if it was A: look at B
-    lane % 8 + lane / 16 * 8, 2 * step + lane / 8 % 2 -> lane % 16, 2 * step + lane / 16
-halves in the place of bytes: look at A
-    a_row, i * 16 * TK * 2 -> a_row, i * 16 * TK
-one fragment of B twice: look at B
-    b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1] -> b[j / 2][0], b[j / 2][1]
-no wait: unwaited-copy
-    wait_all(); ->
-upper half of C twice: wrong
-    [i % 8][i / 8 % 2 * 2] -> [i % 8][0]
-"""),
     "warp_tile": variants("""
 read without the swizzle: wrong
     As + swizzled<TK>(lane % 16, 2 * step + lane / 16) -> As + lane % 16 * TK + (2 * step + lane / 16) * 8
@@ -104,7 +81,7 @@ no wait: unwaited-copy
 wait that waits for nothing: unwaited-copy
     wait_group<0>(); -> wait_group<1>();
 first barrier removed: read-after-write|unwaited-copy
-    __syncthreads();    TRACE -> TRACE
+    __syncthreads();                              // the k-tile is complete ->
 second barrier removed: write-after-read
     __syncthreads();                              // all have read it ->
 rows of a piece: wrong|uninitialised|write-after-write
@@ -114,13 +91,17 @@ one piece for two warps: write-after|read-after|wrong
 """),
     ],
 }
-A, B = "As[lane % 16][lane / 16 * 8]", "Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8]"
+A = "As[lane % 16][lane / 16 * 8]"
 PLACE = "return row * TK + (chunk ^ row / 4 % 2) * 8;"
+BY_HAND = (
+    "for (int i = 0; i < 4; ++i) "
+    "a[i] = *(unsigned*)&As[place(lane / 4 + i % 2 * 8, 2 * step + i / 2) + lane % 4 * 2];"
+)
 SYNC_READ = "        __syncthreads();                              // all have read it\n"
 WAIT = """        wait_group<0>();
         __syncthreads();                              // the k-tile is complete
 """
-GAPS = ["04.1", "04.2", "04.3", "04.4"]
+GAPS = ["04.1", "04.4"]
 WRONG_ANSWERS = wrong_answers(
     """
 04.1
@@ -140,64 +121,13 @@ WRONG_ANSWERS = wrong_answers(
         $A -> As[lane % 8][lane / 8 * 8]
     row and column exchanged: column is 0 or 8
         $A -> As[lane / 16 * 8][lane % 16]
-
-04.2
-    A's order: the order of A
-        $B -> Bs[lane % 16][lane / 16 * 8]
-    eight rows only: first row and its first column
-        $B -> Bs[lane % 8][lane / 8 % 2 * 8]
-    the second fragment first: first row and its
-        $B -> Bs[lane % 8 + (1 - lane / 16) * 8][lane / 8 % 2 * 8]
-    halves of the fragment exchanged: first row and its
-        $B -> Bs[lane % 8 + lane / 16 * 8][8 - lane / 8 % 2 * 8]
-    chunks for columns: column is 0 or 8
-        $B -> Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2]
-    four rows of matrices: leaves the 16 x 16
-        $B -> Bs[lane][0]
-    the same row eight times: l % 8 is in the row
-        $B -> Bs[lane / 16 * 8][lane / 8 % 2 * 8]
-    the receiver's address: column is 0 or 8
-        $B -> Bs[lane / 4][lane % 4 * 2]
-
-04.3
-    A read like B: matrices 0 and 1 of A
-        16 * i + lane % 16 -> 16 * i + lane % 8 + lane / 16 * 8
-        16 * step + lane / 16 * 8 -> 16 * step + lane / 8 % 2 * 8
-    B read like A: leaves the tile
-        Bs[lane % 8] -> Bs[lane % 16]
-    both matrices of the first step: matrices 2 s and 2 s + 1
-        b[2 * step] -> b[0]
-        b[2 * step + 1] -> b[1]
-    matrices two apart: k = 0 to 7 of the k-step
-        b[2 * step + 1] -> b[step + 2]
-        b[2 * step] -> b[step]
-    one matrix too far: matrices 2 s and 2 s + 1
-        b[2 * step + 1] -> b[(2 * step + 2) % 4]
-    b exchanged: k = 0 to 7 of the k-step
-        b[2 * step], b[2 * step + 1] -> b[2 * step + 1], b[2 * step]
-    the same columns of A in both steps: a k-step is 16 columns
-        16 * step + lane / 16 * 8 -> lane / 16 * 8
-    the same rows of A twice: matrices 0 and 1 of A
-        16 * i + lane % 16 -> lane % 16
-    step in chunks: multiple of 8 halves
-        16 * step + lane / 16 * 8 -> step + lane / 16 * 8
-    an odd column of C: even column
-        - + lane % 4 * 2;…
-        + + lane % 4;…
-    columns of C in another order: four lanes share a row of C
-        - + lane % 4 * 2;…
-        + + lane % 4 * 2 % 8 * 3 % 8;…
-    eight lanes in a row of C: two lanes write one element of C
-        - + lane / 4)…
-        + + lane / 8)…
-    a row of C for each lane: stores outside of C
-        - + lane / 4)…
-        + + lane)…
-    row and column of C exchanged: even column
-        - + lane / 4)…
-        + + lane % 4 * 2)…
-        - + lane % 4 * 2;…
-        + + lane / 4;…
+    rows counted twice: leaves the 16 x 16
+        $A -> As[lane % 16 + lane / 16 * 8][lane / 16 * 8]
+    the right half first: first row and its first column
+        $A -> As[lane % 16][8 - lane / 16 * 8]
+    no ldmatrix, each register by hand: fills all four registers
+        - ldmatrix_x4(a, &As[lane % 16][lane / 16 * 8]);…
+        + for (int i = 0; i < 4; ++i) a[i] = *(unsigned*)&As[lane / 4 + i % 2 * 8][lane % 4 * 2 + i / 2 * 8];…
 
 04.4
     plain: rows that meet
@@ -220,6 +150,12 @@ WRONG_ANSWERS = wrong_answers(
         $PLACE -> return (row * TK + (chunk ^ row / 4 % 2) * 8) * 2;
     chunk without its 8: 8 * seat
         $PLACE -> return row * TK + (chunk ^ row / 4 % 2);
+    a swizzle for the copy only, reads by hand: leave the reads as they are
+        ldmatrix_x4(a, &As[place(lane % 16, 2 * step + lane / 16)]); -> $BY_HAND
+    the seats of a row turned round: rows that meet
+        $PLACE -> return row * TK + (5 - chunk) * 8;
+    every row by one of four: rows that meet
+        $PLACE -> return row * TK + (chunk + row % 4) % 6 * 8;
     padded: do not pad
         As[16 * TK], Bs[16 * TK] -> As[16 * 56], Bs[16 * 56]
         $PLACE -> return row * 56 + chunk * 8;
@@ -253,7 +189,7 @@ WRONG_ANSWERS = wrong_answers(
         step < TK / 16 -> step < TK / 32
     B over A: behind TM * TK
         copy_rows<THREADS, TN, TK>(slot + TM * TK, -> copy_rows<THREADS, TN, TK>(slot,
-    the first k-tile only: move on by TK
+    the first k-tile of A only: What changes from one k-tile
         A + blockIdx.x * TM * K + k_tile * TK, K -> A + blockIdx.x * TM * K, K
     both tiles always the first: moves on by TK
         * TM * K + k_tile * TK -> * TM * K
@@ -264,7 +200,26 @@ WRONG_ANSWERS = wrong_answers(
         m = warp % 2 * 64 -> m = warp / 2 * 64
     all warps the first rows of A: from m on
         slot + m * TK -> slot
-    M for K: K halves apart
+    four warps below each other, as in one_stage: outside of C
+        m = warp % 2 * 64, n = warp / 2 * 64 -> m = warp % 4 * 64, n = warp / 4 * 64
+    32 rows a warp: outside of C
+        m = warp % 2 * 64, n = warp / 2 * 64 -> m = warp * 32, n = 0
+    TK for K: how far apart
+        - + k_tile * TK, K);
+        -         copy_rows…
+        + + k_tile * TK, TK);
+        +         copy_rows…
+    copied twice at once: is copied once
+        -         commit_group();
+        +         copy_rows<THREADS, TM, TK>(slot, A + blockIdx.x * TM * K + k_tile * TK, K);
+        +         commit_group();
+    copied again when it is there: is copied once
+        - $SYNC_READ
+        + $SYNC_READ
+        +         copy_rows<THREADS, TM, TK>(slot, A + blockIdx.x * TM * K + k_tile * TK, K);
+        +         wait_all();
+        +         __syncthreads();
+    M for K: how far apart
         - + k_tile * TK, K);
         -         copy_rows…
         + + k_tile * TK, M);
@@ -288,29 +243,6 @@ RIGHT_ANSWERS = right_answers(
     half a row as a bit
         $A -> As[lane & 15][lane / 2 & 8]
 
-04.2
-    bits
-        $B -> Bs[lane & 7 | (lane & 16) >> 1][lane & 8]
-    a condition
-        $B -> Bs[lane % 8 + (lane < 16 ? 0 : 8)][lane / 8 % 2 ? 8 : 0]
-    the rest of 16
-        $B -> Bs[lane / 16 * 8 + lane % 16 % 8][lane % 16 / 8 * 8]
-
-04.3
-    bits
-        Bs[lane % 8][lane / 8 * 8] -> Bs[lane & 7][lane & 24]
-        16 * step + lane / 16 * 8 -> 16 * step | (lane & 16) >> 1
-    row in parts
-        16 * i + lane % 16 -> lane / 8 % 2 * 8 + i * 16 + lane % 8
-    matrices in another order, in A and in B
-        Bs[lane % 8][lane / 8 * 8] -> Bs[lane % 8][(lane / 8 ^ 1) * 8]
-        16 * step + lane / 16 * 8 -> 16 * step + 8 - lane / 16 * 8
-    a column of C with a mask
-        - + lane % 4 * 2;…
-        + + (lane & 3) * 2;…
-        - + lane / 4)…
-        + + (lane >> 2))…
-
 04.4
     a sum
         $PLACE -> return row * TK + (chunk + row / 4) % 6 * 8;
@@ -322,6 +254,8 @@ RIGHT_ANSWERS = right_answers(
         +     return row * TK + chunk * 8;…
     bits
         $PLACE -> return row * TK + ((chunk << 3) ^ ((row & 4) << 1));
+    every second group of rows mirrored
+        $PLACE -> return row * TK + (row / 4 % 2 ? 5 - chunk : chunk) * 8;
     three places further
         $PLACE -> return row * TK + (chunk + row / 4 % 2 * 3) % 6 * 8;
 

@@ -18,7 +18,7 @@ from ptxsim.gpus import H100
 from tests.lessons import kernel
 
 NOTEBOOKS = {path.stem[:2]: path for path in sources.notebooks(sources.NOTEBOOKS)}
-LESSONS = "03", "04", "05"
+LESSONS = "03", "05"
 PROBLEM = "4096 x 4096 x 4096"
 SPEEDS = re.compile(r"((?:\d+(?:\.\d)?(?:, | and | against | or ))*\d+(?:\.\d)?) TFLOP/s")
 NO_ROW = {"648", "584", "438", "467", "482", "263"}
@@ -190,16 +190,6 @@ CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
     ("03", r"threads needed ([\d,]+) for the math and ([\d,]+) for the rest of a turn",
      lambda: (alone("one_buffer").cycles("math"), alone("one_buffer").turn - alone("one_buffer").cycles("math"))),
     ("03", r"what it takes for math, ([\d,]+) cycles", lambda: (alone("one_buffer").cycles("math"),)),
-    ("04", r"it takes (\d\.\d\d) times as long as the swizzle",
-     lambda: (number("04", "padded", "median us") / number("04", "swizzled", "median us"),)),
-    ("04", r"below 48 / 128 = ([\d.]+) %", lambda: (100 * 48 / 128,)),
-    ("04", r"In the timeline a turn takes ([\d,]+) cycles", lambda: (trace("04", "one_stage").turn,)),
-    ("04", r"(\d+) % to start its copies, (\d+) % to wait for them, (\d+) % at the barrier, and (\d+) % in the math",
-     lambda: percent(trace("04", "one_stage"), "copy", "wait", "barrier", "math")),
-    ("04", r"need 768 of the ([\d,]+) cycles, (\d+) %;",
-     lambda: (trace("04", "one_stage").turn, 76800 / trace("04", "one_stage").turn)),
-    ("04", r"about ([\d,]+) cycles for the k-tiles of even number, (\d+) for the odd",
-     lambda: to_50(waits(trace("04", "one_stage")))),
     ("05", r"just issued, (\d+) % of its time", lambda: percent(trace("04", "one_stage"), "wait")),
     ("05", r"the waits are (\d+) % of a turn. The barrier is left, with (\d+) %",
      lambda: percent(trace("05", "ring"), "wait", "barrier")),

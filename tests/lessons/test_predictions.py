@@ -23,7 +23,6 @@ BY_CHANCE = {
     ("03_double_buffer", "4096 x 4096 x 4096, fraction equal"): "3 % more instructions",
     ("06_complete_gemm", "lost at 1.1 waves"): "what two slots cost, 38 to 55 %",
     ("06_complete_gemm", "three kernels over fused, K = 4096"): "what they cost where two blocks fit, 13 %",
-    ("04_tensor_cores", "one_stage over the one-warp blocks"): "shared memory is busy 83 % of the time",
 }
 """(lesson, question): what the number above it says, which is something else."""
 

@@ -23,7 +23,8 @@ def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
     into each register."""
     demand_kernel(answer)
     tile, registers = np.arange(256, dtype=np.float16).reshape(16, 16), np.zeros((32, 4), np.uint32)
-    demand_no_hazard(simulate(answer, (1,), (32,), (tile, registers)))
+    report = simulate(answer, (1,), (32,), (tile, registers))
+    demand_no_hazard(report)
     halves = registers.view(np.float16).reshape(32, 4, 2)
     demand(
         np.isfinite(halves).all() and (halves % 1 == 0).all(),
@@ -36,6 +37,8 @@ def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
         right = _words(row, column)
         held, causes = _piece(found[:, i], i)
         demand(not wrong.any(), f"register {i} holds {held}; it should hold {right}.", *causes)
+    used = report.counters.total.ldmatrix
+    demand(used == 1, f"the registers are right, and {used} ldmatrix were made, not 1.", "not-by-ldmatrix")
 
 
 def _piece(found: np.ndarray, register: int) -> tuple[str, tuple[str, ...]]:
@@ -71,9 +74,13 @@ def _six_chunks(answer: object) -> None:
     gemm = Gemm(*_SIX_CHUNKS.tile, "float16")
     report = simulate(kernel, (1, 1), (_SIX_CHUNKS.threads,), gemm.arguments(*gemm.inputs))
     loads = [counts for counts in report.counters.by_line.values() if counts.ldmatrix]
-    used = sum(counts.shared_wavefronts for counts in loads) / max(
-        sum(counts.ldmatrix for counts in loads), 1
+    made, right = sum(counts.ldmatrix for counts in loads), 2 * _SIX_CHUNKS.tile[2] // 16
+    demand(
+        made == right,
+        f"the numbers are right, and {made} ldmatrix are made for a k-tile, not {right}.",
+        "not-by-ldmatrix",
     )
+    used = sum(counts.shared_wavefronts for counts in loads) / made
     demand(
         used == 4,
         f"the numbers are right, and an `ldmatrix` takes {used:g} wavefronts instead of 4.",
@@ -93,6 +100,16 @@ def _square(answer: object) -> None:
     report = simulate(kernel, (1, 1), (_SQUARE.threads,), args, _SQUARE.shared_mem)
     total = report.counters.total
     demand(total.cp_async, "no asynchronous copy was made.", "not-by-copies")
+    demand(
+        total.cp_async <= 128,
+        f"{total.cp_async} copies of a warp are made where 128 are enough.",
+        "copied-again",
+    )
+    demand(
+        total.ldmatrix >= 256,
+        "fragments did not come out of shared memory by `ldmatrix`.",
+        "not-from-shared",
+    )
     demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
 
 
@@ -122,15 +139,19 @@ _BRINGS = {
     "": "lane l names row l % 8 of matrix l / 8; the pictures of A and B show where each matrix belongs.",
 }
 
+_BY_LDMATRIX = "one `ldmatrix_x4` of the warp fills all four registers: only its address is asked for."
+
 EXERCISES = {
     "04.1": (_fragment_of_a, {
         **_ADDRESS,
+        "not-by-ldmatrix": _BY_LDMATRIX,
         "order-of-b": "matrix 1 of A lies below matrix 0, not beside it: look at a2 a3.",
         "other-matrix": "write down for each of the four matrices its first row and its first column, "
         "then find l / 8 and l / 16 in them.",
         "": _ONE_OF_EIGHT}),
     "04.2": (_fragments_of_b, {
         **_ADDRESS,
+        "not-by-ldmatrix": _BY_LDMATRIX,
         "order-of-a": "that is the order of A. Registers 0 and 1 are one fragment of B: the "
         "same eight rows, left and right half.",
         "other-matrix": "write down for each of the four matrices its first row and its first column: "
@@ -144,6 +165,8 @@ EXERCISES = {
         "row * TK + 0, 8, ... 40, each used once.",
         "many-wavefronts": "count for chunk 0 of rows 0 to 7 in which of the eight groups of banks it lies, "
         "(6 * row + seat) % 8; rows that meet need seats of which one is even and one is odd.",
+        "not-by-ldmatrix": "leave the reads as they are: only `place` is asked for, and both the copy and the reads "
+        "ask it.",
         "much-shared-memory": "do not pad: the six seats of a row are enough.",
         "misaligned": "a chunk is 8 halves: its place is row * TK + 8 * seat, with a seat of 0 to 5.",
         "": "the function must give each chunk of a row another one of the row's six seats."}),
@@ -157,9 +180,14 @@ EXERCISES = {
         "misaligned": "16 bytes begin at a multiple of 8 halves: m and n are 0 or 64, and a k-tile begins in column "
         "k_tile * TK.",
         "one-block-row|one-block-column": "A begins at row blockIdx.x * TM, B at row blockIdx.y * TN.",
-        "out-of-bounds": "an address leaves its matrix or its tile: A begins at row blockIdx.x * TM, B at "
-        "row blockIdx.y * TN; in shared memory B lies behind TM * TK halves of A.",
-        "write-after-write": "A and B are copied to one place: B lies behind TM * TK halves of A.",
+        "write-beyond-array": "a warp stores outside of C: its 64 x 64 begin at row m, column n of the block's "
+        "128 x 128. Four warps need four different pairs (m, n); which values may m and n have?",
+        "beyond-shared-memory": "an address leaves shared memory, which has 128 rows of A and behind them 128 of B, "
+        "TK halves each. Do m and n leave room for 64 rows?",
+        "out-of-bounds": "a copy reads outside of its matrix: A begins at row blockIdx.x * TM, B at row "
+        "blockIdx.y * TN, and rows are K halves apart.",
+        "write-after-write": "two copies write one place: B lies behind TM * TK halves of A, and each k-tile is copied "
+        "once.",
         "no-k-step": "a k-tile of 64 has 64 / 16 k-steps.",
         "block-conflict|rest-missing": "four warps need four different pairs (m, n) of 0 and 64.",
         "no-last-k-tile|no-first-k-tile": "the loop makes K / TK turns.",
@@ -167,8 +195,12 @@ EXERCISES = {
         "memory moves on by TK with each k-tile.",
         "other-row-of-a|other-row-of-b|wrong-places": "the warp at (m, n) multiplies the rows of A from m on with the "
         "rows of B from n on.",
+        "copied-again": "each k-tile of A and of B is copied once, by all threads together.",
+        "not-from-shared": "each warp loads its fragments out of the tiles that were copied: `load_fragments`.",
+        "wrong-numbers": "with one k-tile each row of A meets the right row of B; with more it does not. What changes "
+        "from one k-tile to the next, and how far apart are two rows in global memory?",
         "many-mma|not-by-copies": "each warp makes only its own 64 x 64 of C, with `copy_rows` before it.",
         "step-limit": "a loop does not end: does its counter grow?",
-        "": "in each turn: copy both tiles, wait, barrier, TK / 16 k-steps, barrier. From turn to turn the columns of "
-        "A and B move on by TK, and in global memory their rows are K halves apart."}),
+        "": "go through one turn aloud: who has copied what, who knows that it is there, what is multiplied, and when "
+        "may it be overwritten?"}),
 }  # fmt: skip
