@@ -4,6 +4,7 @@ style                    colours, sizes, and how a picture is shown
 slim_svg                 an SVG without what nobody sees
 pictures                 what lanes do to banks and sectors
 cells, fragment_charts   drawings made of cells; who holds what of a fragment
+race_chart               a race, as two orders of one launch
 explore, explore_chart   figures to drag: a pipeline, a hand-over
 figures                  those of single lessons, by name: `figure("02.turn")`
 """
@@ -13,6 +14,7 @@ from ptxsim.instructions.tensor import fragment
 from .explore import handover, pipeline, schedule
 from .figures import figure
 from .pictures import bank_picture, fragment_picture, ldmatrix_picture, sector_picture
+from .race_chart import orders
 from .style import (
     BLUE,
     FACE,
@@ -31,6 +33,6 @@ from .style import (
 
 __all__ = [
     "BLUE", "FACE", "GREEN", "GRID", "ORANGE", "PURPLE", "SKY", "TEXT", "VERMILLION", "axes", "bank_picture",
-    "figure", "fragment", "fragment_picture", "handover", "ldmatrix_picture", "new_figure", "pipeline", "schedule",
-    "sector_picture", "show", "styled",
+    "figure", "fragment", "fragment_picture", "handover", "ldmatrix_picture", "new_figure", "orders", "pipeline",
+    "schedule", "sector_picture", "show", "styled",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from ..memory import SharedMemory
 from ..observe.counters import ATOMICS
 from ..ptx.program import Instruction
+from .hazards import RACES, Meeting
 from .shadow import CHANGED, NOT_COHERENT, Race, Shadow, Watched
 
 
@@ -119,7 +120,10 @@ class Findings:
             return
         thread = self.machine.describe_thread(race.lane)
         why = self._chance(race, kind, place) if strong else self._why(instruction, race, kind, place)
-        self.machine.log.add(told_as, instruction, f"{thread} {why.text}", race.count, why.cause)
+        meeting = None
+        if race.other is not None and told_as in RACES:
+            meeting = Meeting(thread, self._other(race), self._line(race.time), place)
+        self.machine.log.add(told_as, instruction, f"{thread} {why.text}", race.count, why.cause, meeting)
 
     def _chance(self, race: Race, kind: str, place: str) -> Why:
         """What the order of two strong accesses decides, and what would order them."""

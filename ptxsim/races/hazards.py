@@ -138,12 +138,22 @@ WORDS = ORDER.keys() | {cause.name for cause in CAUSES}
 """All that a finding may be called: what a program, or a hint, can match instead of sentences."""
 
 
+class Meeting(NamedTuple):
+    """The two accesses of a race, in words: what `thread` ("thread 0 of block 0") does at the finding's line came, this
+    time, after what `other` ("thread 255") did at `other_place` ("line 7"). Both touch `memory`."""
+
+    thread: str
+    other: str
+    other_place: str
+    memory: str
+
+
 @dataclass(frozen=True)
 class Hazard:
     """One finding. `cause`: a word for what is missing or wrong, one of CAUSES or the kind itself; it stays when the
     sentences of `message` change. `line` is the learner's own line; `call_line` the line that called the helper it
     stands in. `header`: the header and its line, if the place is in one that the learner did not call from a line of
-    his own. Raises ValueError for a kind or a cause that is not declared."""
+    his own. `meeting`: of a race, the two accesses. Raises ValueError for a kind or a cause that is not declared."""
 
     kind: str
     cause: str
@@ -152,6 +162,7 @@ class Hazard:
     message: str
     count: int = 1
     header: str | None = None
+    meeting: Meeting | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in ORDER or self.cause not in WORDS:
@@ -172,7 +183,15 @@ class HazardLog:
     def __init__(self) -> None:
         self._found: dict[tuple, Hazard] = {}
 
-    def add(self, kind: str, instruction: Instruction, message: str, count: int = 1, cause: str = "") -> None:
+    def add(
+        self,
+        kind: str,
+        instruction: Instruction,
+        message: str,
+        count: int = 1,
+        cause: str = "",
+        meeting: Meeting | None = None,
+    ) -> None:
         """`cause`: "" where the kind is not divided."""
         if not self.again(kind, instruction, count):
             where = instruction.where
@@ -180,7 +199,7 @@ class HazardLog:
                 message = f"{message} (in {where.header})"
             key = self._key(kind, instruction)
             self._found[key] = Hazard(
-                kind, cause or kind, where.line, where.call_line, message, count, where.header
+                kind, cause or kind, where.line, where.call_line, message, count, where.header, meeting
             )
 
     def again(self, kind: str, instruction: Instruction, count: int) -> bool:

@@ -1,12 +1,12 @@
-"""Notebooks that keep all rules of the second edition: a list that grows with each that was rewritten."""
+"""Notebooks that keep all rules of the second edition."""
 
-WAY: tuple[str, ...] = ("04_tensor_cores",)
-"""Lessons: "02_producer_consumer"."""
-DEEPER: tuple[str, ...] = (
-    "deeper/04_addresses",
-    "deeper/04_cute",
-    "deeper/04_padding",
-    "deeper/04_sums",
+from course_lib.lessons import sources
+
+WAY: tuple[str, ...] = (
+    "00_start_here",
+    "04_tensor_cores",
 )
-"""What goes deeper, by folder and name: "deeper/02_late_math"."""
+"""Lessons: a list that grows with each that was rewritten."""
+DEEPER = tuple(f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS))
+"""What goes deeper, by folder and name: all of it."""
 HELD = WAY + DEEPER

@@ -32,9 +32,32 @@ OTHERS = {"saxpy": _saxpy, "mirror": _mirror}
 GAPS = ["00.1", "00.2"]
 THE_LOOP = """    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
         y[i] = a * x[i] + y[i];"""
+OUTER = "    C[m + n * M] = x[m] * y[n];\n"
 RIGHT_ANSWERS = right_answers(
     """
+00.1
+    by bits
+        threadIdx.x % 32 -> (threadIdx.x & 31)
+        threadIdx.x / 32 -> (threadIdx.x >> 5)
+    the first column of the block, then its offset
+        C[m + n * M] -> C[m + blockIdx.y * 8 * M + threadIdx.x / 32 * M]
+    M from the grid
+        n * M -> n * gridDim.x * 32
+    lanes of a warp backwards
+        threadIdx.x % 32 -> 31 - threadIdx.x % 32
+
 00.3
+    the own element in a register
+        tile[t] = x[t]; -> float mine = tile[t] = x[t];
+        y[t] = tile[t] - tile -> y[t] = mine - tile
+    neighbours in a warp by shuffles
+        - if (t > 0)
+        -         y[t] = tile[t] - tile[t - 1];
+        -     else
+        -         y[t] = tile[t];…
+        + float left = __shfl_up_sync(0xffffffff, tile[t], 1);
+        +     if (t % 32 == 0) left = t ? tile[t - 1] : 0;
+        +     y[t] = tile[t] - left;…
     no if
         - if (t > 0)
         -         y[t] = tile[t] - tile[t - 1];
@@ -88,26 +111,70 @@ RIGHT_ANSWERS = right_answers(
 WRONG_ANSWERS = wrong_answers(
     """
 00.1
+    only one size: for any M
+        n * M -> n * 64
+    two dimensions of a block that has one: threadIdx.y is 0
+        threadIdx.x % 32 -> threadIdx.x % 32
+        threadIdx.x / 32;        // -> threadIdx.y; //
+    two dimensions, and the whole number: numbers 0 to 255
+        threadIdx.x % 32 -> threadIdx.x
+        threadIdx.x / 32;        // -> threadIdx.y; //
+    every warp does all columns: one element
+        - $OUTER
+        +     for (int j = blockIdx.y * 8; j < blockIdx.y * 8 + 8; ++j)
+        +         C[m + j * M] = x[m] * y[j];
+    one warp does all: one element
+        - $OUTER
+        +     if (threadIdx.x < 32)
+        +         for (int j = n; j < n + 8; ++j)
+        +             C[m + j * M] = x[m] * y[j];
+    one thread does all: one element
+        - $OUTER
+        +     if (threadIdx.x == 0)
+        +         for (int i = 0; i < 256; ++i)
+        +             C[m + i % 32 + (n + i / 32) * M] = x[m + i % 32] * y[n + i / 32];
     row by row: one column after the other
         C[m + n * M] -> C[m * N + n]
-    rows and columns mixed up: the remainder
+    rows and columns mixed up: stays below 32
         threadIdx.x % 32 -> threadIdx.x / 32
         threadIdx.x / 32;        // -> threadIdx.x % 32; //
     lanes along a row: 32 neighbouring rows
         threadIdx.x % 32 -> threadIdx.x / 8
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
-    no quotient: 8 warps are 8 columns
+    no quotient: one for each warp
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
-    whole thread number: 32 lanes are 32 rows
+    whole thread number: numbers 0 to 255
         threadIdx.x % 32 -> threadIdx.x
-    columns of N elements: Columns of C have M elements
+    columns of N elements: How many elements has a column
         C[m + n * M] -> C[m + n * N]
-    columns of 32 elements: Columns of C have M elements
+    columns of 32 elements: How many elements has a column
         C[m + n * M] -> C[m + n * 32]
     an endless loop: a loop has no end
         C[m -> for (int i = 0; i < 10;) C[m
 
 00.3
+    from global memory, without tile and barrier: x is read once
+        __syncthreads(); ->
+        tile[t] - tile[t - 1] -> x[t] - x[t - 1]
+    the barrier is there, and nobody needs it: x is read once
+        tile[t] - tile[t - 1] -> x[t] - x[t - 1]
+    exchanged through y: x is read once
+        tile[t] = x[t]; -> y[t] = x[t];
+        - if (t > 0)
+        -         y[t] = tile[t] - tile[t - 1];
+        -     else
+        -         y[t] = tile[t];…
+        + float left = t > 0 ? y[t - 1] : 0;
+        +     __syncthreads();
+        +     y[t] -= left;…
+    one warp does all: its own element
+        - tile[t] = x[t];
+        -     __syncthreads();…
+        + if (t >= 32) return;
+        +     for (int i = t; i < 256; i += 32) tile[i] = x[i];
+        +     __syncwarp();
+        +     for (; t < 224; t += 32)
+        +         y[t] = t > 0 ? tile[t] - tile[t - 1] : tile[t];…
     barrier in the if: meet at a barrier
         __syncthreads(); ->
         - if (t > 0)…
@@ -127,21 +194,21 @@ WRONG_ANSWERS = wrong_answers(
         +     } else…
     barrier for half the block: meet at a barrier
         __syncthreads(); -> if (t < 128) __syncthreads();
-    barrier for all warps but one: that all threads pass
+    barrier for all warps but one: what makes sure
         __syncthreads(); -> if (t >= 32) __syncthreads();
-    barrier too early: between writing
+    barrier too early: what makes sure
         - tile[t] = x[t];
         -     __syncthreads();…
         + __syncthreads();
         +     tile[t] = x[t];…
-    barrier too late: between writing
+    barrier too late: what makes sure
         __syncthreads(); ->
         - y[t] = tile[t];…
         + y[t] = tile[t];
         +     __syncthreads();…
-    only the warp: between writing
+    only the warp: what makes sure
         __syncthreads(); -> __syncwarp();
-    a fence only: between writing
+    a fence only: what makes sure
         __syncthreads(); -> __threadfence_block();
     the other way round: minus its left neighbour
         tile[t] - tile[t - 1] -> tile[t - 1] - tile[t]
@@ -167,6 +234,8 @@ WRONG_ANSWERS = wrong_answers(
         i += gridDim.x * blockDim.x -> ++i
     the old y forgotten: becomes a * x[i] + y[i]
         a * x[i] + y[i] -> a * x[i]
+    a one for the old y: becomes a * x[i] + y[i]
+        a * x[i] + y[i] -> a * x[i] + 1
     one too far: the loop ends at n
         i < n -> i <= n
     no end: a loop has no end
@@ -185,25 +254,32 @@ WRONG_ANSWERS = wrong_answers(
         +     for (int odd = 0; odd < 2; ++odd)
         +         for (int i = 2 * t + odd; i < n; i += 2 * all)
         +             y[i] = a * x[i] + y[i];…
-    one thread does all: warp 0 of block 0 takes 512 turns, and not 4. Hint: all threads of all blocks share the work
+    one thread does all: all threads of all blocks share the work
         - $THE_LOOP…
         +     if (blockIdx.x == 0 && threadIdx.x == 0)
         +         for (int i = 0; i < n; ++i)
         +             y[i] = a * x[i] + y[i];…
-    block 0 does all: warp 0 of block 0 takes 8 turns
+    block 0 does all: all threads of all blocks share
         - $THE_LOOP…
         +     for (int i = threadIdx.x; blockIdx.x == 0 && i < n; i += blockDim.x)
         +         y[i] = a * x[i] + y[i];…
-    the last block does all: warp 0 of block 0 takes 0 turns
+    the last block does all: all threads of all blocks share
         - $THE_LOOP…
         +     for (int i = threadIdx.x; blockIdx.x == gridDim.x - 1 && i < n; i += blockDim.x)
         +         y[i] = a * x[i] + y[i];…
+    the first turn by all, everything else by the last block: all threads of all blocks share
+        - $THE_LOOP…
+        +     int all = gridDim.x * blockDim.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+        +     if (i < n) y[i] = a * x[i] + y[i];
+        +     if (blockIdx.x == gridDim.x - 1)
+        +         for (i = all + threadIdx.x; i < n; i += blockDim.x)
+        +             y[i] = a * x[i] + y[i];…
     one thread of each block: all threads of all blocks share the work
         - $THE_LOOP…
         +     if (threadIdx.x == 0)
         +         for (int i = blockIdx.x; i < n; i += gridDim.x)
         +             y[i] = a * x[i] + y[i];…
-    one warp of each block: warp 0 of block 0 takes 8 turns
+    one warp of each block: all threads of all blocks share
         - $THE_LOOP…
         +     for (int i = blockIdx.x * 32 + threadIdx.x; threadIdx.x < 32 && i < n; i += gridDim.x * 32)
         +         y[i] = a * x[i] + y[i];…

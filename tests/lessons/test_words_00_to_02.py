@@ -1,6 +1,5 @@
-"""What lessons 00 to 02 say in words agrees with what their cells show, and does not come before its prediction."""
+"""What lessons 01 and 02 say in words agrees with what their cells show, and does not come before its prediction."""
 
-import itertools
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from course_lib.lessons import sources
 from course_lib.measure.timeline import Timeline
 from ptxsim.observe.counters import shared_wavefronts
 
-START, MAINLOOP, PRODUCER = "00_start_here", "01_mainloop", "02_producer_consumer"
+MAINLOOP, PRODUCER = "01_mainloop", "02_producer_consumer"
 LARGE = 10
 """From here on a number with a fraction has three digits, and two such numbers that nearly agree mean the same."""
 NUMBER = r"(?<![\w.])\d+\.\d+(?![\w.]*\d)"
@@ -33,7 +32,7 @@ def printed(cell: dict) -> str:
     return "\n".join("".join(out.get("text") or out["data"].get("text/plain", "")) for out in outputs)
 
 
-@pytest.mark.parametrize("notebook", [START, MAINLOOP, PRODUCER])
+@pytest.mark.parametrize("notebook", [MAINLOOP, PRODUCER])
 def test_a_number_in_words_is_not_one_off_what_is_printed(notebook):
     shown = set(re.findall(NUMBER, "\n".join(map(printed, cells(notebook)))))
     for number in set(re.findall(NUMBER, words(cells(notebook)))) - shown:
@@ -45,7 +44,6 @@ def test_a_number_in_words_is_not_one_off_what_is_printed(notebook):
 @pytest.mark.parametrize(
     ("notebook", "prediction", "answer"),
     [
-        (START, "my_right_numbers", "leaves the numbers right"),
         (MAINLOOP, "my_16_bytes", "cannot become much faster|no copy could gain"),
         (MAINLOOP, "my_last", "90 ?%|at 90|0.9 of"),
         (PRODUCER, "my_early", "gains (almost )?nothing|One of them fails"),
@@ -65,44 +63,6 @@ def test_the_depths_that_a_learner_predicts_stand_only_in_the_optional_part():
     """16 or 32: lesson 02 asks whether a deep k-tile and an overlap pay."""
     text = words(cells(PRODUCER))
     assert "16 pays" not in text[: text.index("Predict: how many FMAs of a k-tile")]
-
-
-def test_what_lesson_00_says_of_the_model_is_in_its_table():
-    """ptxsim/docs/clock.md has the times of the lessons' kernels, measured and modelled."""
-    table = (sources.NOTEBOOKS.parent / "ptxsim/docs/clock.md").read_text(encoding="utf-8")
-    rows = re.findall(
-        r"^\| (0\d) \| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| \d \|$", table, re.MULTILINE
-    )
-    ratios = {name: float(ratio) for _, name, _, _, ratio in rows}
-    outside = {name for name, ratio in ratios.items() if not 0.76 <= ratio <= 1.35}
-    pairs = [
-        (float(slow[2]) / float(fast[2]), float(fast[3]) / float(slow[3]))
-        for slow, fast in itertools.permutations(rows, 2)
-        if slow[0] == fast[0] and float(slow[2]) > 1.05 * float(fast[2])
-    ]
-    wrong = [(measured, modelled) for measured, modelled in pairs if modelled >= 1]
-    h100, model = (round(100 * max(gaps) - 100) for gaps in zip(*wrong, strict=True))
-    said = words(cells(START))
-    assert outside == {"naive"} and 2.9 < ratios["naive"] < 3.1 and len(wrong) == 5
-    assert f"for {len(rows) - 1} of the {len(rows)} kernels" in said
-    assert f"gaps of up to {model} % in the model and {h100} % on the H100" in said
-
-
-def test_what_lesson_00_says_of_the_two_timelines():
-    gemm, (kernel, launch) = Gemm(4096, 4096, 4096), lesson_kernel(MAINLOOP, "mainloop")
-    median, shown = {}, words_and_outputs(START)
-    for model in False, True:
-        trace = timeline(kernel, gemm, launch, model=model)
-        events = trace.parts["steady"].events
-        for warp in 0, 2, 4, 6:
-            took = [each.end - each.begin for each in events if (each.warp, each.phase) == (warp, "math")]
-            assert f"{np.median(took):,.0f} cycles ({trace.source})" in shown
-            median[model, warp] = round(float(np.median(took)), -2)
-    assert {median[True, warp] for warp in (0, 2)} == {4100}
-    assert {median[True, warp] for warp in (4, 6)} == {8200}
-    assert {median[False, warp] for warp in (0, 2, 4, 6)} == {8300}
-    said = "4,100 cycles in warps 0 and 2 of the model and 8,200 in warps 4 and 6, and 8,300 in all four"
-    assert said in words(cells(START))
 
 
 def test_a_load_of_16_bytes_takes_the_wavefronts_that_lesson_01_explains():
@@ -298,7 +258,7 @@ def test_the_quarters_of_vector_copy_are_those_of_the_tuning_page():
 
 def test_nobody_excuses_a_picture():
     """The pictures of timelines are of the kernel that was timed: see docs/timelines.md."""
-    for notebook in START, MAINLOOP, PRODUCER:
+    for notebook in MAINLOOP, PRODUCER:
         assert not re.search(r"writing down|[Rr]ead the order|untraced|their notes", words(cells(notebook)))
 
 
@@ -306,17 +266,15 @@ def words_and_outputs(notebook: str) -> str:
     return "\n".join("".join(cell["source"]) + "\n" + printed(cell) for cell in cells(notebook))
 
 
-@pytest.mark.parametrize("notebook", [START, MAINLOOP, PRODUCER])
+@pytest.mark.parametrize("notebook", [MAINLOOP, PRODUCER])
 def test_a_word_is_explained_before_it_is_used(notebook):
     """Where a cell first shows it, words up to there say what it is."""
     explained = {
-        "counters.at(": r"`counters\.at` takes a part",
         "wavefronts of a store": r"a \*wavefront\* is",
         "10-90 %": r"eight of ten lie in \*10-90 %\*",
         "FLOP/clk/SM": r"\*FLOP/clk/SM\* is what one SM does",
     }
     first = {
-        START: ["counters.at("],
         MAINLOOP: ["wavefronts of a store", "10-90 %", "FLOP/clk/SM"],
         PRODUCER: [],
     }
@@ -325,12 +283,6 @@ def test_a_word_is_explained_before_it_is_used(notebook):
         at = next(n for n, cell in enumerate(found) if cell["cell_type"] == "code"
                   and word in "".join(cell["source"]) + printed(cell))  # fmt: skip
         assert re.search(explained[word], words(found[:at])), word
-
-
-def test_lesson_00_says_how_to_stop_a_loop():
-    (told,) = (text for cell in cells(START) if "*Stop*" in (text := "".join(cell["source"])))
-    assert "Exercise 00.2" in told and "*Interrupt*" in told
-    assert not re.search(r"\d+ (seconds|steps)|second", told)
 
 
 @pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS)[:3], ids=lambda path: path.stem)

@@ -7,27 +7,36 @@ from functools import cache
 
 import numpy as np
 
+from ptxsim.races.hazards import KINDS
+
 from ...gpu import device
 from ...gpu.simulate import simulate
 from ...lessons.sources import kernel_source
-from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors, kernel_and_numbers
+from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, kernel_and_numbers
 
 NOTEBOOK = "exercises/00_start_here"
 MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds: an endless loop ends after a second."""
 
+KNOWN = {"no hazard"} | {kind.name for kind in KINDS}
+"""All that a report says in brief, where it says one thing."""
+
 MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
 
-def _four_loads(answer: object) -> None:
-    kernel, *said = kernel_and_numbers(answer, *(f"the number of sectors of {name}" for name in "abcd"))
-    x, y = np.arange(64, dtype=np.float32), np.full(32, np.nan, np.float32)
-    report = simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
-    demand_no_hazard(report)
-    for name, mine in zip("abcd", said):
-        counted = report.counters.at(f"float {name} = ").global_sectors
-        demand(mine == counted, f"load {name} does not take {mine} sectors.", f"load-{name}")
+def _name_the_hazard(answer: object) -> None:
+    wanted = "(kernels, and for each of the five a kind of hazard or 'no hazard', in quotes)"
+    fits = isinstance(answer, tuple) and len(answer) == 6 and isinstance(answer[0], list)
+    demand(
+        fits and all(isinstance(each, str) for each in answer[1:]), f"the answer is {wanted}.", "wrong-form"
+    )
+    kernels, *said = answer
+    for name, kernel, mine in zip("abcde", kernels, said, strict=True):
+        demand(mine in KNOWN, f"{mine!r:.40} is no kind of hazard.", "no-kind")
+        x, y = np.arange(256, dtype=np.float32), np.full(256, np.nan, np.float32)
+        found = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS).brief()
+        demand(mine == found, f"the report on {name} does not say {mine!r}.", f"version-{name}")
 
 
 def _smooth(answer: object) -> None:
@@ -82,29 +91,16 @@ def _block_sum(kernel: object) -> None:
     )
 
 
-def _column_sums(kernel: object) -> None:
-    demand_kernel(kernel)
-    x = np.random.default_rng(0).integers(-99, 100, (64, 32)).astype(np.float32, order="F")
-    sums, expected = np.full(32, np.nan, np.float32), x.sum(axis=0)
-    report = simulate(kernel, (1,), (256,), (x, sums), max_steps=MOST_STEPS)
-    demand_no_hazard(report)
-    demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 32 sums are wrong or missing.")
-    demand_whole_sectors(report)
-    moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
-    demand(
-        moved <= enough,
-        f"the sums are right, but {moved} sectors move in all; {enough} hold the data.",
-        "many-sectors",
-    )
-
-
 EXERCISES = {
-    "00.11": (_four_loads, {
-        "load-a": "floats 1 to 32: the first one is not the first of a sector. How many sectors do they touch?",
-        "load-b": "floats 0, 2, 4, ... 62: which sectors lie from the first to the last, and is one left out?",
-        "load-c": "a sector moves once for the whole warp. Does it matter which lane wants which of its floats?",
-        "load-d": "two lanes want the same float. How many different floats does the warp ask for?",
-        "": "four whole numbers, one for each load, in the order a, b, c, d."}),
+    "00.11": (_name_the_hazard, {
+        "wrong-form": "five texts, such as \"no hazard\", in the order a, b, c, d, e.",
+        "no-kind": "take one of the words in the exercise; a clean report says \"no hazard\".",
+        "version-a": "who wrote tile[t ^ 1]? Is there anything between that write and this read?",
+        "version-b": "who wrote tile[t ^ 1], and in which warp is that thread? For whom does __syncwarp() wait?",
+        "version-c": "who wrote tile[t ^ 32], and in which warp is that thread? For whom does __syncwarp() wait?",
+        "version-d": "the first write and the read are in order. Who may still read what the second write changes?",
+        "version-e": "which elements of the tile does anybody write, and which ones are read?",
+        "": "look at one version after the other."}),
     "00.12": (_smooth, {
         "other-thread": "look for the words \"thread ... of block\" in the report.",
         "other-element": "the report counts bytes, and a float has 4.",
@@ -122,14 +118,4 @@ EXERCISES = {
         "many-barriers": "one barrier after the copy and one in each turn are enough.",
         "many-loads": "a thread adds one number to its own in each turn, and half of the threads rest.",
         "": "follow 4 numbers: two turns. Is every number added, and once?"}),
-    "00.14": (_column_sums, FOR_ALL | {
-        "read-after-write": "a barrier must stand between what one thread writes and another one reads.",
-        "uninitialised-read": "a part of the tile is never written. Are 2048 floats copied? Is a sum zero at first?",
-        "out-of-bounds": "x and the tile have 2048 elements each: where does the loop end?",
-        "write-after-write|write-after-read|block-conflict": "several threads write to one place, and nothing orders "
-        "them: let one thread do it, or atomicAdd.",
-        "wasted-sectors": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
-        "belongs in shared memory.",
-        "many-sectors": "an element is read more than once, or by several threads: share the work out.",
-        "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip

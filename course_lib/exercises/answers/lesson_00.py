@@ -16,13 +16,18 @@ MOST_STEPS = 100_000
 
 def _outer(kernel: object) -> None:
     demand_kernel(kernel)
-    x, y = np.arange(1, 65, dtype=np.float32), np.arange(1, 25, dtype=np.float32)
-    C, expected = np.full((64, 24), np.nan, np.float32, order="F"), np.outer(x, y)
-    report = simulate(kernel, (2, 3), (256,), (x, y, C, np.int32(64), np.int32(24)), max_steps=MOST_STEPS)
-    demand_no_hazard(report)
-    demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.", "row-by-row")
-    demand(np.array_equal(C, expected), f"{(expected != C).sum()} of {C.size} elements are wrong or missing.")
-    demand_whole_sectors(report)
+    for blocks in (2, 3), (3, 2):  # of 32 rows, of 8 columns
+        M, N = 32 * blocks[0], 8 * blocks[1]
+        x, y = np.arange(1, M + 1, dtype=np.float32), np.arange(1, N + 1, dtype=np.float32)
+        C, expected = np.full((M, N), np.nan, np.float32, order="F"), np.outer(x, y)
+        report = simulate(kernel, blocks, (256,), (x, y, C, np.int32(M), np.int32(N)), max_steps=MOST_STEPS)
+        demand_no_hazard(report)
+        demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.", "row-by-row")
+        wrong = f"{(expected != C).sum()} of {C.size} elements are wrong or missing"
+        demand(not np.isnan(C[:, 1:8]).all() or np.isnan(C[:, 0]).any(), f"{wrong}.", "one-column")
+        demand(np.array_equal(C, expected), f"{wrong}, with M = {M} and N = {N}.", "wrong")
+        demand_whole_sectors(report)
+        _demand_shares(report, 1, "of the first block")
 
 
 def _difference(kernel: object) -> None:
@@ -32,6 +37,13 @@ def _difference(kernel: object) -> None:
     demand_no_hazard(report)
     expected = np.diff(x, prepend=np.float32(0))
     demand(np.array_equal(y, expected), f"{(expected != y).sum()} of {y.size} elements are wrong or missing.")
+    moved, enough = report.counters.total.global_sectors, (x.size + y.size) // 8
+    demand(
+        moved <= enough + 2,  # one thread may look at x[0] again
+        f"the numbers are right, but {moved} sectors of x and y move; {enough} are enough.",
+        "from-global",
+    )
+    _demand_shares(report, 1, "of the block")
 
 
 def _any_launch(kernel: object) -> None:
@@ -43,36 +55,50 @@ def _any_launch(kernel: object) -> None:
             demand_whole_sectors(
                 _saxpy(kernel, blocks, threads, n)
             )  # more than a start inside a sector costs
-    blocks, threads, turns = 2, 64, 4
-    warps = _saxpy(kernel, blocks, threads, blocks * threads * turns).events  # of block 0
-    taken = [sum(isinstance(event, Store) for event in events) for events in warps]
-    for warp, mine in enumerate(taken):
+    blocks, threads, turns = 2, 64, 8  # what block 0 does not do, block 1 must have done
+    report = _saxpy(kernel, blocks, threads, blocks * threads * turns)
+    _demand_shares(report, turns, f"of block 0, with {blocks} x {threads} threads,")
+
+
+def _demand_shares(report: Report, turns: int, of: str) -> None:
+    """Each warp of the first block writes its part of the result, `turns` times, a quarter more or less; once more
+    where its lanes part."""
+    for warp, events in enumerate(report.events):
+        mine = sum(isinstance(event, Store) for event in events)
         demand(
-            1 <= mine <= turns + turns // 2,
-            f"the numbers are right, but with {blocks} x {threads} threads for {blocks * threads * turns} elements "
-            f"warp {warp} of block 0 takes {mine} turns, and not {turns}.",
+            turns - turns // 4 <= mine <= turns + max(turns // 4, 1),
+            f"the numbers are right, but warp {warp} {of} writes {mine} times, and not {turns}.",
             "other-share",
         )
 
 
 def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
-    x, y = np.arange(n, dtype=np.float32), np.ones(n, np.float32)
-    args = (np.float32(2), x, y, np.int32(n))
+    x = np.arange(n, dtype=np.float32)
+    y = x[::-1] % 7
+    args, expected = (np.float32(2), x, y, np.int32(n)), 2 * x + y
     report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
     demand_no_hazard(report)
-    wrong = int((y != 2 * x + 1).sum())
+    wrong = int((y != expected).sum())
     demand(not wrong, f"{wrong} of {n} elements are wrong or missing in {blocks} x {threads} threads.")
     return report
 
 
 EXERCISES = {
     "00.1": (_outer, {
-        "row-by-row": "column-major means one column after the other: m + n * M.",
-        "wasted-sectors": "the 32 lanes of a warp must take 32 neighbouring rows: the remainder by 32.",
-        "": "32 lanes are 32 rows (the remainder by 32), 8 warps are 8 columns (the quotient). "
-            "Columns of C have M elements."}),
+        "row-by-row": "column-major means one column after the other. How far apart are two neighbours of a row?",
+        "wasted-sectors": "the 32 lanes of a warp must take 32 neighbouring rows: what differs from lane to lane?",
+        "one-column": "of each 8 columns only the first is written. The block has one dimension, so threadIdx.y is 0 "
+            "in every thread: what else tells its warps apart?",
+        "out-of-bounds": "a block takes 32 rows and 8 columns: what you add stays below 32 for the row, below 8 for "
+            "the column. Its threads have the numbers 0 to 255.",
+        "other-share": "each of the 256 threads takes one element.",
+        "": "a block takes 32 rows (one for each lane) and 8 columns (one for each warp). "
+            "How many elements has a column of C, for any M?"}),
     "00.3": (_difference, FOR_ALL | {
-        "read-after-write": "a barrier that all threads pass must stand between writing the tile and reading it.",
+        "read-after-write": "which thread wrote what this one reads, and what makes sure that it did so before?",
+        "from-global": "x is read once, and y written once. The neighbour is in the tile already: what must "
+            "happen before you may read it there?",
+        "other-share": "each thread computes the difference of its own element.",
         "": "y[0] is x[0]; every other y[t] is x[t] minus its left neighbour."}),
     "00.2": (_any_launch, {
         "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
@@ -80,6 +106,6 @@ EXERCISES = {
             "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
         "wasted-sectors": "neighbouring threads must take neighbouring elements in each turn.",
         "other-share": "all threads of all blocks share the work: with twice as many, each does half as much.",
-        "": "start at the thread's number in the grid; step by the number of all threads, gridDim.x * blockDim.x; "
+        "": "start at the thread's number in the grid; step by the number of all threads; "
             "each element becomes a * x[i] + y[i]."}),
 }  # fmt: skip

@@ -1,0 +1,84 @@
+"""Figures of lesson 00."""
+
+from __future__ import annotations
+
+from ptxsim.gpus import WARP
+
+from .. import style
+from ..cells import box
+
+
+@style.styled
+def stray_threads(elements: int = 100, threads: int = 128):
+    """A block of more threads than there are elements, and nothing that holds the others back: a row for each warp."""
+    warps = threads // WARP
+    figure = style.new_figure(0.55 + 0.34 * warps)
+    axes = style.axes(figure)
+    for thread in range(threads):
+        stray = thread >= elements
+        look = {"facecolor": style.VERMILLION, "hatch": "/////"} if stray else {"facecolor": style.SKY}
+        box(axes, thread % WARP, thread // WARP, **look)
+        if not stray:
+            axes.text(thread % WARP + 0.5, thread // WARP + 0.55, "✓", fontsize=7, color=style.INK,
+                      ha="center", va="center")  # fmt: skip
+    for warp in range(warps):
+        axes.text(-0.5, warp + 0.5, f"threads {WARP * warp} to {WARP * warp + WARP - 1}", fontsize=7.5,
+                  ha="right", va="center")  # fmt: skip
+    strays = threads - elements
+    axes.text(WARP + 0.7, 0.6 * warps / 2, f"✓ {elements} threads:\ny[i] is right", fontsize=8.5, va="center")
+    axes.text(
+        WARP + 0.7,
+        0.72 * warps,
+        f"hatched: {strays} threads wrote, too.\nThat memory is not ours.\n"
+        f"The report: out-of-bounds,\nthread {elements} of block 0",
+        fontsize=8.5,
+        va="center",
+    )
+    axes.set(xlim=(-7.2, WARP + 12.5), ylim=(warps + 0.15, -0.15))
+    axes.axis("off")
+    return figure, (
+        f"{threads} threads in {warps} rows of {WARP}. {elements} of them are ticked: y[i] is right. The last "
+        f"{strays} are hatched: they wrote too, and that memory is not ours. The report: out-of-bounds, thread "
+        f"{elements} of block 0."
+    )
+
+
+@style.styled
+def grid(blocks: int = 3, threads: int = 64):
+    """A grid: its blocks and their warps, and the elements that they work on."""
+    from matplotlib.patches import Rectangle
+
+    figure = style.new_figure(2.1)
+    axes = style.axes(figure)
+    words = []
+    for block in range(blocks):
+        left = 34 * block
+        for warp in range(threads // WARP):
+            colour, hatch = ((style.SKY, ""), (style.ORANGE, "///"))[warp % 2]
+            low = 1.2 - warp
+            axes.add_patch(
+                Rectangle(
+                    (left, low), 32, 0.8, facecolor=colour, edgecolor=style.TEXT, hatch=hatch, linewidth=0.6
+                )
+            )
+            axes.text(
+                left + 16,
+                low + 0.4,
+                f"warp {warp}: threads {WARP * warp} to {WARP * warp + WARP - 1}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=style.INK,
+                bbox={"facecolor": colour, "edgecolor": "none", "pad": 1},
+            )
+        elements = f"elements {threads * block} to {threads * (block + 1) - 1}"
+        axes.text(left + 16, 2.25, f"blockIdx.x = {block}", ha="center", fontsize=9)
+        axes.text(left + 16, -0.25, elements, ha="center", fontsize=8.5)
+        words.append(f"block {block} works on {elements}")
+    axes.set(xlim=(-1, 34 * blocks), ylim=(-0.6, 2.7))
+    axes.set_title(f"{blocks} blocks of {threads} threads: element i = blockIdx.x * blockDim.x + threadIdx.x")
+    axes.axis("off")
+    return figure, (
+        f"{blocks} blocks of {threads} threads side by side, each with {threads // WARP} warps of {WARP} threads. "
+        f"Element i = blockIdx.x * blockDim.x + threadIdx.x: {', '.join(words)}."
+    )
