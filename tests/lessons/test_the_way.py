@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons.held import DEEPER, WAY
+from tests.lessons.held import WAY
 from tools.author.sittings import words
 
 CELLS, WORDS = 64, 3300
@@ -55,6 +55,3 @@ def test_the_six_lessons_together_are_short():
 def test_what_goes_deeper_has_a_name_of_its_own():
     stems = [path.stem for path in sources.with_kernels(sources.NOTEBOOKS)]
     assert sorted(set(stems)) == sorted(stems)
-    assert sorted(DEEPER) == sorted(
-        f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS)
-    )

@@ -14,5 +14,6 @@
 | tune.py | `make tune`: the fastest plans of `matmul` |
 | bench.py | `make bench`: how fast the course is here |
 | sittings.py | the minutes of each sitting |
+| numbers.py | measured numbers in prose: bound to what cells print, and written anew |
 | colab.py | the cell for Google Colab |
 """
