@@ -16,8 +16,19 @@ BODY = PIECE + REST
 LOAD = "        tile[i / 32][i % 32] = A[i % 32 + (i / 32) * M];\n"
 TILE = "tile[32][33];                    // 33: a row and a column both go through all banks"
 BARRIER = "    __syncthreads();\n"
+SUMS_COPY = """    for (int i = t; i < 64 * 32; i += 256)
+        tile[i] = x[i];                               // neighbours read neighbours
+"""
+SUMS_COMPLETE = "    __syncthreads();                                  // the tile is complete\n"
+SUMS_ADD_UP = """    if (t < 32) {
+        float sum = 0;
+        for (int m = 0; m < 64; ++m)
+            sum += tile[m + t * 64];
+        sums[t] = sum;
+    }
+"""
 
-GAPS = ["01.12", "01.13"]
+GAPS = ["01.12", "01.13", "01.16"]
 RIGHT_ANSWERS = right_answers(
     """
 01.11
@@ -75,6 +86,67 @@ RIGHT_ANSWERS = right_answers(
         (4, 2, 1) -> (16 / 4, 16 / 8, 16 / 16)
     a list
         (4, 2, 1) -> [4, 2, 1]
+
+01.15
+    fractions without a rest
+        (5, 8, 4, 2) -> (5.0, 32 * 2 / 8, 4, 32 / 2 / 8)
+    counted by a set
+        5, -> len({(t + 1) // 8 for t in range(32)}),
+    numbers of NumPy
+        (5, 8, 4, 2) -> __import__('numpy').array([5, 8, 4, 2])
+
+01.16
+    a warp takes a column
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     for (int n = t / 32; n < 32; n += 8)
+        +         tile[n * 32 + t % 32] = x[n * 64 + t % 32] + x[n * 64 + t % 32 + 32];
+        +     __syncthreads();
+        +     if (t < 32) {
+        +         float sum = 0;
+        +         for (int i = 0; i < 32; ++i)
+        +             sum += tile[t * 32 + i];
+        +         sums[t] = sum;
+        +     }
+    a running sum in registers, added in shared memory
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     if (t < 32) tile[t] = 0;
+        +     __syncthreads();
+        +     for (int i = t; i < 64 * 32; i += 256)
+        +         atomicAdd(&tile[i / 64], x[i]);
+        +     __syncthreads();
+        +     if (t < 32) sums[t] = tile[t];
+    a warp adds by shuffles
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     for (int n = t / 32; n < 32; n += 8) {
+        +         float sum = x[n * 64 + t % 32] + x[n * 64 + t % 32 + 32];
+        +         for (int half = 16; half > 0; half /= 2)
+        +             sum += __shfl_down_sync(0xffffffff, sum, half);
+        +         if (t % 32 == 0) tile[n] = sum;
+        +     }
+        +     __syncthreads();
+        +     if (t < 32) sums[t] = tile[t];
+    eight threads a column
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     if (t < 32) tile[t] = 0;
+        +     __syncthreads();
+        +     float sum = 0;
+        +     for (int m = t % 8; m < 64; m += 8)
+        +         sum += x[m + t / 8 * 64];
+        +     atomicAdd(&tile[t / 8], sum);
+        +     __syncthreads();
+        +     if (t < 32) sums[t] = tile[t];
+    as two dimensions
+        - $SUMS_COPY
+        +     for (int n = t / 64; n < 32; n += 4)
+        +         tile[n * 64 + t % 64] = x[n * 64 + t % 64];
 """,
     **globals(),
 )
@@ -180,7 +252,75 @@ WRONG_ANSWERS = wrong_answers(
         (4, 2, 1) -> (16, 16, 16)
     no number: is a whole number
         1) -> 'one')
+
+01.15
+    as if aligned: How many sectors do they touch
+        5, -> 4,
+    one sector for each lane: load a does not take 32 sectors
+        (5, 8, 4, 2) -> (32, 32, 32, 32)
+    half a sector counted as none: is one left out
+        8, -> 4,
+    a sector for each lane with a gap: is one left out
+        8, -> 32,
+    backwards as one by one: which lane wants which
+        4, -> 32,
+    backwards as a fifth sector: which lane wants which
+        4, -> 5,
+    two lanes, two requests: How many different floats
+        2) -> 4)
+    bytes: load a does not take 128
+        (5, 8, 4, 2) -> (128, 128, 128, 128)
+    words: is a whole number
+        5, -> 'five',
+    one number: four whole numbers
+        (5, 8, 4, 2) -> (5,)
+    half a sector: is a whole number, and not 7.5
+        8, -> 7.5,
+
+01.16
+    as before: must read 32 neighbouring floats
+        -     for (int i = t; i < 64 * 32; i += 256)
+        -         tile[i] = x[i];                               // neighbours read neighbours
+        -     __syncthreads();                                  // the tile is complete
+        sum += tile[m -> sum += x[m
+    no barrier: a barrier must stand
+        $SUMS_COMPLETE ->
+    the warp waits alone: a barrier must stand
+        - $SUMS_COMPLETE
+        +     __syncwarp();
+    added up in global memory: belongs in shared memory
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     if (t < 32) sums[t] = 0;
+        +     __syncthreads();
+        +     for (int i = t; i < 2048; i += 256)
+        +         atomicAdd(&sums[i / 64], x[i]);
+    added up by many at once: let one thread do it
+        - $SUMS_COPY
+        - $SUMS_COMPLETE
+        - $SUMS_ADD_UP
+        +     if (t < 32) tile[t] = 0;
+        +     __syncthreads();
+        +     for (int i = t; i < 2048; i += 256)
+        +         tile[i / 64] += x[i];
+        +     __syncthreads();
+        +     if (t < 32) sums[t] = tile[t];
+    one turn of the copy: a part of the tile is never written
+        i += 256 -> i += 64 * 32
+    one too far: where does the loop end
+        i < 64 * 32 -> i <= 64 * 32
+    one thread copies all: share the work out
+        int i = t; i < 64 * 32; i += 256 -> int i = 0; i < 64 * 32 && t == 0; ++i
+    a stretch for each thread: must read 32 neighbouring floats
+        int i = t; i < 64 * 32; i += 256 -> int i = 8 * t; i < 8 * t + 8; ++i
+    the sums of rows: column n has the 64 elements
+        tile[m + t * 64] -> tile[m * 32 + t]
+    half a column: column n has the 64 elements
+        m < 64 -> m < 32
+    no end: a loop has no end
+        i += 256 -> i += 0
 """,
     **globals(),
 )
-SOLVED = {"01.11": solved_numbers, "01.14": solved_numbers}
+SOLVED = {"01.11": solved_numbers, "01.14": solved_numbers, "01.15": solved_numbers}

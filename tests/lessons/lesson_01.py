@@ -1,9 +1,5 @@
 """Lesson 01."""
 
-import re
-
-from course_lib import Launch
-from tests.lessons import solved_kernel
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "01_mainloop"
@@ -113,6 +109,14 @@ RIGHT_ANSWERS = right_answers(
         +     __syncthreads();
         +     for…
 
+    a warp for a column, two floats for each lane
+        - $COPY_ALONE…
+        +     for (int k = threadIdx.x / 32; k < TK; k += THREADS / 32)
+        +         for (int r = threadIdx.x % 32; r < TM; r += 32)
+        +             As[k][r] = A[r + k * M];
+        +     __syncthreads();
+        +     for…
+
 01.2
     rows and columns of the tile by threads, pointers moved
         - $COPY_A…
@@ -162,14 +166,6 @@ RIGHT_ANSWERS = right_answers(
         $SECOND_BARRIER -> __syncthreads_count(1);
     not in the last turn of a loop to the end
         $SECOND_BARRIER -> if (k_tile < K / TK) __syncthreads();
-
-01.4
-    a row of warps by their number
-        int m = lane % 8 * 4, n = warp * 32 -> int m = 4 * (threadIdx.x & 7), n = threadIdx.x / 32 * 32
-    unrolled by 8
-        UNROLL = TK -> UNROLL = 8
-    no bound of registers
-        __launch_bounds__(THREADS, 2) -> __launch_bounds__(THREADS)
 """,
     **globals(),
 )
@@ -180,6 +176,10 @@ WRONG_ANSWERS = wrong_answers(
         -     __syncthreads();
     only the warp waits: between writing the tile
         __syncthreads -> __syncwarp
+    each thread copies one of the floats that it will read: between writing the tile
+        -         As[i / TM][i % TM] = A[i % TM + (i / TM) * M];
+        -     __syncthreads();
+        +         As[TK - 1 - i / TM][i % TM] = A[i % TM + (TK - 1 - i / TM) * M];
     one turn only: never written
         - i += THREADS)
         -         As…
@@ -237,6 +237,12 @@ WRONG_ANSWERS = wrong_answers(
         $FIRST_BARRIER -> if (threadIdx.x < 128) __syncthreads();
     tile turned round: stays below TK
         As[i / TM][i % TM] -> As[i % TM][i / TM]
+    the math reads a turned tile: stays below TK
+        Bs[k][n + 8 * j] -> Bs[n + 8 * j][k]
+    rows and columns next to each other: come to wrong places
+        m + 32 * i] * Bs[k][n + 8 * j] -> m + i] * Bs[k][n + j]
+    tiles that nobody reads: an element is copied more than once
+        $MATH -> $FROM_GLOBAL
     size of the other tile: How many rows has the tile
         B[i % TN + -> B[i % TM +
     columns of M floats in B: with M = N it is right
@@ -262,7 +268,7 @@ WRONG_ANSWERS = wrong_answers(
         A[i % TM + -> A[(i + 1) % TM +
     B one row further: A arrives as it should, B does not
         B[i % TN + -> B[(i + 1) % TN +
-    rows and columns of the math: neither A nor B arrives
+    rows and columns of the math: come to wrong places
         [m + 32 * i] * Bs[k][n + 8 * j] -> [n + 8 * j] * Bs[k][m]
     k-tiles one column apart: At which column does k-tile 1 begin
         k_tile * TK + i / TM -> k_tile + i / TM
@@ -294,6 +300,16 @@ WRONG_ANSWERS = wrong_answers(
         $MATH -> $FROM_GLOBAL
 
 01.3
+    at the begin of the function: a slow warp still multiplies
+        $ALL_HAVE_READ ->
+        -     for (int k = 0; k < TK; ++k)
+        +     __syncthreads();
+        +     for (int k = 0; k < TK; ++k)
+    twice at the top: a slow warp still multiplies
+        $ALL_HAVE_READ ->
+        -     for (int k_tile = 1; k_tile < K / TK; ++k_tile) {
+        +     for (int k_tile = 1; k_tile < K / TK; ++k_tile) {
+        +         __syncthreads();
     barrier after the copy: a slow warp still multiplies
         $ALL_HAVE_READ ->
         - k_tile * TK * N, N);
@@ -320,28 +336,8 @@ WRONG_ANSWERS = wrong_answers(
         -     __syncthreads();
         -     multiply(acc, As, Bs, m, n);
         -
-
-01.4
-    place of a warp: side by side along N
-        int m = lane % 8 * 4, n = warp * 32 -> int m = warp % 2 * 64 + lane % 8 * 4, n = warp / 2 * 32
-    warps along M: side by side along N
-        lane % 8 * 4, n = warp * 32 + -> warp * 32 + lane % 8 * 4, n =
-    two warps in one place: side by side along N
-        n = warp * 32 -> n = warp % 2 * 32
-    old number of threads in the copy: Is THREADS the number
-        THREADS = 128 -> THREADS = 256
-    old tile: side by side along N
-        TM = 64 -> TM = 128
-    old depth: side by side along N
-        TK = 16 -> TK = 32
 """,
     **globals(),
 )
 
-
-def _with_launch(skeleton, solution, changes):
-    launch = re.search(r"`(Launch\(.*?\))`", solution)[1]
-    return solved_kernel(skeleton[0], solution, changes), eval(launch, {"Launch": Launch})
-
-
-SOLVED = {"01.4": _with_launch}
+SOLVED: dict = {}

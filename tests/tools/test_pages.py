@@ -18,7 +18,7 @@ LONGEST = {"README.md": 1400, "ptxsim/README.md": 1700, "docs/tuning.md": 4500}
 LONGEST_SECTION = 700
 """Words that docs/tuning.md has for one lesson."""
 QUOTED = {
-    "01_mainloop": ["-1 to +1 %", "29.8", "19.6", "44.3", "46.7"],
+    "deeper/01_loop_and_grid": ["-1 to +1 %", "29.8", "19.6", "44.3", "46.7"],
     "03_double_buffer": ["cost 3 %"],
     "05_three_stage": ["467", "482", "255 registers"],
     "06_complete_gemm": [

@@ -74,6 +74,32 @@ def _three_types(answer: object) -> None:
         demand(mine == code.at(line).count("LDG"), f"the line with {line}... has not {mine} LDG.", cause)
 
 
+def _four_loads(answer: object) -> None:
+    kernel, *said = kernel_and_numbers(answer, *(f"the number of sectors of {name}" for name in "abcd"))
+    x, y = np.arange(64, dtype=np.float32), np.full(32, np.nan, np.float32)
+    report = simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    for name, mine in zip("abcd", said):
+        counted = report.counters.at(f"float {name} = ").global_sectors
+        demand(mine == counted, f"load {name} does not take {mine} sectors.", f"load-{name}")
+
+
+def _column_sums(kernel: object) -> None:
+    demand_kernel(kernel)
+    x = np.random.default_rng(0).integers(-99, 100, (64, 32)).astype(np.float32, order="F")
+    sums, expected = np.full(32, np.nan, np.float32), x.sum(axis=0)
+    report = simulate(kernel, (1,), (256,), (x, sums), max_steps=MOST_STEPS)
+    demand_no_hazard(report)
+    demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 32 sums are wrong or missing.")
+    demand_whole_sectors(report)
+    moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
+    demand(
+        moved <= enough,
+        f"the sums are right, but {moved} sectors move in all; {enough} hold the data.",
+        "many-sectors",
+    )
+
+
 EXERCISES = {
     "01.11": (_five_loads, {
         "load-a": "floats 0, 2, 4, ... 62. Which banks are used at all, and how many of these floats lie in each?",
@@ -105,4 +131,20 @@ EXERCISES = {
         "line-q": "two float2, and each begins at a multiple of 8 bytes.",
         "line-s": "a float4 begins at a multiple of 16 bytes: may all of it come at once?",
         "": "three whole numbers: count the LDG of each line, as with sass(...).at(\"Four p\").count(\"LDG\")."}),
+    "01.15": (_four_loads, {
+        "load-a": "floats 1 to 32: the first one is not the first of a sector. How many sectors do they touch?",
+        "load-b": "floats 0, 2, 4, ... 62: which sectors lie from the first to the last, and is one left out?",
+        "load-c": "a sector moves once for the whole warp. Does it matter which lane wants which of its floats?",
+        "load-d": "two lanes want the same float. How many different floats does the warp ask for?",
+        "": "four whole numbers, one for each load, in the order a, b, c, d."}),
+    "01.16": (_column_sums, FOR_ALL | {
+        "read-after-write": "a barrier must stand between what one thread writes and another one reads.",
+        "uninitialised-read": "a part of the tile is never written. Are 2048 floats copied? Is a sum zero at first?",
+        "out-of-bounds": "x and the tile have 2048 elements each: where does the loop end?",
+        "write-after-write|write-after-read|block-conflict": "several threads write to one place, and nothing orders "
+        "them: let one thread do it, or atomicAdd.",
+        "wasted-sectors": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
+        "belongs in shared memory.",
+        "many-sectors": "an element is read more than once, or by several threads: share the work out.",
+        "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip

@@ -43,14 +43,16 @@ def _demand_sectors(report: Report, floats: int) -> None:
 
 
 def _copy_alone(kernel: object) -> None:
-    """The first k-tile of each block, turned round by the part that was given."""
+    """The first k-tile of each block. The part that was given reads each float in two warps, so that no thread can do
+    with what it copied itself."""
     demand_kernel(kernel)
     (tm, tk), blocks = (64, 16), 3
     A = np.asfortranarray(np.arange(blocks * tm * tk, dtype=np.float32).reshape(blocks * tm, tk))
     out = np.full(A.size, np.nan, np.float32)
     report = simulate(kernel, (blocks,), (256,), (A, out, np.int32(len(A))), max_steps=MOST_STEPS)
     demand_no_hazard(report)
-    expected = np.concatenate([A[first : first + tm, ::-1].ravel("F") for first in range(0, len(A), tm)])
+    tiles = [A[first : first + tm, ::-1] for first in range(0, len(A), tm)]
+    expected = np.concatenate([(tile + 2 * np.roll(tile, -32, axis=0)).ravel("F") for tile in tiles])
     demand(np.array_equal(out, expected), f"{(out != expected).sum()} of {out.size} elements are wrong.")
     _demand_sectors(report, 2 * A.size)
 
@@ -134,7 +136,8 @@ EXERCISES = {
     "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
         "right-if-square": "with M = N it is right. Which of the two is the length of a column of A, and which that "
         "of B?",
-        "beyond-shared-memory": "a tile is As[k][row]: which of your two indices stays below TK?",
+        "beyond-shared-memory": "an index leaves a tile. In As[k][row] and Bs[k][column] the first index stays below "
+        "TK, the second below TM or TN: which of yours does not?",
         "out-of-bounds": "an index leaves A or B. Take the last thread: which row and which column does it ask for? "
         "How many rows has the tile?",
         "write-after-write": "two threads write to one place of a tile: who writes to which?",
@@ -149,8 +152,8 @@ EXERCISES = {
         "the copy of B fill what they read?",
         "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
         "A fill what they read?",
-        "neither-arrives": "neither A nor B arrives as it should. Follow float 1 of each k-tile: where does it come "
-        "from, where does it go, and who reads it?",
+        "neither-arrives": "numbers of A and of B come to wrong places. Either the copies put them elsewhere than "
+        "As[k][row] and Bs[k][column], or the math reads other rows than m + 32 * i, other columns than n + 8 * j.",
         "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
         "from, where does it go, and who reads it?",
         "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "
@@ -162,5 +165,7 @@ EXERCISES = {
     "01.4": (partial(checked_gemm, right=Launch((64, 128, 16), 128)), {
         "wrong-launch": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
         "uninitialised-read": "the copy moves too little. Is THREADS the number of threads that you launch?",
+        "no-last-k-tile|no-first-k-tile|no-last-k|no-first-k": "a k-tile, or a part of each, is left out: is TK "
+        "that of your launch?",
         "": "4 warps of 64 x 32 stand side by side along N. Look at m and n, and at TM and TK."}),
 }  # fmt: skip
