@@ -153,7 +153,7 @@ EXERCISES = {
         "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
         "A fill what they read?",
         "neither-arrives": "numbers of A and of B come to wrong places. Either the copies put them elsewhere than "
-        "As[k][row] and Bs[k][column], or the math reads other rows than m + 32 * i, other columns than n + 8 * j.",
+        "As[k][row] and Bs[k][column], or the math reads other rows and columns than the skeleton's comment says.",
         "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
         "from, where does it go, and who reads it?",
         "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "
