@@ -5,6 +5,7 @@ from course_lib.lessons import sources
 WAY: tuple[str, ...] = (
     "00_start_here",
     "01_mainloop",
+    "03_double_buffer",
     "04_tensor_cores",
 )
 """Lessons: a list that grows with each that was rewritten."""

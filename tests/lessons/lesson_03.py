@@ -2,133 +2,89 @@
 
 import re
 
-from tests.lessons.tables import right_answers, wrong_answers
+from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "03_double_buffer"
 OTHERS: dict = {}
 
-BARRIER = "TRACE_BEGIN(barrier, k_tile); __syncthreads(); TRACE_END(barrier, k_tile);"
-ISSUE = "issue(k_tile + 1, write);"
-NO_WAIT = ("wait removed", "TRACE_BEGIN(wait, k_tile); wait_all();", "", "unwaited-copy")
-NO_BARRIER = (
-    "barrier removed",
-    "TRACE_BEGIN(barrier, k_tile); __syncthreads();",
-    "",
-    "read-after-write|write-after",
+LAYOUT = variants(
+    """
+too few bytes: uninitialised-read
+    copy_async<16>(&As -> copy_async<8>(&As
+column of the other matrix: wrong|out-of-bounds
+    4 * lane + warp * N -> 4 * lane + warp * M
+"""
 )
-NO_LAST_TILE = (
-    "last k-tile skipped",
-    "k_tile < K / TK; ++k_tile) { // Mainloop",
-    "k_tile < K / TK - 1; ++k_tile) { // Mainloop",
-    "without the last k-tile|NaN|wrong",
+AHEAD = variants(
+    """
+no wait: unwaited-copy
+    wait_all();                           // my part of it has landed -> ;
+no barrier: read-after-write|write-after
+    __syncthreads();                      // it is complete -> ; //
+last k-tile skipped: without the last k-tile|NaN|wrong
+    k_tile < K / TK; ++k_tile -> k_tile < K / TK - 1; ++k_tile
+copies behind the end: out-of-bounds
+    k_tile + 1 < K / TK) issue -> k_tile < K / TK) issue
+same k-tile again: wrong|one k-tile behind|unwaited
+    issue(k_tile + 1) -> issue(k_tile)
+fragments of the old k-tile: wrong|write-after-read
+    k < TK - 1 ? k_tile : next -> k_tile
+wait one k-block late: unwaited|read-after-write|wrong
+    if (k == TK - 1) { -> if (k == 0) {
+behind the last k-tile: uninitialised|wrong
+    min(k_tile + 1, K / TK - 1) -> k_tile + 1
+no first fragments: NaN|wrong
+    load(0, 0); ->
+first k-tile not waited for: unwaited
+    issue(0); wait_all(); __syncthreads(); -> issue(0); __syncthreads();
+"""
 )
-NO_GUARD = ("copies behind the end", "k_tile + 1 < K / TK)", "k_tile < K / TK)", "out-of-bounds")
-LATE_GUARD = (
-    "last k-tile not copied",
-    "k_tile + 1 < K / TK)",
-    "k_tile + 2 < K / TK)",
-    "wrong|one k-tile behind",
-)
-SAME_TILE = (
-    "same k-tile again",
-    "issue(k_tile + 1, write)",
-    "issue(k_tile, write)",
-    "wrong|one k-tile behind",
-)
-WRONG_BUFFER = (
-    "copy to the buffer that is read",
-    "issue(k_tile + 1, write)",
-    "issue(k_tile + 1, read)",
-    "unwaited|write-after",
-)
-NO_SWAP = (
-    "buffers never change places",
-    "read ^= 1; write ^= 1;",
-    "",
-    "write-after-read|wrong|one k-tile behind",
-)
-HALF_SWAP = (
-    "only one index changes",
-    "read ^= 1; write ^= 1;",
-    "read ^= 1;",
-    "unwaited|write-after|uninitialised|wrong",
-)
-LAYOUT = [
-    ("half of the tile", "i < TM; i += 64", "i < TM / 2; i += 64", "uninitialised-read"),
-    ("4 bytes for 8", "copy_async<8>(&As", "copy_async<4>(&As", "uninitialised-read"),
-    (
-        "columns of the other matrix",
-        "(k_tile * TK + y) * M]",
-        "(k_tile * TK + y) * N]",
-        "wrong|out-of-bounds",
-    ),
-    ("columns of C", "8 * j * M]", "8 * j * N]", "out-of-bounds|wrong|block-conflict"),
-    ("odd padding", "PAD = 2", "PAD = 1", "misaligned"),
-]
-AHEAD = [
-    ("swapped before the issue", "issue(k_tile + 1, write); read ^= 1; write ^= 1;",
-     "read ^= 1; write ^= 1; issue(k_tile + 1, write);", "unwaited|write-after|uninitialised"),
-    ("fragments from the old k-tile", "from = read;\n", "\n", "wrong"),
-    ("wait one k-block late", "if (k == TK - 1) { ", "if (k == 0) { ", "unwaited|read-after-write|wrong"),
-    ("fragments not ahead", "load((k + 1) % TK, from)", "load(k, from)", "wrong|unwaited"),
-    ("no first fragments", "    load(0, from);\n", "", "NaN|wrong"),
-    ("first k-tile not waited for", "issue(0, 0); wait_all(); __syncthreads();", "issue(0, 0); __syncthreads();",
-     "unwaited"),
-    ("no barrier in the prologue", "issue(0, 0); wait_all(); __syncthreads();", "issue(0, 0); wait_all();",
-     "read-after-write"),
-]  # fmt: skip
-
 WRONG = {
-    "single_buffer": [
-        NO_WAIT, NO_BARRIER, NO_LAST_TILE, *LAYOUT,
-        ("second barrier removed", "__syncthreads();                              // all have read it", "",
-         "write-after-read|unwaited"),
-        ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile"),
-        ("same k-tile each time", "issue(k_tile);", "issue(0);", "wrong"),
+    "two_buffers": variants(
+        """
+no wait: unwaited-copy
+    wait_all(); -> ;
+no barrier: read-after-write|write-after
+    __syncthreads(); -> ;
+last k-tile skipped: without the last k-tile|NaN|wrong
+    k_tile < K / TK; ++k_tile -> k_tile < K / TK - 1; ++k_tile
+copies behind the end: out-of-bounds
+    k_tile + 1 < K / TK) -> k_tile < K / TK)
+last k-tile not copied: wrong|one k-tile behind
+    k_tile + 1 < K / TK) -> k_tile + 2 < K / TK)
+same k-tile again: wrong|one k-tile behind
+    issue(k_tile + 1) -> issue(k_tile)
+always buffer 0: write-after-read|unwaited|wrong
+    k_tile % 2] -> 0]
+no first k-tile: uninitialised-read|unwaited
+    issue(0); -> ;
+k off by one: without the last k of every k-tile
+    k < TK; -> k < TK - 1;
+shape of a warp: wrong
+    warp % 2 * 64 -> warp % 2 * 32
+"""
+    )
+    + LAYOUT,
+    "double_buffer": AHEAD + LAYOUT,
+    "narrow_loads": [
+        *AHEAD[:1],
+        *AHEAD[5:8],
+        *variants(
+            """
+rows of the neighbour: wrong
+    lane + 32 * i] -> lane + 31 * i]
+columns of C: out-of-bounds|wrong|block-conflict
+    8 * j * M] -> 8 * j * N]
+columns of B: wrong
+    warp + 8 * j] -> warp + 4 * j]
+"""
+        ),
     ],
-    "early_issue": [
-        NO_LAST_TILE, NO_GUARD, LATE_GUARD,
-        ("no wait", "wait_all(); __syncthreads();", "__syncthreads();", "unwaited-copy"),
-        ("no first barrier", "wait_all(); __syncthreads();", "wait_all();", "read-after-write"),
-        ("barrier before the wait", "wait_all(); __syncthreads();", "__syncthreads(); wait_all();", "read-after-write"),
-        ("no second barrier", "__syncthreads();                              // all have read it", "",
-         "write-after-read"),
-        ("issued before the fragments", "// the k-tile is complete\n",
-         "\n        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n", "unwaited|write-after-read"),
-        ("no first k-tile", "    issue(0); ", "    ", "uninitialised-read|unwaited"),
-        ("same k-tile again", "issue(k_tile + 1)", "issue(k_tile)", "wrong|one k-tile behind"),
-    ],
-    "two_buffers": [
-        NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP,
-        ("issued before the barrier", f"{BARRIER}    // all parts have\n        if (k_tile + 1 < K / TK) {ISSUE}",
-         f"if (k_tile + 1 < K / TK) {ISSUE}\n{BARRIER}", "write-after-read"),
-        ("no first k-tile", "issue(0, 0);", "", "uninitialised-read|unwaited"),
-        ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile"),
-    ],
-    "double_buffer": AHEAD,
-    "wide_loads": [
-        *AHEAD,
-        ("too few bytes", "copy_async<16>(&As", "copy_async<8>(&As", "uninitialised-read"),
-        ("shape of a warp", "warp % 2 * 64", "warp % 2 * 32", "wrong"),
-        ("column of the other matrix", "4 * lane + warp * N", "4 * lane + warp * M", "wrong|out-of-bounds"),
-    ],
-    "fp32_best": [
-        ("prologue behind the end", "if (k_tile < tiles) copy(", "copy(", "out-of-bounds"),
-        ("slot never changes", "write = next_slot(write);", "", "unwaited|write-after|wrong"),
-        ("ring one short", "slot == (STAGES - 1) * SLOT", "slot == (STAGES - 2) * SLOT", "unwaited|write-after|wrong"),
-        ("copies behind the end", "k_tile + STAGES - 1 < tiles", "k_tile + STAGES - 2 < tiles", "out-of-bounds|wrong"),
-        ("reads one slot on too early", "k == TK - 1 && k_tile + 1 < tiles", "k == TK - 2 && k_tile + 1 < tiles",
-         "wrong|unwaited"),
-        ("last turn not copied", "k >= BARRIER &&", "k >= BARRIER && k < TK - 1 &&", "uninitialised-read|wrong"),
-        ("fragments not ahead", "load((k + 1) % TK);", "load(k);", "wrong|unwaited|uninitialised"),
-        ("rows mixed up", "acc[j][j % 2 ? 7 - i : i]", "acc[j][i]", "wrong"),
-        ("lanes mixed up", "lane / 2 % 8 * 4", "lane % 8 * 4", "wrong|never written|block-conflict"),
-    ],
-}  # fmt: skip
+}
 
 # ---- exercises
 
-GAPS: list = []  # the gaps of 03.2 and 03.3 are whole blocks
+GAPS = ["03.3"]
 
 
 def _lists(skeleton, solution, changes):
@@ -150,25 +106,16 @@ MULTIPLY = "        multiply(k_tile % 2);\n"
 HEAD_OF_LOOP = "    for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {\n"
 LOOP = PROLOGUE + HEAD_OF_LOOP + WAIT_AND_BARRIER + ISSUE_NEXT + MULTIPLY + "    }\n"
 
-COMPLETE = (
-    "if (k == TK - 1 && k_tile + 1 < k_tiles) { wait_all(); __syncthreads(); }"
-    "   // the next k-tile is complete\n"
-)
+COMPLETE = "            if (k == TK - 1) { wait_all(); __syncthreads(); }\n"
 LOAD_NEXT = (
-    f"            if (k < TK - 1) load(k + 1, k_tile % 2);{' ' * 20}// one k-block ahead\n"
-    "            else if (k_tile + 1 < k_tiles) load(0, (k_tile + 1) % 2);\n"
+    "            load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);"
+    "                         // which k-block, out of which buffer?\n"
 )
 ISSUE_EARLY = "            if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);\n"
 BLOCKS = COMPLETE + LOAD_NEXT + ISSUE_EARLY + "            multiply(k);\n"
 
-SHARED = "    __shared__ TileType smem_buffer[2];"
-LAST_BARRIER = f"    __syncthreads();{' ' * 34}// with one tile there was no barrier yet\n"
-LOAD_TILE = "        load_tile(data[k], smem_buffer[produce_stage]);\n"
-COMPUTE = "        compute(smem_buffer[consume_stage]);\n"
-
 OTHER_BUFFER = "    write = 1 - write;                                // the loop writes the other buffer\n"
 COPY_B = "        copy_tile<THREADS>(Bs[write], B + k_tile * TK * N, N);\n"
-AHEAD_BARRIER = f"        __syncthreads();{' ' * 30}// this k-tile is complete, the other buffer is free\n"
 
 RIGHT_ANSWERS = right_answers(
     """
@@ -231,60 +178,25 @@ RIGHT_ANSWERS = right_answers(
         +     }
 
 03.3
-    the copy first, one load for all
-        - $BLOCKS
-        + if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
-        +             bool last = k == TK - 1;
-        +             if (last) { wait_all(); __syncthreads(); }
-        +             if (!last || k_tile + 1 < k_tiles) load((k + 1) % TK, (k_tile + last) % 2);
-        +             multiply(k);
-    the wait three k-blocks early
-        - $COMPLETE
-        + if (k == TK - 3) wait_all();
-        +             if (k == TK - 1) __syncthreads();
-        if (k == 0 && -> if (k == 1 &&
-    the last k-tile loads from itself
-        - $COMPLETE
+    no wait in the last k-tile
+        k == TK - 1) { -> k == TK - 1 && k_tile + 1 < k_tiles) {
+    the buffer by a sum
+        (k < TK - 1 ? k_tile : next) % 2 -> (k + 1 < TK ? k_tile % 2 : next % 2)
+    k-block by a condition
+        (k + 1) % TK -> k + 1 < TK ? k + 1 : 0
+    nothing loaded behind the end
         - $LOAD_NEXT
-        + if (k + 1 == TK) { wait_all(); __syncthreads(); }
-        +             int next = k_tile + 1 < k_tiles ? (k_tile + 1) % 2 : k_tile % 2;
-        +             load((k + 1) % TK, k + 1 < TK ? k_tile % 2 : next);
+        +             if (k < TK - 1) load(k + 1, k_tile % 2);
+        +             else if (k_tile + 1 < k_tiles) load(0, (k_tile + 1) % 2);
+    the copy first, the wait two k-blocks early
+        - $BLOCKS
+        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        +             if (k == TK - 3) wait_all();
+        +             if (k == TK - 1) __syncthreads();
+        +             load((k + 1) % TK, (k < TK - 1 ? k_tile : next) & 1);
+        +             multiply(k);
 
 03.4
-    in dynamic shared memory
-        - $SHARED…
-        +     TileType* smem_buffer = (TileType*)smem;…
-        extern __shared__ uint8_t -> extern __shared__ __align__(16) uint8_t
-    the barrier behind the prologue
-        $LAST_BARRIER ->
-        -     // Mainloop
-        +     __syncthreads();
-        +     // Mainloop
-    one barrier in each turn
-        - $LOAD_TILE
-        -
-        -         __syncthreads();
-        +         __syncthreads();
-        + $LOAD_TILE
-        - $COMPUTE
-        -
-        -         __syncthreads();
-        + $COMPUTE
-
-03.5
-    two copies of 4 bytes
-        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 64
-        - copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M]);…
-        + for (int e = i; e < i + 2; ++e) copy_async<4>(&As[buffer][y][e], &A[e + (k_tile * TK + y) * M]);…
-        - copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N]);…
-        + for (int e = i; e < i + 2; ++e) copy_async<4>(&Bs[buffer][y][e], &B[e + (k_tile * TK + y) * N]);…
-    four turns
-        for (int i = x; i < TM; i += 32) { -> for (int turn = 0; turn < 4; ++turn) { int i = x + 32 * turn;
-    all threads, column by column
-        - for (int i = x; i < TM; i += 32) {…
-        + for (int t = threadIdx.x; t < TM * TK; t += 256) { int i = t % TM, y = t / TM;…
-
-03.6
     the prologue to buffer 1 - write
         $OTHER_BUFFER ->
         -     int write = 0;
@@ -308,22 +220,9 @@ RIGHT_ANSWERS = right_answers(
         +         multiply(acc, As[read], Bs[read], m, n);
         +         copy_tile<THREADS>(As[write], A + k_tile…
 
-03.7
-    one more barrier
-        -         stage = 1 - stage;…
-        +         __syncthreads();
-        +         stage = 1 - stage;…
-    no stage
-        As[1 - stage] -> As[(k_tile + 1) % 2]
-        Bs[1 - stage] -> Bs[(k_tile + 1) % 2]
-        As[stage] -> As[k_tile % 2]
-        Bs[stage] -> Bs[k_tile % 2]
-    the math before the copy
-        -         multiply(acc, As[stage], Bs[stage], m, n);
-
-        -         if (k_tile + 1…
-        +         multiply(acc, As[stage], Bs[stage], m, n);
-        +         if (k_tile + 1…
+    a barrier at the end of each turn
+        -         int read = 1 - write;…
+        +         __syncthreads(); int read = 1 - write;…
 """,
     **globals(),
 )
@@ -408,104 +307,89 @@ WRONG_ANSWERS = wrong_answers(
         -         __syncthreads();…
         +         if (threadIdx.x < 128) __syncthreads();…
 
+    every second copy behind its math: Every turn but the last
+        - $LOOP
+        +     issue(0, 0);
+        +     for (int t = 0; t < k_tiles; t += 2) {
+        +         wait_all(); __syncthreads();
+        +         if (t + 1 < k_tiles) issue(t + 1, 1);
+        +         multiply(0);
+        +         if (t + 1 == k_tiles) break;
+        +         wait_all(); __syncthreads();
+        +         multiply(1);
+        +         __syncthreads();
+        +         if (t + 2 < k_tiles) issue(t + 2, 0);
+        +     }
+    a full stop in every odd turn: Every turn but the last
+        - $MULTIPLY
+        +         if (k_tile % 2) wait_all();
+        + $MULTIPLY
+    a full stop in every even turn: Every turn but the last
+        - $MULTIPLY
+        +         if (k_tile % 2 == 0) wait_all();
+        + $MULTIPLY
+    a full stop in the second half: Every turn but the last
+        - $MULTIPLY
+        +         if (k_tile > 3) wait_all();
+        + $MULTIPLY
+    copied twice, buffer 1 never read: a k-tile is copied once
+        - $LOOP
+        +     for (int t = 0; t < k_tiles; ++t) {
+        +         issue(t, 0); wait_all(); __syncthreads();
+        +         if (t + 1 < k_tiles) issue(t + 1, 1);
+        +         multiply(0);
+        +         wait_all(); __syncthreads();
+        +     }
+
 03.3
     no wait: must wait for the next k-tile
-        wait_all(); __syncthreads(); } -> __syncthreads(); }
+        k == TK - 1) { wait_all(); -> k == TK - 1) {
     no barrier: all parts have arrived
-        wait_all(); __syncthreads(); } -> wait_all(); }
-    the wait in the next turn: At which k-block
-        k == TK - 1 && k_tile + 1 < k_tiles -> k == 0 && k_tile > 0
-    nothing issued: issue it in the loop
-        $ISSUE_EARLY ->
-    a k-block after the last one: What comes after the last k-block
-        - $LOAD_NEXT
-        +             load(k + 1, k_tile % 2);
+        k == TK - 1) { wait_all(); __syncthreads(); } -> k == TK - 1) { wait_all(); }
+    the wait in k-block 0: At which k-block
+        k == TK - 1) { -> k == 0) {
+    the wait in mid-tile: After which load
+        k == TK - 1) { -> k == TK / 2) {
     a wait in every k-block: only before the last one
-        if (k == TK - 1 && k_tile + 1 < k_tiles) { wait -> { wait
-    always the old buffer: After which load
-        load(0, (k_tile + 1) % 2) -> load(0, k_tile % 2)
-    no guard of the copy: no next one to copy
-        k == 0 && k_tile + 1 < k_tiles -> k == 0
+        k == TK - 1) { -> true) {
+    always the old buffer: with fragments of the k-tile before
+        (k < TK - 1 ? k_tile : next) % 2 -> k_tile % 2
+    the old buffer, all one k-block late: with fragments of the k-tile before
+        k == TK - 1) { -> k == 0) {
+        (k < TK - 1 ? k_tile : next) % 2 -> k_tile % 2
     not ahead: k-block k + 1 is loaded
+        k == TK - 1) { -> k == 0) {
+        load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2) -> load(k, k_tile % 2)
+    not ahead, the wait where it was: k-block k + 1 is loaded
         - $BLOCKS
-        + if (k == 0 && k_tile > 0) { wait_all(); __syncthreads(); }
-        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
         +             load(k, k_tile % 2);
+        +             if (k == TK - 1 && k_tile + 1 < k_tiles) { wait_all(); __syncthreads(); }
+        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
         +             multiply(k);
-    the wait behind the math: k-block k + 1 is loaded
+    ahead across the barrier only: in every k-block
         - $BLOCKS
-        + multiply(k);
-        +             $COMPLETE
-        + $ISSUE_EARLY
-        + $LOAD_NEXT
+        +             if (k > 0) load(k, k_tile % 2);
+        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+        +             if (k == TK - 1) { wait_all(); __syncthreads(); }
+        +             multiply(k);
+        +             if (k == TK - 1) load(0, next % 2);
+    behind the math: k-block k + 1 is loaded
+        - $BLOCKS
+        +             multiply(k);
+        +             if (k == TK - 1) { wait_all(); __syncthreads(); }
+        +             load((k + 1) % TK, (k < TK - 1 ? k_tile : next) % 2);
+        +             if (k == 0 && k_tile + 1 < k_tiles) issue(k_tile + 1, (k_tile + 1) % 2);
+    loaded twice, used late: After which load
+        multiply(k); -> load(k, k_tile % 2); multiply(k);
+    a k-block too far: What comes after the last k-block
+        load((k + 1) % TK, -> load(k + 1,
+    the copy in the last k-block: early in the k-tile
+        if (k == 0 && k_tile -> if (k == TK - 1 && k_tile
     multiplies the next one: one k-block earlier
         -             multiply(k);…
         +             multiply(k + 1);…
-    a copy in every k-block: issue it once
-        k == 0 && k_tile -> k_tile
-    the copy in the last k-block: early in the k-tile
-        if (k == 0 && k_tile -> if (k == TK - 1 && k_tile
-    to the buffer that is read: to the other buffer
-        issue(k_tile + 1, (k_tile + 1) % 2) -> issue(k_tile + 1, k_tile % 2)
-    the barrier in mid-tile: After which load
-        k == TK - 1 && -> k == TK / 2 &&
 
 03.4
-    only __shared__: the loop never runs
-        $LAST_BARRIER ->
-    only a barrier: belongs to the block
-        - $SHARED…
-        +     TileType smem_buffer[2];…
-    static: lies in global memory
-        - $SHARED…
-        +     static TileType smem_buffer[2];…
-    no first barrier in the loop: between loading a tile and computing
-        - $LOAD_TILE
-        -
-        -         __syncthreads();
-        + $LOAD_TILE
-    no second barrier in the loop: a fast warp loads
-        - $COMPUTE
-        -
-        -         __syncthreads();
-        + $COMPUTE
-    a barrier behind the end: the loop never runs
-        $LAST_BARRIER ->
-        -     out[threadIdx.x]…
-        +     __syncthreads();
-        +     out[threadIdx.x]…
-    one buffer: two tiles of 64 floats
-        smem_buffer[2] -> smem_buffer[1]
-    computes with the new tile: follow the two stages
-        int consume_stage = 0 -> int consume_stage = 1
-    loop from 0: follow the two stages
-        int k = 1; -> int k = 0;
-    one turn too many: no next one to load
-        k < num_tiles -> k <= num_tiles
-    a barrier for half of the threads: move it out of the if
-        - $LAST_BARRIER
-        +     if (threadIdx.x < 32) __syncthreads();
-
-03.5
-    plain copies: let the copy be asynchronous
-        - copy_async<4>(&As[buffer][y][i], &A[i + (k_tile * TK + y) * M])…
-        + As[buffer][y][i] = A[i + (k_tile * TK + y) * M]…
-        - copy_async<4>(&Bs[buffer][y][i], &B[i + (k_tile * TK + y) * N])…
-        + Bs[buffer][y][i] = B[i + (k_tile * TK + y) * N]…
-    padding of 2 again: keep PAD = 1
-        PAD = 1 -> PAD = 2
-    only A repaired: How many bytes
-        copy_async<4>(&Bs -> copy_async<8>(&Bs
-    only B repaired: How many bytes
-        copy_async<4>(&As -> copy_async<8>(&As
-    half of the floats: how far apart
-        int i = x; i < TM; i += 32 -> int i = x; i < TM; i += 64
-    every other float: how far apart
-        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 64
-    one place twice: Lane x starts
-        int i = x; i < TM; i += 32 -> int i = 2 * x; i < TM; i += 32
-
-03.6
     reads what it writes: name the same buffer
         $OTHER_BUFFER ->
         int read = 1 - write; -> int read = write;
@@ -533,25 +417,12 @@ WRONG_ANSWERS = wrong_answers(
     no barrier in the loop: must stand between
         -         __syncthreads();
 
-03.7
-    barrier behind the copy: Which barrier
-        $AHEAD_BARRIER ->
-        -         multiply(acc, As[stage]…
-        +         __syncthreads();
-        +         multiply(acc, As[stage]…
-    no barrier: must stand between
-        $AHEAD_BARRIER ->
-    no guard: no next one to copy
-        if (k_tile + 1 < K / TK) ->
-    no prologue: nothing was copied
-        -     copy_tile<THREADS>(As[0], A, M); …
-        + //…
-        -     copy_tile<THREADS>(Bs[0], B, N);
-    same k-tile again: turn t copies k-tile t + 1
-        A + (k_tile + 1) * TK * M -> A + k_tile * TK * M
-        B + (k_tile + 1) * TK * N -> B + k_tile * TK * N
-    multiplies the other buffer:
-        multiply(acc, As[stage], Bs[stage] -> multiply(acc, As[1 - stage], Bs[1 - stage]
+    one buffer, in turn: Which k-tile should the copy bring
+        $OTHER_BUFFER ->
+        int read = 1 - write; -> __syncthreads(); multiply(acc, As[0], Bs[0], m, n);
+        -         multiply(acc, As[read], Bs[read], m, n);                 // this one
+        -         write = 1 - write;
+        multiply(acc, As[1 - write], Bs[1 - write] -> multiply(acc, As[write], Bs[write]
 """,
     **globals(),
 )

@@ -294,9 +294,10 @@ def test_what_several_blocks_leave_of_lesson_02s_gain():
 
 
 def test_sums_of_a_thread_of_two_buffers():
-    source = sources.kernel_source("03_double_buffer", "two_buffers")
+    source = sources.kernel_source("03_documented_example", "example_two_buffers")
     rows, columns = re.search(r"float acc\[(\d+)\]\[(\d+)\]", source).groups()
-    assert f"`two_buffers` (lesson 03): {rows} x {columns} sums in each thread" in prose("06_complete_gemm")
+    said = f"`two_buffers` (the example of lesson 03): {rows} x {columns} sums in each thread"
+    assert said in prose("06_complete_gemm")
 
 
 def test_what_fastest_reads_from_memory():

@@ -110,7 +110,7 @@ def test_nothing_spills(notebook, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["double_buffer", "wide_loads"]
+    "name", ["two_buffers", "double_buffer"]
 )  # 128 threads of 255 registers always fit twice
 def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
     compiled = ptxsim.compile(sources.kernel_source("03_double_buffer", name), name, OPTIONS)

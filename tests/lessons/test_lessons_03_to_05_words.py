@@ -1,4 +1,4 @@
-"""What lessons 03 to 05 say in their text, held against the tables beside it."""
+"""What lessons 04 and 05 say in their text, held against the tables beside it."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from ptxsim.gpus import H100
 from tests.lessons import kernel
 
 NOTEBOOKS = {path.stem[:2]: path for path in sources.notebooks(sources.NOTEBOOKS)}
-LESSONS = "03", "05"
+LESSONS = ("05",)
 PROBLEM = "4096 x 4096 x 4096"
 SPEEDS = re.compile(r"((?:\d+(?:\.\d)?(?:, | and | against | or ))*\d+(?:\.\d)?) TFLOP/s")
 NO_ROW = {"648", "584", "438", "467", "482", "263"}
@@ -145,51 +145,9 @@ def modelled(slots: int) -> float:
     return 100 * sum(end - begin for begin, end in shown.spans["tensor cores"]) / shown.length
 
 
-@cache
-def alone(name: str) -> Timeline:
-    """The recorded timeline of a kernel of lesson 03, or of lesson 02's `one_buffer`, one block alone on an SM."""
-    lesson = "02_producer_consumer" if name == "one_buffer" else NOTEBOOKS["03"].stem
-    kernel, launch = sources.lesson_kernel(lesson, name)
-    return timeline(kernel, Gemm(4096, 4096, 4096), launch.but(shared_mem=116 * 1024))
-
-
-def ratio_of_buffers(of: str) -> float:
-    """Of one buffer to two."""
-    return alone("single_buffer").about[of] / alone("two_buffers").about[of]
-
-
-def slowed(point: str) -> float:
-    """By a mark in `two_buffers`, in per cent."""
-    return 100 * alone("two_buffers").about["disturbance"][point][1]
-
-
-def turn_at(label: str) -> float:
-    """Cycles of a turn by the table of times: 8 rounds of 512 turns at 1.98 GHz."""
-    return number("03", label, "median us") * 1980 / (8 * 512)
-
-
 SMALL = "128 x 128 x 64, 3 slots", "128 x 128 x 64, 4 slots"
 SECTORS = "sectors read in L2, millions"
 CLAIMS: list[tuple[str, str, Callable[[], tuple[float, ...]]]] = [
-    ("03", r"which has (\d+) FLOP/clk/SM of the 256 itself, (\d+) % of the peak",
-     lambda: (per_clock("03", "cuBLAS"), 100 * per_clock("03", "cuBLAS") / 256)),
-    ("03", r"`double_buffer` has (\d+): (\d+) % of cuBLAS is (\d+) % of the peak",
-     lambda: (per_clock("03", "double_buffer"), number("03", "double_buffer", "of cuBLAS"),
-              100 * per_clock("03", "double_buffer") / 256)),
-    ("03", r"counts shared memory busy (\d+) % of the time, the FMA units (\d+) %",
-     lambda: (counted("03", "shared memory busy, %", 1), counted("03", "FMA units busy, %", 1))),
-    ("03", r"waits (\d+) cycles of a turn for its copies, with two buffers (\d+):",
-     lambda: (alone("single_buffer").cycles("wait"), alone("two_buffers").cycles("wait"))),
-    ("03", r"turns drawn differ by (\d\.\d\d), the times of the launches without marks by (\d\.\d\d)",
-     lambda: (ratio_of_buffers("turn_drawn"), ratio_of_buffers("us"))),
-    ("03", r"make the second kernel up to ([\d.]+) % slower",
-     lambda: (max(slowed(point) for point in alone("two_buffers").about["disturbance"]
-                  if point not in alone("two_buffers").about["left_out"]),)),
-    ("03", r"On the H100 a turn takes (\d),(\d)00 and (\d),000",
-     lambda: (2, turn_at("one buffer, alone") / 100 - 20, turn_at("two buffers, cp.async, alone") / 1000)),
-    ("03", r"threads needed ([\d,]+) for the math and ([\d,]+) for the rest of a turn",
-     lambda: (alone("one_buffer").cycles("math"), alone("one_buffer").turn - alone("one_buffer").cycles("math"))),
-    ("03", r"what it takes for math, ([\d,]+) cycles", lambda: (alone("one_buffer").cycles("math"),)),
     ("05", r"just issued, (\d+) % of its time", lambda: percent(trace("04", "one_stage"), "wait")),
     ("05", r"the waits are (\d+) % of a turn. The barrier is left, with (\d+) %",
      lambda: percent(trace("05", "ring"), "wait", "barrier")),
@@ -264,13 +222,13 @@ def test_links_lead_to_the_guide_that_is_kept_and_to_the_next_lesson(lesson):
     assert (sources.NOTEBOOKS / following).is_file()
 
 
-@pytest.mark.parametrize("name", ["early_issue", "double_buffer"])
+@pytest.mark.parametrize("name", ["early_issue", "example_double_buffer"])
 def test_both_kernels_of_the_example_add_in_order(name):
-    """Equal to the last bit, as lesson 03 says: each product in turn is added with one rounding."""
+    """Equal to the last bit, as its page says: each product in turn is added with one rounding."""
     gemm = Gemm(128, 128, 64)
     A, B, C, *sizes = gemm.arguments(*gemm.inputs)
     assert simulate(
-        kernel(sources.kernel_source("03_double_buffer", name), name), (1, 1), (256,), (A, B, C, *sizes)
+        kernel(sources.kernel_source("03_documented_example", name), name), (1, 1), (256,), (A, B, C, *sizes)
     ).ok
     expected = np.zeros((128, 128), np.float32)
     for k in range(64):

@@ -20,7 +20,6 @@ NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(?:\s*(%|percent\b)|\s*(x\b|×|
 SMALL, TILE = 12, 16
 """Whole numbers up to SMALL, and multiples of TILE, stand everywhere: they say nothing."""
 BY_CHANCE = {
-    ("03_double_buffer", "4096 x 4096 x 4096, fraction equal"): "3 % more instructions",
     ("06_complete_gemm", "lost at 1.1 waves"): "what two slots cost, 38 to 55 %",
     ("06_complete_gemm", "three kernels over fused, K = 4096"): "what they cost where two blocks fit, 13 %",
 }

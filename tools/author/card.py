@@ -82,8 +82,7 @@ def codes() -> dict[str, str]:
         cut(ring, "k_tile < STAGES - 1", "multiply(sum, a, b)"), "    }", "}",
     )  # fmt: skip
     double = (
-        cut(buffers, "issue(0, 0)", "load(k, read)"), "        // ... sums += a * b", "    }",
-        cut(buffers, "read ^= 1", "read ^= 1", indent=4), "}",
+        cut(buffers, "issue(0);", "issue(k_tile + 1)"), "    // ... sums += a * b of buffer k_tile % 2", "}",
     )  # fmt: skip
     return {
         "Pipeline: a ring of STAGES slots (lesson 05)": fitting("\n".join(pipeline), LEFT_LETTERS),

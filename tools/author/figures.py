@@ -99,7 +99,10 @@ def drawings() -> dict[str, tuple]:
     found = {}
     for file, texts in cells.items():
         names: dict[str, object] = {}
-        with mock.patch.object(draw, "show", lambda *shown: found.update({file: shown})):  # noqa: B023
+        with (
+            mock.patch.object(draw, "show", lambda *shown: found.update({file: shown})),  # noqa: B023
+            mock.patch.object(style, "show", lambda *shown: found.update({file: shown})),  # noqa: B023
+        ):
             for source in texts:
                 exec(source, names)
     return found

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from ptxsim import Report
-from ptxsim.observe.events import Copy, Wait, Work
+from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
 
 from ...check.gemm import Gemm
 from ...check.verdict import CheckFailed
 from ...gpu.simulate import simulate
 from ...launch import Launch
-from .common import FOR_ALL, checked_gemm, demand, demand_kernel, k_tiles_on_their_way
+from .common import FOR_ALL, checked_gemm, demand, demand_kernel, in_flight
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
-FMAS = 16 * 16  # of a thread for one k-tile of the small kernels
 BYTES = 2 * 32 * 16  # that a warp copies of it
-FLOATS = 64  # of a tile in the pipeline of 03.4
+FLOATS = 64  # of a tile in the pipeline of 03.6
 NOTHING_ON_ITS_WAY = "the product is right, but no copy is on its way during the math."
 NO_COPY = ("none", "-", "")  # or None itself
 
@@ -95,31 +93,151 @@ def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
     return "next-in-the-way", "the next k-tile is in the way"
 
 
+def _math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: int) -> list[float]:
+    """FMAs of each k-tile that a warp does while no copy of its own is on its way. `fmas`: of one k-tile."""
+    bare, done = [0.0] * k_tiles, 0.0
+    for event, groups, current in in_flight(events):
+        left = event.fma if isinstance(event, Work) else 0.0
+        while left:  # work may go on from one k-tile to the next
+            k_tile = min(int(done // fmas), k_tiles - 1)
+            part = min(left, fmas * (k_tile + 1) - done) if k_tile < k_tiles - 1 else left
+            bare[k_tile] += 0.0 if sum(groups) + current else part
+            left, done = left - part, done + part
+    return bare
+
+
+def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -> None:
+    """Each k-tile is copied once, by cp.async alone, and a copy is on its way during the math of every k-tile but the
+    last. `part`: of a k-tile's math that may have none."""
+    tile_m, tile_n, tile_k = launch.tile
+    tile = 4 * (tile_m + tile_n) * tile_k
+    fmas = tile_m * tile_n * tile_k // launch.threads
+    plain = sum(event.bytes for events in report.events for event in events if isinstance(event, Load))
+    demand(not plain, "the product is right, but A or B is also read without cp.async: its value is waited for.",
+           "plain-copy")  # fmt: skip
+    copied = sum(e.bytes for events in report.events for e in events if isinstance(e, Copy))
+    demand(copied, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+    demand(
+        copied <= k_tiles * tile,
+        f"the product is right, but {copied / tile:.3g} k-tiles are copied where there are {k_tiles}.",
+        "copied-again",
+    )
+    for events in report.events:
+        bare = _math_without_a_copy(events, k_tiles, fmas)[:-1]
+        turns = [turn for turn, without in enumerate(bare) if without > part * fmas]
+        if len(turns) == len(bare):
+            demand(False, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+        demand(not turns, f"the product is right, but in {len(turns)} of {len(bare)} turns (the first: turn "
+               f"{min(turns, default=0)}) no copy is on its way during the math.", "not-every-turn")  # fmt: skip
+
+
 def _two_buffers(answer: object) -> None:
-    """A right product with the next k-tile on its way during the math."""
+    """A right product with the next k-tile on its way during the math of every turn."""
+    kernel = _checked(answer)
+    _demand_overlap(_simulated(kernel, 8), 8, SMALL, 0.25)
+
+
+def _checked(answer: object) -> object:
+    """The kernel of a right product without a hazard; of a wrong one, why a copy is read too early."""
     try:
-        kernel = checked_gemm(answer, SMALL)
+        return checked_gemm(answer, SMALL)
     except CheckFailed as error:
-        if why := _told_apart(answer[0] if isinstance(answer, tuple) else answer, error):
+        kernel = answer[0] if isinstance(answer, tuple) else answer
+        if why := _told_apart(kernel, error):
             cause, text = why
             raise CheckFailed(f"{error}\nTold apart: {text}.", causes=(cause,)) from None
         raise
-    on_their_way = k_tiles_on_their_way(_simulated(kernel, 8), 8)
-    demand(on_their_way, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+
+
+# A thread leaves a mark whenever it calls `load` and `multiply`: a read of global memory by k + 1 lanes for k-blocks of
+# buffer 0, by k + 17 for those of buffer 1; a write by k + 1 lanes. The events say how many bytes these were.
+LOAD = "auto load = [&](int k, int buffer) {"
+MULTIPLY = "auto multiply = [&](int k) {"
+LOAD_MARK = " if (threadIdx.x % 32 <= k + 16 * buffer) *(const volatile float*)A;"
+MULTIPLY_MARK = " if (threadIdx.x % 32 <= k) ((volatile float*)C)[threadIdx.x % 32] = 0;"
+K_BLOCKS = 16  # of a k-tile
+
+
+def _calls(kernel: object, k_tiles: int) -> list[tuple[str, int]]:
+    """The calls of the first warp, in order: ("load", k + 16 * buffer) and ("multiply", k)."""
+    source = kernel.code
+    demand(
+        LOAD in source and MULTIPLY in source,
+        "load and multiply are not as they were given.",
+        "lambdas-changed",
+    )
+    marked = source.replace(LOAD, LOAD + LOAD_MARK).replace(MULTIPLY, MULTIPLY + MULTIPLY_MARK)
+    watched = type(kernel)(marked, kernel.name, options=kernel.options)
+    found: list[tuple[str, int]] = []
+    for event in _simulated(watched, k_tiles).events[0]:
+        if isinstance(event, Load):
+            found.append(("load", round(event.bytes / 4) - 1))
+        elif isinstance(event, Store) and sum(name == "multiply" for name, _ in found) < K_BLOCKS * k_tiles:
+            found.append(("multiply", round(event.bytes / 4) - 1))
+    return found
+
+
+def _fragments(kernel: object, k_tiles: int) -> tuple[bool, list[int]]:
+    """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before; and the k-blocks, counted
+    through all k-tiles, whose fragments are loaded only when the k-block before is multiplied."""
+    last: dict[
+        int, tuple[int, int]
+    ] = {}  # set of fragments -> the buffer of its load, multiplications before it
+    old, late, done = False, [], 0
+    for name, value in _calls(kernel, k_tiles):
+        if name == "load":
+            last[value % 2] = value // K_BLOCKS, done
+        else:
+            buffer, before = last.get(value % 2, (0, 0))
+            old = old or (done % K_BLOCKS == 0 and buffer != done // K_BLOCKS % 2)
+            late += [done] if done and before >= done else []
+            done += 1
+    return old, late
 
 
 def _fragments_ahead(answer: object) -> None:
-    """As before, and the wait for the next k-tile stands before the last k-block of this one."""
-    _two_buffers(answer)
+    """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
-    done, waits = 0.0, 0  # FMAs up to the second wait: the first one is that of the prologue
-    for event in _simulated(kernel, 8).events[0]:
-        waits += isinstance(event, Wait)
-        if waits == 2:
-            break
-        done += event.fma if isinstance(event, Work) and waits else 0
-    demand(done < FMAS, "the product is right, but fragments are not ahead: the loop waits for the next k-tile "
-           "only when all of this one is multiplied.", "no-fragments-ahead")  # fmt: skip
+    try:
+        _checked(answer)
+    except CheckFailed as error:
+        if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
+            try:
+                old, _ = _fragments(kernel, 4)
+            except CheckFailed:
+                raise error from None
+            if old:
+                raise CheckFailed(str(error), causes=("old-buffer",)) from None
+        raise
+    _, late = _fragments(kernel, 4)
+    demand(
+        not late,
+        f"the product is right, but the fragments of {len(late)} of {4 * K_BLOCKS - 1} k-blocks are loaded only when "
+        "the k-block before is multiplied.",
+        "no-fragments-ahead",
+    )
+    _demand_overlap(_simulated(kernel, 8), 8, SMALL, 0.5)
+
+
+def _unfinished(error: CheckFailed) -> bool:
+    """Whether the kernel did not run to its end, so that its calls say nothing."""
+    kinds = {hazard.kind for hazard in error.hazards}
+    return bool(kinds & {"deadlock", "step-limit", "out-of-bounds", "beyond-shared-memory"})
+
+
+def _demand_both_between_barriers(report: Report) -> None:
+    """While a k-tile is copied with plain loads, another one is multiplied: between two barriers stand both."""
+    alone = 0
+    for events in report.events[:1]:
+        loads = math = False
+        for event in (*events, Barrier(0, None)):
+            loads = loads or isinstance(event, Load)
+            math = math or (isinstance(event, Work) and event.fma > 0)
+            if isinstance(event, Barrier):
+                alone += loads and not math
+                loads = math = False
+    demand(alone <= 1, "the product is right, but copies and math take turns: nothing is copied between the barriers "
+           "where a k-tile is multiplied.", "in-turn")  # fmt: skip
 
 
 # --------------------------------------------------------------------------- 03.4 and later: pages to repair
@@ -144,15 +262,35 @@ def _pipeline(kernel: object) -> None:
         wrong = int((out != expected).sum())
         demand(not wrong, f"with {tiles} tiles: {wrong} of {FLOATS} results are wrong.")
         demand(report.counters.total.shared_loads, "no tile lies in shared memory.", "no-shared-memory")
+        if tiles == 5:
+            _demand_a_tile_ahead(report, tiles)
+
+
+def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
+    """Whenever a tile is used, the next one is loaded already: it has a stage of its own."""
+    loaded, used = 0.0, 0.0
+    for event in report.events[0]:
+        if isinstance(event, Load):
+            loaded += event.bytes / (32 * 4)
+        elif isinstance(event, Work) and event.fma:
+            needed = min(used + 2, tiles)
+            demand(loaded >= needed, "the results are right, but a tile is used before the next one is loaded: "
+                   "nothing is one tile ahead.", "nothing-ahead")  # fmt: skip
+            used += event.fma
 
 
 def _taking_turns(answer: object) -> None:
     try:
-        checked_gemm(answer, SMALL)
+        kernel = checked_gemm(answer, SMALL)
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
         raise
+    _demand_both_between_barriers(_simulated(kernel, 8))
+
+
+def _one_ahead(answer: object) -> None:
+    _demand_both_between_barriers(_simulated(checked_gemm(answer, SMALL), 8))
 
 
 def _padded_by_1(kernel: object) -> None:
@@ -166,7 +304,7 @@ def _padded_by_1(kernel: object) -> None:
     checked_gemm(kernel, Launch((128, 128, 8), 256))
     gemm = Gemm(128, 128, 8 * 8)
     report = simulate(kernel, (1, 1), (256,), gemm.arguments(*gemm.inputs))
-    demand(k_tiles_on_their_way(report, 8), NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+    _demand_overlap(report, 8, Launch((128, 128, 8), 256), 0.25)
 
 
 _ENDLESS = {
@@ -183,6 +321,10 @@ _TURNS = {
 _MEET = {
     "wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier.",
 }
+_IN_TURN = {
+    "in-turn": "there are two buffers so that the next k-tile is copied while this one is multiplied. Which k-tile "
+    "should the copy bring, and to which buffer?"
+}
 _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "one-k-tile-copied": "only k-tile 0 is copied. While k-tile t is multiplied, k-tile t + 1 must be on its "
     "way: issue it in the loop.",
@@ -193,6 +335,9 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "not-all-awaited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
     "every turn needs a wait of its own.",
     "copied-again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
+    "plain-copy": "let cp.async bring every k-tile, and read its floats from shared memory only.",
+    "not-every-turn": "look at that turn with a pencil: which k-tile is on its way during its math? Every turn but "
+    "the last needs one, and what waits for it stands in the next turn.",
     "other-buffer": "the math reads the buffer that the next k-tile is on its way to. Which one holds "
     "k-tile t?",
     "next-in-the-way": "a copy goes to the buffer that is being multiplied, or its k-tile is read before anybody "
@@ -229,16 +374,20 @@ EXERCISES = {
         "k-tile, to the other buffer.",
         "write-after-read": "the copy overwrites a buffer whose last fragments slow warps still load. After which load "
         "is that buffer free, and does a barrier stand between?",
-        "uninitialised-read": "after the last k-block of the last k-tile there is nothing to load.",
+        "uninitialised-read": "fragments are loaded out of a buffer to which no copy was issued. Which k-tile should "
+        "lie there then? (Behind the last k-tile there is none.)",
         "nothing-on-its-way": "issue the next k-tile in the first k-blocks and wait for it only before the last one, "
         "so that the k-blocks between can hide it.",
         "beyond-shared-memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
         "last k-block, and in which buffer does it lie?",
-        "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded. So the wait belongs before "
-        "the k-block whose next fragments lie in the next k-tile.",
+        "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded: in every k-block, and also from "
+        "one k-tile to the next.",
+        "old-buffer": "some k-block 0 is multiplied with fragments of the k-tile before. Which k-tile does the k-block "
+        "behind the last one belong to, and in which buffer does it lie?",
+        "lambdas-changed": "the check watches load and multiply. Leave them as they are, and write only the loop.",
         "": "k-block k uses the fragments that were loaded one k-block earlier. Where do those of k-block 0 come from, "
         "and from which buffer?"}),
-    "03.4": (_pipeline, FOR_ALL | _ENDLESS | _MEET | {
+    "03.6": (_pipeline, FOR_ALL | _ENDLESS | _MEET | {
         "local-array": "each thread has a `smem_buffer` of its own and writes one float of it. How does C++ say that "
         "an array belongs to the block?",
         "one-tile": "with one tile the loop never runs. Which barrier stands between the "
@@ -251,6 +400,8 @@ EXERCISES = {
         "read-beyond-array": "after the last tile there is no next one to load.",
         "out-of-bounds": "two tiles of 64 floats lie there; the launch gives 512 bytes of dynamic shared memory if the "
         "kernel declares none itself.",
+        "nothing-ahead": "there are two stages so that the next tile is there before this one is used. Load it before "
+        "compute, as the page does.",
         "no-shared-memory": "the block's threads share an array that is declared __shared__; a static one lies in "
         "global memory, and all blocks share it.",
         "": "follow the two stages: which tile is loaded, and which one is used, before, in and after the loop?"}),
@@ -260,11 +411,12 @@ EXERCISES = {
         "misaligned": "columns of 129 floats: every other one begins at an odd multiple of 4 bytes. How many bytes may "
         "one copy move then?",
         "write-after-write": "two threads copy to the same place. Lane x starts with float x now, not with 2 x.",
+        "plain-copy": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
         "": "a part of the tile is never copied. A warp moves 32 floats in a turn now: how far apart are its turns?"}),
-    "03.6": (_taking_turns, FOR_ALL | _ENDLESS | _MEET | {
+    "03.4": (_taking_turns, FOR_ALL | _ENDLESS | _MEET | {
         "k-tile-ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
-        "anybody uses it. Which buffer did the prologue fill?"} | _TURNS | {
+        "anybody uses it. Which buffer did the prologue fill?"} | _TURNS | _IN_TURN | {
         "": "follow k_tile through the prologue and two turns: which k-tile is read, and from which buffer?"}),
-    "03.7": (partial(checked_gemm, right=SMALL), FOR_ALL | _ENDLESS | _MEET | _TURNS | {
+    "03.7": (_one_ahead, FOR_ALL | _ENDLESS | _MEET | _TURNS | _IN_TURN | {
         "": "k-tile 0 must be there before the loop, and turn t copies k-tile t + 1, if there is one."}),
 }  # fmt: skip

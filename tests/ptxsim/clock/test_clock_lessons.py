@@ -36,8 +36,6 @@ WRONG_ORDER = {  # (slower on the H100, faster on the H100): why the model says 
     ("02_producer_consumer.early_copy", "02_producer_consumer.through_registers"): SECOND_BLOCK,
     ("02_producer_consumer.specialised", "02_producer_consumer.through_registers"):
         "warps that only compute lose nothing at named barriers in the model; on the H100 they do",
-    ("03_double_buffer.wide_loads", "03_double_buffer.fp32_best"):
-        "the loads of fp32_best are inline PTX, whose additions of addresses count in the model; ptxas folds them",
     ("04_tensor_cores.one_stage", "04_tensor_cores.warp_tile"):
         "warp_tile's many small blocks read 8.3 TB/s on the H100, where the model's L2 gives 7.4; and one_stage has "
         "one set of fragments, which the model loads behind the math that still reads it",

@@ -37,7 +37,7 @@ EQUIVALENT = [  # kernel, mutant, why it does the same
     ("lesson.*", "shift index: store_tile(*warp ** 16 * 72);",
      "each warp's piece lies one piece further: they still lie in a slot that is free, and apart"),
     *((f"lesson.{kernel}", "drop pad: *", "the lesson shows it: in this layout the padding gains nothing")
-      for kernel in ("single_buffer", "early_issue", "two_buffers", "double_buffer")),
+      for kernel in ("single_buffer", "early_issue", "example_two_buffers", "example_double_buffer")),
     ("lesson.vector_copy", "drop bounds check: else if (t < 512)",
      "the other half of the threads copies B once more: the same bytes to the same places"),
     ("block_sum_last_warp", "shift index: if (t == 0) sums[blockIdx.x] = part[0]; #2",
@@ -57,8 +57,9 @@ SLOWER = [  # kernel, mutant: the same numbers, more wavefronts
 ]
 
 ONLY_WAITS = (
-    "gemm_async_4*", "fp32_s[245]*", "fp16_s*", "lesson.single_buffer", "lesson.two_buffers",
-    "lesson.wide_loads", "lesson.ring", "lesson.three_stage", "lesson.complete",
+    "gemm_async_4*", "fp32_s[245]*", "fp16_s*", "lesson.single_buffer",
+    "lesson.example_two_buffers", "lesson.double_buffer", "lesson.narrow_loads",
+    "lesson.ring", "lesson.three_stage", "lesson.complete",
 )  # fmt: skip
 """Kernels that differ little from another one, in the number of stages or in how they load: only these rules."""
 WAITS = ("drop barrier", "drop commit", "drop wait", "wait for one less", "wait for one more")
