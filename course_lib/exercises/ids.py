@@ -4,7 +4,15 @@ An exercise's id is the number that it had first: an exercise of course 1.1 that
 new exercise that took over an old number has an id of its own.
 """
 
-IDS = {"00.11": "00.11 of 2.0", "01.15": "00.11", "01.16": "00.14", "03.4": "03.6", "03.6": "03.4"}
+IDS = {
+    "00.11": "00.11 of 2.0",
+    "01.15": "00.11",
+    "01.16": "00.14",
+    "03.4": "03.6",
+    "03.6": "03.4",
+    "05.3": "05.3 of 2.0",
+    "05.5": "05.3",
+}
 """Number -> id, where they differ."""
 GONE: tuple[str, ...] = ()
 """Ids of exercises that are no more: no exercise takes one over."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 import ptxsim
 from ptxsim import SassInstruction
@@ -71,6 +73,16 @@ class Sass:
         if not self.loops:
             raise ValueError(f"{self.kernel.name} has no loop on {self.arch}: no branch goes back")
         return max(self.loops, key=len)
+
+    def behind_barrier(self, names: Mapping[str, str]) -> list[tuple[int, str]]:
+        """Of a loop: what follows its first BAR.SYNC, round to it again, of the opcodes in `names`, under these names:
+        (how many in a row, name). Raises ValueError where no barrier is."""
+        opcodes = [i.opcode.partition(".")[0] for i in self.instructions]
+        if "BAR" not in opcodes:
+            raise ValueError(f"no barrier among these {len(self)} instructions of {self.kernel.name}")
+        at = opcodes.index("BAR")
+        round_again = [names[opcode] for opcode in opcodes[at + 1 :] + opcodes[:at] if opcode in names]
+        return [(len(list(same)), name) for name, same in groupby(round_again)]
 
     @property
     def resources(self) -> ptxsim.Resources:

@@ -73,7 +73,8 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
 @style.styled
 def comparison(timelines: Sequence[Drawn], part: Part) -> tuple[Figure, str]:
     """The same part of several timelines, one below the other, on one axis of cycles; and the drawing in words."""
-    shown = [timeline.parts[part] for timeline in timelines]
+    # On an axis of its own each: what took no time is not drawn.
+    shown = [_on_one_axis([timeline.parts[part]])[0] for timeline in timelines]
     warps = [_few_warps(each.events, MOST_WARPS // 2) for each in shown]
     last = max(each.length for each in shown)
     figure = style.new_figure(0.7 + sum(1.0 + 0.42 * len(each) for each in warps))

@@ -7,6 +7,7 @@ WAY: tuple[str, ...] = (
     "01_mainloop",
     "03_double_buffer",
     "04_tensor_cores",
+    "05_three_stage",
 )
 """Lessons: a list that grows with each that was rewritten."""
 DEEPER = tuple(f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS))

@@ -44,22 +44,6 @@ no barrier in the prologue: read-after-write|unwaited-copy
     __syncthreads();    TRACE_END(barrier, 0); -> TRACE_END(barrier, 0);
 """),
     ],
-    "fastest": variants("""
-moves on by one k-tile for each turn of several: wrong
-    from[i] += STAGES * TK; -> from[i] += TK;
-the same slot again: wrong
-    next = (slot + 1) % STAGES * SLOT * 2; -> next = slot * SLOT * 2;
-copies into the slot that is read: write-after-read|unwaited|wrong
-    slots + ahead % STAGES -> slots + (ahead + 1) % STAGES
-one k-tile too far: wrong|out-of-bounds
-    from[i] + ahead * TK -> from[i] + (ahead + 1) * TK
-copies behind the end: out-of-bounds|write-after|wrong
-    other, turn + other < k_tiles) -> other, true)
-fragments of B too early: wrong
-    if (t % 8 == 7) -> if (t % 8 == 3)
-sets of A mixed up: wrong
-    a[step % 2][i], b -> a[ahead % 2][i], b
-"""),
 }
 GAPS = ["05.1"]
 PROLOGUE = """\
@@ -77,24 +61,15 @@ TURN = """\
         compute(k_tile % STAGES);
 """
 WARM = "for (int k_tile = 0; k_tile < 3; ++k_tile) issue(k_tile);"
-LOOP = """\
-    int stage = 0;
-    load_tile(0, 0);                                  // prologue: the first two k-tiles
-    if (k_tiles > 1) load_tile(1, 1);
-
-    for (int k = 2; k < k_tiles; ++k) {
-        int produce = (stage + 2) % 3, consume = stage;
+TURN_AHEAD = """\
+        load(k_tile, 1);
+        multiply_step(0);
+        issue(k_tile + STAGES - 1);
+        wait_group<STAGES - 2>();
         __syncthreads();
-        compute(consume);                             // the oldest k-tile
-        load_tile(k, produce);                        // the newest
-        stage = (stage + 1) % 3;
-    }
-
-    __syncthreads();                                  // epilogue: the k-tiles that are left
-    compute(stage);
-    if (k_tiles > 1) compute((stage + 1) % 3);
+        load(k_tile + 1, 0);
+        multiply_step(1);
 """
-SYNC, OLDEST = LOOP.splitlines(True)[6:8]
 SLOTS = "ceil(latency / math) + 1 + issue_then_wait"
 
 WRONG_ANSWERS = wrong_answers(
@@ -187,6 +162,12 @@ WRONG_ANSWERS = wrong_answers(
         -         compute(k_tile % STAGES);
         +         compute(k_tile % STAGES);
         +         k_tile -= k_tile == 0;
+    a full stop in every other turn: in every turn
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();…
+        +         if (k_tile % 2) wait_group<0>();
+        +         else wait_group<STAGES - 2>();
+        +         __syncthreads();…
     a typo: does not compile
         - commit_group();
         -         compute…
@@ -196,38 +177,88 @@ WRONG_ANSWERS = wrong_answers(
         STAGES = 3 -> STAGES = 4
 
 05.3
-    only the loop repaired: k-tile
-        compute(stage); -> compute((stage + 2) % 3);
-        compute((stage + 1) % 3); -> compute((stage + 1) % 3);
-    one k-tile left out: twice, or never
-        -     int stage = 0;…
-        +     if (k_tiles < 2) return;
-        +     int stage = 0;…
-    only the epilogue repaired: nothing has filled
-        (stage + 2) % 3, consume = stage -> stage, consume = (stage + 2) % 3
-    only consume repaired: slot
-        produce = (stage + 2) % 3 -> produce = stage
-    only produce repaired: is overwritten
-        consume = stage -> consume = (stage + 2) % 3
-    the slot in the middle: slot
-        produce = (stage + 2) % 3 -> produce = (stage + 1) % 3
-    prologue not guarded: when there is only one
-        if (k_tiles > 1) load_tile -> load_tile
-    epilogue not guarded: with 1 or 2 the loop
-        if (k_tiles > 1) compute -> compute
-    no barrier in the loop:
+    waits for nothing: which line says that it is there
+        -         wait_group<STAGES - 2>();
         -         __syncthreads();
-        -         compute(consume)…
-        +         compute(consume)…
-    copies that nobody waits for: does not wait for copies
-        -         wait_all();
-        +         commit_group();
-    barrier behind the math: barrier must stand
-        $SYNC$OLDEST -> $OLDEST$SYNC
-    no barrier in the epilogue: barrier must stand
-        -     __syncthreads();                                  // epilogue: the k-tiles that are left
-    the last two the wrong way round, counted from the end:
-        compute(stage); -> compute(k_tiles % 3);
+        -         load…
+        +         wait_group<STAGES - 1>();
+        +         __syncthreads();
+        +         load…
+    waits for all, as with one slot: may the newest k-tile still be late
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();
+        -         load…
+        +         wait_group<0>();
+        +         __syncthreads();
+        +         load…
+    waits for all in every other turn: in every turn
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();
+        -         load…
+        +         if (k_tile % 2) wait_group<0>();
+        +         else wait_group<STAGES - 2>();
+        +         __syncthreads();
+        +         load…
+    a count for three: made from STAGES
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();
+        -         load…
+        +         wait_group<1>();
+        +         __syncthreads();
+        +         load…
+    a distance for three: made from STAGES
+        issue(k_tile + STAGES - 1); -> issue(k_tile + 2);
+    no barrier: must stand between that wait and the load
+        -         __syncthreads();
+        -         load(k_tile + 1, 0);
+        +         load(k_tile + 1, 0);
+    loads before the barrier: must stand between that wait and the load
+        -         __syncthreads();
+        -         load(k_tile + 1, 0);
+        +         load(k_tile + 1, 0);
+        +         __syncthreads();
+    the turn of the ring, which keeps the form and drops the idea: when it comes through the barrier
+        - $TURN_AHEAD
+        +         wait_group<STAGES - 2>();
+        +         __syncthreads();
+        +         load(k_tile, 0);
+        +         multiply_step(0);
+        +         load(k_tile, 1);
+        +         multiply_step(1);
+        +         issue(k_tile + STAGES - 1);
+    both steps before the barrier: when it comes through the barrier
+        - $TURN_AHEAD
+        +         load(k_tile, 1);
+        +         multiply_step(0);
+        +         multiply_step(1);
+        +         issue(k_tile + STAGES - 1);
+        +         wait_group<STAGES - 2>();
+        +         __syncthreads();
+        +         load(k_tile + 1, 0);
+    the first step only: when it comes through the barrier
+        - $TURN_AHEAD
+        +         if (k_tile > 0) load(k_tile, 0);
+        +         load(k_tile, 1);
+        +         multiply_step(0);
+        +         multiply_step(1);
+        +         issue(k_tile + STAGES - 1);
+        +         wait_group<STAGES - 2>();
+        +         __syncthreads();
+    sets exchanged: what lies in set 0
+        multiply_step(1); -> multiply_step(0);
+    step 0 of the same k-tile: what lies in set 0
+        load(k_tile + 1, 0); -> load(k_tile, 0);
+    one k-tile too far: Which k-tile does turn t issue
+        issue(k_tile + STAGES - 1); -> issue(k_tile + STAGES);
+    issues behind the math: which line says that it is there
+        - $TURN_AHEAD
+        +         load(k_tile, 1);
+        +         multiply_step(0);
+        +         wait_group<STAGES - 2>();
+        +         __syncthreads();
+        +         load(k_tile + 1, 0);
+        +         multiply_step(1);
+        +         issue(k_tile + STAGES - 1);
 
 05.4
     no slot for the math: needs a slot, too
@@ -341,34 +372,36 @@ RIGHT_ANSWERS = right_answers(
         +         go(ahead);
 
 05.3
-    one loop over all k-tiles
-        - $LOOP
-        +     load_tile(0, 0);
-        +     if (k_tiles > 1) load_tile(1, 1);
-        +     for (int k = 0; k < k_tiles; ++k) {
+    issue at the top
+        - $TURN_AHEAD
+        +         issue(k_tile + STAGES - 1);
+        +         load(k_tile, 1);
+        +         multiply_step(0);
+        +         wait_group<STAGES - 2>();
         +         __syncthreads();
-        +         compute(k % 3);
-        +         if (k + 2 < k_tiles) load_tile(k + 2, (k + 2) % 3);
-        +     }
-    slots from the number of the k-tile
-        produce = (stage + 2) % 3, consume = stage -> produce = k % 3, consume = (k - 2) % 3
-    the other way round
-        -     int stage = 0;…
-        +     int stage = 2;…
-        (stage + 2) % 3, consume = stage -> stage, consume = (stage + 1) % 3
-        compute(stage); -> compute((stage + 1) % 3);
-        1) compute((stage + 1) % 3); -> 1) compute((stage + 2) % 3);
-    copies that are waited for later
-        -         wait_all();
-        +         commit_group();
-        -         __syncthreads();
-        -         compute(c…
-        +         wait_group<1>();
+        +         load(k_tile + 1, 0);
+        +         multiply_step(1);
+    loads behind the math of the other set
+        - $TURN_AHEAD
+        +         multiply_step(0);
+        +         load(k_tile, 1);
+        +         issue(k_tile + STAGES - 1);
+        +         wait_group<STAGES - 2>();
         +         __syncthreads();
-        +         compute(c…
-        -     __syncthreads();                                  // ep…
-        +     wait_all();
-        +     __syncthreads();                                  // ep…
+        +         multiply_step(1);
+        +         load(k_tile + 1, 0);
+    a barrier more
+        -         issue(k_tile + STAGES - 1);
+        +         __syncthreads();
+        +         issue(k_tile + STAGES - 1);
+    nothing loaded behind the end
+        load(k_tile + 1, 0); -> if (k_tile + 1 < k_tiles) load(k_tile + 1, 0);
+    a count with a name
+        -         issue(k_tile + STAGES - 1);
+        -         wait_group<STAGES - 2>();
+        +         constexpr int late = STAGES - 2;
+        +         issue(k_tile + late + 1);
+        +         wait_group<late>();
 
 05.4
     without ceil

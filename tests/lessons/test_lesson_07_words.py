@@ -29,7 +29,7 @@ def test_functions_shown_in_the_text_stand_in_the_headers():
 
 @pytest.mark.parametrize(
     ("notebook", "name", "blocks", "said"),
-    [("05_three_stage", "fastest", 1, 2200), ("07_hopper", "complete", 2, 570)],
+    [("05_fastest", "fastest", 1, 2200), ("07_hopper", "complete", 2, 570)],
 )
 def test_instructions_of_a_k_tile_are_those_of_the_table(notebook, name, blocks, said, capsys):
     assert any(f"| about {said} |" in text for text in TEXTS)

@@ -63,7 +63,7 @@ def test_a_notebook_runs_to_its_end(gpu, stem, on, monkeypatch):
 
 def test_a_launch_that_does_not_fit_is_said_and_not_made(on, capsys):
     fake, gemm = on(RTX_3090), Gemm(256, 256, 256, "float16")
-    kernel, launch = lesson_kernel("05_three_stage", "fastest")
+    kernel, launch = lesson_kernel("05_fastest", "fastest")
     with pytest.raises(
         LaunchError, match="fastest asks for 144 KB of shared memory a block, and NVIDIA GeForce RTX"
     ):

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Iterator, Sequence
 from math import ceil
 
 import numpy as np
 
-from ptxsim import Report
+from ptxsim import CompileError, Report
+from ptxsim.observe.events import Barrier, Copy, Work
 
 from ...check.gemm import Gemm
 from ...check.verdict import CheckFailed
 from ...gpu import cupy_on_numpy
 from ...gpu.simulate import simulate
 from ...launch import Launch
-from .common import FOR_ALL, checked_gemm, demand, k_tiles_on_their_way, results_of
+from .common import FOR_ALL, checked_gemm, demand, in_flight, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
+MMA, WAVEFRONTS = 2 * 32, 2 * 32
+"""Of a warp, for one k-tile: two k-steps of 32 mma, whose fragments are 8 ldmatrix of 4 wavefronts each."""
+FIRST_LOAD = "load(0, 0);"
+"""What loads the first fragments of 05.3, before its loop."""
 RATE = 2730
 """FLOP of mma per cycle and SM."""
 
@@ -43,43 +48,125 @@ def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
     return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
 
 
-def _demand_overlap(report: Report, stages: int, k_tiles: int) -> None:
-    """Each k-tile copied once, and all slots but one on their way during the math."""
+def _asked_for(report: Report, k_tiles: int) -> list[tuple[int, int]]:
+    """(k-tile, k-tiles that may be on their way) of each piece of a warp's math, for all warps."""
+    found = []
+    for events in report.events:
+        bytes_of_one = sum(event.bytes for event in events if isinstance(event, Copy)) / k_tiles
+        done = 0.0
+        for event, groups, current in in_flight(events):
+            if isinstance(event, Work) and event.mma:
+                found.append((int(done / MMA), round((sum(groups) + current) / max(bytes_of_one, 1))))
+                done += event.mma
+    return found
+
+
+def _demand_asked_for(report: Report, stages: int, k_tiles: int, ahead: int, behind: int = 1) -> None:
+    """Each k-tile copied once, and while one is multiplied `ahead` others may be on their way: all that there are,
+    from `behind` k-tiles after it on."""
     copied = report.counters.total.cp_async_bytes / (k_tiles * SLOT)
     demand(
         copied == 1, f"the product is right, but each k-tile is copied {copied:.3g} times.", "copied-again"
     )
-    count = k_tiles_on_their_way(report, k_tiles)
-    demand(
-        count >= stages - 1,
-        f"right with {stages} slots, but only {count} of {stages - 1} k-tiles are on their way during the math.",
-        "few-on-their-way",
-    )
+    for k_tile, late in _asked_for(report, k_tiles):
+        wanted = max(min(ahead, k_tiles - behind - k_tile), 0)
+        demand(
+            late >= wanted,
+            f"right with {stages} slots, but while k-tile {k_tile} of {k_tiles} is multiplied, only {late} of {wanted} "
+            "others may be late.",
+            "few-asked-for",
+        )
+
+
+def _demand_full_hands(report: Report) -> None:
+    """At each barrier between its first and its last math, a warp holds fragments that it has not multiplied yet."""
+    for events in report.events:
+        loaded = multiplied = 0.0
+        left = sum(event.mma for event in events if isinstance(event, Work))
+        for event in events:
+            if isinstance(event, Work):
+                loaded, multiplied = loaded + event.wavefronts / WAVEFRONTS, multiplied + event.mma / MMA
+            elif isinstance(event, Barrier) and 0 < multiplied < left / MMA:
+                demand(
+                    loaded > multiplied,
+                    f"the product is right, but warps come through a barrier with empty hands: {multiplied:g} k-tiles "
+                    "are multiplied, and no fragment more is loaded.",
+                    "empty-hands",
+                )
 
 
 def _four_slots(answer: object) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
     kernel = _ring(answer, 4)
-    _demand_overlap(_one_block(kernel, 4, 12)[1], 4, 12)
+    _demand_asked_for(_one_block(kernel, 4, 12)[1], 4, 12, ahead=3)
 
 
-def _any_slots(answer: object) -> None:
-    """A ring that is right for every number of slots, and keeps all but one of them on their way."""
+def _for_every_length(answer: object, lengths: Sequence[int]) -> Iterator[tuple[int, int, Report]]:
+    """(slots, k-tiles, report of one block) of a ring that is right for three slots, with other lengths too."""
     kernel = _ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
     demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.", "no-stages")
-    for stages in 3, 2, 5:
+    for stages in lengths:
         source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {stages}", kernel.code)
         other = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
         for k_tiles in 1, stages, 12:
-            right, report = _one_block(other, stages, k_tiles)
+            try:
+                right, report = _one_block(other, stages, k_tiles)
+            except CompileError as error:
+                raise CheckFailed(f"right for STAGES = 3, and STAGES = {stages} does not compile.",
+                                  causes=("fixed-stages",)) from error  # fmt: skip
             found = f"{report.hazards[0].kind}" if report.hazards else "wrong numbers"
             demand(
                 right and report.ok,
                 f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles.",
                 "fixed-stages",
             )
-        _demand_overlap(report, stages, k_tiles)
+            yield stages, k_tiles, report
+
+
+def _any_slots(answer: object) -> None:
+    """A ring that is right for every number of slots, and keeps all but one of them on their way."""
+    for stages, k_tiles, report in _for_every_length(answer, (3, 2, 5)):
+        _demand_asked_for(report, stages, k_tiles, ahead=stages - 1)
+
+
+def _turn(answer: object) -> None:
+    """The three-stage turn: the newest k-tile may be late, and every warp has fragments ahead at each barrier. Those of
+    turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
+    for stages, k_tiles, report in _for_every_length(answer, (3, 2, 4)):
+        _demand_full_hands(report)
+        _demand_asked_for(report, stages, k_tiles, ahead=stages - 2, behind=2)
+    before, load, after = answer.code.partition(FIRST_LOAD)
+    demand(load, f"leave `{FIRST_LOAD}` before the loop.", "no-stages")
+    without = cupy_on_numpy.RawKernel(before + after, answer.name, options=answer.options)
+    right, _ = _one_block(without, 3, 2)
+    demand(
+        not right,
+        "the product is right, but what was loaded before the loop is not used: warps come through their barriers with "
+        "empty hands.",
+        "empty-hands",
+    )
+
+
+def _printed(answer: object) -> None:
+    """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
+    multiplied."""
+    kernel = _ring(answer, 3)
+    _, report = _one_block(kernel, 3, 8)
+    for events in report.events:
+        copied = multiplied = 0.0
+        for event in events:
+            if isinstance(event, Copy):
+                copied += event.bytes / (SLOT / len(report.events))
+            elif isinstance(event, Work) and event.mma:
+                ahead, wanted = round(copied - int(multiplied / MMA)), min(2, 8 - int(multiplied / MMA))
+                demand(
+                    ahead >= wanted,
+                    "the product is right, but copy and math take turns: no k-tile is in another slot while one is "
+                    "multiplied.",
+                    "in-turn",
+                )
+                multiplied += event.mma
 
 
 def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: float = 2) -> float:
@@ -150,7 +237,7 @@ _FILLED = _ENDLESS | FOR_ALL | {
     "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
 }  # fmt: skip
 _OVERLAP = {
-    "few-on-their-way": "how many groups may the wait leave, and does the next copy start before the math?",
+    "few-asked-for": "how many groups may the wait leave, in every turn, and does the next copy start before the math?",
     "copied-again": "in which turn is each k-tile issued, and does the prologue do it as well?",
 }
 
@@ -174,19 +261,24 @@ EXERCISES = {
         "out-of-bounds": "start_copy wants a k-tile that exists, and a slot from 0 to STAGES - 1. What does the "
         "prologue do if there are fewer k-tiles than slots?",
         "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
-    "05.3": (partial(_ring, stages=3), _FILLED | {
-        "wrong-launch": "three slots of 12,288 bytes are right; repair the kernel.",
-        "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
-        "uninitialised-read": "a slot is multiplied that nothing has filled. For how many k-tiles? The cell below "
-        "says it: with 1 or 2 the loop does not run at all, with more look at its first turn.",
-        "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
-        "that all have read before the barrier.",
-        "read-after-write": _COPIED,
-        "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
-        "line waits for this one, in each thread and before the barrier, in the loop and behind it?",
-        "wrong-numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
-        "Write down which k-tile lies in which slot, in the loop and after it.",
-        "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
+    "05.3": (_turn, _OVERLAP | _FILLED | {
+        "fixed-stages": "a number stands where it should be made from STAGES: look at the issue and at the wait.",
+        "no-stages": "only the turn is yours.",
+        "wrong-launch": "three slots of 12,288 bytes are right; write the turn.",
+        "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies behind it "
+        "must have been loaded before.",
+        "few-asked-for": "may the newest k-tile still be late behind your wait, in every turn?",
+        "unwaited-copy": "fragments are loaded before their copy has landed. Which k-tile do they lie in, and which "
+        "line says that it is there? How many groups are newer?",
+        "read-after-write": "step 0 of the next k-tile was copied by all threads: a wait is about one thread's copies. "
+        "Which line must stand between that wait and the load?",
+        "write-after-read": "a slot is overwritten while a slow warp still loads from it. Behind which barrier have "
+        "all loaded both steps of k-tile t, and is the issue into its slot behind that one?",
+        "uninitialised-read": "fragments of a slot that nothing was copied to. Which k-tile does turn t issue?",
+        "wrong-numbers": "a set is multiplied that holds another step. Write down for two turns what lies in set 0 and "
+        "in set 1 in front of each multiply_step.",
+        "": "step 1 is loaded while step 0 is multiplied, and step 0 of the next k-tile while step 1 is. When must the "
+        "next k-tile be there?"}),
     "05.4": (_number_of_slots, {
         "gap": "math = ..., and then how often it fits into the latency.",
         "no-function": "write the name without brackets after it.",
@@ -204,4 +296,18 @@ EXERCISES = {
         "other-sign": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
         "": "math of a k-tile: 2 * tile_m * tile_n * tile_k / 2730 cycles. S slots give a copy S - 1 times that; "
         "issue, then wait S - 2 times."}),
+    "05.5": (_printed, _FILLED | {
+        "wrong-launch": "three slots of 12,288 bytes are right; repair the kernel.",
+        "in-turn": "three slots, and only one in use: which k-tile may be copied while another is multiplied?",
+        "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
+        "uninitialised-read": "a slot is multiplied that nothing has filled. For how many k-tiles? The cell below "
+        "says it: with 1 or 2 the loop does not run at all, with more look at its first turn.",
+        "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
+        "that all have read before the barrier.",
+        "read-after-write": _COPIED,
+        "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
+        "line waits for this one, in each thread and before the barrier, in the loop and behind it?",
+        "wrong-numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
+        "Write down which k-tile lies in which slot, in the loop and after it.",
+        "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
 }  # fmt: skip

@@ -114,6 +114,17 @@ def test_the_instructions_of_a_line():
         _ = code.loop
 
 
+def test_what_stands_behind_a_barrier():
+    names = {"HMMA": "mma", "LDSM": "ldmatrix"}
+    ring, ahead = (code_of("05_three_stage", name).loop for name in ("ring", "three_stage"))
+    assert ring.behind_barrier(names)[0][1] == "ldmatrix" and ahead.behind_barrier(names)[0][1] == "mma"
+    for loop in ring, ahead:
+        mma = [many for many, name in loop.behind_barrier(names) if name == "mma"]
+        assert sum(mma) == loop.count("HMMA")
+    with pytest.raises(ValueError, match="no barrier among"):
+        code_of("00_start_here", "saxpy").behind_barrier(names)
+
+
 def test_the_drawing_is_folded_escaped_and_has_no_colours():
     drawn = code_of("00_start_here", "saxpy")._repr_html_()
     assert "if (i &lt; n)" in drawn and "color" not in drawn

@@ -322,6 +322,14 @@ def test_timelines_are_compared_on_one_scale():
     assert [line.get_xdata()[0] for line in second.lines] == [4000]
 
 
+def test_a_comparison_draws_nothing_of_what_took_no_time():
+    """Its edges may be far apart in other blocks."""
+    events = (Event(0, "math", 0, 0, 300), Event(0, "wait", 1, 320, 320, 150, 130))
+    timelines = [a_timeline(parts={"steady": Shown(events, 400)})] * 2
+    figure, _ = timeline_chart.comparison(timelines, "steady")
+    assert [round(bar.get_width()) for axes in figure.axes for bar in axes.patches] == [300, 300]
+
+
 def test_the_k_tiles_of_warps_that_only_copy_are_named_too():
     events = [Event(warp, "math", k, 100 * k, 100 * k + 90) for warp in (0, 1) for k in range(4)]
     events += [Event(8, "copy", k + 1, 100 * k + 5, 100 * k + 60) for k in range(4)]
