@@ -16,6 +16,7 @@ import ptxsim
 from ptxsim import SassInstruction
 
 from ..gpu.simulate import compiled
+from .order import Order, order_of
 
 SHOWN = 6
 """Instructions of one source line in the drawing; `at(line)` has all."""
@@ -83,6 +84,11 @@ class Sass:
         at = opcodes.index("BAR")
         round_again = [names[opcode] for opcode in opcodes[at + 1 :] + opcodes[:at] if opcode in names]
         return [(len(list(same)), name) for name, same in groupby(round_again)]
+
+    @property
+    def order(self) -> Order:
+        """Barriers, copies and loads, and how many FMAs stand behind each: what the compiler made of an order."""
+        return order_of(self.kernel.name, self.instructions)
 
     @property
     def resources(self) -> ptxsim.Resources:

@@ -2,9 +2,10 @@
 
 from course_lib.lessons import sources
 
-WAY: tuple[str, ...] = (
+WAY = (
     "00_start_here",
     "01_mainloop",
+    "02_producer_consumer",
     "03_double_buffer",
     "04_tensor_cores",
     "05_three_stage",

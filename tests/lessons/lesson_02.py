@@ -96,6 +96,11 @@ STORES = """        *(float4*)&As[j][i] = next_a;                 // waits until
 """
 STORED = STORES + "        __syncthreads();                              // the k-tile is complete\n"
 MULTIPLY = "        multiply(acc, As, Bs, i, 4 * j);\n"
+AHEAD_ONCE = """        if (k_tile + 1 < K / TK) {
+            next_a = *(const float4*)(A + (k_tile + 1) * TK * M);
+            next_b = *(const float4*)(B + (k_tile + 1) * TK * N);
+        }
+"""
 WAIT_FOR_EMPTY = """        if (k_tile >= SLOTS)
             named_sync<THREADS>(EMPTY + slot);
 """
@@ -105,8 +110,6 @@ SAY_EMPTY = """        if (k_tile + SLOTS < K / TK)
             named_arrive<THREADS>(EMPTY + slot);
 """
 CONSUMERS = "    for (int k_tile = 0; k_tile < K / TK; ++k_tile) { // the consumers\n"
-READ_LAST = "        __syncthreads();                                                // all have read it\n"
-LAST_WAIT = "    wait_all();\n    __syncthreads();\n    multiply"
 
 RIGHT_ANSWERS = {
     "02.1": [
@@ -135,8 +138,6 @@ RIGHT_ANSWERS = {
             ("next_b = *(const float4*)(B + (k_tile + 1) * TK * N)", "B += TK * N, next_b = *(const float4*)B")]),
     ],
     "02.3": [
-        ("the producer waits at full too", [(SAY_FULL, SAY_FULL.replace("arrive", "sync"))]),
-        ("the consumers wait at empty too", [(SAY_EMPTY, SAY_EMPTY.replace("arrive", "sync"))]),
         ("the consumers say at first that all slots are empty", [
             (WAIT_FOR_EMPTY, "        named_sync<THREADS>(EMPTY + slot);\n"),
             (SAY_EMPTY, "        named_arrive<THREADS>(EMPTY + slot);\n"),
@@ -166,6 +167,14 @@ WRONG_ANSWERS = {
         ("4 bytes a thread", [("copy_async<16>", "copy_async<4>")], "256 threads with 16 bytes"),
         ("thread t from float t on", [("&tile[4 * t]", "&tile[t]")], "a multiple of 4 floats"),
         ("floats counted as bytes", [("&in[1024 * piece + 4 * t]", "&in[4096 * piece + 16 * t]")], "has 1024 floats"),
+        ("past the tile", [("tile[1023 - i]", "in[1024 * piece + 1023 - i]")], "is read from the tile"),
+        ("past the tile, no barrier", [
+            ("tile[1023 - i]", "in[1024 * piece + 1023 - i]"), ("__syncthreads();", "")], "is read from the tile"),
+        ("reads only its own", [
+            ("for (int i = t; i < 1024; i += 256)", "for (int i = 1023 - 4 * t; i > 1019 - 4 * t; --i)")],
+         "Who has copied them"),
+        ("half past the tile", [("tile[1023 - i]", "(i < 512 ? tile[1023 - i] : in[1024 * piece + 1023 - i])")],
+         "is read from the tile"),
         ("without cp.async", [
             (COPY, "        *(float4*)&tile[4 * t] = *(const float4*)&in[1024 * piece + 4 * t];\n")],
          "is about copy_async"),
@@ -189,6 +198,29 @@ WRONG_ANSWERS = {
          ("            next_b =", "            float4 next_b =")], "Which k-tile is stored"),
         ("math with swapped places", [("As, Bs, i, 4 * j)", "As, Bs, 4 * j, i)")], "The math is multiply"),
         ("one k-tile too few", [("k_tile + 1 < K / TK)", "k_tile + 2 < K / TK)")], "Which k-tile is stored"),
+        ("waits for the next one before the math", [
+            (MULTIPLY, "        if (next_a.x != next_a.x || next_b.x != next_b.x) __trap();\n" + MULTIPLY)],
+         "whose value nobody touches"),
+        ("throws the early load away", [
+            ("next_a = *(const float4*)(A + (k", "next_a.x = *(volatile const float*)(A + (k"),
+            ("next_b = *(const float4*)(B + (k", "next_b.x = *(volatile const float*)(B + (k"),
+            (MULTIPLY, MULTIPLY + AHEAD_ONCE)],
+         "each k-tile is asked for once"),
+        ("in turn, with cp.async", [
+            ("constexpr int TM", "#include <course/cp_async.cuh>\nconstexpr int TM"), (LOADED, ""),
+            (STORES, "        copy_async<16>(&As[j][i], A + k_tile * TK * M);\n"
+             "        copy_async<16>(&Bs[j][i], B + k_tile * TK * N);\n        wait_all();\n"),
+            (AHEAD_ONCE, "")], "here a k-tile waits in registers"),
+        ("only A ahead", [
+            ("            next_b = *(const float4*)(B + (k_tile + 1) * TK * N);\n", ""),
+            (MULTIPLY, MULTIPLY + "        if (k_tile + 1 < K / TK)\n"
+             "            next_b = *(const float4*)(B + (k_tile + 1) * TK * N);\n")], "whose value nobody touches"),
+        ("ahead in every second turn", [
+            ("        if (k_tile + 1 < K / TK) {", "        if (k_tile % 2 && k_tile + 1 < K / TK) {"),
+            (MULTIPLY, MULTIPLY + "        if (k_tile % 2 == 0 && k_tile + 1 < K / TK) {\n"
+             "            next_a = *(const float4*)(A + (k_tile + 1) * TK * M);\n"
+             "            next_b = *(const float4*)(B + (k_tile + 1) * TK * N);\n        }\n")],
+         "whose value nobody touches"),
         ("endless loop", [("++k_tile", "k_tile += 0")], "a loop does not end"),
     ],
     "02.3": [
@@ -212,36 +244,19 @@ WRONG_ANSWERS = {
         ("one pair for all slots", [("FULL + slot", "FULL"), ("EMPTY + slot", "EMPTY")], "FULL + slot and EMPTY"),
         ("full and empty are one", [("EMPTY + slot", "FULL + slot")], "FULL + slot and EMPTY + slot"),
         ("the barrier of the other slot", [("sync<THREADS>(EMPTY + slot)", "sync<THREADS>(EMPTY + 1 - slot)")],
-         "the numbers must be equal"),
+         "of the slot that it is about to fill"),
+        ("the producer waits at full too", [(SAY_FULL, SAY_FULL.replace("arrive", "sync"))], "only arrives and goes"),
+        ("the consumers wait at empty too", [(SAY_EMPTY, SAY_EMPTY.replace("arrive", "sync"))], "only arrives and"),
+        ("fills only a slot that has been asked for", [
+            (WAIT_FOR_EMPTY, "        if (k_tile >= 1)\n"
+             "            named_sync<THREADS>(EMPTY + (k_tile - 1) % SLOTS);\n"),
+            ("k_tile + SLOTS < K", "k_tile + 1 < K")], "may be filled while this one is multiplied"),
         ("__syncthreads() for both", [
             (WAIT_FOR_EMPTY, ""), (SAY_FULL, "        __syncthreads();\n"), (SAY_EMPTY, ""),
             (WAIT_FOR_FULL, "        __syncthreads();\n")],
          "two kinds of warps"),
         ("one slot", [("SLOTS = 2", "SLOTS = 1")], "may be filled while this one is multiplied"),
         ("endless loop", [("warp == 0; ++k_tile", "warp == 0; k_tile += 0")], "a loop does not end"),
-    ],
-    "02.4": [
-        ("only the bytes", [(LAST_WAIT, "    __syncthreads();\n    multiply")], "wait for its own copies"),
-        ("only the wait", [(" * sizeof(float)]", "]")], "In what does"),
-        ("wait after the last barrier", [(LAST_WAIT, "    __syncthreads();\n    wait_all();\n    multiply")],
-         "after the barrier"),
-        ("the wait at the end of each turn", [
-            (LAST_WAIT, "    __syncthreads();\n    multiply"),
-            ("B + k_tile * TK * N, N);\n", "B + k_tile * TK * N, N);\n        wait_all();\n")],
-         "it fails with one k-tile only"),
-        ("no wait in the loop", [("        wait_all();\n        __syncthreads();\n", "        __syncthreads();\n")],
-         "wait_all"),
-        ("a loop that always makes a turn", [
-            ("for (int k_tile = 1; k_tile < K / TK; ++k_tile) {", "int k_tile = 1;\n    do {"),
-            ("        load(As, A + k", "        if (k_tile * TK < K) load(As, A + k"),
-            ("        load(Bs, B + k", "        if (k_tile * TK < K) load(Bs, B + k"),
-            ("    }\n    wait_all();\n    __syncthreads();\n    multiply(acc",
-             "    } while (++k_tile < K / TK);\n    wait_all();\n    __syncthreads();\n    multiply(acc")],
-         "it fails with one k-tile only"),
-        ("second barrier lost", [(READ_LAST, "")], "a slow warp still multiplies"),
-        ("twice the bytes", [("TM * TK * sizeof(float)]", "2 * TM * TK * sizeof(float)]")], "have 8192 bytes"),
-        ("loop from 0", [("int k_tile = 1;", "int k_tile = 0;")], "follow k_tile"),
-        ("last k-tile not multiplied", [(LAST_WAIT + "(acc, As, Bs, m, n);", "")], "follow k_tile"),
     ],
 }  # fmt: skip
 SOLVED = {}

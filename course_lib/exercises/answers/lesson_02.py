@@ -12,11 +12,16 @@ import numpy as np
 
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
+from ptxsim.ptx.flow import ENDS as ENDS_OF_PROGRAM
+from ptxsim.ptx.flow import targets_of
+from ptxsim.ptx.program import Instruction
+from ptxsim.ptx.provenance import read_by, written_by
 
 from ...check.gemm import Gemm
 from ...check.problem import Problem
 from ...check.verdict import CheckFailed
-from ...gpu.simulate import simulate
+from ...gpu.cupy_on_numpy import RawKernel
+from ...gpu.simulate import compiled, simulate
 from ...launch import Launch
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
@@ -29,7 +34,7 @@ MOST_STEPS = 200_000  # of one block: many times what it takes
 
 
 def _pieces(kernel: object) -> None:
-    """Each piece turned round, through shared memory that cp.async fills."""
+    """Each piece turned round, through shared memory that cp.async fills and that threads share."""
     demand_kernel(kernel)
     x = np.random.default_rng(2).integers(-999, 1000, PIECES * 1024).astype(np.float32)
     y, expected = np.full_like(x, np.nan), x.reshape(PIECES, 1024)[:, ::-1].ravel()
@@ -42,10 +47,23 @@ def _pieces(kernel: object) -> None:
         f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}.",
         "not-by-copies",
     )
+    past = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
+    demand(
+        not past,
+        f"the numbers are right, but {past:.0f} bytes are read from global memory past the tile.",
+        "past-the-tile",
+    )
+    bare = RawKernel("#define __syncthreads()\n" + kernel.code, kernel.name, kernel.options)
+    report = simulate(bare, (1,), (256,), (x, np.full_like(x, np.nan)), max_steps=MOST_STEPS)
+    demand(
+        report.counters.total.barriers or not report.ok,
+        "the numbers are right, and would be without any barrier: each thread reads only what it copied itself.",
+        "nobody-shares",
+    )
 
 
 def _one_ahead(kernel: object) -> None:
-    """A right product that has loaded the next k-tile before the math of this one."""
+    """A right product that has the next k-tile on its way during the math of this one, and asks for each once."""
     report = _watched(kernel, AHEAD)
     try:
         checked_gemm(kernel, AHEAD)
@@ -53,10 +71,22 @@ def _one_ahead(kernel: object) -> None:
         if _right_if_square(kernel, AHEAD, error.problem):
             raise CheckFailed(f"{error}\nM and N are mixed up.", causes=("right-if-square",)) from None
         raise
-    ahead = k_tiles_ahead(report, AHEAD.tile)
+    asked = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
+    k_tiles = asked / _bytes_of_k_tile(AHEAD)
     demand(
-        ahead >= 1,
-        f"the product is right, but {max(ahead, 0)} of 1 k-tiles are loaded ahead of the math.",
+        k_tiles >= K_TILES,
+        f"the product is right, but of {K_TILES} k-tiles only {k_tiles:.0f} come through registers.",
+        "not-through-registers",
+    )
+    demand(
+        k_tiles <= K_TILES + 1,  # the last one may be asked for once more
+        f"the product is right, but of {K_TILES} k-tiles {k_tiles:.0f} are loaded.",
+        "loaded-twice",
+    )
+    demand(
+        not _touched_before_math(compiled(kernel).code.program.instructions),
+        "the product is right, but in the loop a value that was loaded is used before any math: the math hides nothing "
+        "of that load.",
         "nothing-ahead",
     )
 
@@ -83,10 +113,15 @@ def _two_roles(kernel: object) -> None:
             cause, text = why
             raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None
         raise
-    ahead = k_tiles_ahead(report, ROLES.tile)
+    if both := _where_both_wait(report):
+        raise CheckFailed(
+            f"the product is right, but at barrier {both[0]} both sides wait for each other.",
+            causes=("both-wait",),
+        )
+    ahead = _k_tiles_ahead(report, ROLES)
     demand(
         ahead >= 1,
-        f"the product is right, but {max(ahead, 0)} of 1 k-tiles are on their way during the math.",
+        "the product is right, but there are k-tiles of whose math nobody fills the other slot.",
         "nothing-on-its-way",
     )
 
@@ -118,13 +153,62 @@ def _watched(kernel: object, launch: Launch) -> Report:
     return report
 
 
-def k_tiles_ahead(report: Report, tile: tuple[int, int, int]) -> int:
-    """How many k-tiles are asked for beyond the one that is multiplied, for most of the math: if only math took time,
-    and every warp went on as far as the barriers let it."""
+def _touched_before_math(program: tuple[Instruction, ...]) -> bool:
+    """Whether a load from global memory in a loop has its value used, on some way, before the next FMA. Moving it to
+    another register is no use: the assembler makes one register of both."""
+    loads = [pc for pc, each in enumerate(program) if each.opcode.root == "ld" and each.opcode.has("global")]
+    return any(_in_loop(program, pc) and _touched(program, pc) for pc in loads)
+
+
+def _touched(program: tuple[Instruction, ...], load: int) -> bool:
+    waiting = [(pc, frozenset(written_by(program[load]))) for pc in _next(program, load)]
+    seen = set(waiting)
+    while waiting:
+        pc, held = waiting.pop()
+        each, reads = program[pc], held.intersection(read_by(program[pc]))
+        if each.opcode.root == "fma":
+            continue
+        if reads and each.opcode.root != "mov":
+            return True
+        written = frozenset(written_by(each))
+        held = held | written if reads else held - written
+        ways = {(to, held) for to in _next(program, pc) if held} - seen
+        seen |= ways
+        waiting += ways
+    return False
+
+
+def _in_loop(program: tuple[Instruction, ...], pc: int) -> bool:
+    waiting, seen = _next(program, pc), set()
+    while waiting:
+        at = waiting.pop()
+        if at not in seen:
+            seen.add(at)
+            waiting += _next(program, at)
+    return pc in seen
+
+
+def _next(program: tuple[Instruction, ...], pc: int) -> list[int]:
+    """The instructions that may come after one."""
+    each = program[pc]
+    jumps = targets_of(each)
+    goes_on = each.guard is not None or not (jumps or each.opcode.root in ENDS_OF_PROGRAM)
+    return jumps + [pc + 1] * (goes_on and pc + 1 < len(program))
+
+
+def _bytes_of_k_tile(launch: Launch) -> int:
+    """Of A and B, for one block."""
+    tile_m, tile_n, tile_k = launch.tile
+    return 4 * (tile_m + tile_n) * tile_k
+
+
+def _k_tiles_ahead(report: Report, launch: Launch) -> int:
+    """How many k-tiles are asked for beyond the one that is multiplied, for most of the math of each k-tile but the
+    last, at the least: if only math took time, and every warp went on as far as the barriers let it."""
     events = report.events
-    moved, k_tile_bytes = 0.0, 4 * (tile[0] + tile[1]) * tile[2]
+    moved, k_tile_bytes = 0.0, _bytes_of_k_tile(launch)
     math_of_k_tile = [sum(map(_math, mine)) / K_TILES for mine in events]
-    ahead: Counter[int] = Counter()
+    ahead: dict[int, Counter[int]] = {}
     meeting: dict[int, list[tuple[int, bool]]] = {}
     at, done, running = [0] * len(events), [0.0] * len(events), len(events)
     queue = [(0.0, warp, 0.0) for warp in range(len(events))]  # time, warp, math that it is in the middle of
@@ -132,7 +216,7 @@ def k_tiles_ahead(report: Report, tile: tuple[int, int, int]) -> int:
         time, warp, math = heapq.heappop(queue)
         if math:
             k_tile = int((done[warp] - math / 2) / math_of_k_tile[warp])
-            ahead[round(moved / k_tile_bytes) - k_tile - 1] += int(math)
+            ahead.setdefault(k_tile, Counter())[round(moved / k_tile_bytes) - k_tile - 1] += int(math)
             continue
         while at[warp] < len(events[warp]):
             event = events[warp][at[warp]]
@@ -156,7 +240,8 @@ def k_tiles_ahead(report: Report, tile: tuple[int, int, int]) -> int:
                     break
         else:
             running -= 1
-    return max(ahead, key=ahead.__getitem__, default=0)
+    most = {k_tile: max(math, key=math.__getitem__) for k_tile, math in ahead.items()}
+    return min((each for k_tile, each in most.items() if k_tile < K_TILES - 1), default=0)
 
 
 def _says_empty_at_once(events: list[Event]) -> bool:
@@ -209,9 +294,33 @@ def _wrong_hand_over(report: Report, hazards: list) -> tuple[str, str] | None:
         return "empty-too-early", "The consumers say empty before their math."
     if len({event.id for event in met}) < 3:
         return "shared-barrier", "Slots share a named barrier."
+    if _other_slot(producers, consumers):
+        return "other-slot", "Producer and consumers mean different slots."
     if any(hazard.kind == "deadlock" for hazard in hazards):
         return "unequal-turns", "One side comes more often than the other."
     return None
+
+
+def _other_slot(producers: list[list[Event]], consumers: list[list[Event]]) -> bool:
+    """Whether the producer waits for another barrier than the one at which the consumers say that the slot is empty
+    which it then calls full."""
+    empty_of = {full: empty for mine in consumers for full, empty in _waited_then_said(mine)}
+    said = [(full, empty) for mine in producers for empty, full in _waited_then_said(mine)]
+    return any(empty_of.get(full, empty) != empty for full, empty in said)
+
+
+def _waited_then_said(events: list[Event]) -> list[tuple[int, int]]:
+    """(barrier at which a warp waits, the next one, at which it only arrives)"""
+    met = [event for event in events if isinstance(event, Barrier | Arrive)]
+    return [(a.id, b.id) for a, b in pairwise(met) if isinstance(a, Barrier) and isinstance(b, Arrive)]
+
+
+def _where_both_wait(report: Report) -> list[int]:
+    """The named barriers at which the producer and consumers wait."""
+    waits = [{event.id for event in mine if isinstance(event, Barrier)} for mine in report.events]
+    produces = [any(isinstance(event, Copy) for event in mine) for mine in report.events]
+    of_producers = set().union(*(ids for ids, copies in zip(waits, produces) if copies))
+    return sorted(of_producers & set().union(*(ids for ids, copies in zip(waits, produces) if not copies)))
 
 
 def _waits(warps: list[list[Event]]) -> bool:
@@ -236,6 +345,8 @@ EXERCISES = {
         "uninitialised-read": "256 threads with 16 bytes each fill the tile: thread t copies floats 4 * t to "
         "4 * t + 3.",
         "not-by-copies": "the exercise is about copy_async: let it bring every piece, once.",
+        "past-the-tile": "what goes out is read from the tile, which copy_async has filled.",
+        "nobody-shares": "thread t writes out floats t, t + 256, t + 512 and t + 768 of a piece. Who has copied them?",
         "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece?"}),
     "02.2": (_divergence_first(_one_ahead), FOR_ALL | ENDS | PLACES | {
         "right-if-square": "a column of A has M floats, one of B has N.",
@@ -244,7 +355,12 @@ EXERCISES = {
         "uninitialised-read": "what does the first turn multiply? It must have been loaded, and stored, before.",
         "beyond-shared-memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
         "out-of-bounds": "the last k-tile has no next one; in every other turn there is one.",
-        "nothing-ahead": "the math hides only a load that stands before it. The store stays after it.",
+        "nothing-ahead": "the math hides only a load that stands before it and whose value nobody touches until it is "
+        "done. The store stays after it.",
+        "not-through-registers": "here a k-tile waits in registers, not in the tile: next_a and next_b are loaded as "
+        "float4.",
+        "loaded-twice": "each k-tile is asked for once: what has been loaded before the math is what is stored after "
+        "it.",
         "": "k-tile k of A starts k * TK columns of M floats after the first one; B has columns of N floats. Which "
         "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
     "02.3": (_divergence_first(_two_roles), {
@@ -258,8 +374,12 @@ EXERCISES = {
         "EMPTY.",
         "empty-too-early": "the consumers arrive at EMPTY after their math, when they have read the slot.",
         "shared-barrier": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
-        "unequal-turns": "for each barrier, count the turns in which the producer comes, and those in which the "
-        "consumers come: the numbers must be equal."}
+        "other-slot": "the producer waits at EMPTY of the slot that it is about to fill: which one is that in turn "
+        "k_tile?",
+        "both-wait": "who has something to say, and nothing to wait for, only arrives and goes on. Which side is that "
+        "here?",
+        "unequal-turns": "for each barrier, count the turns in which one side waits, and those in which the other side "
+        "arrives for it: the numbers must be equal."}
         | LANDED | ENDS | PLACES | {
         "barrier-count": "both sides must name the same number of threads.",
         "barrier-divergence": "__syncthreads() is for all threads together; here two kinds of warps go different ways.",
@@ -274,6 +394,7 @@ EXERCISES = {
         "before it and after it must do alone.",
         "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
         | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {
-        "out-of-bounds": "both tiles together have 8192 bytes; one has half of them.",
+        "beyond-shared-memory": "both tiles together have 8192 bytes; one has half of them.",
+        "out-of-bounds": "a k-tile behind the last one is copied: how many turns does the loop make?",
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
 }  # fmt: skip

@@ -100,6 +100,17 @@ def test_what_a_lesson_says_of_early_copy():
     assert code.count("FFMA") == sum(i.opcode in ("FFMA", "FFMA.FTZ") for i in code.instructions)
 
 
+def test_the_order_of_a_loop():
+    """All FMAs of the loop are counted, each behind one operation, and the copies stand in one place."""
+    order = code_of("02_producer_consumer", "early_copy").loop.order
+    assert sum(stretch.fma for stretch in order.stretches) == order.after("barrier") == 512
+    assert [each.count for each in order.stretches if each.what == "asynchronous copies"] == [2]
+    assert 0 <= order.after("asynchronous copies") < 512
+    assert "  2 asynchronous copies" in repr(order) and "=" in repr(order)
+    with pytest.raises(ValueError, match="has no 'loads' there; it has barrier, shared loads"):
+        order.after("loads")
+
+
 def test_the_instructions_of_a_line():
     code = code_of("00_start_here", "saxpy")
     number = next(

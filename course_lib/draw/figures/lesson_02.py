@@ -1,0 +1,237 @@
+"""The figures of lesson 02: producer and consumer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from .. import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Turns(Protocol):
+    """What a figure needs to know of a timeline."""
+
+    title: str
+    origin: str
+    turn: int | None
+
+    def cycles(self, phase: str) -> int: ...
+
+
+class Speeds(Protocol):
+    """What a figure needs to know of the results of `benchmark`."""
+
+    title: str
+    rows: tuple
+
+    def gain(self, a: str, b: str) -> float | None: ...
+
+
+COPY, MATH = (style.SKY, "///"), (style.GREEN, "")
+TURNS = 3
+QUESTIONS = (
+    "who says that it has landed?",
+    "where does it wait, while the old one is still read?",
+    "who may fill its place again?",
+)
+"""Of a copy that runs behind math: at its end, all along, and at its begin."""
+
+
+def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], text: str = "") -> None:
+    colour, hatch = look
+    axes.barh(row, length, 0.62, begin, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.6)
+    ground = {"facecolor": colour, "edgecolor": "none", "pad": 1}
+    axes.text(
+        begin + length / 2, row, text, ha="center", va="center", fontsize=8, color=style.INK, bbox=ground
+    )
+
+
+@style.styled
+def turn(in_turn: Turns) -> tuple[Figure, str]:
+    """A few turns of a loop that copies and multiplies in turn, as its timeline has them, and the same math with each
+    copy behind the math before it."""
+    if not in_turn.turn:
+        return _nothing(f"{in_turn.title}: {in_turn.origin}")
+    math = in_turn.cycles("math")
+    load = in_turn.turn - math
+    whole, least = load + math, max(load, math)
+    figure = style.new_figure(3.1)
+    axes = style.axes(figure)
+    for each in range(TURNS):
+        _bar(axes, 0, each * whole, load, COPY, f"load {each}: {load:,}")
+        _bar(axes, 0, each * whole + load, math, MATH, f"math {each}: {math:,}")
+        axes.text(
+            each * whole + load / 2, -0.5, "nobody multiplies", ha="center", fontsize=7.5, style="italic"
+        )
+        _bar(axes, 1.6, load + each * least, math, MATH, f"math {each}: {math:,}")
+        _bar(axes, 2.3, max(each - 1, 0) * least + (load if each else 0), load, COPY, f"load {each}")
+    _bar(axes, 2.3, 0, load, COPY, "load 0")
+    end, ahead = TURNS * whole, load + (TURNS - 1) * least + math
+    axes.annotate("", (ahead, 1.15), (end, 0.42), arrowprops={"arrowstyle": "->", "color": style.VERMILLION})
+    axes.text(
+        0.8 * end,
+        1.4,
+        f"in a long loop at most\n{whole / least:.2f} times as fast",
+        fontsize=8,
+        va="center",
+    )
+    places = (load + load, load + 0.5 * load, load)  # of load 1: its end, its middle, its begin
+    for number, (at, question) in enumerate(zip(places, QUESTIONS), 1):
+        axes.text(
+            at,
+            2.72,
+            str(number),
+            ha="center",
+            va="center",
+            fontsize=8,
+            bbox={"boxstyle": "circle", "facecolor": style.FACE, "edgecolor": style.TEXT, "pad": 0.2},
+        )
+        axes.text(0.45 * end, 3.0 + 0.34 * (number - 1), f"{number}  {question}", fontsize=8.5, va="center")
+    for row, words in (0, "in turn"), (1.95, "the next one\non its way"):
+        axes.text(-0.012 * end, row, words, ha="right", va="center", fontsize=9)
+    axes.set(xlim=(-0.13 * end, 1.01 * end), ylim=(3.95, -0.75), yticks=[], xlabel="cycles")
+    axes.set_xticks([tick for tick in range(0, round(end) + 1, 1000)])
+    axes.spines["left"].set_visible(False)
+    axes.set_title(f"A block alone on an SM, {in_turn.origin}")
+    return figure, (
+        f"In turn, {in_turn.origin}: for {load:,} of {whole:,} cycles a k-tile is loaded and nobody multiplies, then "
+        f"{math:,} cycles of math, {TURNS} times over. Below, the next one on its way: each load but the first runs "
+        f"behind the math before it, and the math has no gap; in a long loop at most {whole / least:.2f} times as "
+        f"fast. Three questions at a load that runs behind math: {'; '.join(QUESTIONS)}"
+    )
+
+
+def _nothing(why: str) -> tuple[Figure, str]:
+    figure = style.new_figure(0.5)
+    axes = style.axes(figure)
+    axes.text(0, 0.5, why, fontsize=8, va="center")
+    axes.axis("off")
+    return figure, why
+
+
+STEPS = (  # producer, FULL, (slot, kind), EMPTY, consumer
+    ("writes piece 0", 32, ("being filled", COPY), 0, "waits at FULL"),
+    ("arrives at FULL, goes on", 64, ("piece 0", MATH), 0, "goes on"),
+    ("waits at EMPTY", 0, ("piece 0", MATH), 32, "reads piece 0"),
+    ("goes on", 0, ("has been read", None), 64, "arrives at EMPTY, goes on"),
+    ("writes piece 1", 32, ("being filled", COPY), 0, "waits at FULL"),
+)
+
+
+@style.styled
+def hand_over() -> tuple[Figure, str]:
+    """A slot that goes from one producer warp to one consumer warp and back, step by step."""
+    figure = style.new_figure(2.7)
+    axes = style.axes(figure)
+    for left, title in (
+        (0.1, "producer warp"),
+        (4.6, "FULL"),
+        (7.2, "slot"),
+        (9.9, "EMPTY"),
+        (12.5, "consumer warp"),
+    ):
+        axes.text(left, -0.75, title, fontsize=9, weight="bold")
+    for step, (producer, full, (slot, look), empty, consumer) in enumerate(STEPS):
+        axes.text(-0.5, step, step + 1, ha="right", va="center", fontsize=9)
+        _box(axes, 0.1, step, 4.1, producer)
+        _came(axes, 4.6, step, full)
+        _box(axes, 7.2, step, 2.3, slot, look)
+        _came(axes, 9.9, step, empty)
+        _box(axes, 12.5, step, 4.1, consumer)
+    axes.set(xlim=(-1.2, 16.8), ylim=(4.6, -1.2))
+    axes.axis("off")
+    return figure, (
+        "The hand-over in five steps. 1: the producer writes piece 0, the consumer waits at FULL, where 32 of 64 "
+        "threads have come. 2: the producer arrives at FULL: 64 have come, it opens, both go on. 3: the consumer "
+        "reads piece 0, the producer waits at EMPTY, where 32 have come. 4: the consumer arrives at EMPTY: 64, it "
+        "opens, both go on. 5: as step 1, with piece 1."
+    )
+
+
+def _box(axes, x: float, y: float, width: float, text: str, look: tuple[str, str] | None = None) -> None:
+    colour, hatch = look or ("none", "")
+    _frame(axes, x, y - 0.38, width, 0.76, facecolor=colour, hatch=hatch)
+    ground = {"facecolor": colour, "edgecolor": "none", "pad": 1} if look else None
+    colour = {"color": style.INK} if look else {}
+    axes.text(x + width / 2, y, text, ha="center", va="center", fontsize=8, bbox=ground, **colour)
+
+
+def _came(axes, x: float, y: float, came: int) -> None:
+    """How many of the 64 threads have come to a barrier: a half for each warp."""
+    for half in range(2):
+        here = came > 32 * half
+        look = {"facecolor": style.ORANGE, "hatch": "..."} if here else {"facecolor": "none"}
+        _frame(axes, x + 0.5 * half, y - 0.2, 0.5, 0.4, **look)
+    opens = came == 64
+    text, weight = f"{came}{': opens' * opens}", "bold" if opens else "normal"
+    axes.text(x + 1.12, y, text, va="center", fontsize=8, weight=weight)
+
+
+def _frame(axes, x: float, y: float, width: float, height: float, **look) -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), width, height, edgecolor=style.TEXT, linewidth=0.7, **look))
+
+
+ALONE, COMPANY = (style.SKY, "///"), (style.ORANGE, "")
+
+
+@style.styled
+def company(alone: Speeds, in_company: Speeds, base: str) -> tuple[Figure, str]:
+    """Two bars for each kernel: one block alone on an SM, and as many as fit. `base` is what gains are counted from."""
+    rows = [
+        (row, other)
+        for row, other in zip(alone.rows, in_company.rows)
+        if row.tflops and other.tflops and other.gpu == row.gpu
+    ]
+    if len(rows) < len(alone.rows):
+        return _nothing(f"{alone.title}: not every kernel has a record on one GPU")
+    *kernels, cublas = rows
+    figure = style.new_figure(1.5 + 0.55 * len(kernels))
+    axes = style.axes(figure)
+    words, most = [], max(each.tflops for pair in rows for each in pair)
+    for place, pair in enumerate(kernels):
+        said = []
+        for row, results, shift, (colour, hatch), name in (
+            (pair[0], alone, -0.2, ALONE, "alone"),
+            (pair[1], in_company, 0.2, COMPANY, "in company"),
+        ):
+            axes.barh(
+                place + shift,
+                row.tflops,
+                0.38,
+                color=colour,
+                hatch=hatch,
+                edgecolor=style.TEXT,
+                linewidth=0.5,
+            )
+            gain = "" if row.label == base else f", {results.gain(row.label, base):.2f} x {base}"
+            axes.annotate(
+                f"{row.tflops:.1f}{gain}",
+                (row.tflops, place + shift),
+                (4, 0),
+                va="center",
+                fontsize=8,
+                **style.BESIDE,
+            )
+            said.append(f"{name} {row.tflops:.1f}{gain}")
+        words.append(f"{pair[0].label} {'; '.join(said)}")
+    axes.axvline(cublas[1].tflops, color=style.VERMILLION, linestyle="--", zorder=0)
+    axes.text(cublas[1].tflops, -0.72, f"cuBLAS {cublas[1].tflops:.1f}", fontsize=8, ha="center", va="bottom")
+    for place, (name, (colour, hatch)) in enumerate(
+        {"alone on an SM": ALONE, "in company: as many blocks as fit": COMPANY}.items()
+    ):
+        at, row = 0.3 * most * place, len(kernels) - 0.05
+        axes.barh(row, 0.03 * most, 0.3, at, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.5)
+        axes.text(at + 0.04 * most, row, name, va="center", fontsize=8)
+    labels = [pair[0].label for pair in kernels]
+    axes.set(yticks=range(len(kernels)), yticklabels=labels, xlabel="TFLOP/s")
+    axes.set(xlim=(0, 1.32 * most), ylim=(len(kernels) + 0.3, -1.15))
+    axes.set_xticks(range(0, round(most) + 1, 10))
+    axes.set_title(f"{alone.title}, {kernels[0][0].origin}")
+    return figure, (
+        f"Speeds in TFLOP/s, {alone.title}, {kernels[0][0].origin}, one block alone on an SM and in company of as many "
+        f"as fit: {'. '.join(words)}. cuBLAS {cublas[1].tflops:.1f}."
+    )
