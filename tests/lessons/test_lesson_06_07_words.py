@@ -1,4 +1,4 @@
-"""What lessons 06 and 07 and the README say, held against the record and against the outputs beside it."""
+"""What lessons 06 and 07 say, held against the record and against the outputs beside it."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from course_lib.measure.spans import Spans
 from course_lib.measure.timeline import Timeline, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-README, ASSETS = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "assets"
+ASSETS = ROOT / "assets"
 RECORD = json.loads(records.files()[0].read_text(encoding="utf-8"))
 AT_4096 = Gemm(4096, 4096, 4096, "float16")
 
@@ -127,7 +127,7 @@ def recorded(notebook: str, name: str) -> Timeline:
     """The recorded timeline of a lesson's kernel."""
     kernel, launch = sources.lesson_kernel(notebook, name)
     entry = records.find("timelines", records.kernel_key(kernel, AT_4096, launch))
-    assert entry["gpu"] == "NVIDIA H200"
+    assert entry["gpu"] == RECORD["provenance"]["gpu"]
     return timeline_of(entry, PHASES, "recorded")
 
 
@@ -243,7 +243,7 @@ def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
     """The recorded blocks of a launch: SM, begin, end."""
     kernel, launch = sources.lesson_kernel(notebook, name)
     entry = records.find("waves", records.kernel_key(kernel, gemm, launch))
-    assert entry["gpu"] == "NVIDIA H200"
+    assert entry["gpu"] == RECORD["provenance"]["gpu"]
     return np.array(entry["spans"])
 
 
@@ -278,25 +278,115 @@ def test_the_waves_of_lesson_07():
     assert f"The gain, {ends[-1]:,.0f} us instead of {roles[:, 2].max():,.0f}," in text
 
 
-def test_what_several_blocks_leave_of_lesson_02s_gain():
-    def fastest(kernel: str, alone: bool) -> float:
-        return max(row["tflops"] for row in speeds(kernel, 4096) if bool(row["shared_mem"]) == alone)
+def called(title: str) -> dict[str, float]:
+    """Median microseconds of each call that a lesson timed under this title."""
+    (found,) = (row["us"] for row in RECORD["calls"].values() if row["title"] == title)
+    return {label: median for label, (_, median, _) in found.items()}
 
-    together = fastest("one_buffer", False)
-    of_four = [
-        row for row in speeds("specialised", 4096) if row["label"] in ("producer warps", "4 producer warps")
+
+def said(words: str, notebook: str) -> list[float]:
+    """The numbers that stand for {} in the text."""
+    look = re.escape(words).replace(r"\{\}", r"([\d.]+)")
+    return [float(number) for number in re.search(look, prose(notebook)).groups()]
+
+
+def test_what_fusing_gains():
+    layers = {K: called(f"bias and ReLU, 4096 x 4096 x {K}") for K in (128, 512, 1024, 2048, 4096)}
+
+    def over(label: str, other: str, K: int) -> float:
+        return layers[K][label] / layers[K][other]
+
+    costs = said("cost the kernel {} % at K = 4096**, and GELU {} %", "06_complete_gemm")
+    assert costs == [round(100 * over(each, "plain", 4096) - 100, 1) for each in ("fused", "fused, GELU")]
+    words = "take {} times as long as the fused one at K = 4096, and {} times at K = 128"
+    assert said(words, "06_complete_gemm") == [
+        round(over("three kernels", "fused", K), 2) for K in (4096, 128)
     ]
-    gains = [100 * (row["tflops"] / together - 1) for row in of_four]
-    said = re.search(r"(\d+) to (\d+) % are left \(lesson 02\)", " ".join(README.split()))
-    assert [int(number) for number in said.groups()] == [round(gain) for gain in sorted(gains)]
-    share = 100 * fastest("one_buffer", True) / fastest("specialised", True)
-    assert f"takes {share:.0f} % of the time of the first" in " ".join(README.split())
+    small = [round(layer["three kernels"] - layer["plain"]) for layer in layers.values()]
+    assert said("take {} to {} us together", "06_complete_gemm") == [min(small), max(small)]
+    words = "{} times the three kernels' time at K = 128, {} times at K = 4096"
+    pieces = [round(over("in 4 pieces, two streams", "three kernels", K), 2) for K in (128, 4096)]
+    assert said(words, "06_complete_gemm") == pieces
+    faster = [K for K in layers if over("cuBLAS + two kernels", "fused", K) < 1]
+    assert faster == [2048, 4096]  # "slower up to K = 1024, and faster from K = 2048 on"
 
 
-def test_sums_of_a_thread_of_two_buffers():
+def test_what_a_kernel_without_waves_gains():
+    title = "persistent, 8192 x 8192 x 8192"
+    times = called(title)
+    assert said("Nothing that the spread does not cover: {} us against {}", "06_complete_gemm") == [
+        round(times["persistent"]),
+        round(times["gemm"]),
+    ]
+    (spread,) = (row["us"] for row in RECORD["calls"].values() if row["title"] == title)
+    assert spread["persistent"][0] < spread["gemm"][2] and spread["gemm"][0] < spread["persistent"][2]
+    long, short = (called(f"stream-K, 3712 x 1280 x {K}") for K in (4096, 512))
+    words = (
+        "`gemm` takes {} us and `stream_k` {}: it is {} times as fast. With K = 512 it is only {} times, and"
+    )
+    assert said(words, "06_complete_gemm") == [
+        round(long["gemm"], 1),
+        round(long["stream_k"], 1),
+        round(long["gemm"] / long["stream_k"], 2),
+        round(short["gemm"] / short["stream_k"], 2),
+    ]
+    assert short["matmul"] < min(short["gemm"], short["stream_k"])
+
+
+def row_of(label: str, size: int) -> dict:
+    (found,) = (row for row in RECORD["speeds"].values()
+                if row["label"] == label and row["shape"] == [size] * 3 and row["dtype"] == "float16")  # fmt: skip
+    return found
+
+
+def test_per_cent_of_what():
+    cublas, fastest = row_of("cuBLAS", 4096), row_of("05 fastest", 4096)
+    times = round(cublas["tflops"] / fastest["tflops"], 2)
+    assert said("`fastest` reaches it, and cuBLAS is {} times as fast", "06_complete_gemm") == [times]
+    words = (
+        "cuBLAS's {} TFLOP/s were {} FLOP per cycle (the table of lesson 05): {} % of what `mma.sync` can do"
+    )
+    per_clock = cublas["flop_per_clock"]
+    assert said(words, "06_complete_gemm") == [round(cublas["tflops"]), per_clock, round(per_clock / 27.30)]
+    whole = [
+        int(each) for each in re.findall(r"100 % are (\d+)", printed("06_complete_gemm", "roof-percent"))
+    ]
+    (about,) = said("100 % of this counter are about {} FLOP in a cycle", "06_complete_gemm")
+    assert len(whole) == 7 and max(abs(each - about) for each in whole) < 0.01 * about
+
+
+def test_fastest_and_complete_of_one_run():
+    fastest, ours, own = (row_of(label, 4096) for label in ("05 fastest", "06 complete", "yours"))
+    assert fastest["cublas_tflops"] == ours["cublas_tflops"] != own["cublas_tflops"]
+    words = "in its run cuBLAS had {} TFLOP/s, in theirs {}."
+    assert said(words, "06_complete_gemm") == [round(each["cublas_tflops"]) for each in (own, ours)]
+    us = [round(each["median_us"], 1) for each in (fastest, ours)]
+    words = "`fastest` took {} us, and `complete` {}: {} % more"
+    assert said(words, "06_complete_gemm") == [*us, round(100 * us[1] / us[0] - 100)]
+
+
+def test_what_each_step_of_lesson_07_gains():
+    def gains(label: str, over: str) -> list[int]:
+        """Percent, in bursts and when it runs on and on."""
+        new, old = row_of(label, 8192), row_of(over, 8192)
+        return [round(100 * new[each] / old[each] - 100) for each in ("tflops", "sustained")]
+
+    words = "A gain of {} % in bursts and of {} % when the kernel runs on and on"
+    assert said(words, "07_hopper") == gains("persistent", "roles")
+    assert gains("persistent, groups of 4", "persistent") == [-3, -4]  # "lose three or four percent"
+    assert min(gains("persistent, groups of 16", "persistent")) > 0
+    assert min(gains("persistent, 128 blocks", "persistent")) > 0
+    words = "over the same number of blocks is {} % in bursts, and {} % when they run on and on"
+    assert said(words, "07_hopper") == gains("cluster", "persistent, 128 blocks")
+    assert gains("roles", "roles, 4 slots, no setmaxnreg") == [0, 0]  # "`setmaxnreg` changes nothing"
+    words = "in the run of the others cuBLAS had {} TFLOP/s."
+    assert said(words, "07_hopper") == [round(row_of("complete", 4096)["cublas_tflops"])]
+
+
+def test_sums_of_a_thread_of_example_two_buffers():
     source = sources.kernel_source("03_documented_example", "example_two_buffers")
     rows, columns = re.search(r"float acc\[(\d+)\]\[(\d+)\]", source).groups()
-    said = f"`two_buffers` (the example of lesson 03): {rows} x {columns} sums in each thread"
+    said = f"`example_two_buffers` (lesson 03): {rows} x {columns} sums in each thread"
     assert said in prose("06_complete_gemm")
 
 
