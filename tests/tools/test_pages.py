@@ -19,7 +19,6 @@ LONGEST_SECTION = 700
 """Words that docs/tuning.md has for one lesson."""
 QUOTED = {
     "deeper/01_loop_and_grid": ["-1 to +1 %", "29.8", "19.6", "44.3", "46.7"],
-    "03_double_buffer": ["cost 3 %"],
     "deeper/05_fastest": ["467", "482", "255 registers"],
     "06_complete_gemm": [
         "10.3",

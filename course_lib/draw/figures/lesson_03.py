@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .. import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...measure.k_block import KBlock
+
+class InCycles(Protocol):
+    """A k-block of one warp, in cycles of an SM: of its FMA units, of its shared memory."""
+
+    @property
+    def fma_cycles(self) -> float: ...
+
+    @property
+    def shared_cycles(self) -> int: ...
+
 
 COPY, MATH = 3, 4  # lengths of the phases in the sketches
 WORK = 8 * 512 / 4  # cycles of an SM's FMA units for a turn of this lesson's blocks
@@ -174,7 +183,7 @@ def threads_4x16() -> tuple[Figure, str]:
 
 
 @style.styled
-def counts(kernels: Mapping[str, KBlock]) -> tuple[Figure, str]:
+def counts(kernels: Mapping[str, InCycles]) -> tuple[Figure, str]:
     """Cycles of an SM that one k-block of a warp takes: of its FMA units, and of its shared memory."""
     figure = style.new_figure(0.9 + 0.75 * len(kernels))
     axes = style.axes(figure)

@@ -198,12 +198,6 @@ def gain(*setting):
     return re.search(r"(\d+\.\d\d) times", repr(pipeline(*setting)))[1]
 
 
-def never_waits(copy, math, blocks=1):
-    """The fewest stages with which a long loop takes no longer than its math and the first copy."""
-    least = 100 * blocks * math
-    return next(n for n in range(1, 6) if cycles(copy, math, n, blocks) <= copy + least)
-
-
 def test_the_sliders_of_lesson_02_start_where_its_kernel_stands():
     way = cells_of("02")
     deeper = json.loads((sources.NOTEBOOKS / "deeper/02_model.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -212,28 +206,3 @@ def test_the_sliders_of_lesson_02_start_where_its_kernel_stands():
     assert f"pipeline(copy={load}, math={math})" in text_of(way["drag-pipeline"])
     assert any(f"pipeline(copy={load}, math={math}, blocks=2)" in text_of(cell) for cell in deeper)
     assert gain(load, math, 2) == gain(load, math, 3) == gain(load, math, 1, 2), "nothing is left to gain"
-
-
-def test_the_sliders_start_where_the_lessons_kernels_stand():
-    three, five = map(cells_of, ("03", "05"))
-    assert "takes 2,800 and 2,000" in text_of(three["c020"])
-    assert f"pipeline(copy={2800 - 2000}, math=2000, stages=2)" in text_of(three["drag-pipeline-03"])
-    assert "at most some 1500 from the issue" in text_of(five["little"]) and "768 of them" in text_of(
-        five["little"]
-    )
-    assert "pipeline(copy=1500, math=768)" in text_of(five["drag-pipeline-05"])
-
-
-def test_the_lessons_quote_the_model():
-    three, five = map(cells_of, ("03", "05"))
-    assert f"One block: {gain(800, 2000, 2)} with our threads" in text_of(three["drag-threads-read"])
-    assert f"about {gain(1088, 1342, 2)} with the others" in text_of(three["drag-threads-read"])
-    assert gain(800, 2000, 1, 2) == gain(800, 2000, 2, 2)
-    answers = (
-        never_waits(1500, 768),
-        never_waits(3000, 768),
-        never_waits(1500, 384),
-        never_waits(1500, 768, 2),
-    )
-    assert text_of(five["drag-latency-read"]).startswith("{}, {}, {} and {}.".format(*answers))
-    assert f"the model promises {gain(1500, 768, 3)}" in text_of(five["drag-latency-read"])
