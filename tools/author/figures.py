@@ -98,7 +98,7 @@ def drawings() -> dict[str, tuple]:
                     cells.setdefault(tag.removeprefix(FIGURE) + ".svg", []).append("".join(cell["source"]))
     found = {}
     for file, texts in cells.items():
-        names: dict[str, object] = {}
+        names: dict[str, object] = {"draw": draw}
         with (
             mock.patch.object(draw, "show", lambda *shown: found.update({file: shown})),  # noqa: B023
             mock.patch.object(style, "show", lambda *shown: found.update({file: shown})),  # noqa: B023
