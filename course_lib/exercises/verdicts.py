@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from ptxsim.races.hazards import KINDS as TABLE
 from ptxsim.report import line_link
 
 from ..draw import style
-from . import logbook
+from . import logbook, smaller
 from .answers import exercises
 
 GAP = "____"
@@ -69,7 +70,23 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     kernel = next((part.name for part in parts if hasattr(part, "code")), "")
     verdict = replace(_judged(name, answer, *known[name]), kernel=kernel)
     logbook.keep_exercise(name, verdict.ok)
-    return verdict
+    if verdict.ok:
+        _not_yet.pop(name, None)
+        return verdict
+    return _with_a_smaller_step(verdict)
+
+
+_not_yet: Counter[str] = Counter()
+"""Exercise -> answers in a row that were not right, in this session."""
+
+
+def _with_a_smaller_step(verdict: ExerciseVerdict) -> ExerciseVerdict:
+    """The same verdict; from the third one in a row on it ends with a smaller step, where there is one."""
+    _not_yet[verdict.name] += 1
+    step = smaller.STEPS.get(verdict.name)
+    if step is None or _not_yet[verdict.name] < smaller.OFFERED_AT:
+        return verdict
+    return replace(verdict, text=f"{verdict.text}\nA smaller step: {step}")
 
 
 def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) -> ExerciseVerdict:

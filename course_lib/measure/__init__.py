@@ -8,7 +8,8 @@ marks, assembled, first_statement, stalls     a timeline measured: two marks a l
 modelled                                      a timeline by the simulator's clock
 waves, spans, span_chart                      which SM works on what
 profile, ncu                                  what Nsight Compute counts
-sass, order                                   machine code beside its source, and in which order it stands
+sass, order, loads_ahead                      machine code beside its source, and in which order it stands
+k_block                                       what a warp does for one k-block, counted
 checklist, evidence                           twelve properties of a good kernel, ticked
 model                                         a launch as the simulator's clock sees it
 records                                       measurements on file: how a kernel finds its own

@@ -2,12 +2,15 @@
 
 import html
 import re
+from collections import Counter
 
 import pytest
 
 from course_lib import OPTIONS, check_exercise, cp
+from course_lib.exercises import smaller, verdicts
 from course_lib.exercises.answers import exercises
 from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
+from course_lib.lessons import sources
 
 HAZARDS = """two_readers: 2 hazards found
 write-after-read at line 13 (3 times; the first:): thread 0 of block 0 writes byte 0 of shared array slot
@@ -17,6 +20,11 @@ GEMM = "check failed with M=192, N=128, K=48 (k-tiles: 3): no hazard, wrong numb
 WRONG = (
     "8186 of 8192 elements of C are wrong: rows 0 to 127, columns 0 to 63.\nThe first is row 0, column 0: ..."
 )
+
+
+@pytest.fixture(autouse=True)
+def nobody_failed_yet(monkeypatch):
+    monkeypatch.setattr(verdicts, "_not_yet", Counter())
 
 
 @pytest.mark.parametrize(
@@ -127,3 +135,15 @@ def test_no_hint_on_the_mainloop_holds_its_answer():
     assert len(hints) > 12
     for hint in hints.values():
         assert not re.search(r"k_tile \* TK|m \+ 32|n \+ 8|M floats|% T[MN]", hint)
+
+
+def test_the_third_answer_that_is_not_right_gets_a_smaller_step():
+    said = [check_exercise("05.4", lambda tile, latency, ahead: 1).text for _ in range(3)]
+    assert "A smaller step" not in said[0] + said[1]
+    assert said[2].startswith(said[0]) and smaller.STEPS["05.4"] in said[2]
+
+
+def test_every_exercise_on_the_way_of_the_first_lessons_has_a_smaller_step():
+    texts = [path.read_text(encoding="utf-8") for path in sources.notebooks(sources.NOTEBOOKS)[:6]]
+    asked = {name for text in texts for name in re.findall(r'check_exercise\(\\"(\d\d\.\d+)', text)}
+    assert asked == {*smaller.STEPS}

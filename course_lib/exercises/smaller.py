@@ -1,0 +1,49 @@
+"""A smaller step for each exercise on the way of lessons 00 to 05: offered when the third answer was not right."""
+
+STEPS = {
+    "00.1": "Let x and y be 32 and 8 long, and one block run. On paper: which row and which column should thread "
+    "0, 31, 32 and 255 take? Then write the two lines for m and n alone, and C[...] last.",
+    "00.2": "First make it right for one block: a loop that begins at threadIdx.x and goes on by blockDim.x. Then "
+    "ask what both numbers become when there are several blocks.",
+    "00.3": "Take one thread, 32. Write down the line in which the number that it reads is written, and by whom. "
+    "Between these two lines something must make all threads wait.",
+    "01.1": "Let only thread t copy float t, 256 of the 1024, and say where it goes in As. When that is right, "
+    "repeat it for t + 256, t + 512, t + 768.",
+    "01.2": "Write the copy of A alone first: it is 01.1's. Leave the math for later, and look whether the "
+    "verdict now speaks of B. Then the copy of B, then the math for one row and one column of a thread.",
+    "01.3": "Write for two warps, one below the other, the order of: multiply 0, copy 1, barrier, multiply 1. "
+    "Move the second one's `multiply 0` to the right as far as the barrier lets you.",
+    "02.1": "Copy one piece only, and write it out: copy, wait, barrier, write out. When that is right, ask what "
+    "must be over before the second piece may be copied into the same place.",
+    "02.2": "Write the loop without anything ahead first: load, store, barrier, multiply, barrier. Then move only "
+    "the two loads up, to before the multiplication of the k-tile before.",
+    "02.3": "Only FULL first, with as many slots as there are k-tiles: who says that a slot is full, who waits "
+    "for it? Then count: from which turn on does the producer meet a slot that was used before?",
+    "03.1": "Write turn 0 from the picture, all three numbers. Turn 1 differs in one thing: everything has moved "
+    "on by one k-tile. Which buffer has k-tile 2?",
+    "03.2": "Write the loop with one buffer first: issue, wait, barrier, math, barrier. Then let the issue of the "
+    "next k-tile move up across the math, into the other buffer, and see which barrier is left over.",
+    "03.3": "Fill only the set numbers first: while set k % 2 is multiplied, into which set does k-block k + 1 "
+    "go? The wait and the barrier belong to one k-block of each k-tile: the one behind which the buffer "
+    "changes.",
+    "03.4": "Make a table with four columns, turn, read, write, and what each buffer holds. Fill it for the "
+    "prologue and turn 0. Which entry is not what the multiplication needs?",
+    "04.1": "Only matrix 0 first: lanes 0 to 7 name rows 0 to 7, column 0. Then ask for lane 8 alone: its matrix "
+    "comes to a[1]; where do its rows begin?",
+    "04.4": "Write the group (6 * r + s) % 8 of chunk 0 for rows 0 to 7 with s = 0. Now change s to 1 in four of "
+    "these rows only, so that all eight groups differ. Which four?",
+    "04.5": "Let one turn be right first: K equal to TK, so that there is no second k-tile. Then ask what the "
+    "loop must change for the next one, and which barrier keeps it from overwriting what is still read.",
+    "05.1": "Fill in the prologue alone, and say how many groups are closed when turn 0 waits. One of them must "
+    "have landed; the others may be late.",
+    "05.2": "Write it for two slots, where you can draw every turn: then `STAGES - 1` is one. When that is right, "
+    "put STAGES where a 1 or a 2 stands, and ask of each whether it is a number of slots or of k-tiles "
+    "ahead.",
+    "05.3": "First with nothing ahead: wait, barrier, load 0, multiply 0, load 1, multiply 1, issue. Then move "
+    "each load up across one multiplication. The load of the next k-tile takes its wait and its barrier "
+    "along.",
+    "05.4": "With numbers: a tile of (256, 128, 32) has 2 x 256 x 128 x 32 FLOP. Divide by 2730, and put the "
+    "result beside a latency of 1500. Then write the same with names.",
+}
+OFFERED_AT = 3
+"""So many answers in a row that were not right."""
