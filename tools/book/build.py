@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 _NOTES = (
+    "docs/how-a-lesson-works.md",
     "docs/glossary.md",
     "assets/card.svg",
     "docs/measurements.md",
