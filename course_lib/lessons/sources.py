@@ -35,8 +35,10 @@ def exercise_notebooks(folder: Path) -> list[Path]:
 
 
 def with_kernels(folder: Path) -> list[Path]:
-    """The notebooks that are the home of kernels: the lessons, and what goes deeper."""
-    return notebooks(folder) + deeper_notebooks(folder)
+    """The notebooks that are the home of kernels: each lesson, and behind it what goes deeper there."""
+    return sorted(
+        notebooks(folder) + deeper_notebooks(folder), key=lambda path: (path.stem[:2], path.parent != folder)
+    )
 
 
 def every_notebook(folder: Path) -> list[Path]:

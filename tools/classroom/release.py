@@ -36,7 +36,7 @@ OWN_TEXTS = (
 def notebooks() -> dict[str, Path]:
     """Assignment -> the notebook that it is made of. No lesson has the name of an assignment: learners put it beside
     theirs."""
-    made = {f"assignment_{path.stem}": path for path in sources.notebooks(sources.NOTEBOOKS)}
+    made = {f"assignment_{path.stem}": path for path in sources.with_kernels(sources.NOTEBOOKS)}
     more = sources.notebooks(sources.NOTEBOOKS / BANK)
     return made | {f"assignment_{path.stem}_more": path for path in more}
 
