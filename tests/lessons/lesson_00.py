@@ -141,7 +141,7 @@ WRONG_ANSWERS = wrong_answers(
     lanes along a row: 32 neighbouring rows
         threadIdx.x % 32 -> threadIdx.x / 8
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
-    no quotient: one for each warp
+    no quotient: Which two threads have the same row
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
     whole thread number: numbers 0 to 255
         threadIdx.x % 32 -> threadIdx.x
@@ -220,7 +220,7 @@ WRONG_ANSWERS = wrong_answers(
         __syncthreads(); -> __syncthread();
 
 00.2
-    no loop: step by the number of all
+    no loop: some elements keep their old y
         for (int i = -> int i =
         - ; i < n; i += gridDim.x * blockDim.x)…
         + ;
@@ -240,8 +240,18 @@ WRONG_ANSWERS = wrong_answers(
         i < n -> i <= n
     no end: a loop has no end
         i < n; i += gridDim.x * blockDim.x -> i < n;
-    only for this launch: step by the number of all threads
+    only for this launch: Sizes come from the launch
         gridDim.x * blockDim.x -> 192
+    the number of threads of another launch: Sizes come from the launch
+        - blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x…
+        + blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256…
+    the last turn lost: left over when the threads have made all full turns
+        - $THE_LOOP…
+        +     int all = gridDim.x * blockDim.x;
+        +     for (int t = 0; t < n / all; ++t) {
+        +         int i = t * all + blockIdx.x * blockDim.x + threadIdx.x;
+        +         y[i] = a * x[i] + y[i];
+        +     }…
     a stretch for each thread: neighbouring threads must take neighbouring elements
         - $THE_LOOP…
         +     int each = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x);

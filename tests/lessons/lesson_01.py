@@ -191,6 +191,8 @@ WRONG_ANSWERS = wrong_answers(
         As[i / TM][i % TM] = -> As[i % TK][i / TK] =
     row and column mixed up: As[k][row]
         As[i / TM][i % TM] = -> As[i % TM][i / TM] =
+    row and column of A mixed up: a column of A is M floats long
+        A[i % TM + (i / TM) * M] -> A[i / TM + (i % TM) * M]
     the block counted twice: A already points
         A[i % TM -> A[blockIdx.x * TM + i % TM
     neighbouring threads take neighbouring columns: neighbouring rows (see the picture)
@@ -241,8 +243,16 @@ WRONG_ANSWERS = wrong_answers(
         Bs[k][n + 8 * j] -> Bs[n + 8 * j][k]
     rows and columns next to each other: come to wrong places
         m + 32 * i] * Bs[k][n + 8 * j] -> m + i] * Bs[k][n + j]
-    tiles that nobody reads: an element is copied more than once
+    tiles that nobody reads: the math reads A and B themselves
         $MATH -> $FROM_GLOBAL
+    the sum of another column and row: to which acc[column][row] it adds
+        acc[j][i] += -> acc[i][j] +=
+    the tile of B filled from A: from which matrix each copy reads
+        B[i % TN + -> A[i % TN +
+    the step counted twice: How many columns lie between two turns
+        - $ALL_HAVE_READ
+        + $ALL_HAVE_READ
+        +         A += TK * M;
     size of the other tile: How many rows has the tile
         B[i % TN + -> B[i % TM +
     columns of M floats in B: with M = N it is right
@@ -294,7 +304,7 @@ WRONG_ANSWERS = wrong_answers(
         ++k_tile -> k_tile += 0
     a typing mistake: is undefined
         __syncthreads(); -> __synchthreads();
-    no tiles at all: an element is copied more than once
+    no tiles at all: the math reads A and B themselves
         $COPY_A ->
         $COPY_B ->
         $MATH -> $FROM_GLOBAL

@@ -25,6 +25,8 @@ def _outer(kernel: object) -> None:
         demand(not np.array_equal(C.ravel("F"), expected.ravel("C")), "C is stored row by row.", "row-by-row")
         wrong = f"{(expected != C).sum()} of {C.size} elements are wrong or missing"
         demand(not np.isnan(C[:, 1:8]).all() or np.isnan(C[:, 0]).any(), f"{wrong}.", "one-column")
+        missing = np.isnan(C)
+        demand(not missing.any() or ((expected != C) & ~missing).any(), f"{wrong}.", "missing")
         demand(np.array_equal(C, expected), f"{wrong}, with M = {M} and N = {N}.", "wrong")
         demand_whole_sectors(report)
         _demand_shares(report, 1, "of the first block")
@@ -74,13 +76,26 @@ def _demand_shares(report: Report, turns: int, of: str) -> None:
 
 def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
     x = np.arange(n, dtype=np.float32)
-    y = x[::-1] % 7
-    args, expected = (np.float32(2), x, y, np.int32(n)), 2 * x + y
+    old = x[::-1] % 7
+    y, expected = old.copy(), 2 * x + old
+    args = np.float32(2), x, y, np.int32(n)
     report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
     demand_no_hazard(report)
-    wrong = int((y != expected).sum())
-    demand(not wrong, f"{wrong} of {n} elements are wrong or missing in {blocks} x {threads} threads.")
+    wrong = y != expected
+    demand(
+        not wrong.any(),
+        f"{wrong.sum()} of {n} elements are wrong or missing in {blocks} x {threads} threads.",
+        _what_is_wrong(wrong, y == old, blocks * threads),
+    )
     return report
+
+
+def _what_is_wrong(wrong: np.ndarray, old: np.ndarray, threads: int) -> str:
+    """In a word that the hints know: where a result is `wrong`, and where it is still the `old` y."""
+    if (wrong & ~old).any():
+        return "other-value"
+    full_turns = len(wrong) // threads * threads
+    return "last-turn-missing" if wrong[full_turns:].any() and not wrong[:full_turns].any() else "missing"
 
 
 EXERCISES = {
@@ -91,6 +106,8 @@ EXERCISES = {
             "in every thread: what else tells its warps apart?",
         "out-of-bounds": "a block takes 32 rows and 8 columns: what you add stays below 32 for the row, below 8 for "
             "the column. Its threads have the numbers 0 to 255.",
+        "missing": "some elements are not written, so others are written by several threads. Which two threads have "
+            "the same row and the same column, and what tells them apart?",
         "other-share": "each of the 256 threads takes one element.",
         "": "a block takes 32 rows (one for each lane) and 8 columns (one for each warp). "
             "How many elements has a column of C, for any M?"}),
@@ -103,9 +120,14 @@ EXERCISES = {
     "00.2": (_any_launch, {
         "out-of-bounds": "the last turn has fewer elements than threads: the loop ends at n.",
         "block-conflict|read-after-write|write-after-read|write-after-write":
-            "two threads work on one element. Start at the thread's number in the grid; step by the number of all.",
+            "two threads work on one element. With 2 blocks of 96 threads: which elements does thread 0 of block 1 "
+            "take, and who else takes one of them?",
+        "last-turn-missing": "what is left over when the threads have made all full turns is never computed. "
+            "How many turns do 1000 elements take with 192 threads?",
+        "missing": "some elements keep their old y: no thread takes them. With 2 blocks of 96 threads, which ones does "
+            "thread 0 of block 1 take in each turn? Sizes come from the launch.",
+        "other-value": "an element is not what it should be: it becomes a * x[i] + y[i], with the old y, once.",
         "wasted-sectors": "neighbouring threads must take neighbouring elements in each turn.",
         "other-share": "all threads of all blocks share the work: with twice as many, each does half as much.",
-        "": "start at the thread's number in the grid; step by the number of all threads; "
-            "each element becomes a * x[i] + y[i]."}),
+        "": "take 2 blocks of 96 threads, and write down the elements of thread 0 of block 1 in two turns."}),
 }  # fmt: skip

@@ -70,6 +70,11 @@ def _rectangle(answer: object) -> None:
         raise
     gemm = Gemm(2 * TM, 3 * TN, 3 * TK)
     report = simulate(kernel, gemm.grid(RECTANGLE), (256,), gemm.arguments(*gemm.inputs))
+    demand(
+        report.counters.total.shared_loads,
+        "the numbers are right, but nothing is read from shared memory.",
+        "no-tile",
+    )
     blocks_m, blocks_n = gemm.grid(RECTANGLE)  # each reads its strips of A and B, and writes its tile of C
     _demand_sectors(report, blocks_n * gemm.M * gemm.K + blocks_m * gemm.N * gemm.K + gemm.M * gemm.N)
 
@@ -90,7 +95,11 @@ def _why_wrong(kernel: object, outside: bool) -> tuple[str, str] | None:
         return None
     if not _wrong(kernel, 2 * TM, 2 * TM, 2 * TK).any():
         return "right-if-square", "With M = N it is right."
-    return None if outside else _why_one_block_is_wrong(kernel)
+    if not outside:
+        return _why_one_block_is_wrong(kernel)
+    if not _wrong(kernel, TM, TN, TK).any() and _wrong(kernel, TM, TN, 3 * TK).any():
+        return "step-leaves", "Right is only the product of one k-tile."
+    return None
 
 
 def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
@@ -131,7 +140,8 @@ MOVED = {
 
 EXERCISES = {
     "01.1": (_copy_alone, FOR_ALL | COMPLETE | MOVED | {
-        "out-of-bounds": "the tile is As[k][row], and A already points to the first row of the block.",
+        "out-of-bounds": "the tile is As[k][row]; A already points to the first row of the block, and a column of A "
+        "is M floats long: which part of your index is the row, which one the column?",
         "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
     "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
         "right-if-square": "with M = N it is right. Which of the two is the length of a column of A, and which that "
@@ -141,6 +151,10 @@ EXERCISES = {
         "out-of-bounds": "an index leaves A or B. Take the last thread: which row and which column does it ask for? "
         "How many rows has the tile?",
         "write-after-write": "two threads write to one place of a tile: who writes to which?",
+        "step-leaves": "k-tile 0 is right, and a later one leaves A or B. How many columns lie between two turns, all "
+        "in all? Look at every place where you go on.",
+        "no-tile": "the math reads A and B themselves, so each element comes once for every thread that needs it. Let "
+        "it read the tiles.",
         "misaligned": "16 bytes begin at a multiple of 4 floats, here and there.",
         "first-k-tile-always": "every turn copies the same k-tile: what does k_tile change in your indices?",
         "no-last-k|no-first-k": "a value of k is left out: where does your loop over k begin, and where does it end?",
@@ -152,8 +166,9 @@ EXERCISES = {
         "the copy of B fill what they read?",
         "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
         "A fill what they read?",
-        "neither-arrives": "numbers of A and of B come to wrong places. Either the copies put them elsewhere than "
-        "As[k][row] and Bs[k][column], or the math reads other rows and columns than the skeleton's comment says.",
+        "neither-arrives": "numbers of A and of B come to wrong places, or products to wrong sums. Compare from which "
+        "matrix each copy reads; where it puts it, As[k][row] and Bs[k][column]; which rows and columns the math "
+        "reads; and to which acc[column][row] it adds.",
         "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
         "from, where does it go, and who reads it?",
         "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "

@@ -40,7 +40,9 @@ def _pieces(kernel: object) -> None:
     y, expected = np.full_like(x, np.nan), x.reshape(PIECES, 1024)[:, ::-1].ravel()
     report = simulate(kernel, (1,), (256,), (x, y), max_steps=MOST_STEPS)
     demand_no_hazard(report)
-    demand(np.array_equal(y, expected), f"{(expected != y).sum()} of {y.size} elements are wrong or missing.")
+    wrong = f"{(expected != y).sum()} of {y.size} elements are wrong or missing"
+    demand(not np.isnan(y).any(), f"{wrong}.", "missing")
+    demand(np.array_equal(y, expected), f"{wrong}.")
     copied = report.counters.total.cp_async_bytes
     demand(
         copied == x.nbytes,
@@ -245,9 +247,9 @@ def _k_tiles_ahead(report: Report, launch: Launch) -> int:
 
 
 def _says_empty_at_once(events: list[Event]) -> bool:
-    """Whether a consumer arrives at a barrier between its wait for another one and its math."""
+    """Whether a consumer arrives at a barrier between its first wait for another one and its math."""
     steps = [type(event) for event in events if isinstance(event, Barrier | Arrive) or _math(event)]
-    return any(pair == (Barrier, Arrive) for pair in pairwise(steps))
+    return Barrier in steps and steps[steps.index(Barrier) + 1 :][:1] == [Arrive]
 
 
 def _math(event: Event) -> float:
@@ -341,13 +343,16 @@ EXERCISES = {
         "read-after-write": "wait_all is about a thread's own copies; a barrier must follow before others read them.",
         "write-after-read|write-after-write": "a fast warp copies the next piece over one that a slow warp still "
         "reads: when may the next copy start?",
+        "beyond-shared-memory": "the tile has floats 0 to 1023: which of your indices into it leaves them?",
         "out-of-bounds": "a piece has 1024 floats: thread t copies the four from 1024 * piece + 4 * t on.",
         "uninitialised-read": "256 threads with 16 bytes each fill the tile: thread t copies floats 4 * t to "
         "4 * t + 3.",
         "not-by-copies": "the exercise is about copy_async: let it bring every piece, once.",
         "past-the-tile": "what goes out is read from the tile, which copy_async has filled.",
         "nobody-shares": "thread t writes out floats t, t + 256, t + 512 and t + 768 of a piece. Who has copied them?",
-        "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece?"}),
+        "missing": "some floats of out are never written: which ones does thread t write in turn p?",
+        "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece, and "
+        "write to its own place?"}),
     "02.2": (_divergence_first(_one_ahead), FOR_ALL | ENDS | PLACES | {
         "right-if-square": "a column of A has M floats, one of B has N.",
         "read-after-write": "a barrier must stand between the stores of a k-tile and its math.",
@@ -370,8 +375,8 @@ EXERCISES = {
         "find an empty slot.",
         "no-wait-for-full": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "
         "at once.",
-        "no-wait-for-empty": "a slot is filled again while a consumer still reads it: the producer must wait at "
-        "EMPTY.",
+        "no-wait-for-empty": "the producer runs ahead: it fills slots that are still read, and comes to FULL "
+        "before the consumers have left, so that the counts go wrong and all wait. What must hold it back?",
         "empty-too-early": "the consumers arrive at EMPTY after their math, when they have read the slot.",
         "shared-barrier": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
         "other-slot": "the producer waits at EMPTY of the slot that it is about to fill: which one is that in turn "
@@ -379,7 +384,7 @@ EXERCISES = {
         "both-wait": "who has something to say, and nothing to wait for, only arrives and goes on. Which side is that "
         "here?",
         "unequal-turns": "for each barrier, count the turns in which one side waits, and those in which the other side "
-        "arrives for it: the numbers must be equal."}
+        "arrives for it: the numbers must be equal, and in each of these turns all 96 threads must come."}
         | LANDED | ENDS | PLACES | {
         "barrier-count": "both sides must name the same number of threads.",
         "barrier-divergence": "__syncthreads() is for all threads together; here two kinds of warps go different ways.",
