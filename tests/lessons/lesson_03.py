@@ -265,6 +265,18 @@ WRONG_ANSWERS = wrong_answers(
         +         __syncthreads();
     no guard: no next one to copy
         - if (k_tile + 1 < k_tiles) …
+    no guard, the last k-tile again: Which k-tile is left for it
+        if (k_tile + 1 < k_tiles) issue(k_tile + 1, -> issue(min(k_tile + 1, k_tiles - 1),
+    groups, one barrier: a second barrier
+        - $PROLOGUE
+        +     issue(0, 0); commit_group();
+
+        - $WAIT_AND_BARRIER
+        - $ISSUE_NEXT
+        + $ISSUE_NEXT
+        +         commit_group();
+        +         wait_group<1>();
+        +         __syncthreads();
     reads the other buffer: on its way to
         multiply(k_tile % 2) -> multiply((k_tile + 1) % 2)
     same k-tile again: the buffer that is being multiplied
@@ -400,6 +412,8 @@ WRONG_ANSWERS = wrong_answers(
         int k_tile = 1; -> int k_tile = 0;
     no last multiplication: follow k_tile
         -     multiply(acc, As[1 - write], Bs[1 - write], m, n);
+    the last one out of the other buffer: multiplied behind the loop
+        multiply(acc, As[1 - write], Bs[1 - write] -> multiply(acc, As[write], Bs[write]
     barrier behind the copy: Which barrier
         -         __syncthreads();
 

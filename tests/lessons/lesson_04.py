@@ -174,7 +174,7 @@ WRONG_ANSWERS = wrong_answers(
     the first rows of A in each block: A begins at row blockIdx
         - A + blockIdx.x * TM * K + …
         + A + …
-    rows of B by their index alone: the warp at (m, n)
+    rows of B by their index alone: Where do the rows of B begin
         slot + (TM + n) * TK -> slot + n * TK
     wait behind the barrier: first the wait, then a barrier
         -         wait_group<0>();

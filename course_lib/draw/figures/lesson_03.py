@@ -75,7 +75,8 @@ def life_of_a_buffer() -> tuple[Figure, str]:
 
 @style.styled
 def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> tuple[Figure, str]:
-    """What a second buffer gains by the model, for blocks on an SM and (copy and waiting) / math.
+    """What a second buffer gains by the model, for blocks on an SM and idle / work: cycles of a turn
+    with one buffer in which the FMA units stand, and those of their work.
 
     `turn`: cycles of a turn of the kernel with one buffer, alone on an SM; `measured`: blocks -> its gain. None: no
     record."""
@@ -103,13 +104,13 @@ def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> tupl
     axes.set_xticks([at + 0.5 for at in range(len(columns))], [f"{ratio:g}" for ratio in columns])
     axes.set_yticks([0.5, 1.5, 2.5, 3.5], ["1", "2", "3", "4"])
     axes.tick_params(length=0)
-    axes.set(xlim=(0, len(columns)), ylim=(4, 0), xlabel="(copy and waiting) / math, of a turn with one buffer",
+    axes.set(xlim=(0, len(columns)), ylim=(4, 0), xlabel="idle / work of the FMA units, in a turn with one buffer",
              ylabel="blocks on an SM", title="What a second buffer gains (model)")  # fmt: skip
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
     return figure, (
-        "What a second buffer gains, by the model, for 1 to 4 blocks on an SM and for (copy and waiting) / math from "
-        "0.25 to 4: max(blocks, ratio + 1) / max(blocks, ratio). One block gains 1.25, 1.50, 2.00, 1.50, 1.25 at "
+        "What a second buffer gains, by the model, for 1 to 4 blocks on an SM and for idle / work of the FMA units "
+        "from 0.25 to 4: max(blocks, ratio + 1) / max(blocks, ratio). One block gains 1.25, 1.50, 2.00, 1.50, 1.25 at "
         "0.25, 0.5, 1, 2, 4; two blocks gain nothing up to 1; four blocks nothing up to 3. "
         f"This lesson's kernel, at {here or '?'}: {'; '.join(words) or 'no record'}."
     )

@@ -106,6 +106,17 @@ def _math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: int) -> li
     return bare
 
 
+def _copies_behind(events: Sequence[Event], fmas: float) -> bool:
+    """Whether a warp copies when so many FMAs of it are done."""
+    done = 0.0
+    for event in events:
+        if isinstance(event, Work):
+            done += event.fma
+        elif isinstance(event, Copy) and done >= fmas:
+            return True
+    return False
+
+
 def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -> None:
     """Each k-tile is copied once, by cp.async alone, and a copy is on its way during the math of every k-tile but the
     last. `part`: of a k-tile's math that may have none."""
@@ -117,9 +128,13 @@ def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -
            "plain-copy")  # fmt: skip
     copied = sum(e.bytes for events in report.events for e in events if isinstance(e, Copy))
     demand(copied, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+    only_in_the_last = copied <= (k_tiles + 1) * tile and all(
+        _copies_behind(events, (k_tiles - 1) * fmas) for events in report.events
+    )
     demand(
         copied <= k_tiles * tile,
         f"the product is right, but {copied / tile:.3g} k-tiles are copied where there are {k_tiles}.",
+        *(["copied-in-the-last-turn"] if only_in_the_last else []),
         "copied-again",
     )
     for events in report.events:
@@ -285,8 +300,19 @@ def _taking_turns(answer: object) -> None:
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
+        if hasattr(answer, "code") and _empty_behind_the_loop(answer):
+            raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
     _demand_both_between_barriers(_simulated(kernel, 8))
+
+
+def _empty_behind_the_loop(kernel: object) -> bool:
+    """Whether an empty buffer is read with one k-tile, for which the loop makes no turn, and none with more."""
+    empty = [
+        any(hazard.kind == "uninitialised-read" for hazard in _simulated(kernel, k_tiles).hazards)
+        for k_tiles in (1, 4)
+    ]
+    return empty == [True, False]
 
 
 def _one_ahead(answer: object) -> None:
@@ -334,6 +360,7 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "my part has landed? (wait_group counts only groups that commit_group has closed, and lets the n newest be late.)",
     "not-all-awaited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
     "every turn needs a wait of its own.",
+    "copied-in-the-last-turn": "the last turn issues a copy, too. Which k-tile is left for it to bring?",
     "copied-again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
     "plain-copy": "let cp.async bring every k-tile, and read its floats from shared memory only.",
     "not-every-turn": "look at that turn with a pencil: which k-tile is on its way during its math? Every turn but "
@@ -344,7 +371,8 @@ _LOOP = FOR_ALL | _ENDLESS | _MEET | {
     "waited for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
     "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts have arrived, "
     "and where must it stand?",
-    "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier.",
+    "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier, or let a "
+    "second barrier stand between the math and the next issue.",
     "write-after-write": "two copies go to one buffer at the same time: wait for the first one, or take the other "
     "buffer.",
     "beyond-shared-memory": "there are only buffers 0 and 1; which one holds k-tile t?",
@@ -415,7 +443,9 @@ EXERCISES = {
         "": "a part of the tile is never copied. A warp moves 32 floats in a turn now: how far apart are its turns?"}),
     "03.4": (_taking_turns, FOR_ALL | _ENDLESS | _MEET | {
         "k-tile-ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
-        "anybody uses it. Which buffer did the prologue fill?"} | _TURNS | _IN_TURN | {
+        "anybody uses it. Which buffer did the prologue fill?",
+        "behind-the-loop": "with one k-tile the loop makes no turn. Which buffer holds that k-tile, and which one is "
+        "multiplied behind the loop?"} | _TURNS | _IN_TURN | {
         "": "follow k_tile through the prologue and two turns: which k-tile is read, and from which buffer?"}),
     "03.7": (_one_ahead, FOR_ALL | _ENDLESS | _MEET | _TURNS | _IN_TURN | {
         "": "k-tile 0 must be there before the loop, and turn t copies k-tile t + 1, if there is one."}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...check.gemm import Gemm
+from ...check.verdict import CheckFailed
 from ...gpu.simulate import simulate
 from ...launch import Launch
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
@@ -93,8 +94,22 @@ def _six_chunks(answer: object) -> None:
     )
 
 
+def _without_b(kernel: object) -> bool:
+    """Whether C has numbers other than 0 when all of B is 0: then rows of A were taken for rows of B."""
+    gemm = Gemm(128, 128, 128, "float16")
+    A, B = gemm.integers(seed=0)
+    args, _ = gemm.simulated(kernel, (A, np.zeros_like(B)), _SQUARE)
+    return bool(np.nan_to_num(args[2]).any())
+
+
 def _square(answer: object) -> None:
-    kernel = checked_gemm(answer, _SQUARE, "float16")
+    try:
+        kernel = checked_gemm(answer, _SQUARE, "float16")
+    except CheckFailed as error:
+        kernel = answer[0] if isinstance(answer, tuple) else answer
+        if "wrong-numbers" in error.causes and _without_b(kernel):
+            demand(False, "with all of B zero, C is not zero: some of it is made without B.", "a-for-b")
+        raise
     gemm = Gemm(128, 128, 128, "float16")
     args = gemm.arguments(*gemm.inputs)
     report = simulate(kernel, (1, 1), (_SQUARE.threads,), args, _SQUARE.shared_mem)
@@ -193,6 +208,7 @@ EXERCISES = {
         "no-last-k-tile|no-first-k-tile": "the loop makes K / TK turns.",
         "first-k-tile-always|k-tile-behind|k-tile-ahead|no-last-k|no-first-k": "the column of A and of B in global "
         "memory moves on by TK with each k-tile.",
+        "a-for-b": "what is read as rows of B are rows of A. Where do the rows of B begin in shared memory?",
         "other-row-of-a|other-row-of-b|wrong-places": "the warp at (m, n) multiplies the rows of A from m on with the "
         "rows of B from n on.",
         "copied-again": "each k-tile of A and of B is copied once, by all threads together.",
