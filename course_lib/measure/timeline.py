@@ -7,8 +7,8 @@ launched now, many times; elsewhere the timeline recorded on a GPU is shown.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -117,14 +117,19 @@ class Timeline:
         return timeline_chart.drawing(self, parts or ("steady",))
 
 
-def compare(*timelines: Timeline, part: Part = "steady") -> None:
-    """Draw the same part of several timelines in one figure and on one scale: `timeline.compare(before, after)`."""
+def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = ()) -> None:
+    """Draw the same part of several timelines in one figure and on one scale: `timeline.compare(before, after)`.
+
+    `names`: one for each, put before its title, where two have the same kernel."""
+    if names and len(names) != len(timelines):
+        raise ValueError(f"{len(names)} names for {len(timelines)} timelines; give one for each, or none")
     if part not in PARTS:
         raise ValueError(f"part={part!r}; a timeline has the parts {', '.join(map(repr, PARTS))}")
     if missing := [each for each in timelines if part not in each.parts]:
         print(f"{missing[0]!r}: {missing[0].origin if not missing[0].parts else f'it has no {part}'}.")
     else:
-        style.show(*timeline_chart.comparison(timelines, part))
+        shown = [replace(each, title=f"{name}: {each.title}") for name, each in zip(names, timelines)]
+        style.show(*timeline_chart.comparison(shown or timelines, part))
 
 
 def timeline(

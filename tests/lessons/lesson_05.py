@@ -79,12 +79,17 @@ WRONG_ANSWERS = wrong_answers(
         <2> -> <1>
     waits for all: how many groups may the wait leave
         <2> -> <0>
-    waits for nothing: newer than group 0
+    waits for nothing: newer than the one that is read
         <2> -> <3>
     two k-tiles in the prologue: has the prologue issued
         k_tile < 3; -> k_tile < 2;
     four k-tiles in the prologue: does the prologue do it as well
         k_tile < 3; -> k_tile < 4;
+    four k-tiles in the prologue, and a wait for one more: does the loop issue one of them again
+        k_tile < 3; -> k_tile < 4;
+        <2> -> <3>
+    no groups where there are fewer k-tiles: where K has fewer k-tiles than slots
+        k_tile < 3; -> k_tile < 3 && k_tile < k_tiles;
     the first k-tile three times: has the prologue issued
         ) issue(k_tile); -> ) issue(0);
     from k-tile 1 on: must the prologue have issued
@@ -152,6 +157,10 @@ WRONG_ANSWERS = wrong_answers(
         if (ahead < k_tiles) start -> start
     the slot behind: agree on the slot
         ahead % STAGES); -> (ahead + 1) % STAGES);
+    slots without end for the math: start_copy and compute both
+        compute(k_tile % STAGES) -> compute(k_tile)
+    copies into the slot of this turn's k-tile: Which k-tile does that copy bring
+        ahead % STAGES); -> k_tile % STAGES);
     the same slot: agree on the slot
         compute(k_tile % STAGES) -> compute(ahead % STAGES)
     no prologue: have been issued
@@ -250,6 +259,13 @@ WRONG_ANSWERS = wrong_answers(
         load(k_tile + 1, 0); -> load(k_tile, 0);
     one k-tile too far: Which k-tile does turn t issue
         issue(k_tile + STAGES - 1); -> issue(k_tile + STAGES);
+    behind the barrier one k-tile further, with the prologue as it is: which turn issues that one
+        -         issue(k_tile + STAGES - 1);
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();…
+        +         wait_group<STAGES - 2>();
+        +         __syncthreads();
+        +         issue(k_tile + STAGES);…
     issues behind the math: which line says that it is there
         - $TURN_AHEAD
         +         load(k_tile, 1);
@@ -271,17 +287,25 @@ WRONG_ANSWERS = wrong_answers(
     the order gains a slot: needs one slot more
         - + issue_then_wait…
         + - issue_then_wait…
-    multiplications only: two FLOP
+    multiplications only: slots for half the math of a k-tile. Hint: a multiplication and an addition are two FLOP
         2 * tile_m -> tile_m
     a step only: whole k-tile
         tile_k / 2730 -> 16 / 2730
-    rounded down: rounded up
+    rounded down: round up, and not down
         ceil( -> int(
+    rounded down, and no slot for the math: which k-tile is not on its way
+        ceil( -> int(
+        -  + 1 +…
+        +  +…
+    the lesson's tile only: how many FLOP has the one that is asked for
+        latency / math -> latency / 768
+    another tile only: the same number of slots for every tile
+        latency / math -> latency / 384
     rounded down, and one more: what is left over
         ceil(latency / math) + -> int(latency / math) + 1 +
     not rounded: round up
         ceil(latency / math) -> latency / math
-    upside down: S - 1 times
+    upside down: how many such turns must a copy have
         latency / math -> math / latency
     a typo: three whole numbers
         tile_n * -> tilen *

@@ -184,6 +184,7 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
     The last one is in print, and dashed."""
     figure, words = style.new_figure(4.2), []
     ax = style.axes(figure)
+    *_, printed = lines.values()
     for (name, values), (colour, mark, above) in zip(lines.items(), LOOKS):
         known = {slots: value for slots, value in values.items() if value}
         if len(known) < 2:
@@ -194,8 +195,9 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
         ax.annotate(name, (end, known[end]), (10, above or 0), textcoords="offset points", va="center")
         for slots, value in known.items():
             if above and slots > 1:
-                ax.annotate(f"{value:.2f}", (slots, value), (0, above), textcoords="offset points", ha="center",
-                            fontsize=7.5)  # fmt: skip
+                hidden = 0 <= (printed.get(slots) or 0) - value < 0.1  # by the printed line's mark
+                ax.annotate(f"{value:.2f}", (slots, value), (0, -14 if hidden else above),
+                            textcoords="offset points", ha="center", fontsize=7.5)  # fmt: skip
         said = (f"{slots} slot{'s' * (slots > 1)} {value:.2f}" for slots, value in known.items())
         words.append(f"{name}: {', '.join(said)}")
     ax.set(xlim=(0.8, 6.6), ylim=(0, None), xticks=range(1, 6), xlabel="slots in the ring",

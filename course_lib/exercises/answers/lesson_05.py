@@ -181,23 +181,32 @@ CASES = [
 MISTAKES = [
     ("no-slot-in-use", "the k-tiles on their way", lambda *case: ceil(_slots(*case))),
     ("one-order", "the ring's slots for both orders", lambda *case: ceil(_slots(*case)) + 1),
-    ("half-the-math", "those of half the math", lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2]),
+    (
+        "half-the-math",
+        "the slots for half the math of a k-tile",
+        lambda *case: ceil(_slots(*case, flop=1)) + 1 + case[2],
+    ),
     (
         "no-slot-in-use",
         "no slot for the k-tile that is multiplied",
         lambda *case: ceil(_slots(*case)) + case[2],
     ),
-    ("one-too-few", "one slot too few", lambda *case: int(_slots(*case)) + 1 + case[2]),
-    ("not-rounded", "those of a latency that is not rounded up", lambda *case: _slots(*case) + 1 + case[2]),
+    ("rounded-down", "one slot too few", lambda *case: int(_slots(*case)) + 1 + case[2]),
+    ("too-few", "whole turns only, and no slot for one k-tile", lambda *case: int(_slots(*case)) + case[2]),
+    ("not-rounded", "parts of slots", lambda *case: _slots(*case) + 1 + case[2]),
     (
         "one-too-many",
         "one slot too many where the turns fit into the latency exactly",
         lambda *case: int(_slots(*case)) + 2 + case[2],
     ),
-    ("k-step", "those of a k-step", lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1]),
+    (
+        "k-step",
+        "the slots for the math of one k-step",
+        lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
+    ),
     (
         "other-sign",
-        "those of a ring that loses no slot, or gains one",
+        "a slot less for issue, then wait",
         lambda *case: ceil(_slots(*case)) + 1 - case[2],
     ),
 ]
@@ -213,6 +222,8 @@ def _number_of_slots(answer: object) -> None:
     for cause, name, formula in MISTAKES:
         same = np.allclose(given, [formula(*case) for case in CASES])
         demand(not same, f"you count {name}.", cause)
+    by_tile = np.reshape(given[:-1], (len(SHAPES), -1))  # of the latencies that all have
+    demand(np.ptp(by_tile, axis=0).any(), "you give the same number of slots for every tile.", "one-tile")
     for case, mine, slots in zip(CASES, given, right, strict=True):
         tile, latency, late = case
         demand(
@@ -249,7 +260,8 @@ EXERCISES = {
         "uninitialised-read": "the loop issues k-tile 3 in its first turn. Which ones must the prologue have issued "
         "before?",
         "unwaited-copy": "a k-tile is read before its copy landed. Which k-tiles has the prologue issued when turn 0 "
-        "waits, a group each, and how many of these groups are newer than group 0?",
+        "waits, and does the loop issue one of them again? Is there a group for each, also where K has fewer k-tiles "
+        "than slots? How many groups are newer than the one that is read?",
         "write-after-write": "a slot is filled twice. In which turn is each k-tile issued, and does the prologue do "
         "it as well?",
         "": "which k-tiles must be on their way when turn 0 begins, and how many of their groups may turn 0 leave?"}),
@@ -258,8 +270,12 @@ EXERCISES = {
         "both slots.",
         "no-stages": "only the prologue and the turn are yours.",
         "wrong-launch": "three slots of 12,288 bytes are right; write the prologue and the turn.",
-        "out-of-bounds": "start_copy wants a k-tile that exists, and a slot from 0 to STAGES - 1. What does the "
-        "prologue do if there are fewer k-tiles than slots?",
+        "out-of-bounds": "start_copy wants a k-tile that exists; start_copy and compute both want a slot from 0 to "
+        "STAGES - 1. What does the prologue do if there are fewer k-tiles than slots?",
+        "unwaited-copy": "a slot is read before the copy into it landed. Which k-tile does that copy bring, and is it "
+        "the one that is multiplied? Copies and math must agree on the slot of a k-tile. If they do: which groups are "
+        "committed when turn t waits, and how many are newer than the one it needs? Commit in every turn, also when "
+        "there is nothing to copy.",
         "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
     "05.3": (_turn, _OVERLAP | _FILLED | {
         "fixed-stages": "a number stands where it should be made from STAGES: look at the issue and at the wait.",
@@ -268,8 +284,9 @@ EXERCISES = {
         "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies behind it "
         "must have been loaded before.",
         "few-asked-for": "may the newest k-tile still be late behind your wait, in every turn?",
-        "unwaited-copy": "fragments are loaded before their copy has landed. Which k-tile do they lie in, and which "
-        "line says that it is there? How many groups are newer?",
+        "unwaited-copy": "fragments are loaded before their copy has landed. Which k-tile should they come from? The "
+        "prologue has issued k-tiles 0 to STAGES - 2: which turn issues that one, and which line says that it is "
+        "there? How many groups are newer?",
         "read-after-write": "step 0 of the next k-tile was copied by all threads: a wait is about one thread's copies. "
         "Which line must stand between that wait and the load?",
         "write-after-read": "a slot is overwritten while a slow warp still loads from it. Behind which barrier have "
@@ -288,14 +305,15 @@ EXERCISES = {
         "no-slot-in-use": "the k-tile that is being multiplied needs a slot, too.",
         "one-order": "with issue, then wait, a copy has one turn less: slots - 2.",
         "half-the-math": "a multiplication and an addition are two FLOP.",
-        "one-too-few": "a latency that takes a part of a turn more is rounded up; and the k-tile that is being "
-        "multiplied needs a slot, too.",
+        "rounded-down": "a latency of two turns and a part of one takes three: round up, and not down.",
+        "too-few": "round up a part of a turn; and which k-tile is not on its way, and needs a slot, too?",
+        "one-tile": "768 cycles, say, are the math of one tile only: how many FLOP has the one that is asked for?",
         "one-too-many": "a latency of exactly two turns needs two: round up only what is left over.",
         "not-rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
         "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
         "other-sign": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
-        "": "math of a k-tile: 2 * tile_m * tile_n * tile_k / 2730 cycles. S slots give a copy S - 1 times that; "
-        "issue, then wait S - 2 times."}),
+        "": "first, for how many cycles is a k-tile of this size multiplied? Then, how many such turns must a copy "
+        "have? Then, which slots hold no copy on its way?"}),
     "05.5": (_printed, _FILLED | {
         "wrong-launch": "three slots of 12,288 bytes are right; repair the kernel.",
         "in-turn": "three slots, and only one in use: which k-tile may be copied while another is multiplied?",

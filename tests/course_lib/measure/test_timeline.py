@@ -322,6 +322,18 @@ def test_timelines_are_compared_on_one_scale():
     assert [line.get_xdata()[0] for line in second.lines] == [4000]
 
 
+def test_timelines_of_one_kernel_are_told_apart_by_their_names(monkeypatch):
+    shown = []
+    monkeypatch.setattr(style, "show", lambda *what: shown.append(what))
+    timeline.compare(a_timeline(), a_timeline(), names=("two slots", "three slots"))
+    (figure, alt), title = shown[0], a_timeline().title
+    assert [axes.get_title(loc="left").startswith(f"{name}: {title}, a turn")
+            for axes, name in zip(figure.axes, ("two slots", "three slots"))] == [True, True]  # fmt: skip
+    assert f"two slots: {title}: a turn" in alt and f"three slots: {title}: a turn" in alt
+    with pytest.raises(ValueError, match="1 names for 2 timelines; give one for each, or none"):
+        timeline.compare(a_timeline(), a_timeline(), names=("two slots",))
+
+
 def test_a_comparison_draws_nothing_of_what_took_no_time():
     """Its edges may be far apart in other blocks."""
     events = (Event(0, "math", 0, 0, 300), Event(0, "wait", 1, 320, 320, 150, 130))
