@@ -9,7 +9,7 @@ A Markdown cell's metadata says where each of its numbers comes from:
 
 `shown(cell, pattern)` reads the number at {} in what the cell with this id prints, or in the words beside a picture;
 white space fits any white space, and … anything within a line. `python -m tools.author.numbers` writes into the prose
-what the cells print now; `make record` does so too.
+what the cells print now; `make record` calls it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline`, `wave
 measure; then the timelines of all kernels at three sizes. It may be stopped, and goes on with the lesson or the kernel
 in which it was. Then the new record takes the place of this
 GPU's old one. Entries of kernels that are gone go with it. Then come the
-frozen results that the tests compare with, the lessons' outputs, and the README's table and pictures.
+frozen results that the tests compare with, the lessons' outputs and the numbers in their prose, and the README's table and pictures.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ AFTERWARDS = (
     "tests.golden.record",  # results of the tests' and the lessons' kernels
     "tests.golden.record_ncu",  # what Nsight Compute counts of them
     "tools.author.outputs",  # the lessons, with the new record
+    "tools.author.numbers",  # what their prose says of it
     "tools.author.figures",  # the README, docs/measurements.md
     "tools.author.timelines",  # docs/timelines.md
     "tools.author.card",  # the quick-reference card
