@@ -2,9 +2,9 @@
 
 Runs every lesson with COURSE_RECORD set, so that `benchmark`, `timeline`, `waves` and `profile` write down what they
 measure; then the timelines of all kernels at three sizes. It may be stopped, and goes on with the lesson or the kernel
-in which it was. Then the new record takes the place of this
-GPU's old one. Entries of kernels that are gone go with it. Then come the
-frozen results that the tests compare with, the lessons' outputs and the numbers in their prose, and the README's table and pictures.
+in which it was. Then the new record takes the place of this GPU's old one. Entries of kernels that are gone go with
+it. Then come the frozen results that the tests compare with, the lessons' outputs and the numbers in their prose, and
+the README's table and pictures.
 """
 
 from __future__ import annotations
