@@ -84,7 +84,9 @@ class Timeline:
 
     def cycles(self, phase: Phase) -> int:
         """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles: in the
-        steady state, or where it has no such phase, at the end; 0 where neither has it."""
+        steady state, or where it has no such phase, at the end; 0 where neither has it, or nothing was recorded."""
+        if not self.parts:
+            return 0
         found = self.parts["steady"].events
         if not any(event.phase == phase for event in found):
             found = self.parts["end"].events

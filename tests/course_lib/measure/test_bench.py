@@ -456,11 +456,22 @@ def test_the_ceiling_is_that_of_the_type():
 
 def test_score(capsys):
     score(
-        [("a", 0.5, 0.90123), ("b", None, 4), ("c", (4, 32), (4, 32)), ("d", 3, None), ("e", (None, None), 1)]
+        [
+            ("a", 0.5, 0.90123, "it is so"),
+            ("b", None, 4),
+            ("f", 10, 9),
+            ("g", 4, 4),
+            ("c", (4, 32), (4, 32)),
+            ("d", 3, None),
+            ("e", (None, None), 1),
+        ]
     )
     assert capsys.readouterr().out.splitlines() == [
-        "a: you said 0.5; it is 0.901",
+        "a: you said 0.5 (1.8 times too low); it is 0.901",
+        "    it is so",
         "b: no prediction; it is 4",
+        "f: you said 10 (11 % too high); it is 9",
+        "g: you said 4; it is 4",
         "c: you said (4, 32); it is (4, 32)",
         "d: you said 3; it is not known here: no record",
         "e: no prediction; it is 1",

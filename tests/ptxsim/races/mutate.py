@@ -114,7 +114,9 @@ def named(source: str, changes: Iterable[tuple[str, int, int, str]]) -> Iterator
         seen[name] += 1
         if seen[name] > 1:
             name = f"{name} #{seen[name]}"
-        yield Mutant(name, rule, line, source[:start] + text + source[end:])
+        # What stood in several lines leaves them, so that all below keep their numbers.
+        ends = "\n" * (source.count("\n", start, end) - text.count("\n"))
+        yield Mutant(name, rule, line, source[:start] + text + ends + source[end:])
 
 
 def fingerprint(source: str, options: tuple[str, ...]) -> str:

@@ -261,7 +261,7 @@ def test_every_word_of_the_glossary_has_its_chinese_and_is_used():
         assert len(re.findall(r"[.?](?= |$)", entry.meaning)) <= 3, entry.forms
     prose = "\n".join(
         cell.source
-        for path in sources.notebooks(sources.NOTEBOOKS)
+        for path in sources.with_kernels(sources.NOTEBOOKS)
         for cell in nbformat.read(path, as_version=4).cells
         if cell.cell_type == "markdown"
     )
