@@ -14,7 +14,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab test quick long outputs record tune calibrate bench classroom grade wheelhouse clean install
+.PHONY: help course lab test quick long outputs record tune bench classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -30,7 +30,6 @@ To change the course
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
-  make calibrate   on a GPU machine: what its instructions cost, each measured by a small kernel, in some seconds
   make bench       how fast the simulator is on this machine; 200 random problems for matmul
 
 To teach
@@ -71,9 +70,6 @@ record: install
 
 tune: install
 	@$(RUN) -m tools.author.tune
-
-calibrate: install
-	@$(RUN) -m tools.calibrate
 
 bench: install
 	@$(RUN) -m tools.author.bench

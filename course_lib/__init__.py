@@ -1,5 +1,11 @@
 """The small library that the notebooks lean on. `cp` is looked up when it is used: CuPy is large."""
 
+import os
+
+# The products that results are compared with are small, and OpenBLAS's other threads would spin after each one: 0.1 s
+# of CPU time, in a check nine times. Its threads start when NumPy is imported, which is behind this line.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from ptxsim import HazardError
 from ptxsim.compiler import cache
 

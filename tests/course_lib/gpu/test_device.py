@@ -1,6 +1,7 @@
 """Which backend is chosen, and what the learner is told about it."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -57,6 +58,20 @@ def test_importing_the_course_loads_neither_cupy_nor_matplotlib():
     root = Path(device.__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads as Linux lists them")
+def test_products_of_numpy_start_no_threads_that_spin():
+    code = (
+        "import course_lib, os, numpy as np; a = np.ones((300, 300)); a @ a; "
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    root = Path(device.__file__).parents[2]
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root, env=environment
+    )
+    assert done.stdout == "1\n"
 
 
 def test_the_public_names():
