@@ -19,10 +19,11 @@ Source = Literal["measured", "recorded", "model", ""]
 @dataclass(frozen=True)
 class Event:
     """One phase of one warp in one k-tile. Cycles count from the first event of the part of the timeline that it
-    belongs to. `begin_spread`, `end_spread`: the edge lies this much earlier or later in most blocks."""
+    belongs to. `begin_spread`, `end_spread`: the edge lies this much earlier or later in most blocks. `phase` is a
+    Phase, or several as `together` names them."""
 
     warp: int
-    phase: Phase
+    phase: str
     k_tile: int
     begin: int
     end: int
@@ -46,6 +47,29 @@ def from_rows(rows: Iterable[list]) -> tuple[Event, ...]:
 def in_order(events: Iterable[Event]) -> list[Event]:
     """Sorted by their begin."""
     return sorted(events, key=lambda event: (event.begin, event.warp))
+
+
+def together(events: Iterable[Event], phases: Iterable[Phase]) -> tuple[Event, ...]:
+    """Events of which those in `phases` are one where they touch, named like "copy + math": marks of these phases were
+    left out, so nobody knows where in such a stretch the one ends and the other begins."""
+    unsure, name = frozenset(phases), " + ".join(phases)
+    made: list[Event] = []
+    latest: dict[int, int] = {}  # warp -> where its last event stands in `made`
+    for event in in_order(events):
+        last = made[latest[event.warp]] if event.warp in latest else None
+        if event.phase in unsure:
+            inside = last and last.phase == name and event.begin <= last.end
+            turn = event.k_tile if event.phase == "math" or not last else last.k_tile
+            if inside:
+                late = max(last, event, key=lambda one: one.end)
+                made[latest[event.warp]] = replace(
+                    last, k_tile=turn, end=late.end, end_spread=late.end_spread
+                )
+                continue
+            event = replace(event, phase=name, k_tile=turn)
+        latest[event.warp] = len(made)
+        made.append(event)
+    return tuple(made)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from typing import Protocol
 from ..gpu.timing import CUBLAS
 
 HEADER = (
-    "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "FLOP/clk/SM",
-    "sustained TFLOP/s",
+    "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "sustained TFLOP/s",
 )  # fmt: skip
 
 
@@ -27,7 +26,7 @@ class Row:
     p90_us: float | None = None
     repeats: int | None = None
     registers: int | None = None
-    sm_clock_mhz: int | None = None  # while launches like the timed ones run
+    sm_clock_mhz: int | None = None  # of launches like the timed ones, right behind them
     flop_per_clock: int | None = None  # of one SM, at that clock
     sustained: float | None = (
         None  # TFLOP/s of two seconds of launches; with what the chip drew and at what clock
@@ -57,7 +56,6 @@ class Row:
             f"{self.median_us:,.0f}",
             f"{self.p10_us:,.0f}-{self.p90_us:,.0f}",
             str(self.registers or "-"),
-            str(self.flop_per_clock or "-"),
             f"{self.sustained:.0f} at {self.sustained_mhz} MHz, {self.watts} W" if self.sustained else "-",
         )
 

@@ -18,7 +18,7 @@ from ..gpu import limits
 from ..gpu.given import check_launched
 from ..launch import STANDARD, Launch
 from . import marks, modelled, records, stalls, timeline_chart
-from .events import PHASES, Part, Phase, Shown, Source
+from .events import PHASES, Part, Phase, Shown, Source, together
 from .model import ORIGIN
 
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -29,7 +29,7 @@ class Timeline:
     """The events of one block, by the part of its time that they belong to."""
 
     title: str
-    phases: tuple[Phase, ...]
+    phases: tuple[str, ...]
     source: Source = ""
     gpu: str = ""
     date: str = ""
@@ -77,12 +77,12 @@ class Timeline:
         """Cycles of a turn in the steady state, from one k-tile to the next; None where nothing was measured."""
         return self.about.get("turn_drawn")
 
-    def share(self, phase: Phase) -> float | None:
+    def share(self, phase: str) -> float | None:
         """What part of a turn a warp spends in a phase: in the steady state, the mean of all warps that are marked.
         None where this was not measured."""
         return self.about.get("shares", {}).get(phase)
 
-    def cycles(self, phase: Phase) -> int:
+    def cycles(self, phase: str) -> int:
         """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles: in the
         steady state, or where it has no such phase, at the end; 0 where neither has it, or nothing was recorded."""
         if not self.parts:
@@ -176,5 +176,10 @@ def timeline_of(entry: dict, phases: tuple[Phase, ...], source: Source) -> Timel
     if "parts" not in entry:
         return Timeline(title, phases)
     parts = {part: Shown.of(kept) for part, kept in entry["parts"].items()}
+    left_out = {mark.partition(".")[0] for mark in entry.get("left_out", ())}
+    unsure = [phase for phase in phases if phase in left_out]
+    if len(unsure) > 1:  # with one alone its neighbours say where it begins and ends
+        parts = {part: replace(shown, events=together(shown.events, unsure)) for part, shown in parts.items()}
+        phases = *(phase for phase in phases if phase not in unsure), " + ".join(unsure)
     about = entry if source != "model" else {}
     return Timeline(title, phases, source, entry["gpu"], entry["date"], parts, about)

@@ -20,6 +20,8 @@ LOOKS: dict[Phase, tuple[str, str]] = {
     "math": (style.GREEN, ""),
     "epilogue": (style.PURPLE, "\\\\\\"),
 }
+UNMARKED = (style.FACE, "..")
+"""Of a stretch in which several phases are together, since marks between them were left out."""
 MOST_WARPS = 4  # in a drawing
 SMALL_PRINT = 105  # characters of a line of it
 LETTER = 0.01  # of the width
@@ -121,10 +123,12 @@ def _draw_warps(axes, shown: Shown, warps: Sequence[int], last: int, below: floa
     return free + 0.35
 
 
-def _rows_of_k_tiles(events: Sequence[Event], warps: Sequence[int]) -> dict[int, Phase]:
+def _rows_of_k_tiles(events: Sequence[Event], warps: Sequence[int]) -> dict[int, str]:
     """Warp -> the phase by which its k-tiles are named: the math; where other warps only copy, their copies too."""
     kinds = {warp: {event.phase for event in events if event.warp == warp} for warp in warps}
-    doing = {warp: "math" if "math" in kinds[warp] else "copy" for warp in warps}
+    doing = {
+        warp: max(kinds[warp], key=lambda phase: (phase.endswith("math"), phase == "copy")) for warp in warps
+    }
     return {max(w for w in warps if doing[w] == phase): phase for phase in dict.fromkeys(doing.values())}
 
 
@@ -181,7 +185,7 @@ def _draw_cuts(axes, lengths: list[int], begins: list[int]) -> None:
 
 def _bar(axes, event: Event, row: int) -> None:
     """A phase. Where its edges lie in most blocks only, the bar is pale and without hatch."""
-    colour, hatch = LOOKS[event.phase]
+    colour, hatch = LOOKS.get(event.phase, UNMARKED)
     begin, end = event.begin, event.end
     sure_from, sure_to = begin + event.begin_spread, end - event.end_spread
     look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT, "clip_on": False}
@@ -220,7 +224,7 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
 def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) -> None:
     """Name what the first row never does (a producer does no math) inside its longest bar, if that is long enough."""
     named = {event.phase for event in events if event.warp == warps[0]}
-    longest: dict[Phase, tuple[float, float, int]] = {}
+    longest: dict[str, tuple[float, float, int]] = {}
     for event in events:
         if event.warp in warps and event.phase not in named:
             begin, end = event.begin + event.begin_spread, event.end - event.end_spread

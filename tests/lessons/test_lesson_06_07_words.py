@@ -344,7 +344,8 @@ def test_per_cent_of_what():
     times = round(cublas["tflops"] / fastest["tflops"], 2)
     assert said("`fastest` reaches it, and cuBLAS is {} times as fast", "06_complete_gemm") == [times]
     words = (
-        "cuBLAS's {} TFLOP/s were {} FLOP per cycle (the table of lesson 05): {} % of what `mma.sync` can do"
+        "cuBLAS's {} TFLOP/s were {} FLOP per cycle (its speed by its clock and 132 SMs): {} % of "
+        "what `mma.sync` can do"
     )
     per_clock = cublas["flop_per_clock"]
     assert said(words, "06_complete_gemm") == [round(cublas["tflops"]), per_clock, round(per_clock / 27.30)]

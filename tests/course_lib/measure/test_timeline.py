@@ -12,7 +12,7 @@ from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel, simula
 from course_lib.check.gemm import Gemm
 from course_lib.draw import style
 from course_lib.measure import marks, modelled, records, timeline_chart
-from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows
+from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows, together
 from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, traced
 from course_lib.measure.timeline import Timeline, timeline, timeline_of
 from course_lib.measure.timeline_chart import LOOKS
@@ -275,6 +275,50 @@ def a_timeline(**changes):
         parts, about,
     )  # fmt: skip
     return replace(made, **changes)
+
+
+def an_entry(*left_out):
+    about = a_timeline().about | {"left_out": [*left_out], "disturbance": {"barrier.end": [0, 0.01]}}
+    part = {"rows": to_rows(a_part().events), "length": a_part().length}
+    parts = {"steady": part, "end": part}
+    return about | {
+        "kernel": "tiled",
+        "shape": [64, 64, 64],
+        "dtype": "float32",
+        "gpu": "a GPU",
+        "date": "",
+        "parts": parts,
+    }
+
+
+def test_phases_without_marks_between_them_are_one_stretch_of_no_phase():
+    phases = ("copy", "barrier", "math")
+    seen = timeline_of(an_entry("barrier.begin", "math.end"), phases, "recorded")
+    assert seen.phases == ("copy", "barrier + math")
+    assert {event.phase for event in seen.parts["steady"].events} == {*seen.phases}
+    assert seen.cycles("math") == seen.cycles("barrier") == 0, "of these nobody knows"
+    figure, alt = seen.figure()
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert {"copy", "barrier + math", "60", "63"} <= set(words) and not {"barrier", "math"} & set(words)
+    assert "barrier + math 920" in alt
+
+    whole = timeline_of(an_entry("math.end"), phases, "recorded")
+    assert whole.phases == phases and whole.cycles("math") == 900, "its neighbour says where it ends"
+
+
+def test_a_stretch_without_marks_counts_its_turn_by_the_math_in_it():
+    events = [
+        Event(0, "wait", 7, 0, 10),
+        Event(0, "copy", 9, 10, 40),
+        Event(0, "math", 7, 40, 90),
+        Event(0, "wait", 8, 90, 95),
+        Event(0, "copy", 10, 95, 180),
+        Event(1, "math", 7, 50, 99),
+    ]
+    made = together(events, ("copy", "math"))
+    stretches = [(e.warp, e.k_tile, e.begin, e.end) for e in made if e.phase == "copy + math"]
+    assert stretches == [(0, 7, 10, 90), (1, 7, 50, 99), (0, 8, 95, 180)]
+    assert [e.k_tile for e in made if e.phase == "wait"] == [7, 8]
 
 
 def test_figure_names_origin_phases_and_k_tiles():
