@@ -204,7 +204,7 @@ def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float
         lengths = [end - begin for begin, end in found]
         axes.barh([row] * len(found), lengths, 0.42, [begin for begin, _ in found], color=style.TEXT)
         words.append(f"{name} {sum(lengths) / last:.0%}")
-    return f" At work for this block: {', '.join(words)} of the time drawn." if words else ""
+    return f" Serving this block, of the time drawn: {', '.join(words)}." if words else ""
 
 
 def _label_phases(axes, events: list[Event], last: int) -> None:

@@ -8,6 +8,7 @@ A Markdown cell's metadata says where each of its numbers comes from:
                 "128": "design: FMA units of an SM"}
 
 `shown(cell, pattern)` reads the number at {} in what the cell with this id prints, or in the words beside a picture;
+'deeper/02_late_math c032s' is a cell of another notebook;
 white space fits any white space, and … anything within a line. `python -m tools.author.numbers` writes into the prose
 what the cells print now; `make record` calls it.
 """
@@ -35,7 +36,10 @@ class NotBound(ValueError):
 
 def shown(cells: list[dict], cell_id: str, pattern: str) -> float:
     """The number at {} in what a cell shows. Raises NotBound where it is not there."""
-    cell = next((cell for cell in cells if cell.get("id") == cell_id), None)
+    other, _, own_id = cell_id.rpartition(" ")
+    if other:
+        cells = _cells_of(other)
+    cell = next((cell for cell in cells if cell.get("id") == own_id), None)
     if cell is None:
         raise NotBound(f"there is no cell with the id {cell_id!r}")
     words = re.split(r"\s+", pattern.strip())
@@ -48,6 +52,14 @@ def shown(cells: list[dict], cell_id: str, pattern: str) -> float:
     if not found:
         raise NotBound(f"cell {cell_id!r} shows no {pattern!r}")
     return float(found[1].replace(",", ""))
+
+
+def _cells_of(name: str) -> list[dict]:
+    """The cells of a notebook such as "deeper/02_late_math"."""
+    path = sources.NOTEBOOKS / f"{name}.ipynb"
+    if not path.is_file():
+        raise NotBound(f"there is no notebook {name!r}")
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
 def text_shown(cell: dict) -> str:

@@ -448,8 +448,7 @@ def test_the_resources_of_a_model_are_rows():
     ).figure()
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()][-2:] == ["tensor cores", "L2"]
     assert (
-        f"At work for this block: tensor cores {2500 / 6400:.0%}, L2 {100 / 6400:.0%} of the time drawn."
-        in alt
+        f"Serving this block, of the time drawn: tensor cores {2500 / 6400:.0%}, L2 {100 / 6400:.0%}." in alt
     )
 
 

@@ -36,6 +36,16 @@ LOAD, MATH = "shown('shows', 'load {}')", "shown('shows', 'math {}')"
         ("2 x", {"2": "shown('gone', 'load {}')"}, ["in says: 2: there is no cell with the id 'gone'"]),
         (
             "2 x",
+            {"2": "shown('deeper/gone a', 'load {}')"},
+            ["in says: 2: there is no notebook 'deeper/gone'"],
+        ),
+        (
+            "4 x",
+            {"4": "shown('deeper/02_late_math o2f', 'k-tile of {}, no overlap')"},
+            ["4 in says: it is 32"],
+        ),
+        (
+            "2 x",
             {"2": "load / 2"},
             ["in says: 2: 'load / 2' cannot be calculated: name 'load' is not defined"],
         ),
