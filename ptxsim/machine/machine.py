@@ -138,7 +138,6 @@ class Machine:
         self.math = AsyncMath(self)
         self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
-        self.fenced = np.zeros(self.lanes, np.int32)  # when each lane made its last fence.proxy.async
         self.counters = launch.counters
         self.recorder = Recorder(self, code.costs, launch.watched - first)
 
@@ -387,8 +386,7 @@ class Machine:
 
     def fence_proxies(self) -> None:
         """The active lanes make a fence.proxy.async."""
-        self.orders.trail.now += 1
-        self.fenced[self.active()] = self.orders.trail.now
+        self.orders.fence_proxies(self.active())
 
     def is_async(self, pcs: np.ndarray) -> np.ndarray:
         """Which of these instructions write through the proxy of the copy engine."""

@@ -3,6 +3,7 @@
 touches    what was done to each piece of memory, and by whom
 shadow     the watch over one memory: an access meets the touches before it
 orders     what every thread has seen of its block, through barriers
+proxies    what the copy engine and the tensor cores may see of it
 messages   what threads are told through memory: fences, release and acquire
 dependent  values that another order of strong accesses changes
 findings   a race in words

@@ -90,8 +90,6 @@ class Watched(Reporting, Protocol):
     """What a shadow asks of the machine whose accesses it watches."""
 
     orders: Orders
-    fenced: np.ndarray
-    """For each lane the time of its last fence.proxy.async."""
 
     @property
     def findings(self) -> Listener: ...
@@ -241,7 +239,7 @@ class Shadow:
         self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
     ) -> None:
         """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
-        wrote, they see behind a fence.proxy.async of that thread, or of the one that makes them read. `noted`: as a
+        wrote, they see behind a fence.proxy.async (proxies.py). `noted`: as a
         read of now; otherwise `on_read_over` follows."""
         count = size // self.granule
         if noted:
@@ -249,13 +247,9 @@ class Shadow:
         else:
             self._check(machine, Act(True, False), lanes, unit, count, pc, None)
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        times, writers = self.write_time[granules], self.writer[granules] - machine.orders.first_lane
-        unfenced = (
-            (times > 0)
-            & (times < IN_FLIGHT)
-            & (times >= np.maximum(machine.fenced[writers], machine.fenced[lanes]))
-        )
-        at = np.flatnonzero(unfenced)
+        times = self.write_time[granules]
+        at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
+        at = at[machine.orders.unfenced(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])]
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
         if len(at):
             self._tell(

@@ -27,7 +27,8 @@ EXERCISES = {
         "wrong-launch": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
         "left-out-of-barrier|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
         "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what the threads "
-        "wrote, and does it stand between the writes and the store?",
+        "wrote, and does it stand between the writes and the store? What a thread wrote that its own fence does not "
+        "follow is behind no fence, unless who fences has met it at a barrier before.",
         "copy-still-reads": "the next box is written while the copy "
         "engine still reads the one before. Who must wait for what, before anybody writes?",
         "read-after-write": "one thread starts the store for all: a barrier must stand between their writes and it.",

@@ -20,6 +20,7 @@ from ptxsim.clock.played import Segment
 from ptxsim.compiler import nvrtc
 from tests.course_lib.measure.test_assembled import K_TILES, TURN, times
 from tests.fake_gpu import FakeCupy, install
+from tests.sample import sample
 
 TRACED = r"""
 #include <course/timeline.cuh>
@@ -433,8 +434,10 @@ def test_a_word_on_a_bar_hides_no_other_bar():
     assert hidden_bars(figure) == []
     for path in records.files():
         record = json.loads(path.read_text(encoding="utf-8"))
-        drawn = (entry for entry in record["timelines"].values() if entry["shape"] == [4096, 4096, 4096])
-        for entry in drawn:  # those of the lessons
+        drawn = [entry for entry in record["timelines"].values() if entry["shape"] == [4096, 4096, 4096]]
+        for entry in sample(
+            drawn, lambda entry: (*entry["parts"], *entry["left_out"])
+        ):  # those of the lessons
             shown = timeline_of(record["provenance"] | entry, PHASES, "recorded")
             for part in shown.parts:
                 figure, alt = shown.figure(part)

@@ -1,5 +1,7 @@
 """The copy engine: tensor maps, what a copy brings and when, what must be waited for and fenced."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -254,6 +256,42 @@ def test_what_is_wrong_with_a_bulk_copy(name):
     kind, body = WRONG[name]
     report = run(body)[0]
     assert [hazard.kind for hazard in report.hazards][:1] == [kind], str(report)
+
+
+WRITE = "for (int i = t; i < 512; i += 64) tile[i] = i;\n"
+STORE = "store(&c, tile, x, y); commit(); wait_read();"
+FENCED = {
+    "by all, then a barrier": WRITE + "fence(); __syncthreads(); if (t == 0) { %s }",
+    "by the one who stores, behind the barrier": WRITE + "__syncthreads(); if (t == 0) { fence(); %s }",
+    "by a third thread, between two barriers": WRITE
+    + "__syncthreads(); if (t == 40) fence(); __syncthreads(); if (t == 0) { %s }",
+    "by each warp's first lane, which its warp has met": WRITE
+    + "__syncwarp(); if (t %% 32 == 0) fence(); __syncthreads(); if (t == 0) { %s }",
+    "by all, then an mbarrier": WRITE + "fence(); arrive(&bar); if (t == 0) { wait(&bar, 0); %s }",
+}
+UNFENCED = {
+    "by the one who stores, before the barrier": WRITE + "if (t == 0) fence(); __syncthreads(); if (t == 0) { %s }",
+    "by one warp of two": WRITE + "if (t < 32) fence(); __syncthreads(); if (t == 0) { %s }",
+    "before the writes": "fence();\n" + WRITE + "__syncthreads(); if (t == 0) { %s }",
+    "by the writers, behind the barrier": WRITE + "__syncthreads(); if (t) fence(); if (t == 0) { %s }",
+    "by a third thread, which has not met the writers":
+        WRITE + "if (t == 40) fence(); __syncthreads(); if (t == 0) { %s }",
+    "before an mbarrier, by one": WRITE + "if (t == 0) fence(); arrive(&bar); if (t == 0) { wait(&bar, 0); %s }",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("name", [*FENCED, *UNFENCED])
+def test_a_proxy_fence_covers_the_writes_that_happen_before_it(name, seed, monkeypatch):
+    body = (FENCED | UNFENCED)[name]
+    if "arrive" in body:
+        monkeypatch.setattr(
+            sys.modules[__name__], "KERNEL", KERNEL.replace("init(&bar, 1)", "init(&bar, 64)")
+        )
+    report = run(body % STORE, seed=seed)[0]
+    assert [hazard.kind for hazard in report.hazards] == ["missing-proxy-fence"] * (name in UNFENCED), str(
+        report
+    )
 
 
 def test_a_deadlock_names_both_numbers_of_bytes():
