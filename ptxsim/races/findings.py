@@ -11,7 +11,7 @@ from ..memory import SharedMemory
 from ..observe.counters import ATOMICS
 from ..ptx.program import Instruction
 from .hazards import RACES, Meeting
-from .shadow import CHANGED, NOT_COHERENT, Race, Shadow, Watched
+from .shadow import CHANGED, NOT_COHERENT, OVERWRITTEN, Race, Shadow, Watched
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Findings:
         """`strong`: both accesses are, so it is no race, and a matter of chance."""
         machine = self.machine
         at = race.granule * shadow.granule
-        kind = "write-after-read" if race.kind == CHANGED else race.kind
+        kind = {CHANGED: "write-after-read", OVERWRITTEN: "missing-proxy-fence"}.get(race.kind, race.kind)
         if race.kind == NOT_COHERENT:
             kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
         if shadow.shared:
@@ -82,6 +82,7 @@ class Findings:
             place = shadow.buffer.element(at)
             if (
                 race.other is not None
+                and kind != "missing-proxy-fence"
                 and race.other // machine.launch.threads != self._lane(race) // machine.launch.threads
             ):
                 kind = "block-conflict"
@@ -145,7 +146,8 @@ class Findings:
         if kind == "uninitialised-read":
             return Why("never-written", f"reads {place}, which no thread has written")
         if kind == "missing-proxy-fence":
-            return Why("", f"lets {self._engine(instruction)} read {place}, {self._unfenced(race)}")
+            does = "overwrite" if race.kind == OVERWRITTEN else "read"
+            return Why("", f"lets {self._engine(instruction)} {does} {place}, {self._unfenced(race)}")
         if race.kind == NOT_COHERENT:
             return Why("read-only-cache", self._not_coherent(instruction, race, place))
         if kind == "unwaited-copy" or race.flying:
@@ -157,8 +159,10 @@ class Findings:
         return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
 
     def _unfenced(self, race: Race) -> str:
+        they = "They write" if race.kind == OVERWRITTEN else "They read"
         return (
-            f"which {self._other(race)} wrote at {self._line(race.time)}. They read through a proxy of their own: "
+            f"which {self._other(race)} wrote at {self._line(race.time)}. "
+            f"{they} through a proxy of their own: "
             "after the write and before the barrier, the writing thread calls fence.proxy.async"
         )
 
@@ -185,6 +189,12 @@ class Findings:
                 "phase-not-awaited",
                 f"the {kind} {what} into it is known to have arrived; {them} started the {what} at {line}. "
                 "Wait for the phase of its mbarrier",
+            )
+        if "bulk_group" in started.text:
+            return Why(
+                "no-wait",
+                f"the bulk store into it is known to have arrived; {them} started the store at {line}. Wait for its "
+                "group with cp.async.bulk.wait_group: with .read it waits until the source has been read, no more",
             )
         why = Why("no-wait", "Wait for its group (cp.async.wait_group), then __syncthreads()")
         if copies.uncommitted(self._pc(race.time)):

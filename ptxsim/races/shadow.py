@@ -54,6 +54,10 @@ CHANGED = "changed"
 write-after-read."""
 
 
+OVERWRITTEN = "overwritten"
+"""The copy engine overwrites what a thread wrote, with no fence.proxy.async in between. Reported as
+missing-proxy-fence."""
+
 NOT_COHERENT = "not-coherent"
 """A race, reported as read-after-write or write-after-read: the read-only cache need not see what the launch writes,
 whatever orders the two (CUDA C++ Programming Guide, `__ldg`: the data is read-only as long as the kernel runs)."""
@@ -203,6 +207,8 @@ class Shadow:
         """An asynchronous copy to these units starts."""
         count = size // self.granule
         self._check(machine, Act(False, True), lanes, unit, count, pc, None)
+        if machine.is_async(np.array([pc])).all():
+            self.on_proxy(machine, lanes, unit, size, pc, OVERWRITTEN)
         machine.math.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
         self.on_flight(machine, lanes, unit, size, time)
@@ -246,15 +252,47 @@ class Shadow:
             self.on_access(machine, Act(True, False), lanes, unit, size, pc)
         else:
             self._check(machine, Act(True, False), lanes, unit, count, pc, None)
-        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
+        self.on_proxy(machine, lanes, unit, size, pc)
+
+    def on_proxy(
+        self,
+        machine: Watched,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        kind: str = "missing-proxy-fence",
+    ) -> None:
+        """The copy engine or the tensor cores touch what lies here, for these lanes: `kind` where threads wrote it and
+        no fence.proxy.async stands in between."""
+        inside, unit, count = self._inside(unit, size)
+        granules, lanes = granules_of(unit, count), np.repeat(lanes[inside], count)
         times = self.write_time[granules]
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         at = at[machine.orders.unfenced(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])]
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
         if len(at):
-            self._tell(
-                machine, "missing-proxy-fence", pc, lanes[at], granules[at], self.writer, self.write_time
-            )
+            self._tell(machine, kind, pc, lanes[at], granules[at], self.writer, self.write_time)
+
+    def on_send(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> int:
+        """A bulk store of these lanes to these units of global memory starts; its time. Until `on_sent` nobody may
+        touch them. What two stores on their way to one place do to each other is seen when they arrive."""
+        inside, unit, count = self._inside(unit, size)
+        granules, lanes = granules_of(unit, count), np.repeat(lanes[inside], count)
+        free = self.write_time[granules] < IN_FLIGHT
+        granules, lanes = granules[free], lanes[free]
+        if len(granules):
+            self._check(machine, Act(False, True), lanes, granules, 1, pc, None)
+            self.on_proxy(machine, lanes, granules, self.granule, pc, OVERWRITTEN)
+        time = machine.orders.trail.step(pc)
+        self._write(machine.orders, lanes, granules, 1, time + IN_FLIGHT)
+        return time
+
+    def on_sent(self, unit: np.ndarray, size: int, started: int) -> None:
+        """The bulk store that started at that time to these units arrives: what it then does is an access as others."""
+        _, unit, count = self._inside(unit, size)
+        granules = granules_of(unit, count)
+        self.write_time[granules[self.write_time[granules] == started + IN_FLIGHT]] = 0
 
     def on_clash(
         self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..memory import UNIT, Buffer, SharedMemory
-from ..races.shadow import CHANGED, Act
+from ..races.shadow import CHANGED, OVERWRITTEN, Act
 from .access import Memories, differs
 
 CHUNK = 16
@@ -57,6 +58,7 @@ class Store:
     data: np.ndarray
     change: Callable | None
     read: bool = False  # its source was waited for
+    sent: int = 0  # when it began to write
 
 
 class BulkCopies:
@@ -79,6 +81,9 @@ class BulkCopies:
             machine.shadow.on_async_read(
                 machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
             )
+        elif len(load.units) and (shadow := machine.shadow_of(load.buffer)):
+            asked = np.full(len(load.units), load.lane)
+            shadow.on_proxy(machine, asked, load.units, load.unit_size, load.pc)
         if not load.change and len(load.chunks):
             machine.shadow.on_issue(machine, lanes, load.chunks, load.grain, load.pc)
         return Load(**{**vars(load), "issued": machine.orders.trail.now - 1})
@@ -117,7 +122,14 @@ class BulkCopies:
         store.issued = machine.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
         self.stores.append(store)
-        self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
+        size = store.data.dtype.itemsize
+        self._gets_on(store.buffer, store.units, size)
+        if len(store.units) and (shadow := machine.shadow_of(store.buffer)):
+            lanes = np.full(len(store.units), store.lane)
+            if store.change:
+                shadow.on_proxy(machine, lanes, store.units, size, store.pc, OVERWRITTEN)
+            else:
+                store.sent = shadow.on_send(machine, lanes, store.units, size, store.pc)
 
     def commit(self, lanes: np.ndarray) -> None:
         self.committed[lanes] += 1
@@ -180,6 +192,8 @@ class BulkCopies:
                 Act(bool(store.change), True, bool(store.change)),
                 np.full(len(store.units), store.lane),
             )
-            changed = None if store.change else lambda: differs(memory[store.units], store.data)
+            changed = None if store.change else partial(differs, memory[store.units], store.data)
+            if not store.change:
+                shadow.on_sent(store.units, size, store.sent)
             shadow.on_access(machine, act, lanes, store.units, size, store.pc, changed)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

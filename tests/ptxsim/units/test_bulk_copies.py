@@ -294,6 +294,89 @@ def test_a_proxy_fence_covers_the_writes_that_happen_before_it(name, seed, monke
     )
 
 
+LINES = r"""
+__device__ void bring(void* to, const void* from, u64* b)  // 16 bytes
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 16, [%2];"
+                 :: "r"(at(to)), "l"(from), "r"(at(b)) : "memory");
+}
+__device__ void take(void* to, const void* from)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 16;" :: "l"(to), "r"(at(from)) : "memory");
+}
+__device__ void add(void* to, const void* from)
+{
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 16;"
+                 :: "l"(to), "r"(at(from)) : "memory");
+}
+__device__ void wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ void fence_all() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
+extern "C" __global__ void k(unsigned* g, unsigned* y)
+{
+    __shared__ alignas(16) unsigned tile[32];
+    __shared__ u64 bar;
+    int t = threadIdx.x;
+    if (t == 0) init(&bar, 1);
+    tile[t] = t;
+    fence_all();
+    __syncthreads();
+    BODY
+}
+"""
+BRING = "expect(&bar, 16); bring(tile, g, &bar); wait(&bar, 0); y[0] = tile[1];"
+PROXIES = {  # the body, and what is found in it
+    "writes to global memory, then lets it be copied": ("if (t == 0) { g[0] = 5; BRING }", "missing-proxy-fence"),
+    "another thread writes to global memory":
+        ("if (t == 9) g[1] = 5; __syncthreads(); if (t == 0) { BRING }", "missing-proxy-fence"),
+    "writes to global memory, then adds to it":
+        ("if (t == 0) { g[0] = 5; add(g, tile); commit(); wait_all(); }", "missing-proxy-fence"),
+    "writes to global memory, then stores over it":
+        ("if (t == 0) { g[0] = 5; take(g, tile); commit(); wait_all(); }", "missing-proxy-fence"),
+    "writes to shared memory, then lets it be overwritten":
+        ("tile[t] = 7; __syncthreads(); if (t == 0) { BRING }", "missing-proxy-fence"),
+    "one thread of all fences before the copy comes":
+        ("tile[t] = 7; if (t == 0) fence_all(); __syncthreads(); if (t == 0) { BRING }", "missing-proxy-fence"),
+    "fences behind the write to global memory": ("if (t == 0) { g[0] = 5; fence_all(); BRING }", None),
+    "the thread that copies fences behind the barrier":
+        ("if (t == 9) g[1] = 5; __syncthreads(); if (t == 0) { fence_all(); BRING }", None),
+    "fences, then adds": ("if (t == 0) { g[0] = 5; fence_all(); add(g, tile); commit(); wait_all(); }", None),
+    "fences what is overwritten": ("tile[t] = 7; fence_all(); __syncthreads(); if (t == 0) { BRING }", None),
+    "has only read what is overwritten": ("y[t] = tile[t]; __syncthreads(); if (t == 0) { BRING }", None),
+    "reads the target of its store, awaited with .read":
+        ("if (t == 0) { take(g, tile); commit(); wait_read(); y[0] = g[3]; }", "unwaited-copy"),
+    "reads the target of its store, not awaited":
+        ("if (t == 0) { take(g, tile); commit(); y[0] = g[3]; wait_all(); }", "unwaited-copy"),
+    "another thread reads the target behind .read":
+        ("if (t == 0) { take(g, tile); commit(); wait_read(); } __syncthreads(); y[t] = g[t];", "unwaited-copy"),
+    "writes to the target behind .read":
+        ("if (t == 0) { take(g, tile); commit(); wait_read(); g[2] = 9; }", "write-after-write"),
+    "waits, then reads the target": ("if (t == 0) { take(g, tile); commit(); wait_all(); y[0] = g[3]; }", None),
+    "waits, then all read the target":
+        ("if (t == 0) { take(g, tile); commit(); wait_all(); } __syncthreads(); y[t] = g[t];", None),
+    "reads what the store does not reach":
+        ("if (t == 0) { take(g, tile); commit(); wait_read(); y[0] = g[4]; }", None),
+    "two stores to one place, the first one awaited":
+        ("if (t == 0) { take(g, tile); commit(); wait_all(); take(g, tile + 4); commit(); wait_all(); }", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROXIES)
+def test_what_stands_between_a_thread_and_the_copy_engine(name):
+    body, kind = PROXIES[name]
+    kernel = ptxsim.compile(COPIES + LINES.replace("BODY", body.replace("BRING", BRING)), "k", HOPPER)
+    g, y = np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)
+    report = ptxsim.launch(kernel, 1, 32, (g, y))
+    assert [hazard.kind for hazard in report.hazards][:1] == [kind][: kind is not None], str(report)
+
+
+def test_what_mends_a_store_that_was_awaited_too_little():
+    body, _ = PROXIES["reads the target of its store, awaited with .read"]
+    kernel = ptxsim.compile(COPIES + LINES.replace("BODY", body.replace("BRING", BRING)), "k", HOPPER)
+    report = ptxsim.launch(kernel, 1, 32, (np.arange(32, dtype=np.uint32), np.zeros(32, np.uint32)))
+    assert "the bulk store into it" in str(report) and "with .read it waits until the source" in str(report)
+
+
 def test_a_deadlock_names_both_numbers_of_bytes():
     assert (
         "expect 1040 bytes, of which 1024 came"
