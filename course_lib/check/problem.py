@@ -77,7 +77,7 @@ class Problem:
 
     def arguments(self, A: object, B: object) -> tuple:
         """A kernel's arguments (A, B, C, M, N, K). C is new and full of NaN: what is never written shows."""
-        like = np if isinstance(A, np.ndarray) else device.cp
+        like = device.cp if isinstance(A, device.cp.ndarray) else np
         C = like.full((self.M, self.N), np.nan, self.dtype, order=self.order)
         return A, B, C, np.int32(self.M), np.int32(self.N), np.int32(self.K)
 

@@ -23,15 +23,15 @@ STEPS = {
     "on by one k-tile. Which buffer has k-tile 2?",
     "03.2": "Write the loop with one buffer first: issue, wait, barrier, math, barrier. Then let the issue of the "
     "next k-tile move up across the math, into the other buffer, and see which barrier is left over.",
-    "03.3": "Fill only the set numbers first: while set k % 2 is multiplied, into which set does k-block k + 1 "
-    "go? The wait and the barrier belong to one k-block of each k-tile: the one behind which the buffer "
-    "changes.",
+    "03.3": "Write down for the first, the second and the last k-block of a k-tile: which k-block is loaded "
+    "meanwhile, and out of which buffer? The wait and the barrier belong to the one k-block in which the "
+    "buffer changes.",
     "03.4": "Make a table with four columns, turn, read, write, and what each buffer holds. Fill it for the "
     "prologue and turn 0. Which entry is not what the multiplication needs?",
     "04.1": "Only matrix 0 first: lanes 0 to 7 name rows 0 to 7, column 0. Then ask for lane 8 alone: its matrix "
     "comes to a[1]; where do its rows begin?",
     "04.4": "Write the group (6 * r + s) % 8 of chunk 0 for rows 0 to 7 with s = 0. Now change s to 1 in four of "
-    "these rows only, so that all eight groups differ. Which four?",
+    "these rows only, so that all eight groups differ. Which four? Then the same for the other chunks, and for rows 8 to 15.",
     "04.5": "Let one turn be right first: K equal to TK, so that there is no second k-tile. Then ask what the "
     "loop must change for the next one, and which barrier keeps it from overwriting what is still read.",
     "05.1": "Fill in the prologue alone, and say how many groups are closed when turn 0 waits. One of them must "

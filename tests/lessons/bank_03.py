@@ -151,7 +151,7 @@ WRONG_ANSWERS = wrong_answers(
         ++k_tile -> k_tile += 0
 
 03.13
-    as given: Should it be read at all
+    as given: Is it the buffer that should be read
         $LOAD -> $OLD_LOAD
     a barrier against the race: from which buffer
         $LOAD -> $OLD_LOAD

@@ -107,7 +107,7 @@ WRONG_ANSWERS = {
         ("another lane", [(_LANE, "(row + 1) % 8 * 4 + k % 8 // 2")], "lane l begins in row l / 4"),
     ],
     "04.12": [
-        ("as it was", [(_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)")], "the wrong way round"),
+        ("as it was", [(_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)")], "two neighbours along k have changed places"),
         ("only the first register", [
             (_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)"),
             (_B0, "pack(Bs[row + 1][column], Bs[row][column])")], "mend them in one place"),
@@ -134,6 +134,7 @@ WRONG_ANSWERS = {
         ("registers two apart", [(_FIRST, "d[0], a, b[0], b[2]"), (_SECOND, "d[1], a, b[1], b[3]")], "8 rows below"),
         ("the address of a copy", [(_AT, "Bs[lane / 2][lane % 2 * 8]")], "l % 8 is in the row"),
         ("chunks for columns", [(_AT, "Bs[lane % 16][lane / 16]")], "a multiple of 8 columns"),
+        ("another column", [(_AT, "Bs[lane % 16][lane / 8 % 2 * 8]")], "Where does it begin?"),
         ("32 rows", [(_AT, "Bs[lane][0]")], "leaves the 16 rows"),
         ("row and column exchanged", [(_AT, "Bs[lane / 16 * 8][lane % 16]")], "a multiple of 8 columns"),
     ],

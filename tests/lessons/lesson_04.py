@@ -138,6 +138,10 @@ WRONG_ANSWERS = wrong_answers(
         $PLACE -> return row * TK + (chunk ^ row / 2 % 4) * 8;
     each row: rows that meet
         $PLACE -> return row * TK + (chunk ^ row % 2) * 8;
+    right in rows 0 to 7 only: in rows 8 to 15
+        $PLACE -> return row * TK + (chunk ^ (row < 8 ? row / 4 : 0)) * 8;
+    only four of the six chunks move: count for each chunk
+        $PLACE -> return row * TK + (chunk < 4 ? chunk ^ row / 4 % 2 : chunk) * 8;
     or in place of xor: each used once
         $PLACE -> return row * TK + (chunk | row / 4 % 2) * 8;
     a sum without end: one of six

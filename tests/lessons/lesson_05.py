@@ -208,15 +208,22 @@ WRONG_ANSWERS = wrong_answers(
         +         else wait_group<STAGES - 2>();
         +         __syncthreads();
         +         load…
-    a count for three: made from STAGES
+    a count for three: how many groups may be late
         -         wait_group<STAGES - 2>();
         -         __syncthreads();
         -         load…
         +         wait_group<1>();
         +         __syncthreads();
         +         load…
-    a distance for three: made from STAGES
+    a distance for three: for every number of slots
         issue(k_tile + STAGES - 1); -> issue(k_tile + 2);
+    one group less than may be late: may the newest k-tile still be late
+        -         wait_group<STAGES - 2>();
+        -         __syncthreads();
+        -         load…
+        +         wait_group<(STAGES > 3 ? STAGES - 3 : 0)>();
+        +         __syncthreads();
+        +         load…
     no barrier: must stand between that wait and the load
         -         __syncthreads();
         -         load(k_tile + 1, 0);

@@ -127,11 +127,13 @@ EXERCISES = {
         "many-loads": "one load for the four floats of A, one for the four of B.",
         "wasted-sectors": "the fragments are right. Four neighbours of a column of C: store them with 16 bytes.",
         "nothing-on-its-way": "the copy of the next k-tile starts before the math, as it did.",
-        "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written."}),
+        "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written. And all 8 k of "
+        "a k-tile are multiplied, as before."}),
     "03.13": (_fragments_ahead, _LOOP | {
         "unwaited-copy": "the next k-tile is read before anybody has waited for it. Only the load of the last k-block, "
         "after the wait, goes to the other buffer.",
-        "write-after-read": "a buffer is read although the next copy goes to it. Should it be read at all, that late?",
+        "write-after-read": "a buffer is read although the next copy goes to it. Is it the buffer that should be read? "
+        "If so, in which k-block must all have met, so that nobody reads it later?",
         "read-after-write": "a k-block is loaded from a k-tile that may not be complete: the barrier stands before it.",
         "uninitialised-read": "a buffer is read that nothing was copied to. Which k-tile is it, in which buffer?",
         "nothing-on-its-way": "the copy is started in the first k-block and waited for in the last one, not before.",

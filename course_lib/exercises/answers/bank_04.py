@@ -179,8 +179,8 @@ EXERCISES = {
     "04.12": (_packed, {
         **_ORDER,
         "not-stored": "each element of C is stored once: rows lane / 4 and lane / 4 + 8.",
-        "0-met-1": "the two halves of a register stand the wrong way round. In memory, and so after "
-        "ldmatrix, the smaller k is in the lower 16 bits.",
+        "0-met-1": "two neighbours along k have changed places. In which half of a register is the smaller k after "
+        "ldmatrix, and in which one here?",
         "8-met-9": "the first register is right, and in the second one the halves still stand the "
         "wrong way round: mend them in one place, in `pack`.",
         "1-met-0": "both halves of a register hold the same element: the upper one is k + 1.",
@@ -203,8 +203,8 @@ EXERCISES = {
         "at-0-8-met-0-0": "the second mma needs the matrices of columns 8 to 15.",
         "at-8-0-met-0-8": "matrices 1 and 2 have changed places: the second matrix "
         "of a fragment is k = 8 to 15 of the same columns, and lies 8 rows below in Bs.",
-        "": "lanes 8 i to 8 i + 7 name the eight rows of matrix i, one k each, all from the same column: l % 8 is "
-        "in the row.",
+        "": "lanes 8 i to 8 i + 7 name the eight rows of matrix i, one k each, so l % 8 is in the row; and all of them "
+        "name the column in which matrix i begins. Where does it begin?",
     }),
     "04.14": (_whole, {
         "wrong-launch": "a block is one warp with 16 x 16 of C.",

@@ -84,7 +84,7 @@ def _six_chunks(answer: object) -> None:
     used = sum(counts.shared_wavefronts for counts in loads) / made
     demand(
         used == 4,
-        f"the numbers are right, and an `ldmatrix` takes {used:g} wavefronts instead of 4.",
+        f"the numbers are right, and an `ldmatrix` takes {used:.3g} wavefronts instead of 4.",
         "many-wavefronts",
     )
     demand(
@@ -178,8 +178,8 @@ EXERCISES = {
         "counted in halves, 8 for each chunk.",
         "write-after-write": "two chunks have one seat, or a seat lies outside of its row: the six seats are at "
         "row * TK + 0, 8, ... 40, each used once.",
-        "many-wavefronts": "count for chunk 0 of rows 0 to 7 in which of the eight groups of banks it lies, "
-        "(6 * row + seat) % 8; rows that meet need seats of which one is even and one is odd.",
+        "many-wavefronts": "count for each chunk, in rows 0 to 7 and in rows 8 to 15, in which of the eight groups of "
+        "banks it lies, (6 * row + seat) % 8; rows that meet need seats of which one is even and one is odd.",
         "not-by-ldmatrix": "leave the reads as they are: only `place` is asked for, and both the copy and the reads "
         "ask it.",
         "much-shared-memory": "do not pad: the six seats of a row are enough.",

@@ -89,8 +89,8 @@ def _demand_full_hands(report: Report) -> None:
             elif isinstance(event, Barrier) and 0 < multiplied < left / MMA:
                 demand(
                     loaded > multiplied,
-                    f"the product is right, but warps come through a barrier with empty hands: {multiplied:g} k-tiles "
-                    "are multiplied, and no fragment more is loaded.",
+                    f"the product is right, but warps come through a barrier with empty hands: all that is loaded "
+                    f"is multiplied already (k-tiles: {multiplied:g}).",
                     "empty-hands",
                 )
 
@@ -278,7 +278,8 @@ EXERCISES = {
         "there is nothing to copy.",
         "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
     "05.3": (_turn, _OVERLAP | _FILLED | {
-        "fixed-stages": "a number stands where it should be made from STAGES: look at the issue and at the wait.",
+        "fixed-stages": "the issue and the wait must be right for every number of slots. With two of them, how many "
+        "groups may be late?",
         "no-stages": "only the turn is yours.",
         "wrong-launch": "three slots of 12,288 bytes are right; write the turn.",
         "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies behind it "
