@@ -31,7 +31,8 @@ STEPS = {
     "04.1": "Only matrix 0 first: lanes 0 to 7 name rows 0 to 7, column 0. Then ask for lane 8 alone: its matrix "
     "comes to a[1]; where do its rows begin?",
     "04.4": "Write the group (6 * r + s) % 8 of chunk 0 for rows 0 to 7 with s = 0. Now change s to 1 in four of "
-    "these rows only, so that all eight groups differ. Which four? Then the same for the other chunks, and for rows 8 to 15.",
+    "these rows only, so that all eight groups differ. Which four? Then the same for the other chunks, and "
+    "for rows 8 to 15.",
     "04.5": "Let one turn be right first: K equal to TK, so that there is no second k-tile. Then ask what the "
     "loop must change for the next one, and which barrier keeps it from overwriting what is still read.",
     "05.1": "Fill in the prologue alone, and say how many groups are closed when turn 0 waits. One of them must "

@@ -1,6 +1,6 @@
 """What the tests know of each lesson: wrong variants of its kernels, wrong answers.
 
-A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
+A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds those of these that its notebook has:
 
     NOTEBOOK        the name of the notebook
     DTYPE           of its GEMM kernels, where it is not float32
@@ -13,7 +13,8 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds
     SOLVED          {exercise: function(skeleton answer, solution's text, changes) -> answer}, where the answer is not
                     just the kernel in the solution's text
 
-A room deeper_0N_subject.py holds the same of a notebook in notebooks/deeper/.
+A room deeper_0N_subject.py holds the same of a notebook in notebooks/deeper/; one without kernels and exercises needs
+no room.
 A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, tables are
 written as text, in the form that tables.py reads.
 """
@@ -76,7 +77,15 @@ def solved_numbers(skeleton, solution: str, changes=()):
 
 def _rooms(kind: str) -> list:
     paths = sorted(Path(__file__).parent.glob(f"{kind}_*.py"))
-    return [import_module(f"{__name__}.{path.stem}") for path in paths]
+    return [_with_all_tables(import_module(f"{__name__}.{path.stem}")) for path in paths]
+
+
+def _with_all_tables(room):
+    """The room; a table that it does not have is empty in it."""
+    for table in ("OTHERS", "WRONG", "WRONG_ANSWERS", "RIGHT_ANSWERS", "SOLVED"):
+        vars(room).setdefault(table, {})
+    vars(room).setdefault("GAPS", [])
+    return room
 
 
 LESSONS, BANK = [*_rooms("lesson"), *_rooms("deeper")], _rooms("bank")

@@ -9,7 +9,6 @@ IF_ADD = "        if (t < half)\n" + ADD
 TURN = "    for (int half = 128; half > 0; half /= 2) {\n" + IF_ADD + "        __syncthreads();\n    }\n"
 COPIED = "    __syncthreads();\n    for (int half"
 
-GAPS: list = []
 RIGHT_ANSWERS = right_answers(
     """
 00.11

@@ -20,7 +20,6 @@ ISSUE = "        if (k_tile + 1 < k_tiles)\n            issue(k_tile + 1);\n"
 MULTIPLY = "        multiply(k_tile % 2);\n"
 IN_LOOP = "        wait_all();\n" + BARRIER + ISSUE + MULTIPLY
 
-GAPS: list = []
 RIGHT_ANSWERS = right_answers(
     """
 03.11

@@ -107,7 +107,8 @@ WRONG_ANSWERS = {
         ("another lane", [(_LANE, "(row + 1) % 8 * 4 + k % 8 // 2")], "lane l begins in row l / 4"),
     ],
     "04.12": [
-        ("as it was", [(_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)")], "two neighbours along k have changed places"),
+        ("as it was", [(_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)")],
+         "two neighbours along k have changed places"),
         ("only the first register", [
             (_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)"),
             (_B0, "pack(Bs[row + 1][column], Bs[row][column])")], "mend them in one place"),

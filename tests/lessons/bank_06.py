@@ -29,7 +29,6 @@ _BY_8, _BY_4, _BY_2, _BY_1 = _CHOICE.splitlines(keepends=True)
 _ALL = "int all = first | stride | width;"
 _ONE, _TWO = "(2, 0.5, sums, bias, C)", "(1, 0, sums + 2049, bias, np.full((8, 8), np.nan))"
 
-GAPS: list[str] = []
 SOLVED = {"06.11": solved_function("best_parts"), "06.12": _kernel_and_tests}
 RIGHT_ANSWERS = {
     "06.11": [

@@ -7,9 +7,6 @@ from tests.lessons import solved_kernel
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "01_loop_and_grid"
-OTHERS: dict = {}
-WRONG: dict = {}
-GAPS: list = []
 RIGHT_ANSWERS = right_answers(
     """
 01.4

@@ -1,9 +1,6 @@
 """What goes deeper in lesson 02: find the bug."""
 
 NOTEBOOK = "02_late_load"
-OTHERS = {}
-WRONG = {}
-GAPS = []
 
 READ_LAST = "        __syncthreads();                              // all have read it\n"
 LAST_WAIT = "    wait_all();\n    __syncthreads();\n    multiply"
@@ -40,4 +37,3 @@ WRONG_ANSWERS = {
         ("last k-tile not multiplied", [(LAST_WAIT + "(acc, As, Bs, m, n);", "")], "follow k_tile"),
     ],
 }  # fmt: skip
-SOLVED = {}

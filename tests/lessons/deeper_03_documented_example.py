@@ -1,7 +1,6 @@
 """Deeper, lesson 03: the documented example."""
 
 NOTEBOOK = "03_documented_example"
-OTHERS: dict = {}
 
 BARRIER = "TRACE_BEGIN(barrier, k_tile); __syncthreads(); TRACE_END(barrier, k_tile);"
 ISSUE = "issue(k_tile + 1, write);"
@@ -103,9 +102,3 @@ WRONG = {
     ],
     "example_double_buffer": AHEAD,
 }  # fmt: skip
-
-
-GAPS: list = []
-WRONG_ANSWERS: dict = {}
-RIGHT_ANSWERS: dict = {}
-SOLVED: dict = {}

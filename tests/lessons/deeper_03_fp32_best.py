@@ -1,7 +1,6 @@
 """Deeper, lesson 03: a float32 kernel that passes cuBLAS."""
 
 NOTEBOOK = "03_fp32_best"
-OTHERS: dict = {}
 
 WRONG = {
     "fp32_best": [
@@ -17,8 +16,3 @@ WRONG = {
         ("lanes mixed up", "lane / 2 % 8 * 4", "lane % 8 * 4", "wrong|never written|block-conflict"),
     ],
 }  # fmt: skip
-
-GAPS: list = []
-WRONG_ANSWERS: dict = {}
-RIGHT_ANSWERS: dict = {}
-SOLVED: dict = {}

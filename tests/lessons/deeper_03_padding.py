@@ -3,10 +3,6 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "03_padding"
-OTHERS: dict = {}
-WRONG: dict = {}
-GAPS: list = []
-SOLVED: dict = {}
 
 RIGHT_ANSWERS = right_answers(
     """

@@ -3,10 +3,6 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "03_pages_to_repair"
-OTHERS: dict = {}
-WRONG: dict = {}
-GAPS: list = []
-SOLVED: dict = {}
 
 SHARED = "    __shared__ TileType smem_buffer[2];"
 LAST_BARRIER = f"    __syncthreads();{' ' * 34}// with one tile there was no barrier yet\n"

@@ -3,9 +3,7 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "04_addresses"
-OTHERS: dict = {}
 DTYPE = "float16"
-WRONG: dict = {}
 B = "Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8]"
 GAPS = ["04.2", "04.3"]
 WRONG_ANSWERS = wrong_answers(
@@ -97,4 +95,3 @@ RIGHT_ANSWERS = right_answers(
 """,
     **globals(),
 )
-SOLVED: dict = {}

@@ -3,7 +3,6 @@
 from tests.lessons.tables import variants
 
 NOTEBOOK = "04_padding"
-OTHERS: dict = {}
 DTYPE = "float16"
 WRONG = {
     "plain_tile": variants("""
@@ -30,7 +29,3 @@ upper half of C twice: wrong
     [i % 8][i / 8 % 2 * 2] -> [i % 8][0]
 """),
 }
-GAPS: list = []
-WRONG_ANSWERS: dict = {}
-RIGHT_ANSWERS: dict = {}
-SOLVED: dict = {}

@@ -3,7 +3,6 @@
 from tests.lessons.tables import variants
 
 NOTEBOOK = "05_fastest"
-OTHERS: dict = {}
 DTYPE = "float16"
 WRONG = {
     "fastest": variants("""
@@ -23,7 +22,3 @@ sets of A mixed up: wrong
     a[step % 2][i], -> a[ahead % 2][i],
 """),
 }
-GAPS: list = []
-SOLVED: dict = {}
-WRONG_ANSWERS: dict = {}
-RIGHT_ANSWERS: dict = {}

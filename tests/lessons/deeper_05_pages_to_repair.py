@@ -3,11 +3,7 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "05_pages_to_repair"
-OTHERS: dict = {}
 DTYPE = "float16"
-WRONG: dict = {}
-GAPS: list = []
-SOLVED: dict = {}
 LOOP = """\
     int stage = 0;
     load_tile(0, 0);                                  // prologue: the first two k-tiles

@@ -6,7 +6,6 @@ from tests.kernels.case import fma32, poison, random
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "00_start_here"
-WRONG: dict = {}
 
 
 def _numbers_of(seed, n, integers):
@@ -296,4 +295,3 @@ WRONG_ANSWERS = wrong_answers(
 """,
     **globals(),
 )
-SOLVED: dict = {}

@@ -3,7 +3,6 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "01_mainloop"
-OTHERS: dict = {}
 
 FIRST_BARRIER = "__syncthreads();                              // the k-tile is complete"
 SECOND_BARRIER = "__syncthreads();                              // all have read it"
@@ -349,5 +348,3 @@ WRONG_ANSWERS = wrong_answers(
 """,
     **globals(),
 )
-
-SOLVED: dict = {}

@@ -264,4 +264,3 @@ WRONG_ANSWERS = {
         ("endless loop", [("warp == 0; ++k_tile", "warp == 0; k_tile += 0")], "a loop does not end"),
     ],
 }  # fmt: skip
-SOLVED = {}

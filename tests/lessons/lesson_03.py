@@ -5,7 +5,6 @@ import re
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "03_double_buffer"
-OTHERS: dict = {}
 
 LAYOUT = variants(
     """

@@ -3,7 +3,6 @@
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "04_tensor_cores"
-OTHERS: dict = {}
 DTYPE = "float16"
 COPY_B = "B + blockIdx.y * TN * K + k_tile * TK, K"
 BLOCK = variants(
@@ -295,4 +294,3 @@ RIGHT_ANSWERS = right_answers(
 """,
     **globals(),
 )
-SOLVED: dict = {}

@@ -4,7 +4,6 @@ from tests.lessons import solved_function
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "05_three_stage"
-OTHERS: dict = {}
 DTYPE = "float16"
 RING = variants("""
 wait for one group less: unwaited-copy
@@ -70,6 +69,8 @@ TURN_AHEAD = """\
         load(k_tile + 1, 0);
         multiply_step(1);
 """
+WAIT = "        wait_group"  # of a turn: eight blanks, the one before the loop has four
+WAIT_OF_TWO = "        if (k_tile % 2) wait_group<0>();\n        else wait_group"
 SLOTS = "ceil(latency / math) + 1 + issue_then_wait"
 
 WRONG_ANSWERS = wrong_answers(
@@ -172,11 +173,7 @@ WRONG_ANSWERS = wrong_answers(
         +         compute(k_tile % STAGES);
         +         k_tile -= k_tile == 0;
     a full stop in every other turn: in every turn
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();…
-        +         if (k_tile % 2) wait_group<0>();
-        +         else wait_group<STAGES - 2>();
-        +         __syncthreads();…
+        $WAIT<STAGES - 2> -> $WAIT_OF_TWO<STAGES - 2>
     a typo: does not compile
         - commit_group();
         -         compute…
@@ -187,43 +184,17 @@ WRONG_ANSWERS = wrong_answers(
 
 05.3
     waits for nothing: which line says that it is there
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();
-        -         load…
-        +         wait_group<STAGES - 1>();
-        +         __syncthreads();
-        +         load…
+        $WAIT<STAGES - 2> -> $WAIT<STAGES - 1>
     waits for all, as with one slot: may the newest k-tile still be late
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();
-        -         load…
-        +         wait_group<0>();
-        +         __syncthreads();
-        +         load…
+        $WAIT<STAGES - 2> -> $WAIT<0>
     waits for all in every other turn: in every turn
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();
-        -         load…
-        +         if (k_tile % 2) wait_group<0>();
-        +         else wait_group<STAGES - 2>();
-        +         __syncthreads();
-        +         load…
+        $WAIT<STAGES - 2> -> $WAIT_OF_TWO<STAGES - 2>
     a count for three: how many groups may be late
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();
-        -         load…
-        +         wait_group<1>();
-        +         __syncthreads();
-        +         load…
+        $WAIT<STAGES - 2> -> $WAIT<1>
     a distance for three: for every number of slots
         issue(k_tile + STAGES - 1); -> issue(k_tile + 2);
     one group less than may be late: may the newest k-tile still be late
-        -         wait_group<STAGES - 2>();
-        -         __syncthreads();
-        -         load…
-        +         wait_group<(STAGES > 3 ? STAGES - 3 : 0)>();
-        +         __syncthreads();
-        +         load…
+        $WAIT<STAGES - 2> -> $WAIT<(STAGES > 3 ? STAGES - 3 : 0)>
     no barrier: must stand between that wait and the load
         -         __syncthreads();
         -         load(k_tile + 1, 0);

@@ -4,7 +4,6 @@ from tests.lessons import solved_function
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "06_complete_gemm"
-OTHERS: dict = {}
 WRONG = {
     "complete": variants("""
 tile at the wrong place: out-of-bounds|wrong

@@ -1,12 +1,9 @@
 """Lesson 06, the sitting about fused epilogues: its exercise."""
 
 NOTEBOOK = "06_complete_gemm"
-OTHERS: dict = {}
-WRONG: dict = {}
 DTYPE = "float16"
 
 GAPS = ["06.4"]
-SOLVED: dict = {}
 
 X, RESULT = "float x = sum + float(bias);", "__half(x * 0.5f * (1 + erff(x * 0.70710678f)))"
 

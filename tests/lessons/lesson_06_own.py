@@ -3,10 +3,7 @@
 from tests.lessons import kernel, replaced, solved_function, solved_kernel
 
 NOTEBOOK = "06_complete_gemm"
-OTHERS: dict = {}
-WRONG: dict = {}
 DTYPE = "float16"
-GAPS: list = []
 
 
 def _notes(skeleton, solution, changes=()):

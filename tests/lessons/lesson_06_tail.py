@@ -3,11 +3,8 @@
 from tests.lessons import solved_function
 
 NOTEBOOK = "06_complete_gemm"
-OTHERS: dict = {}
-WRONG: dict = {}
 DTYPE = "float16"
 
-GAPS: list = []
 SOLVED = {"06.5": solved_function("tile_of")}
 
 FIRST = "first = number // (group * across) * group        # row of this group"

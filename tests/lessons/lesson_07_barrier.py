@@ -1,7 +1,6 @@
 """Lesson 07, sittings 1 and 2: mbarrier, boxes, wgmma."""
 
 NOTEBOOK = "07_hopper"
-OTHERS: dict = {}
 DTYPE = "float16"
 
 FENCE = "        wgmma_fence();\n"
@@ -26,8 +25,6 @@ WRONG = {
     ],
 }
 
-GAPS: list = []
-SOLVED: dict = {}
 
 EXPECT = "mbarrier_expect(&full, sizeof xs + sizeof ys);"
 ONE = "        if (threadIdx.x == 0) {\n            mbarrier_expect"

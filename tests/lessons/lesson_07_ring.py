@@ -3,7 +3,6 @@
 from tests.lessons.tables import right_answers, wrong_answers
 
 NOTEBOOK = "07_hopper"
-OTHERS: dict = {}
 DTYPE = "float16"
 IN_TURN = [
     ("the parity of the math for the copy", "(turn + 1) % 2", "turn % 2", "deadlock"),
@@ -75,7 +74,6 @@ WRONG = {
     ],
 }
 GAPS = ["07.2"]
-SOLVED: dict = {}
 
 EXPECT = "            mbarrier_expect(&s.full[slot], sizeof(Slot));\n"
 FREE = "            if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);\n"

@@ -3,7 +3,6 @@
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
 NOTEBOOK = "07_hopper"
-OTHERS: dict = {}
 DTYPE = "float16"
 
 WRONG = {
@@ -36,7 +35,6 @@ sums of the first half twice: wrong|made with
 }
 
 GAPS = ["07.3"]
-SOLVED: dict = {}
 
 FENCE, WAIT = "        fence_async();\n", "        if (thread == 0) wait_stores_read();\n"
 BARRIER, COMMIT = "        __syncthreads();\n", "            commit_stores();\n"

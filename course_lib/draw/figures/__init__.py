@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import isfunction
 
 from .. import style
 
@@ -12,21 +14,21 @@ def figure(name: str, *values: object, **options: object) -> None:
     """Show a lesson's figure: `figure("02.turn", ...)` is `turn(...)` of lesson_02.py, which returns the figure and its
     description in words. Raises ValueError for a name that is none."""
     lesson, _, drawn = name.partition(".")
-    room = f"{__name__}.lesson_{lesson}"
-    module = import_module(room) if lesson.isalnum() and find_spec(room) else None
-    made = getattr(module, drawn, None)
-    if made is None:
-        known = (
-            [
-                each
-                for each, value in vars(module).items()
-                if getattr(value, "__module__", "") == room and each[0] != "_"
-            ]
-            if module
-            else []
-        )
+    known = _figures(lesson)
+    if drawn not in known:
         raise ValueError(
-            f"there is no figure {name!r}"
-            + (f"; those of lesson {lesson}: {', '.join(known)}" if known else "")
+            f"there is no figure {name!r}; those of lesson {lesson}: {', '.join(known) or 'none'}"
         )
-    style.show(*made(*values, **options))
+    style.show(*known[drawn](*values, **options))
+
+
+def _figures(lesson: str) -> dict[str, Callable]:
+    """The figures of a lesson by name: the public functions that its file defines."""
+    room = f"{__name__}.lesson_{lesson}"
+    if not (lesson.isalnum() and find_spec(room)):
+        return {}
+    return {
+        name: value
+        for name, value in vars(import_module(room)).items()
+        if isfunction(value) and value.__module__ == room and not name.startswith("_")
+    }

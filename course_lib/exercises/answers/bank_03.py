@@ -127,8 +127,8 @@ EXERCISES = {
         "many-loads": "one load for the four floats of A, one for the four of B.",
         "wasted-sectors": "the fragments are right. Four neighbours of a column of C: store them with 16 bytes.",
         "nothing-on-its-way": "the copy of the next k-tile starts before the math, as it did.",
-        "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written. And all 8 k of "
-        "a k-tile are multiplied, as before."}),
+        "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written. And all "
+        "8 k of a k-tile are multiplied, as before."}),
     "03.13": (_fragments_ahead, _LOOP | {
         "unwaited-copy": "the next k-tile is read before anybody has waited for it. Only the load of the last k-block, "
         "after the wait, goes to the other buffer.",
