@@ -23,10 +23,16 @@ class Decoded(Protocol):
     program: Program
     meeting_points: dict[int, frozenset[int]]
     """By the pc of a barrier, where the ways around it and through it meet again."""
+    in_async_proxy: frozenset[int]
+    """The instructions by which copy engine and tensor cores reach memory on their own, by pc."""
 
     @property
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value, by pc."""
+
+    @property
+    def masks_by_chance(self) -> Mapping[int, int]:
+        """By the pc of an activemask, the instruction whose mask it makes."""
 
     @property
     def looked_at(self) -> frozenset[int]:

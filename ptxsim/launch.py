@@ -92,7 +92,8 @@ def launch(
         else:
             state, events = run()
     counters, output = state.counters.table(kernel.source), "".join(state.output)
-    return Report(kernel, grid, block, state.log.sorted(), counters, events, output, shared_mem)
+    log = state.log
+    return Report(kernel, grid, block, log.sorted(), counters, events, output, shared_mem, log.notes)
 
 
 def _start(

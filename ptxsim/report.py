@@ -31,7 +31,8 @@ class HazardError(MessageOnly, RuntimeError):
 
 @dataclass(frozen=True)
 class Report:
-    """Findings of one launch. `ok`: there are none. `counters`: see counters.py. `output`: what was printed."""
+    """Findings of one launch. `ok`: there are none. `counters`: see counters.py. `output`: what was printed. `notes`:
+    words about what is no fault, and need not go well elsewhere."""
 
     kernel: Kernel = field(repr=False)
     grid: tuple[int, int, int]
@@ -41,6 +42,7 @@ class Report:
     events: list[list[Event]] = field(repr=False)
     output: str = field(default="", repr=False)
     shared_mem: int = field(default=0, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def ok(self) -> bool:
@@ -77,14 +79,15 @@ class Report:
         return f"Report({self.kernel.name}: {kinds or 'no hazard'})"
 
     def __str__(self) -> str:
+        notes = [f"note: {note}" for note in self.notes]
         if self.ok:
-            return f"{self.kernel.name}: no hazard found"
+            return "\n".join([f"{self.kernel.name}: no hazard found", *notes])
         lines = [f"{self.kernel.name}: {len(self.hazards)} hazard{'s' * (len(self.hazards) > 1)} found"]
         for hazard in self.hazards:
             lines += [str(hazard), *self.quote(hazard)]
         if self.stopped:
             lines.append("The launch stopped there.")
-        return "\n".join(lines)
+        return "\n".join(lines + notes)
 
     def quote(self, hazard: Hazard) -> list[str]:
         """The lines of the source that a finding is about."""
@@ -99,7 +102,7 @@ class Report:
     def _repr_html_(self) -> str:
         """The source around each finding, with a mark in the margin that needs no colour to be seen."""
         if self.ok:
-            return f"<p>✓ {html.escape(str(self))}</p>"
+            return f"<p>✓ {'<br>'.join(html.escape(line) for line in str(self).splitlines())}</p>"
         marked = {line for h in self.hazards for line in (h.line, h.call_line) if line}
         source = self.kernel.source.splitlines()
         rows = [_row(f"<b>{html.escape(str(self).splitlines()[0])}</b>")]
@@ -122,6 +125,7 @@ class Report:
             if not hazard.line:
                 rows += [*(_row(html.escape(line), hang=8) for line in self.quote(hazard)), _finding(hazard)]
         rows += [_row("The launch stopped there.")] * self.stopped
+        rows += [_row(html.escape(f"note: {note}")) for note in self.notes]
         style = "white-space:pre-wrap;border-left:3px solid #D55E00;padding-left:.6em;line-height:1.35;"
         style += "font-family:monospace;word-break:normal;overflow-wrap:break-word"
         return f'<pre style="{style}">{"".join(rows)}</pre>'

@@ -13,6 +13,7 @@ from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Immediate, Instruction, Register, Variable, Vector
 from ..races.messages import BLOCK, CLUSTER, GRID
+from ..races.proxies import ALL_SPACES
 from ..races.shadow import Act
 from ..units.access import SPACES, Access, Memories, read, write
 from .registry import Operands, on_machine
@@ -216,9 +217,11 @@ def fence(decoder: Operands, ins: Instruction) -> Callable:
 
 
 def _proxy_fence(opcode: Opcode) -> Callable:
-    """fence.proxy.async{.space}: what these lanes wrote before may be read by copy engine and tensor cores."""
+    """fence.proxy.async{.space}: what these lanes wrote before, there, copy engine and tensor cores may touch."""
     if opcode.has("async"):
-        return lambda machine: machine.fence_proxies()
+        named = space_of(opcode)
+        spaces = ALL_SPACES & {named} or ALL_SPACES
+        return lambda machine: machine.fence_proxies(spaces)
     if opcode.has("alias") or "tensormap" in opcode.text:
         return lambda machine: None
     raise UnsupportedInstruction("of the proxies only .async, .alias and .tensormap are simulated")

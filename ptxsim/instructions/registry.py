@@ -17,6 +17,7 @@ import numpy as np
 
 from ..lanes import Decoded
 from ..ptx.opcode import Opcode
+from ..ptx.program import Instruction
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,12 @@ def whole_warpgroup(decoder: Operands, instruction) -> Callable:
     """All lanes of the four warps: what a wgmma waits for. It is one operation of the warpgroup (PTX ISA, "wgmma"), so
     none of its warps has waited for its end before another one has issued it."""
     return lambda machine: WHOLE_WARPGROUP
+
+
+def takes_mask(instruction: Instruction) -> bool:
+    """Whether it waits for the lanes of a mask that the program gives: its last operand."""
+    root = instruction.opcode.root
+    return root == "bar.warp" or GATHERS.get(root) is last_operand
 
 
 def last_operand(decoder: Operands, instruction) -> Callable:

@@ -136,13 +136,28 @@ def vote(decoder: Operands, ins: Instruction) -> Callable:
 @on_machine("activemask")
 def activemask(decoder: Operands, ins: Instruction) -> Callable:
     """activemask.b32: the lanes of the warp that run together with this one."""
-    write = decoder.target(ins.operands[0])
+    write, pc = decoder.target(ins.operands[0]), decoder.pc
 
     def step(machine: Reporting) -> None:
-        groups = _groups(machine, np.array([FULL], np.uint32), decoder.pc)
-        write(machine, groups.words(np.ones(machine.count(), bool)))
+        groups = _groups(machine, np.array([FULL], np.uint32), pc)
+        masks = groups.words(np.ones(machine.count(), bool))
+        if pc in machine.launch.code.masks_by_chance:
+            _say_that_it_is_chance(machine, pc, masks)
+        write(machine, masks)
 
     return step
+
+
+def _say_that_it_is_chance(machine: Reporting, pc: int, masks: np.ndarray) -> None:
+    """Where some lanes of a warp are elsewhere, those here may run apart as well."""
+    alone = masks != machine.alive_bits()[machine.warp_of[machine.active()]]
+    if alone.any():
+        code = machine.launch.code
+        machine.log.note(
+            f"{code.where(pc)}: the mask at {code.where(code.masks_by_chance[pc])} comes from __activemask(), which "
+            "says which lanes happen to run together. In a branch they need not: a GPU may run them in parts. If the "
+            "result depends on who is in the mask, make it with __ballot_sync() before the branch"
+        )
 
 
 @on_machine("match", gathers=last_operand)

@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from .. import instructions
-from ..instructions.registry import CONTROL, GATHERS, MACHINE, PURE, Pure, work_of_one
+from ..instructions.registry import CONTROL, GATHERS, MACHINE, PURE, Pure, takes_mask, work_of_one
 from ..instructions.rounding import flush
 from ..lanes import Lanes, Registers
 from ..memory import UNIT, Fault
@@ -23,6 +23,7 @@ from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
 from ..ptx.flow import Flow, targets_of
+from ..ptx.masks import by_chance
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
 from ..ptx.program import (
     Address,
@@ -90,9 +91,14 @@ class Code:
         self.roots = roots_of(program)  # which arguments the address of each instruction may come from
         self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
         self.meeting_points = {
-            pc: self.flow.meeting_points(pc) for pc in range(len(program.instructions)) if self.is_barrier(pc)
+            pc: self.flow.meeting_points(pc)
+            for pc, instruction in enumerate(program.instructions)
+            if self.is_barrier(pc) or takes_mask(instruction)
         }
         self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in program.instructions)
+        self.in_async_proxy = frozenset(
+            pc for pc, ins in enumerate(program.instructions) if _in_async_proxy(ins.opcode.text)
+        )
         self._blocks: dict[int, BasicBlock] = {}
 
     def block(self, pc: int) -> BasicBlock:
@@ -161,6 +167,11 @@ class Code:
         return looked_at(self.program.instructions)
 
     @cached_property
+    def masks_by_chance(self) -> dict[int, int]:
+        """By the pc of an activemask, the instruction whose mask it makes."""
+        return by_chance(self.program.instructions, takes_mask)
+
+    @cached_property
     def blocks_may_wait(self) -> bool:
         """Whether a block may wait for another one: a strong read of global memory stands in a loop."""
         return any(
@@ -171,7 +182,7 @@ class Code:
         leaders = {0}
         for pc, instruction in enumerate(self.program.instructions):
             leaders.update(targets_of(instruction))
-            if instruction.opcode.root in GATHERS:
+            if instruction.opcode.root in GATHERS or instruction.opcode.root == "activemask":
                 leaders.add(pc)
             if instruction.opcode.root in CONTROL:
                 leaders.add(pc + 1)
@@ -549,6 +560,12 @@ def _syncs_part_of_a_warp(instruction: Instruction) -> bool:
         return False
     mask = instruction.operands[0]
     return not isinstance(mask, Immediate) or int(mask.text, 0) & 0xFFFFFFFF != 0xFFFFFFFF
+
+
+def _in_async_proxy(opcode: str) -> bool:
+    """Whether copy engine or tensor cores reach memory on their own (PTX ISA, "Async proxy"): not by cp.async without
+    .bulk, nor by st.async."""
+    return "async.bulk" in opcode or opcode.startswith("wgmma.mma_async")
 
 
 def _reads_strongly(instruction: Instruction) -> bool:

@@ -30,6 +30,7 @@ from ..races.findings import Findings
 from ..races.hazards import HazardLog
 from ..races.messages import Letters
 from ..races.orders import Orders, Trail
+from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
@@ -76,6 +77,7 @@ class LaunchState:
     printed: int = 0  # characters in `output`
     trail: Trail = field(default_factory=Trail)
     letters: Letters = field(default_factory=dict)
+    proxy_fences: ProxyFences = field(default_factory=ProxyFences)
     # Of buffers that the kernel may write: the smallest access, and once they are touched their shadow.
     granules: dict[Buffer, int] = field(default_factory=dict)
     shadows: dict[Buffer, Shadow] = field(default_factory=dict)
@@ -138,6 +140,7 @@ class Machine:
         self.math = AsyncMath(self)
         self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
+        self.proxy_fences = launch.proxy_fences
         self.counters = launch.counters
         self.recorder = Recorder(self, code.costs, launch.watched - first)
 
@@ -254,12 +257,21 @@ class Machine:
         pc = list(self.ready)[self.random.integers(len(self.ready))]
         lanes = self.all_lanes(self.ready.pop(pc))
         if self.random.random() < 0.5:
-            late = self.random.random(self.warps) < self.random.random()
-            chosen = ~late[self.warp_of[lanes]]
+            chosen = ~self._late(pc, lanes)
             if chosen.any() and not chosen.all():
                 self.ready[pc] = lanes[~chosen]
                 lanes = lanes[chosen]
         return pc, lanes if len(lanes) < self.lanes else None
+
+    def _late(self, pc: int, lanes: np.ndarray) -> np.ndarray:
+        """Which of these lanes of a group come later: those of some warps, and where a mask is made by chance, some
+        lanes of warps of which others are elsewhere anyway."""
+        late = (self.random.random(self.warps) < self.random.random())[self.warp_of[lanes]]
+        if pc in self.launch.code.masks_by_chance:
+            here = np.bincount(self.warp_of[lanes], minlength=self.warps)
+            alive = np.bincount(self.warp_of[self.alive], minlength=self.warps)
+            late |= (self.random.random(len(lanes)) < 0.5) & (here < alive)[self.warp_of[lanes]]
+        return late
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
         """These lanes go on at `pc`, together with those already there."""
@@ -384,15 +396,13 @@ class Machine:
             self.barriers[ident] = Barrier(self, ident)
         return self.barriers[ident]
 
-    def fence_proxies(self) -> None:
-        """The active lanes make a fence.proxy.async."""
-        self.orders.fence_proxies(self.active())
+    def fence_proxies(self, spaces: frozenset[str]) -> None:
+        """The active lanes make a fence.proxy.async for these spaces."""
+        self.proxy_fences.make(self.orders, self.active(), spaces)
 
     def is_async(self, pcs: np.ndarray) -> np.ndarray:
-        """Which of these instructions write through the proxy of the copy engine."""
-        instructions = self.launch.code.program.instructions
-        bulk = [pc for pc in np.unique(pcs).tolist() if "async.bulk" in instructions[pc].opcode.text]
-        return np.isin(pcs, bulk)
+        """Which of these instructions reach memory through the async proxy (PTX ISA, "Async proxy")."""
+        return np.isin(pcs, list(self.launch.code.in_async_proxy))
 
     def mbarrier(self, offset: int) -> Mbarrier:
         """The mbarrier at this byte of shared memory, in every resident block."""

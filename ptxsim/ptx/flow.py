@@ -53,13 +53,15 @@ class Flow:
         `pc` lies before it. A way around that ends the thread leads nowhere, also by way of a `ret` that others share.
         """
         here = self.block_of(pc)
-        return frozenset(
-            meet
-            for branch, ways in self.next.items()
-            if len(ways) > 1
-            and (meet := self.behind[branch]) not in (EXIT, here, *self.only_ends)
-            and here in self._reached(ways, meet)
-        )
+        return frozenset(meet for meet, between in self._around if meet != here and here in between)
+
+    @cached_property
+    def _around(self) -> list[tuple[int, set[int]]]:
+        """For each branch where all its ways meet again, and the blocks before that."""
+        found = [(self.behind[branch], ways) for branch, ways in self.next.items() if len(ways) > 1]
+        return [
+            (meet, self._reached(ways, meet)) for meet, ways in found if meet not in (EXIT, *self.only_ends)
+        ]
 
     def in_loop(self, pc: int) -> bool:
         """Whether a thread may come to this instruction again."""

@@ -73,8 +73,10 @@ class Findings:
         """`strong`: both accesses are, so it is no race, and a matter of chance."""
         machine = self.machine
         at = race.granule * shadow.granule
-        kind = {CHANGED: "write-after-read", OVERWRITTEN: "missing-proxy-fence"}.get(race.kind, race.kind)
-        if race.kind == NOT_COHERENT:
+        kind = "write-after-read" if race.kind == CHANGED else race.kind
+        if race.kind == OVERWRITTEN:
+            kind = "missing-proxy-fence"
+        elif race.kind == NOT_COHERENT:
             kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
         if shadow.shared:
             place = machine.shared.describe(at % machine.shared.stride)
@@ -159,10 +161,9 @@ class Findings:
         return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
 
     def _unfenced(self, race: Race) -> str:
-        they = "They write" if race.kind == OVERWRITTEN else "They read"
+        do = "write" if race.kind == OVERWRITTEN else "read"
         return (
-            f"which {self._other(race)} wrote at {self._line(race.time)}. "
-            f"{they} through a proxy of their own: "
+            f"which {self._other(race)} wrote at {self._line(race.time)}. They {do} through a proxy of their own: "
             "after the write and before the barrier, the writing thread calls fence.proxy.async"
         )
 
@@ -192,9 +193,9 @@ class Findings:
             )
         if "bulk_group" in started.text:
             return Why(
-                "no-wait",
+                "store-not-awaited",
                 f"the bulk store into it is known to have arrived; {them} started the store at {line}. Wait for its "
-                "group with cp.async.bulk.wait_group: with .read it waits until the source has been read, no more",
+                "group with cp.async.bulk.wait_group, without .read: that one says only that the source has been read",
             )
         why = Why("no-wait", "Wait for its group (cp.async.wait_group), then __syncthreads()")
         if copies.uncommitted(self._pc(race.time)):

@@ -29,7 +29,7 @@ _MEANINGS = {
     "write-after-write": "two threads of the block write different values, with no order between the two",
     "block-conflict": "the same in global memory, between threads of two blocks",
     "order-dependent": "volatile or relaxed accesses that nothing orders: another order changes what is read or stays",
-    "missing-proxy-fence": "the copy engine or the tensor cores read what a thread wrote, "
+    "missing-proxy-fence": "the copy engine or the tensor cores reach what a thread wrote, "
     "with no fence.proxy.async in between",
     "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",
     "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
@@ -68,6 +68,10 @@ CAUSES = (
     Cause(
         "phase-not-awaited", "nobody who may read waited for the phase of the mbarrier that counts the bytes"
     ),
+    Cause(
+        "store-not-awaited",
+        "nobody waited for a bulk store to arrive; .wait_group.read is for its source alone",
+    ),
     Cause("copy-still-reads", "the source of a copy is written while the copy may still read it"),
     Cause("wgmma-still-reads", "shared memory is written while a wgmma may still read it"),
     Cause("no-barrier", "no barrier between the two accesses"),
@@ -98,6 +102,7 @@ CAUSES = (
     ),
     Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
     Cause("not-in-own-mask", "a lane gives a mask in which it is not"),
+    Cause("lane-passes-by", "a mask names a lane that takes a way around the instruction, and exits"),
     Cause("absent-lane", "a value is taken from a lane that is not there"),
     Cause("beyond-shared-memory", "an address outside of the block's shared memory"),
     Cause("beyond-local-array", "an address outside of the thread's local arrays"),
@@ -182,6 +187,15 @@ class HazardLog:
 
     def __init__(self) -> None:
         self._found: dict[tuple, Hazard] = {}
+        self._notes: dict[str, None] = {}
+
+    def note(self, text: str) -> None:
+        """A word about what is no fault, and need not go well elsewhere; each once."""
+        self._notes[text] = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
 
     def add(
         self,
@@ -226,6 +240,9 @@ class Reporting(Lanes, Protocol):
     """What it takes to report a finding: the log, and threads in words."""
 
     log: HazardLog
+
+    def alive_bits(self) -> np.ndarray:
+        """For each warp its lanes that have not exited."""
 
     def describe_thread(self, lane: int) -> str:
         """A lane of this machine: "thread (3, 0) of block 5"."""

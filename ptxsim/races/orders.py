@@ -21,7 +21,6 @@ import numpy as np
 
 from ..gpus import WARP
 from .messages import Chain, Letters, Messages, News, joined
-from .proxies import Behind
 
 
 class Trail:
@@ -48,19 +47,13 @@ class Trail:
 @dataclass
 class Token:
     """What arrived at a barrier and waits to be acquired: for each block, up to which time what its threads did is
-    brought, up to which it is behind a fence.proxy.async (proxies.py), and the news that came (messages.py)."""
+    brought, and the news that came with it (messages.py)."""
 
     times: np.ndarray
-    behind: np.ndarray
     news: np.ndarray
 
-    def take(self, other: Token, blocks: np.ndarray) -> None:
-        """Of these blocks, have what the other one has."""
-        for mine, theirs in (self.times, other.times), (self.behind, other.behind), (self.news, other.news):
-            mine[blocks] = theirs[blocks]
-
     def clear(self, blocks: np.ndarray) -> None:
-        self.times[blocks] = self.behind[blocks] = self.news[blocks] = 0
+        self.times[blocks] = self.news[blocks] = 0
 
 
 class Orders:
@@ -87,7 +80,6 @@ class Orders:
         self.first_lane = first_block * threads  # in the grid
         self._name_agents(np.arange(threads) // (1 if single else WARP))
         self.seen = np.full((blocks * self.agents, self.agents), trail.now, np.int32)
-        self.behind = Behind.nothing(blocks * self.agents, self.agents)
         self._settle()
         self.messages = Messages(letters, trail, first_block, blocks, threads, cluster)
 
@@ -107,20 +99,15 @@ class Orders:
         if lanes is None:
             self.seen[:] = self.floors[:] = self.trail.now
             self.floor = self.low = self.trail.now
-            agents = np.arange(len(self.seen))
-            group = agents // self.agents
         else:
             agents, group = self._agents(lanes, groups)
             self.seen[agents] = self._together(agents, group)[group]
             self._settle()
-        if self.behind.any:
-            self.behind.learn(agents, self.behind.together(agents, group)[group])
         self.messages.meet(lanes, groups)
 
     def token(self) -> Token:
         """An empty one."""
-        times = np.zeros((self.blocks, self.threads), np.int32)
-        return Token(times, times.copy(), np.zeros(self.blocks, np.int32))
+        return Token(np.zeros((self.blocks, self.threads), np.int32), np.zeros(self.blocks, np.int32))
 
     def release(self, lanes: np.ndarray, token: Token) -> None:
         """Add to the token what these lanes did and saw until now."""
@@ -129,9 +116,6 @@ class Orders:
         blocks = np.unique(agents // self.agents)
         brought = self._together(agents, group)[:, self.agent_of]
         token.times[blocks] = np.maximum(token.times[blocks], brought)
-        if self.behind.any:
-            fenced = self.behind.together(agents, group)[:, self.agent_of]
-            token.behind[blocks] = np.maximum(token.behind[blocks], fenced)
         self.messages.release(lanes, token.news)
 
     def release_of(self, lanes: np.ndarray, token: Token, time: int) -> None:
@@ -159,7 +143,6 @@ class Orders:
         agents, _ = self._agents(lanes, None)
         brought = token.times[agents // self.agents][:, self.first_of]
         self.seen[agents] = np.maximum(self.seen[agents], brought)
-        self.behind.learn(agents, token.behind[agents // self.agents][:, self.first_of])
         self._settle()
         self.messages.acquire(lanes, token.news)
 
@@ -169,12 +152,6 @@ class Orders:
             row = News({self.messages.first_block + block: token.times[block].copy()})
             news = joined([row, self.messages.book[token.news[block]]])
             self.messages.hear_of(lanes[lanes // self.threads == block], news)
-
-    def fence_proxies(self, lanes: np.ndarray) -> None:
-        """These lanes make a fence.proxy.async."""
-        self.trail.now += 1
-        agents, _ = self._agents(lanes, None)
-        self.behind.fence(agents, self.seen[agents], self.trail.now)
 
     def _together(self, agents: np.ndarray, group: np.ndarray) -> np.ndarray:
         """What the agents of each group have seen and done together, up to now: (groups, agents of a block)."""
@@ -213,7 +190,6 @@ class Orders:
         parent = old[self.first_of]
         seen = self.seen.reshape(self.blocks, old_agents, old_agents)[:, parent][:, :, parent]
         self.seen = np.ascontiguousarray(seen).reshape(-1, self.agents)
-        self.behind = self.behind.divided(parent, self.blocks)
         self._settle()
 
     # ---- questions
@@ -241,20 +217,3 @@ class Orders:
         seen = self.seen[self.agent_of_lane[lanes], agent]
         found = (~here | (times >= seen)) & (theirs != mine)
         return self.messages.not_told(lanes, theirs, times, found) if found.any() else found
-
-    def unfenced(self, lanes: np.ndarray, writers: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Whether what the lanes `writers` of the grid wrote at these times has no fence.proxy.async on its way to what
-        each lane now lets the copy engine or the tensor cores do.
-
-        Of an order by a message, and of a writer in another block, only this is known: whether one of the two made a
-        fence since. That is more lenient than the ISA, and so is a writer whose block has ended.
-        """
-        mine, theirs = self.agent_of_lane[lanes], writers - self.first_lane
-        resident = (theirs >= 0) & (theirs < len(self.agent_of_lane))
-        other = self.agent_of_lane[np.where(resident, theirs, 0)]
-        column = other % self.agents
-        since = np.maximum(self.behind.last[mine], self.behind.last[other])
-        told = (theirs // self.threads != lanes // self.threads) | (self.seen[mine, column] <= times)
-        known = self.behind.known[mine, column]
-        known = np.where(told | (theirs == lanes), np.maximum(known, since), known)
-        return resident & (times >= known)

@@ -1,59 +1,103 @@
-"""Which writes of threads the copy engine and the tensor cores may see: those behind a fence.proxy.async.
+"""Proxies: copy engine and tensor cores reach memory on a way of their own (PTX ISA, "Proxies").
 
-By the PTX ISA ("Memory Consistency Model", proxy-preserved causality order) a fence has to stand somewhere on the way
-from the write to the read: the write happens before it, and it happens before the read. Whose fence it is does not
-matter. So each agent (orders.py) knows of every other one not only what it saw of it, but also what of that lies behind
-a fence that it knows.
+What a thread wrote, they see where a fence.proxy.async lies between the two: a fence of any thread, that the write
+happens before, and that happens before what the copy engine does. So the fence may be the writer's own, after its
+write; or of the thread that starts the copy, once it knows of the write; or of a third one between them. A fence of one
+thread before a barrier covers nothing of what others wrote before that barrier.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
+from .messages import News
+from .orders import Orders
 
-@dataclass
-class Behind:
-    """Of the agents of the resident blocks, numbered as in Orders.
+GLOBAL, SHARED = "global", "shared"
+ALL_SPACES = frozenset((GLOBAL, SHARED))
 
-    `known[i, j]`: what agent j of i's block did before this time is behind a fence that i knows. `last[i]`: when agent
-    i made its last fence, which the others know once they have met it; 0: never.
-    """
 
-    known: np.ndarray
-    last: np.ndarray
+@dataclass(frozen=True, eq=False)
+class Fence:
+    """Some lanes of the grid made it at one time. For each of them: what it had seen then, of its block (`seen`, by
+    agent) and of others (`news`)."""
 
-    @staticmethod
-    def nothing(agents: int, of_block: int) -> Behind:
-        return Behind(np.zeros((agents, of_block), np.int32), np.zeros(agents, np.int32))
+    time: int
+    lanes: np.ndarray
+    spaces: frozenset[str]
+    seen: np.ndarray
+    row_of: np.ndarray  # of each lane, in `seen`
+    agent_of: np.ndarray  # of each thread of a block
+    news: list[News]
+    news_of: np.ndarray  # of each lane, in `news`
 
-    @property
-    def any(self) -> bool:
-        """Whether anybody made a fence."""
-        return bool(self.last.any())
+    def knew(self, at: int, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Whether its lane at this position knew what others had done at these times."""
+        threads = len(self.agent_of)
+        blocks, row = others // threads, self.seen[self.row_of[at]]
+        here = blocks == int(self.lanes[at]) // threads
+        known = here & (row[self.agent_of[others % threads]] > times)
+        return known | self.news[self.news_of[at]].has(blocks, others % threads, times)
 
-    def fence(self, agents: np.ndarray, seen: np.ndarray, now: int) -> None:
-        """These agents make a fence now. `seen`: what each has seen."""
-        self.known[agents] = np.maximum(self.known[agents], seen)
-        self.last[agents] = now
 
-    def together(self, agents: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """What the agents of each group know together: (groups, agents of a block)."""
-        of_block = self.known.shape[1]
-        known = np.zeros((int(group.max()) + 1, of_block), np.int32)
-        np.maximum.at(known, group, self.known[agents])
-        np.maximum.at(known, (group, agents % of_block), self.last[agents])
-        return known
+class ProxyFences:
+    """Those of a launch, by time."""
 
-    def learn(self, agents: np.ndarray, brought: np.ndarray) -> None:
-        self.known[agents] = np.maximum(self.known[agents], brought)
+    def __init__(self) -> None:
+        self.made: list[Fence] = []
 
-    def divided(self, parent: np.ndarray, blocks: int) -> Behind:
-        """The same of smaller agents: the k-th one of a block was a part of agent parent[k]."""
-        of_block = self.known.shape[1]
-        known = self.known.reshape(blocks, of_block, of_block)[:, parent][:, :, parent]
-        last = self.last.reshape(blocks, of_block)[:, parent]
-        return Behind(
-            np.ascontiguousarray(known).reshape(-1, len(parent)), np.ascontiguousarray(last).ravel()
-        )
+    def make(self, orders: Orders, lanes: np.ndarray, spaces: frozenset[str]) -> None:
+        """These lanes of the machine that these orders are of make a fence now."""
+        orders.trail.now += 2
+        agents, row_of = np.unique(orders.agent_of_lane[lanes], return_inverse=True)
+        known, news_of = np.unique(orders.messages.known[lanes], return_inverse=True)
+        news = [orders.messages.book[each] for each in known.tolist()]
+        self.made.append(
+            Fence(orders.trail.now - 1, lanes + orders.first_lane, spaces, orders.seen[agents], row_of,
+                  orders.agent_of, news, news_of)
+        )  # fmt: skip
+
+    def uncovered(
+        self, orders: Orders, space: str, lane: int, others: np.ndarray, times: np.ndarray
+    ) -> np.ndarray:
+        """Whether no fence lies between what `others`, lanes of the grid, wrote at these times, all of which this lane
+        of the machine knows of, and what the copy engine does for it now."""
+        _, first, which = np.unique(others << 32 | times, return_index=True, return_inverse=True)
+        others, times = others[first], times[first]
+        made = [fence for fence in self.made if space in fence.spaces]
+        left = ~self._by_writers(made, orders, lane, others, times)
+        if left.any():
+            left[left] = ~self._by_anyone(made, orders, lane, others[left], times[left])
+        return left[which]
+
+    def _by_writers(
+        self, made: list[Fence], orders: Orders, lane: int, others: np.ndarray, times: np.ndarray
+    ) -> np.ndarray:
+        """Which of them their writers have covered. Of a writer's fences the first one after the write is the first to
+        be known."""
+        first = np.zeros(len(others), np.int64)
+        for fence in made[bisect_right(made, int(times.min()), key=attrgetter("time")) :]:
+            at = np.flatnonzero((first == 0) & (times < fence.time))
+            first[at[np.isin(others[at], fence.lanes)]] = fence.time
+            if first.all():
+                break
+        return (first > 0) & ~orders.unseen(np.full(len(others), lane), others, first)
+
+    def _by_anyone(
+        self, made: list[Fence], orders: Orders, lane: int, others: np.ndarray, times: np.ndarray
+    ) -> np.ndarray:
+        """Which of them lie before a fence of any thread that this lane knows of; the newest first."""
+        covered = np.zeros(len(others), bool)
+        for fence in reversed(made):
+            if covered.all() or fence.time < times[~covered].min():
+                break
+            mine, when = np.full(len(fence.lanes), lane), np.full(len(fence.lanes), fence.time)
+            known = np.flatnonzero(~orders.unseen(mine, fence.lanes, when))
+            kinds = fence.row_of[known] * len(fence.news) + fence.news_of[known]
+            for at in known[np.unique(kinds, return_index=True)[1]].tolist():
+                covered |= fence.knew(at, others, times)
+        return covered

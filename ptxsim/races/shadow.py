@@ -24,6 +24,7 @@ from .dependent import MOST_KEPT, Dependent, Doubt
 from .hazards import Reporting
 from .messages import BLOCK, CLUSTER, GRID
 from .orders import Orders
+from .proxies import GLOBAL, SHARED, ProxyFences
 from .touches import Found, Touch, Touches, granules_of
 
 IN_FLIGHT = 2**30
@@ -54,13 +55,14 @@ CHANGED = "changed"
 write-after-read."""
 
 
-OVERWRITTEN = "overwritten"
-"""The copy engine overwrites what a thread wrote, with no fence.proxy.async in between. Reported as
-missing-proxy-fence."""
-
 NOT_COHERENT = "not-coherent"
 """A race, reported as read-after-write or write-after-read: the read-only cache need not see what the launch writes,
 whatever orders the two (CUDA C++ Programming Guide, `__ldg`: the data is read-only as long as the kernel runs)."""
+
+
+UNFENCED = "missing-proxy-fence"
+OVERWRITTEN = "overwritten"
+"""The copy engine writes where a thread wrote, with no fence.proxy.async: reported as missing-proxy-fence."""
 
 
 class Race(NamedTuple):
@@ -96,13 +98,16 @@ class Watched(Reporting, Protocol):
     orders: Orders
 
     @property
+    def proxy_fences(self) -> ProxyFences: ...
+
+    @property
     def findings(self) -> Listener: ...
 
     @property
     def math(self) -> Reader: ...
 
     def is_async(self, pcs: np.ndarray) -> np.ndarray:
-        """Which of these instructions write through the proxy of the copy engine."""
+        """Which of these instructions reach memory through the async proxy."""
 
 
 class Shadow:
@@ -126,6 +131,9 @@ class Shadow:
         self.also_wrote = Touches(self.granules, of_block, budget)  # weak writes of what others wrote as well
         self.strong_reads = Touches(self.granules, of_block, budget)
         self.strong_writes = Touches(self.granules, of_block, budget)
+        self.last_strong: tuple[np.ndarray, np.ndarray] | None = (
+            None  # who wrote, and when; for the async proxy
+        )
         self.read_only = Touches(self.granules, of_block, budget)  # reads through the read-only cache
         self.dependent: Dependent | None = None  # once there are strong accesses
         self._new_dependent = partial(Dependent, self.granules, of_block, budget)
@@ -186,6 +194,8 @@ class Shadow:
             self.strong_reads.note(touch, low)
         else:
             self.strong_writes.note(touch, low)
+            if machine.launch.code.in_async_proxy:
+                self._keep_last_strong(*touch.spread(), time)
             if self.shared:  # it holds something now
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
@@ -207,8 +217,7 @@ class Shadow:
         """An asynchronous copy to these units starts."""
         count = size // self.granule
         self._check(machine, Act(False, True), lanes, unit, count, pc, None)
-        if machine.is_async(np.array([pc])).all():
-            self.on_proxy(machine, lanes, unit, size, pc, OVERWRITTEN)
+        self.on_async_touch(machine, lanes, unit, size, pc, OVERWRITTEN)
         machine.math.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
         self.on_flight(machine, lanes, unit, size, time)
@@ -244,55 +253,60 @@ class Shadow:
     def on_async_read(
         self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
     ) -> None:
-        """The copy engine or the tensor cores read here for these lanes, through a proxy of their own: what a thread
-        wrote, they see behind a fence.proxy.async (proxies.py). `noted`: as a
-        read of now; otherwise `on_read_over` follows."""
+        """The copy engine or the tensor cores read here for one lane. `noted`: as a read of now; otherwise
+        `on_read_over` follows."""
         count = size // self.granule
         if noted:
             self.on_access(machine, Act(True, False), lanes, unit, size, pc)
         else:
             self._check(machine, Act(True, False), lanes, unit, count, pc, None)
-        self.on_proxy(machine, lanes, unit, size, pc)
+        self.on_async_touch(machine, lanes, unit, size, pc)
 
-    def on_proxy(
+    def on_async_touch(
         self,
         machine: Watched,
         lanes: np.ndarray,
         unit: np.ndarray,
         size: int,
         pc: int,
-        kind: str = "missing-proxy-fence",
+        kind: str = UNFENCED,
     ) -> None:
-        """The copy engine or the tensor cores touch what lies here, for these lanes: `kind` where threads wrote it and
-        no fence.proxy.async stands in between."""
+        """The copy engine or the tensor cores reach these units, for one lane, through a proxy of their own: behind a
+        fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
+        if not machine.is_async(np.array([pc])).all():
+            return
         inside, unit, count = self._inside(unit, size)
         granules, lanes = granules_of(unit, count), np.repeat(lanes[inside], count)
-        times = self.write_time[granules]
+        self._tell_unfenced(machine, kind, pc, lanes, granules, self.writer, self.write_time)
+        if self.last_strong is not None:
+            self._tell_unfenced(machine, kind, pc, lanes, granules, *self.last_strong)
+
+    def _tell_unfenced(
+        self,
+        machine: Watched,
+        kind: str,
+        pc: int,
+        lanes: np.ndarray,
+        granules: np.ndarray,
+        writers: np.ndarray,
+        times: np.ndarray,
+    ) -> None:
+        """`writers` and `times` are tables by granule."""
+        times, writers = times[granules], writers[granules].astype(np.int64)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
-        at = at[machine.orders.unfenced(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])]
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
+        at = at[~machine.orders.unseen(lanes[at], writers[at], times[at])] if len(at) else at
         if len(at):
-            self._tell(machine, kind, pc, lanes[at], granules[at], self.writer, self.write_time)
-
-    def on_send(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> int:
-        """A bulk store of these lanes to these units of global memory starts; its time. Until `on_sent` nobody may
-        touch them. What two stores on their way to one place do to each other is seen when they arrive."""
-        inside, unit, count = self._inside(unit, size)
-        granules, lanes = granules_of(unit, count), np.repeat(lanes[inside], count)
-        free = self.write_time[granules] < IN_FLIGHT
-        granules, lanes = granules[free], lanes[free]
-        if len(granules):
-            self._check(machine, Act(False, True), lanes, granules, 1, pc, None)
-            self.on_proxy(machine, lanes, granules, self.granule, pc, OVERWRITTEN)
-        time = machine.orders.trail.step(pc)
-        self._write(machine.orders, lanes, granules, 1, time + IN_FLIGHT)
-        return time
-
-    def on_sent(self, unit: np.ndarray, size: int, started: int) -> None:
-        """The bulk store that started at that time to these units arrives: what it then does is an access as others."""
-        _, unit, count = self._inside(unit, size)
-        granules = granules_of(unit, count)
-        self.write_time[granules[self.write_time[granules] == started + IN_FLIGHT]] = 0
+            space = SHARED if self.shared else GLOBAL
+            left = machine.proxy_fences.uncovered(
+                machine.orders, space, int(lanes[0]), writers[at], times[at].astype(np.int64)
+            )
+            at = at[left]
+        if len(at):
+            first = at[0]
+            race = Race(kind, int(granules[first]), int(lanes[first]), int(writers[first]),
+                        int(times[first]), False, len(np.unique(lanes[at])))  # fmt: skip
+            machine.findings.race(self, pc, race)
 
     def on_clash(
         self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
@@ -359,6 +373,47 @@ class Shadow:
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)
             self._tell_found(machine, kind, pc, lanes, granules, found)
+
+    def on_late_arrival(
+        self,
+        machine: Watched,
+        lanes: np.ndarray,
+        unit: np.ndarray,
+        size: int,
+        pc: int,
+        since: int,
+        changed: np.ndarray,
+    ) -> None:
+        """A copy that one lane started at a time arrives here: meanwhile the lane itself may not have read here, nor
+        written another value. `changed`: which units the copy alters."""
+        inside, unit, count = self._inside(unit, size)
+        granules, mine = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
+        owners, trail = mine + machine.orders.first_lane, machine.orders.trail
+        found = self.reads.own_since(owners, granules, since + 1)
+        if found is not None:
+            self._tell_arrival(machine, "unwaited-copy", found.bad, found.times, granules, mine, since)
+        times = self.write_time[granules]
+        wrote = (self.writer[granules] == owners) & (times > since) & (times < IN_FLIGHT)
+        wrote &= np.repeat(changed[inside], count) & (trail.pcs(np.where(wrote, times, 0)) != pc)
+        self._tell_arrival(machine, "write-after-write", wrote, times, granules, mine, since)
+
+    def _tell_arrival(
+        self,
+        machine: Watched,
+        kind: str,
+        bad: np.ndarray,
+        times: np.ndarray,
+        granules: np.ndarray,
+        lanes: np.ndarray,
+        started: int,
+    ) -> None:
+        """Where accesses of these lanes at these times met a copy of theirs that was still on its way."""
+        pcs = machine.orders.trail.pcs(np.where(bad, times, 0))
+        for pc in np.unique(pcs[bad]).tolist():
+            at = np.flatnonzero(bad & (pcs == pc))
+            lane = int(lanes[at[0]])
+            race = Race(kind, int(granules[at[0]]), lane, lane + machine.orders.first_lane, started, True, 1)
+            machine.findings.race(self, pc, race)
 
     def doubts(self) -> list[Doubt]:
         """Strong accesses whose outcome another order changes, until now."""
@@ -482,6 +537,12 @@ class Shadow:
                 return
         kind = "read-after-write" if act.reads else "write-after-write"
         self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+
+    def _keep_last_strong(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> None:
+        if self.last_strong is None:
+            self.last_strong = np.zeros(self.granules, np.int32), np.zeros(self.granules, np.int32)
+        writers, times = self.last_strong
+        writers[granules], times[granules] = lanes, time
 
     def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
         """The last writers of these granules, at these times: another thread now writes the same, unordered."""

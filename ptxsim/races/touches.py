@@ -138,6 +138,13 @@ class Touches:
         self.enter(0)
         return self._search(lambda lanes, others, times: times >= time, lanes, granules, time)
 
+    def own_since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
+        """Touches since that time by each lane itself, a lane of the grid; None: none."""
+        self.enter(0)
+        return self._search(
+            lambda mine, others, times: (times >= time) & (others == mine), lanes, granules, time
+        )
+
     def _search(self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
         """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`."""
         times = self.time[granules]

@@ -79,8 +79,8 @@ class Memories(Registers, Observed, Explained, Protocol):
     def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
         """A strong access found these values in these units; who finds the same again lets others go first."""
 
-    def fence_proxies(self) -> None:
-        """The active lanes make a fence.proxy.async."""
+    def fence_proxies(self, spaces: frozenset[str]) -> None:
+        """The active lanes make a fence.proxy.async for these spaces."""
 
 
 def read(machine: Memories, access: Access, addresses: np.ndarray) -> np.ndarray:

@@ -214,6 +214,10 @@ class WarpBarrier(Rendezvous):
             return
         ready = np.zeros(self.machine.lanes, bool)
         ready[here[complete]] = True
+        for entry in self.waiting:
+            mine = ready[entry.lanes]
+            if mine.any():
+                self.machine.sync_check.mask(entry.pc, entry.lanes[mine], entry.masks[mine])
         self.machine.orders.meet(*self._with_exited(here[complete], groups[complete], masks[complete]))
         for entry in self.take(ready):
             entry.resume(self.machine, entry.lanes)
@@ -250,6 +254,8 @@ class Gathering(Rendezvous):
             masks = np.concatenate([entry.masks, masks])[order]
             lanes = np.concatenate([entry.lanes, lanes])[order]
         complete = self._complete(lanes, masks, came)
+        if complete.any():
+            self.machine.sync_check.mask(self.pc, lanes[complete], masks[complete])
         rest = ~complete
         self.waiting = [Waiting(self.pc, lanes[rest], self._go_on, masks[rest])] if rest.any() else []
         return lanes[complete]

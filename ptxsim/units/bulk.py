@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from ..memory import UNIT, Buffer, SharedMemory
-from ..races.shadow import CHANGED, OVERWRITTEN, Act
+from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act
 from .access import Memories, differs
 
 CHUNK = 16
@@ -58,7 +57,6 @@ class Store:
     data: np.ndarray
     change: Callable | None
     read: bool = False  # its source was waited for
-    sent: int = 0  # when it began to write
 
 
 class BulkCopies:
@@ -81,10 +79,11 @@ class BulkCopies:
             machine.shadow.on_async_read(
                 machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
             )
-        elif len(load.units) and (shadow := machine.shadow_of(load.buffer)):
-            asked = np.full(len(load.units), load.lane)
-            shadow.on_proxy(machine, asked, load.units, load.unit_size, load.pc)
-        if not load.change and len(load.chunks):
+        elif load.buffer is not None:
+            self._reach(load.buffer, load.units, load.unit_size, load, writes=False)
+        if load.change:
+            self._reach(machine.shared, load.chunks, load.grain, load, writes=True)
+        elif len(load.chunks):
             machine.shadow.on_issue(machine, lanes, load.chunks, load.grain, load.pc)
         return Load(**{**vars(load), "issued": machine.orders.trail.now - 1})
 
@@ -122,14 +121,8 @@ class BulkCopies:
         store.issued = machine.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
         self.stores.append(store)
-        size = store.data.dtype.itemsize
-        self._gets_on(store.buffer, store.units, size)
-        if len(store.units) and (shadow := machine.shadow_of(store.buffer)):
-            lanes = np.full(len(store.units), store.lane)
-            if store.change:
-                shadow.on_proxy(machine, lanes, store.units, size, store.pc, OVERWRITTEN)
-            else:
-                store.sent = shadow.on_send(machine, lanes, store.units, size, store.pc)
+        self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
+        self._reach(store.buffer, store.units, store.data.dtype.itemsize, store, writes=True)
 
     def commit(self, lanes: np.ndarray) -> None:
         self.committed[lanes] += 1
@@ -167,6 +160,19 @@ class BulkCopies:
             self._arrive(store)
         self.stores = []
 
+    def _reach(
+        self,
+        memory: Buffer | SharedMemory,
+        units: np.ndarray,
+        size: int,
+        copy: Load | Store,
+        writes: bool,
+    ) -> None:
+        """The copy engine comes to what threads may have written."""
+        if len(units) and (shadow := self.machine.shadow_of(memory)):
+            kind = OVERWRITTEN if writes else UNFENCED
+            shadow.on_async_touch(self.machine, np.full(len(units), copy.lane), units, size, copy.pc, kind)
+
     def _gets_on(self, buffer: Buffer | SharedMemory | None, units: np.ndarray, size: int) -> None:
         """A copy that touches a new part of an array shows that the launch does not go round in circles."""
         if isinstance(buffer, Buffer) and len(units):
@@ -192,8 +198,8 @@ class BulkCopies:
                 Act(bool(store.change), True, bool(store.change)),
                 np.full(len(store.units), store.lane),
             )
-            changed = None if store.change else partial(differs, memory[store.units], store.data)
-            if not store.change:
-                shadow.on_sent(store.units, size, store.sent)
+            changed = None if store.change else lambda: differs(memory[store.units], store.data)
+            altered = changed() if changed else np.ones(len(lanes), bool)
+            shadow.on_late_arrival(machine, lanes, store.units, size, store.pc, store.issued, altered)
             shadow.on_access(machine, act, lanes, store.units, size, store.pc, changed)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..gpus import WARP
 from ..races.findings import Explained
 
 
@@ -19,7 +20,8 @@ class SyncCheck:
 
     def __init__(self, machine: Explained) -> None:
         self.machine = machine
-        self.points = machine.launch.code.meeting_points  # barrier -> where the ways around it meet again
+        # barrier, or instruction with a mask -> where the ways around it meet again
+        self.points = machine.launch.code.meeting_points
         self.watched = frozenset().union(*self.points.values())
         self.times: dict[
             int, np.ndarray
@@ -61,6 +63,35 @@ class SyncCheck:
         passed = [self._passed_by(entry, whole) for entry in released]
         return np.unique(np.concatenate(passed)) if passed else np.array([], int)
 
+    def mask(self, pc: int, lanes: np.ndarray, masks: np.ndarray) -> None:
+        """These lanes wait no longer for others that their masks name, since those have exited. Report who exited after
+        taking a way around the place where they wait."""
+        machine = self.machine
+        if machine.alive.all() or not self.points.get(pc) or machine.launch.code.is_barrier(pc):
+            return
+        gone = np.setdiff1d(self._around(pc, lanes, np.flatnonzero(~machine.alive)), lanes)
+        bits = masks.astype(np.uint32)
+        for lane in gone.tolist():
+            mates = machine.warp_of[lanes] == machine.warp_of[lane]
+            named = np.flatnonzero(
+                mates & (bits >> np.uint32(machine.thread_of[lane] % WARP) & 1).astype(bool)
+            )
+            if len(named):
+                self._report_mask(pc, int(lanes[named[0]]), int(bits[named[0]]), lane)
+                return
+
+    def _report_mask(self, pc: int, waits: int, mask: int, absent: int) -> None:
+        machine = self.machine
+        machine.log.add(
+            "warp-mask",
+            machine.launch.code.program.instructions[pc],
+            f"{machine.describe_thread(waits)} names lane {int(machine.thread_of[absent]) % WARP} in its mask "
+            f"{mask:#010x}, and {machine.describe_other(absent)} takes a way around this place: it never comes, and "
+            "only its exit lets the others go on. All lanes of the mask must come here: move it out of the branch, or "
+            "name only those that take this way, by a __ballot_sync() before the branch",
+            cause="lane-passes-by",
+        )
+
     def guard(self, pc: int, lanes: np.ndarray, taken: np.ndarray) -> None:
         """A barrier with a predicate: lanes of one warp must agree."""
         warps = self.machine.warp_of[lanes]
@@ -88,19 +119,22 @@ class SyncCheck:
     def _passed_by(self, entry, whole: np.ndarray) -> np.ndarray:
         """Exited threads of the blocks of these lanes that passed the barrier at which they waited by."""
         machine = self.machine
-        gone = np.flatnonzero(whole & ~machine.alive)
-        found: list[np.ndarray] = []
-        for point in self.points.get(entry.pc, ()):
-            if len(gone) and point in self.times:
-                times = self.times[point]
-                most = np.full(machine.warps, np.iinfo(np.int32).max)
-                np.minimum.at(most, machine.warp_of[entry.lanes], times[entry.lanes])
-                found.append(gone[times[gone] > most[machine.warp_of[gone]]])
-        passed = np.unique(np.concatenate(found)) if found else np.array([], int)
+        passed = self._around(entry.pc, entry.lanes, np.flatnonzero(whole & ~machine.alive))
         if len(passed):
             waits = entry.lanes[machine.warp_of[entry.lanes] == machine.warp_of[passed[0]]][0]
             self._report(entry.pc, int(passed[0]), int(waits))
         return passed
+
+    def _around(self, pc: int, lanes: np.ndarray, gone: np.ndarray) -> np.ndarray:
+        """Which of the lanes `gone` took a way around the place where these lanes of their warps wait."""
+        machine, found = self.machine, [np.array([], int)]
+        for point in self.points.get(pc, ()):
+            if len(gone) and point in self.times:
+                times = self.times[point]
+                most = np.full(machine.warps, np.iinfo(np.int32).max)
+                np.minimum.at(most, machine.warp_of[lanes], times[lanes])
+                found.append(gone[times[gone] > most[machine.warp_of[gone]]])
+        return np.unique(np.concatenate(found))
 
     def _report(self, pc: int, skips: int, waits: int) -> None:
         machine = self.machine

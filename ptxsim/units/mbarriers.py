@@ -345,7 +345,8 @@ class Mbarrier(Rendezvous):
         done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
         if not len(done):
             return
-        self.complete.take(self.coming, done)
+        self.complete.times[done] = self.coming.times[done]
+        self.complete.news[done] = self.coming.news[done]
         for block in self.chains.keys() & set(done.tolist()):
             self.known[block] = self.chains[block].length
         self.phase[done] += 1

@@ -9,10 +9,10 @@ WRONG = {
     "complete": variants("""
 no fence: missing-proxy-fence
     -                 fence_async();
-the storing thread alone fences, before the barrier: missing-proxy-fence
+a fence of one thread for all: missing-proxy-fence
     fence_async(); -> if (thread == 0) fence_async();
-one warp fences: missing-proxy-fence
-    fence_async(); -> if (thread < 32) fence_async();
+a fence of one lane for its warp: missing-proxy-fence
+    fence_async(); -> if (thread % 32 == 0) fence_async();
 nobody waits for the reads: write-after-read
     -                 if (thread == 0) wait_stores_read();
 no barrier behind that wait: write-after-read
@@ -82,12 +82,17 @@ WRONG_ANSWERS = wrong_answers(
 07.3
     no fence: a proxy of its own
         $FENCE ->
-    the storing thread alone fences, before the barrier: behind no fence
+    a fence of one thread for all: every thread that wrote
         fence_async(); -> if (thread == 0) fence_async();
-    each warp's first lane fences: behind no fence
+    a fence of one lane for its warp: every thread that wrote
         fence_async(); -> if (lane == 0) fence_async();
-    the first warp fences: behind no fence
+    a fence of one warp for all: every thread that wrote
         fence_async(); -> if (warp == 0) fence_async();
+    a fence before the writes: every thread that wrote
+        $FENCE$BARRIER -> $BARRIER
+        - $WAIT
+        + $WAIT
+        +         fence_async();
     nobody waits for the reads: still reads the one before
         $WAIT ->
     no commit: still reads the one before

@@ -26,14 +26,14 @@ EXERCISES = {
     "07.3": (_box_by_box, {
         "wrong-launch": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
         "left-out-of-barrier|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
-        "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what the threads "
-        "wrote, and does it stand between the writes and the store? What a thread wrote that its own fence does not "
-        "follow is behind no fence, unless who fences has met it at a barrier before.",
+        "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what a thread "
+        "wrote? Before the barrier every thread that wrote makes it, between its writes and the store.",
         "copy-still-reads": "the next box is written while the copy "
         "engine still reads the one before. Who must wait for what, before anybody writes?",
         "read-after-write": "one thread starts the store for all: a barrier must stand between their writes and it.",
         "write-after-read": "the thread that started the stores has waited until they have read. The others learn it "
         "at a barrier.",
+        "store-not-awaited": "two boxes go to one place of C: box b holds the columns from 64 b on.",
         "write-after-write": "two threads write one place: which row and which chunk does each lane name?",
         "misaligned": "stmatrix writes rows of 16 bytes, and the copy engine reads from multiples of 128 bytes.",
         "out-of-bounds": "s.C has 64 rows of 64 halves: one box. Which of the four boxes of C is in it?",

@@ -191,6 +191,8 @@ def test_what_is_missing_is_found():
         is_barrier=lambda at: None,
         program=None,
         meeting_points={},
+        in_async_proxy=frozenset(),
+        masks_by_chance={},
         waits=(),
         looked_at=(),
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 RULES = (
     "barrier", "arrive", "warp sync", "exit", "wait", "message", "fence of others", "atomic", "scope", "same value",
-    "source in flight", "heard", "meant",
+    "source in flight", "heard", "meant", "proxy fence", "proxy order",
 )  # fmt: skip
 NEAR, FAR = 0, 1
 
@@ -77,21 +77,21 @@ class Past:
 
 class Reference:
     """Runs a program; `races` has the pairs of statements that race, `maybe` those of which only the values decide.
-    `chances` has, by place, the pairs of strong accesses that nothing orders, the earlier one first."""
+    `chances` has, by place, the pairs of strong accesses that nothing orders, the earlier one first. `unfenced` has the
+    pairs of a write and of a bulk store that reads it, ordered and with no proxy fence in between."""
 
     def __init__(self, program: Program, without: str = "") -> None:
         self.p, self.without = program, without
         self.n = program.blocks * program.threads
-        self.clock = np.eye(
-            self.n, dtype=np.int64
-        )  # [t, u]: what u did before this tick is ordered before t's next
+        # [t, u]: what u did before this tick is ordered before t's next; [t, n + u]: what u wrote before this tick, a
+        # proxy fence covers that is ordered before t's next. Whatever hands on the one hands on the other.
+        self.clock = np.eye(self.n, 2 * self.n, dtype=np.int64)
         self.fenced = np.zeros(
-            (2, self.n, self.n), np.int64
+            (2, *self.clock.shape), np.int64
         )  # what t's fences cover, for its block and for all
-        self.heard = np.zeros((self.n, self.n), np.int64)  # what t may acquire with a fence
-        self.met = np.zeros(
-            (self.n, self.n), np.int64
-        )  # the same, of all that t has met: strong reads need no fence
+        self.heard = np.zeros_like(self.clock)  # what t may acquire with a fence
+        self.met = np.zeros_like(self.clock)  # the same, of all that t has met: strong reads need no fence
+        self.unfenced: set[tuple[int, int]] = set()
         self.alive = np.ones(self.n, bool)
         self.memory: dict[tuple, list[Past]] = {}
         self.released: dict[tuple, dict] = {}  # at a place: [scope][block] -> clock
@@ -283,6 +283,26 @@ class Reference:
             else:
                 left.append((t, group, accesses))
         self.copies = left
+
+    # ---- the copy engine
+
+    def do_proxy_fence(self, number: int, s: Statement, threads: np.ndarray) -> None:
+        """It covers what its thread wrote and what it knows of; not all that came earlier in time."""
+        now = self.clock.diagonal().copy()
+        for t in threads if self.has("proxy fence") else ():
+            known = self.clock[t, : self.n] if self.has("proxy order") else now
+            self.clock[t, self.n :] = np.maximum(self.clock[t, self.n :], known)
+            self.clock[t, self.n + t] = self.clock[t, t] + 1
+
+    def do_bulk_store(self, number: int, s: Statement, threads: np.ndarray) -> None:
+        """Its thread waits for it at once."""
+        for t in threads:
+            for place in self.bytes_of(s, t, int(s.at[t]), s.space):
+                for past in self.memory.get(place, ()):
+                    covered = self.clock[t, self.n + past.thread] > past.tick
+                    if past.writes and self.ordered(past, t) and not covered:
+                        self.unfenced.add((past.statement, number))
+            self.access(number, s, t, reads=True, writes=False)
 
     # ---- messages
 

@@ -24,6 +24,7 @@ from tests.ptxsim.races.happens_before import FAR, NEAR, RULES, Program, Referen
 
 SHARED, GLOBAL = 96 * 16, 3 * 96 * 16  # bytes: 16 for each thread
 PROGRAMS = 300
+BULK_PROGRAMS = 100
 TOGETHER = 50  # programs in one test
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "v4.u32"}
@@ -269,6 +270,47 @@ class Generator:
         self.add("load", ~gone, at=(self.p.threads - 1 - self.thread) * 16)
 
 
+class BulkGenerator(Generator):
+    """With bulk stores out of shared memory, and the fences that they need."""
+
+    def program(self) -> Program:
+        self.start()
+        steps = [
+            self.access,
+            self.barrier,
+            self.named,
+            self.warp_sync,
+            self.message,
+            self.atomic,
+            self.hand_on,
+        ]
+        for _ in range(int(self.random.integers(3, 8))):
+            if self.random.random() < 0.5:
+                self.proxy_fence()
+            steps[self.random.integers(len(steps))]()
+            if self.random.random() < 0.3:
+                self.proxy_fence()
+            if self.random.random() < 0.6:
+                self.bulk_store()
+        return self.p
+
+    def hand_on(self) -> None:
+        """All write, some or all make a fence, before a barrier or behind it."""
+        self.add("store", self.who(), at=self.thread * 16, values=self.values())
+        steps = [self.barrier, self.proxy_fence]
+        for step in steps if self.random.random() < 0.3 else reversed(steps):
+            step()
+        self.bulk_store()
+
+    def proxy_fence(self) -> None:
+        self.add("proxy_fence", self.who() if self.random.random() < 0.6 else np.ones(self.n, bool))
+
+    def bulk_store(self) -> None:
+        """By a few threads."""
+        chosen = np.isin(self.thread, self.random.choice(self.p.threads, 3, replace=False))
+        self.add("bulk_store", chosen, at=self.at(16, SHARED), size=16)
+
+
 # --------------------------------------------------------------------------- PTX
 
 
@@ -279,20 +321,22 @@ def assemble(program: Program) -> str:
         for i, s in enumerate(program.statements)
         for line in [f".loc 1 {i + 1} 0", *_statement(i, s, program)]
     ]
-    return f""".version 7.8
-.target sm_80
+    target = "90" if any(s.kind == "bulk_store" for s in program.statements) else "80"
+    return f""".version 8.0
+.target sm_{target}
 .address_size 64
-.visible .entry k(.param .u64 p_data, .param .u64 p_who, .param .u64 p_at, .param .u64 p_values)
+.visible .entry k(.param .u64 p_data, .param .u64 p_who, .param .u64 p_at, .param .u64 p_values, .param .u64 p_out)
 {{
 .shared .align 16 .b8 tile[{program.shared}];
 .reg .pred %p, %q;
 .reg .b16 %h;
 .reg .b32 %i, %t, %n, %w, %a, %c, %m, %v0, %v1, %v2, %v3, %x0, %x1, %x2, %x3;
-.reg .b64 %data, %who, %at, %values, %off, %ga, %gs, %d, %wide;
+.reg .b64 %data, %who, %at, %values, %out, %off, %ga, %gs, %d, %wide;
 ld.param.u64 %data, [p_data];
 ld.param.u64 %who, [p_who];
 ld.param.u64 %at, [p_at];
 ld.param.u64 %values, [p_values];
+ld.param.u64 %out, [p_out];
 mov.u32 %t, %ctaid.x;
 mov.u32 %n, %ntid.x;
 mov.u32 %i, %tid.x;
@@ -355,6 +399,14 @@ def _instruction(s: Statement) -> list[str]:
             return ["cp.async.commit_group;"]
         case "wait":
             return [f"@%p cp.async.wait_group {s.number};"]
+        case "proxy_fence":
+            return ["@%p fence.proxy.async.shared::cta;"]
+        case "bulk_store":
+            return [
+                "mul.wide.u32 %off, %t, 16;", "add.u64 %d, %out, %off;",
+                "@%p cp.async.bulk.global.shared::cta.bulk_group [%d], [%m], 16;",
+                "cp.async.bulk.commit_group;", "cp.async.bulk.wait_group.read 0;",
+            ]  # fmt: skip
         case "fence":
             return [f"@%p fence.acq_rel.{scope};"]
         case "exit":
@@ -382,9 +434,15 @@ def run(program: Program, seed: int | None = None):
             values[i] = s.values
     text = assemble(program)
     code = Code(ptx.link(ptx.parse(text), "k"), {})
-    names = tuple((name, True) for name in ("data", "who", "at", "values"))
+    names = tuple((name, True) for name in ("data", "who", "at", "values", "out"))
     kernel = Kernel("k", "k", "\n".join(s.kind for s in statements), (), (), text, names, code, ())
-    arguments = (initial_data(program), who, at, values)
+    arguments = (
+        initial_data(program),
+        who,
+        at,
+        values,
+        np.zeros_like(values),
+    )  # a bulk store's place is its own
     return launch(kernel, (program.blocks,), (program.threads,), arguments, seed=seed)
 
 
@@ -397,6 +455,7 @@ def initial_data(program: Program) -> np.ndarray:
 RACES = ("read-after-write", "write-after-read", "write-after-write", "block-conflict", "unwaited-copy")
 ALLOWED = {"barrier-divergence"}
 CHANCE = "order-dependent"
+PROXY = "missing-proxy-fence"
 
 
 def disagreement(program: Program, report, without: str = "") -> str:
@@ -407,8 +466,10 @@ def disagreement(program: Program, report, without: str = "") -> str:
     reported = set()
     if wrong := disagreement_on_chance(program, reference, report):
         return wrong
+    if wrong := disagreement_on_proxies(reference, report, maybe):
+        return wrong
     for hazard in report.hazards:
-        if hazard.kind in ALLOWED or hazard.kind == CHANCE:
+        if hazard.kind in ALLOWED or hazard.kind in (CHANCE, PROXY):
             continue
         lines = {hazard.line, *map(int, re.findall(r"\bline (\d+)", hazard.message))}
         pair = frozenset(line - 1 for line in lines)
@@ -438,6 +499,20 @@ def disagreement_on_chance(program: Program, reference: Reference, report) -> st
     return f"missed chance: statements {missed[0]}" if missed else ""
 
 
+def disagreement_on_proxies(reference: Reference, report, maybe: set[frozenset]) -> str:
+    """The same for proxy fences. Of writes that race, the simulator knows one."""
+    told = set()
+    for hazard in report.hazards:
+        if hazard.kind == PROXY:
+            pairs = [(int(line) - 1, hazard.line - 1) for line in re.findall(r"\bline (\d+)", hazard.message)]
+            if not set(pairs) & reference.unfenced:
+                return f"false alarm: {hazard}"
+            told.add(hazard.line - 1)
+    racing = set().union(*maybe)
+    missed = [pair for pair in sorted(reference.unfenced) if pair[1] not in told and not racing & set(pair)]
+    return f"missed proxy fence: statements {missed[0]}" if missed else ""
+
+
 def sorted_pair(race: frozenset) -> tuple[int, int]:
     """The earlier and the later statement of a race; they may be one."""
     return min(race), max(race)
@@ -445,6 +520,10 @@ def sorted_pair(race: frozenset) -> tuple[int, int]:
 
 def program_of(seed: int) -> Program:
     return Generator(seed).program()
+
+
+def bulk_program_of(seed: int) -> Program:
+    return BulkGenerator(seed).program()
 
 
 ONCE_WRONG = (1146, 2839, 3597, 5348, 7772, 11253, 14441, 19778)
@@ -474,13 +553,25 @@ SHOWN_BY = {
     "heard": 98, "meant": 3,
 }  # fmt: skip
 """For each rule of the reference the first program that needs it."""
+BULK_SHOWN_BY = {"proxy fence": 0, "proxy order": 2}
+"""The same among those with bulk stores."""
 
 
 def test_each_rule_of_the_reference_is_needed():
-    assert set(SHOWN_BY) == set(RULES)
-    for rule, seed in SHOWN_BY.items():
-        program = program_of(seed)
-        assert disagreement(program, run(program), without=rule), rule
+    assert SHOWN_BY.keys() | BULK_SHOWN_BY.keys() == set(RULES)
+    for shown_by, make in ((SHOWN_BY, program_of), (BULK_SHOWN_BY, bulk_program_of)):
+        for rule, seed in shown_by.items():
+            program = make(seed)
+            assert disagreement(program, run(program), without=rule), rule
+
+
+@pytest.mark.parametrize("first", range(0, BULK_PROGRAMS, TOGETHER))
+def test_random_programs_lack_proxy_fences_where_the_reference_says(first):
+    programs = {seed: bulk_program_of(seed) for seed in range(first, first + TOGETHER)}
+    wrong = {
+        seed: found for seed, program in programs.items() if (found := disagreement(program, run(program)))
+    }
+    assert not wrong, wrong
 
 
 def main(first: int, end: int) -> None:
