@@ -3,6 +3,7 @@
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
 """
 
+from .arguments import Struct
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
 from .estimate import Estimate, estimate
@@ -23,6 +24,7 @@ __all__ = [
     "Report",
     "Resources",
     "SassInstruction",
+    "Struct",
     "TensorMap",
     "assemble",
     "compile",

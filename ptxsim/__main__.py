@@ -39,7 +39,7 @@ def main(typed: Sequence[str] | None = None) -> int:
         print(places.of_compiler(str(error), asked.file, options), file=sys.stderr)
         return FAILED
     except (OSError, ValueError, ToolMissing) as error:
-        print(f"{asked.file}: {error}", file=sys.stderr)
+        print(f"{asked.file}: {places.in_options(str(error))}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as stopped:
         print(f"{asked.file}: {str(stopped) or 'stopped'}", file=sys.stderr)
@@ -63,7 +63,7 @@ def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> R
         print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
     kernel = kernels.find(source, asked.kernel, options)
     args = arguments(asked.arg, kernel)
-    return launch(kernel, asked.grid, asked.block, args, asked.shared, seed=asked.seed)
+    return launch(kernel, asked.grid, asked.block, args, asked.shared, asked.max_steps, asked.seed)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -106,6 +106,12 @@ def parser() -> argparse.ArgumentParser:
         help="one for each parameter, in order; see below",
     )
     add("--option", action="append", default=[], metavar="OPT", help="of the compiler: --option=-DN=4")
+    add(
+        "--max-steps",
+        type=int,
+        metavar="N",
+        help="work after which it is stopped (about 15 seconds without progress)",
+    )
     add("--seed", type=int, metavar="N", help="another legal order of the warps")
     return made
 

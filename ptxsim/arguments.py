@@ -13,20 +13,37 @@ from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .tensor_map import TensorMap
 
+POINTER, MAP_ALIGN = 8, 64
+"""Bytes of a pointer, and to what a tensor map is aligned."""
 FLOATS = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16"}
 _POINTER = re.compile(
     rf"\b({'|'.join(FLOATS)})\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)\s*[,)]"
 )
 
 
+class Struct:
+    """A struct that is passed by value, by its members in their order: arrays (for pointers), None, NumPy scalars, and
+    structs. They lie in it as C++ lays them out; padding is left out."""
+
+    def __init__(self, *members: np.ndarray | np.generic | TensorMap | Struct | None) -> None:
+        self.members = members
+
+    def __repr__(self) -> str:
+        kinds = (
+            f"{each.dtype}{list(each.shape)}" if isinstance(each, np.ndarray) else repr(each)
+            for each in self.members
+        )
+        return f"Struct({', '.join(kinds)})"
+
+
 @dataclass(frozen=True)
 class Bound:
-    """The parameters of a launch in bytes, a buffer for each array in memory, and for each argument its buffer (None:
-    it is no array)."""
+    """The parameters of a launch in bytes, a buffer for each array in memory, and for each argument its buffers: of a
+    number none, of a struct several."""
 
     params: np.ndarray
     buffers: list[Buffer]
-    buffer_of: list[Buffer | None]
+    buffers_of: list[tuple[Buffer, ...]]
 
 
 def bind(kernel: Kernel, args: Sequence) -> Bound:
@@ -40,18 +57,18 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
     bound = Bound(np.zeros(kernel.code.program.param_bytes, np.uint8), [], [])
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
         name, is_pointer = _about(kernel, number)
-        buffer = None
+        owned: list[Buffer] = []
         if isinstance(arg, np.ndarray):
             if kernel.declared and not is_pointer and param.size == 8:
                 raise LaunchError(
                     f"{name} is a value of 8 bytes in the kernel, no pointer; the argument is an array"
                 )
             _check_float(arg, name, kernel.source)
-            buffer, address = _place(_checked(arg, name), name, bound.buffers)
-            value = np.array([address], np.uint64)
+            value = _pointer(arg, name, bound.buffers, owned)
         elif isinstance(arg, TensorMap):
-            buffer, address = _place(_checked(arg.array, name), name, bound.buffers)
-            value = arg.at(address).pack()
+            value = _map(arg, name, bound.buffers, owned)
+        elif isinstance(arg, Struct):
+            value = _packed(arg, name, bound.buffers, owned)[0]
         elif is_pointer and (arg is None or (isinstance(arg, (int, np.integer)) and arg == 0)):
             value = np.zeros(1, np.uint64)  # a null pointer
         else:
@@ -60,8 +77,49 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
         if len(raw) != param.size:
             raise LaunchError(_wrong_size(arg, name, param, len(raw)))
         bound.params[param.offset : param.offset + param.size] = raw
-        bound.buffer_of.append(buffer)
+        bound.buffers_of.append(tuple(owned))
     return bound
+
+
+def _pointer(array: np.ndarray, name: str, buffers: list[Buffer], owned: list[Buffer]) -> np.ndarray:
+    """The address of an array; its buffer joins `buffers`, if it is new, and `owned`."""
+    buffer, address = _place(_checked(array, name), name, buffers)
+    owned.append(buffer)
+    return np.array([address], np.uint64)
+
+
+def _map(tensor: TensorMap, name: str, buffers: list[Buffer], owned: list[Buffer]) -> np.ndarray:
+    return tensor.at(int(_pointer(tensor.array, name, buffers, owned)[0])).pack()
+
+
+def _packed(struct: Struct, name: str, buffers: list[Buffer], owned: list[Buffer]) -> tuple[np.ndarray, int]:
+    """The bytes of a struct, and its alignment."""
+    raw, widest = b"", 1
+    for number, member in enumerate(struct.members, 1):
+        place = f"member {number} of {name}"
+        if isinstance(member, Struct):
+            value, align = _packed(member, place, buffers, owned)
+        elif isinstance(member, TensorMap):
+            value, align = _map(member, place, buffers, owned), MAP_ALIGN
+        elif isinstance(member, np.ndarray):
+            value, align = _pointer(member, place, buffers, owned), POINTER
+        elif member is None:
+            value, align = np.zeros(1, np.uint64), POINTER
+        elif isinstance(member, np.generic):
+            value, align = np.array([member]), member.nbytes
+        else:
+            raise LaunchError(
+                f"{place} is a {type(member).__name__}; pass an array, None, a Struct, or a NumPy scalar such as "
+                "np.int32(4)"
+            )
+        raw += bytes(-len(raw) % align) + value.tobytes()
+        widest = max(widest, align)
+    return np.frombuffer(raw + bytes(-len(raw) % widest), np.uint8), widest
+
+
+def packed_bytes(struct: Struct) -> int:
+    """How many bytes a struct has."""
+    return len(_packed(struct, "it", [], [])[0])
 
 
 def _about(kernel: Kernel, number: int) -> tuple[str, bool]:
@@ -137,6 +195,8 @@ def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np
 def _wrong_size(arg: object, name: str, param: ptx.Variable, given: int) -> str:
     if isinstance(arg, np.ndarray):
         return f"{name} is a value of {param.size} bytes in the kernel, but the argument is an array"
+    if isinstance(arg, Struct):
+        return f"{name} has {param.size} bytes in the kernel, and the members given make {given}"
     wrap = {
         4: "np.int32(...) or np.float32(...)",
         8: "np.int64(...) or np.float64(...)",

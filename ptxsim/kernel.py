@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from .compiler import nvrtc, signature
 from .compiler.disassembly import SassInstruction, instructions_of
+from .compiler.shared_arrays import Shape, shapes
 from .machine.decode import Code
+from .machine.machine import plain_name
 from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
@@ -38,6 +40,12 @@ class Kernel:
     @property
     def params(self) -> tuple[ptx.Variable, ...]:
         return self.code.program.params
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """Of shared arrays, by name, where the source says it."""
+        sizes = {plain_name(shared.name): shared.size for shared in self.code.program.shared}
+        return shapes(self.source, self.options, sizes)
 
     def __hash__(self) -> int:
         return id(self)

@@ -13,6 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
+from .ptx.flow import Flow
+from .ptx.locks import Lock
 from .ptx.program import Program, Where
 from .work import Budget
 
@@ -25,6 +27,17 @@ class Decoded(Protocol):
     """By the pc of a barrier, where the ways around it and through it meet again."""
     in_async_proxy: frozenset[int]
     """The instructions by which copy engine and tensor cores reach memory on their own, by pc."""
+
+    flow: Flow
+    """Its basic blocks, and the ways between them."""
+
+    @property
+    def parted(self) -> list[frozenset[int]]:
+        """For each branch that may part the threads of a block the basic blocks that it decides about."""
+
+    @property
+    def locks(self) -> tuple[Lock, ...]:
+        """What takes locks and gives them back."""
 
     @property
     def waits(self) -> frozenset[int]:
@@ -40,6 +53,9 @@ class Decoded(Protocol):
 
     def where(self, pc: int) -> Where:
         """The source line of an instruction."""
+
+    def leaves_no_trace(self, block: int) -> bool:
+        """Whether the basic block that begins there changes nothing but registers."""
 
     def is_barrier(self, pc: int) -> bool:
         """Whether it is an aligned barrier of a block."""

@@ -109,7 +109,8 @@ def _start(
 ) -> LaunchState:
     """A launch before its first instruction."""
     code, program = kernel.code, kernel.code.program
-    owners = [*bound.buffer_of, *kernel.variables]  # in the order of code.roots
+    variables = [(each,) for each in kernel.variables]
+    owners = [*bound.buffers_of, *variables]  # in the order of code.roots
     return LaunchState(
         code=code,
         grid=grid,
@@ -118,6 +119,7 @@ def _start(
         memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
         shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
         dynamic_shared=shared_mem,
+        shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),
         log=HazardLog(),
         counters=Counters(code.program.instructions),
@@ -129,24 +131,24 @@ def _start(
     )
 
 
-def _reachable(code: Code, owners: list[Buffer | None]) -> dict[int, list[Buffer]]:
+def _reachable(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[int, list[Buffer]]:
     """For each instruction the only buffers that its addresses may name, where these come from arrays alone."""
     by_roots = {}  # a program has many addresses, and few sets of arguments that they come from
     for roots in set(code.roots.values()):
         numbers = [number for number in range(len(owners)) if roots >> number & 1]
-        if roots >= 0 and all(owners[number] is not None for number in numbers):
-            by_roots[roots] = list(dict.fromkeys(owners[number] for number in numbers))
+        if roots >= 0 and all(owners[number] for number in numbers):
+            by_roots[roots] = list(dict.fromkeys(owner for number in numbers for owner in owners[number]))
     return {pc: by_roots[roots] for pc, roots in code.roots.items() if roots in by_roots}
 
 
-def _granules(code: Code, owners: list[Buffer | None]) -> dict[Buffer, int]:
+def _granules(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[Buffer, int]:
     """For each buffer that the kernel may write the smallest access to it."""
     found: dict[Buffer, int] = {}
-    written = {owner for number, owner in enumerate(owners) if owner is not None and code.writes(number)}
-    for number, owner in enumerate(owners):
+    written = {owner for number, several in enumerate(owners) if code.writes(number) for owner in several}
+    for number, owner in ((number, owner) for number, several in enumerate(owners) for owner in several):
         if owner in written:
             found[owner] = min(found.get(owner, 16), code.granule(number))
-        elif owner is not None and code.stores_in_bulk:
+        elif code.stores_in_bulk:
             found[owner] = min(found.get(owner, 16), code.granule(number), owner.itemsize)
     return found
 

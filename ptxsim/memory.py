@@ -7,14 +7,17 @@ are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 SPACING = 1 << 40
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
+FAR = 2**30
+"""Elements: no array of a simulation has so many."""
 UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
 """The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
 
@@ -154,7 +157,7 @@ class GlobalMemory:
             ~inside,
             lambda: (
                 f"an access of {size} bytes at {near.element(address - near.base)}, "
-                f"which has {near.elements} elements"
+                f"which has {near.elements} elements{_overflow(near, address)}"
             ),
             "write-beyond-array" if writes else "read-beyond-array",
         )
@@ -164,14 +167,47 @@ class GlobalMemory:
         return next((b for b in among if b.base // SPACING == nearest), None)
 
 
+def _overflow(near: Buffer, address: int) -> str:
+    """Of an element so far from its array that an index lost its upper bits: what that index was meant to be."""
+    number = (address - near.base - near.first) // near.itemsize
+    times = round(number / 2**32)
+    meant = number - times * 2**32
+    if times and 0 <= meant < near.elements:
+        words = f"That is element {meant}, {abs(times)} * 2^32 too {'high' if times > 0 else 'low'}: 32 bits overflowed"
+    elif times == 1 and -near.elements <= meant < 0:
+        words = f"That is {meant} + 2^32: an unsigned index in 32 bits went below 0"
+    elif abs(number) > FAR:
+        words = "So far from its array an index has lost its upper bits: 32 bits overflowed"
+    else:
+        return ""
+    return f". {words}. Compute the index in 64 bits, such as size_t(row) * columns, and signed if it may be below 0"
+
+
+class Indexed(Protocol):
+    """The shape of an array (`Shape`, compiler/shared_arrays.py)."""
+
+    element: int
+    """Its bytes."""
+
+    def index(self, offset: int) -> str:
+        """`[1][5]` for a byte of the array."""
+
+
 class SharedMemory:
     """The shared memory of all resident blocks, block after block; it starts as NaN bits."""
 
-    def __init__(self, blocks: int, size: int, names: list[tuple[int, int, str]]) -> None:
+    def __init__(
+        self,
+        blocks: int,
+        size: int,
+        names: list[tuple[int, int, str]],
+        shapes: Callable[[], Mapping[str, Indexed]] = dict,
+    ) -> None:
+        """`names`: where each array begins, its bytes and its name. `shapes()`: of those whose shape is known."""
         self.size = size
         self.stride = -(-max(size, 1) // 16) * 16
         self.memory = Bytes(np.full(blocks * self.stride, 0xFF, np.uint8))
-        self.names = names
+        self.names, self.shapes = names, shapes
         self.mbarriers: np.ndarray | None = None  # which 8 bytes are an mbarrier, once there is one
 
     def hold(self, unit: np.ndarray, mbarrier: bool) -> None:
@@ -208,7 +244,7 @@ class SharedMemory:
                 "misaligned",
                 bad,
                 lambda: (
-                    f"an access of {size} bytes at {self.describe(int(addresses[bad.argmax()]))}; "
+                    f"an access of {size} bytes at {self._both(int(addresses[bad.argmax()]))}; "
                     f"the address must be a multiple of {size}"
                 ),
             )
@@ -222,17 +258,33 @@ class SharedMemory:
         )
 
     def describe(self, offset: int) -> str:
-        """A byte of shared memory in words: "byte 16 of tile" or "byte 16 of shared memory"."""
+        """A byte of shared memory in words: "tile[4]", "byte 2 of tile[4]", "byte 18 of shared memory"."""
         for start, size, name in self.names:
             if start <= offset and (offset < start + size or not size):
-                return f"byte {offset - start} of shared array {name}"
+                return self._within(name, offset - start)
         return f"byte {offset} of shared memory"
+
+    def _both(self, offset: int) -> str:
+        """The same, and which byte of shared memory that is."""
+        place, byte = self.describe(offset), f"byte {offset} of shared memory"
+        return place if place == byte else f"{place}, {byte}"
+
+    def _within(self, name: str, offset: int) -> str:
+        shape = self.shapes().get(name)
+        if shape is None:
+            return f"byte {offset} of shared array {name}"
+        inside = offset % shape.element
+        return f"byte {inside} of " * bool(inside) + name + shape.index(offset)
 
     def _near(self, offset: int) -> str:
         if not self.size:
             return " (the launch gave none: shared_mem=..., in bytes)"
         before = [entry for entry in self.names if entry[0] <= offset]
-        return f" (past the end of {max(before)[2]})" if before and offset >= self.size else ""
+        if not before or offset < self.size:
+            return ""
+        start, _, name = max(before)
+        place = f"{self._within(name, offset - start)}, " if name in self.shapes() else ""
+        return f" ({place}past the end of {name})"
 
 
 class LocalMemory:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import FLOATS, float_pointed_to
+from ..arguments import FLOATS, Struct, float_pointed_to, packed_bytes
 from ..compiler.signature import POINTER_BYTES
 from ..kernel import Kernel, LaunchError
 
@@ -24,6 +24,7 @@ a parameter is one of
   float32[1024]=x.npy  an array from a file of NumPy's
   int32=5              a number
   null                 a null pointer
+  {{float32[8]; int=5}}  a struct, its members in their order; one of them may be a struct, too
 with the type {", ".join(TYPES)},
 or, as in C, {", ".join(OF_C)}"""
 NUMBERS = {
@@ -37,7 +38,24 @@ NUMBERS = {
 _ARRAY = re.compile(r"(?P<type>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?")
 _NUMBER = re.compile(r"(?P<type>\w+)=(?P<value>.+)")
 
-Argument = np.ndarray | np.generic | None
+_WHOLE = {
+    *(
+        "char",
+        "signed char",
+        "unsigned char",
+        "short",
+        "unsigned short",
+        "int",
+        "unsigned",
+        "unsigned int",
+        "long",
+    ),
+    *("unsigned long", "long long", "unsigned long long", "size_t", "bool", "uint", "uchar", "ushort"),
+    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+"""Types of C++ that are whole numbers."""
+
+Argument = np.ndarray | np.generic | Struct | None
 
 
 def arguments(texts: Sequence[str], kernel: Kernel) -> list[Argument]:
@@ -63,9 +81,24 @@ def argument(text: str) -> Argument:
         return _array(_type(found["type"]), shape, found["fill"] or "random")
     if found := _NUMBER.fullmatch(text):
         return _number(_type(found["type"]), found["value"])
+    if text.startswith("{") and text.endswith("}"):
+        return Struct(*(argument(member.strip()) for member in _members(text[1:-1])))
     raise LaunchError(
-        "it is no array (float32[1024], int32[16,64]=zeros), no number with its type (int32=5), and not null"
+        "it is no array (float32[1024], int32[16,64]=zeros), no number with its type (int32=5), no struct "
+        "({float32[64]; int32=5}), and not null"
     )
+
+
+def _members(text: str) -> list[str]:
+    """The pieces between the semicolons that stand in no braces."""
+    pieces, depth = [""], 0
+    for char in text:
+        depth += (char == "{") - (char == "}")
+        if char == ";" and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += char
+    return [piece for piece in pieces if piece.strip()]
 
 
 def _type(name: str) -> np.dtype:
@@ -115,27 +148,48 @@ def _wrong_count(given: int, kernel: Kernel) -> str:
 
 def _check(arg: Argument, kernel: Kernel, number: int) -> None:
     """Whether it can be this parameter."""
-    size, pointer, kind = kernel.params[number].size, _is_pointer(kernel, number), _float_of(kernel, number)
+    size, pointer = kernel.params[number].size, _is_pointer(kernel, number)
+    if isinstance(arg, Struct):
+        given = packed_bytes(arg)
+        if given != size:
+            raise LaunchError(
+                f"{_name(kernel, number)} is {_wanted(kernel, number)}; these members make {given} bytes"
+            )
+        return
     if isinstance(arg, np.generic):
         fits = arg.nbytes == size and not pointer
     else:
-        other_float = arg is not None and arg.dtype.kind == "f" and kind not in ("", arg.dtype.name)
-        fits = size == POINTER_BYTES and not other_float
+        fits = size == POINTER_BYTES and (arg is None or _points_to(arg.dtype, kernel, number))
     if not fits:
         raise LaunchError(f"{_name(kernel, number)} is {_wanted(kernel, number)}")
+
+
+def _points_to(dtype: np.dtype, kernel: Kernel, number: int) -> bool:
+    """Whether a pointer may point to such numbers: those of another type would be read as other values."""
+    if kind := _float_of(kernel, number):
+        return dtype.name == kind
+    return not (dtype.kind == "f" and _is_whole(kernel, number))
+
+
+def _is_whole(kernel: Kernel, number: int) -> bool:
+    """Whether each kernel with a pointer of this name has one to whole numbers."""
+    lists = " ".join(re.findall(r"__global__[^;{]*", kernel.source))
+    name = re.escape(_name(kernel, number))
+    pointer = rf"([\w ]+?)\s*(?:\bconst\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?{name}\s*[,)]"
+    kinds = (re.sub(r"\b(?:const|volatile)\b", "", kind) for kind in re.findall(pointer, lists))
+    found = {" ".join(kind.split()) for kind in kinds}
+    return bool(found) and found <= _WHOLE
 
 
 def _wanted(kernel: Kernel, number: int) -> str:
     size = kernel.params[number].size
     if _is_pointer(kernel, number):
-        kind = _float_of(kernel, number)
-        return f"a pointer{kind and f' to {kind}'}; give an array, such as {kind or 'int32'}[1024], or null"
+        kind = _float_of(kernel, number) or ("whole numbers" if _is_whole(kernel, number) else "")
+        example = kind if kind in FLOATS.values() else "int32"
+        return f"a pointer{kind and f' to {kind}'}; give an array, such as {example}[1024], or null"
     if size in NUMBERS:
         return f"a number of {size} byte{'s' * (size > 1)}; give {NUMBERS[size]}"
-    return (
-        f"a struct of {size} bytes, which --arg cannot give; write a kernel around the same code that has one "
-        "parameter for each member"
-    )
+    return f"a struct of {size} bytes; give its members, such as {{float32[1024]; int32=5}}"
 
 
 def _float_of(kernel: Kernel, number: int) -> str:

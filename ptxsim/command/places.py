@@ -13,6 +13,13 @@ from ..races.hazards import Hazard
 from ..report import Report, header_of
 
 _AT_START = re.compile(r"^([^\s()]+)\((\d+)\)(?=: )", re.M)
+_TYPED = (
+    (r"give simulate\(\.\.\.\) a larger max_steps=\.\.\.", "give a larger --max-steps"),
+    (r"max_steps=([\d,]+) allows", r"--max-steps \1 allows"),
+    (r"the launch gave none: shared_mem=\.\.\., in bytes", "give some: --shared BYTES"),
+    (r"give the launch shared_mem=\.\.\., in bytes", "give the launch --shared BYTES"),
+)
+"""What the library says, and what is typed here."""
 _WITHIN = re.compile(r"\bat line (\d+)(?: of (\S+))?")
 
 
@@ -21,9 +28,18 @@ def lines(file: str, report: Report) -> list[str]:
     if report.ok:
         return [f"{file}: {report}"]
     found = [
-        line for hazard in report.hazards for line in (_line(file, report, hazard), *report.quote(hazard))
+        line
+        for hazard in report.hazards
+        for line in (_line(file, report, hazard), *reversed(report.quote(hazard)))
     ]
     return [*found, "The launch stopped there."] if report.stopped else found
+
+
+def in_options(message: str) -> str:
+    """A message of the library in the words of the command line."""
+    for words, typed in _TYPED:
+        message = re.sub(words, typed, message)
+    return message
 
 
 def of_compiler(message: str, file: str, options: Sequence[str]) -> str:
@@ -54,7 +70,7 @@ def _line(file: str, report: Report, hazard: Hazard) -> str:
     place = f"{file}:{hazard.call_line or hazard.line}" if hazard.line else _in_header(report, hazard) or file
     called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
     times = f" ({hazard.count} times; the first:)" if hazard.count > 1 else ""
-    return f"{place}: {hazard.kind}{called}{times}: {hazard.message}"
+    return f"{place}: {hazard.kind}{called}{times}: {in_options(hazard.message)}"
 
 
 def _in_header(report: Report, hazard: Hazard) -> str:

@@ -22,7 +22,9 @@ from ..memory import UNIT, Fault
 from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
+from ..ptx.branches import parting
 from ..ptx.flow import Flow, targets_of
+from ..ptx.locks import Lock, locks
 from ..ptx.masks import by_chance
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
 from ..ptx.program import (
@@ -39,6 +41,7 @@ from ..ptx.program import (
     Where,
 )
 from ..ptx.provenance import ANY, Roots, roots_of
+from ..ptx.rounds import leaves_no_trace
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
@@ -58,7 +61,8 @@ READS, WRITES = ("ld", "wmma.load"), ("st", "atom", "red", "wmma.store")
 @dataclass(frozen=True)
 class BasicBlock:
     """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
-    lanes wait for others; it gives each active lane's mask of those (see `registry.on_machine`)."""
+    lanes wait for others; it gives each active lane's mask of those (see `registry.on_machine`). `traceless`: others
+    cannot see that they ran (ptx/rounds.py), but for atomics that change something."""
 
     first: int
     steps: tuple[tuple[int, Callable], ...]
@@ -66,6 +70,7 @@ class BasicBlock:
     end_pc: int
     work_end: int
     gathers: Callable | None
+    traceless: bool
     work: Work
     length: int
     counts: LineCounts
@@ -110,6 +115,9 @@ class Code:
     def where(self, pc: int) -> Where:
         """The source line of an instruction."""
         return self.program.instructions[pc].where
+
+    def leaves_no_trace(self, block: int) -> bool:
+        return self.block(block).traceless
 
     def is_barrier(self, pc: int) -> bool:
         """Whether the instruction is an aligned barrier of a block."""
@@ -160,6 +168,15 @@ class Code:
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value."""
         return waiting_loads(self.program.instructions, self.flow)
+
+    @cached_property
+    def parted(self) -> list[frozenset[int]]:
+        """For each branch that may part the threads of a block the basic blocks that it decides about."""
+        return parting(self.program.instructions, self.flow)
+
+    @cached_property
+    def locks(self) -> tuple[Lock, ...]:
+        return tuple(locks(self.program.instructions, self.flow))
 
     @cached_property
     def looked_at(self) -> frozenset[int]:
@@ -221,7 +238,8 @@ class Code:
         costs = [work_of_one(instruction.opcode) for instruction in mine]
         joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
         length, counts = len(steps) + 1, counts_of(mine)
-        return BasicBlock(first, joined, end, end_pc, pc, masks, work_of(costs), length, counts)
+        traceless = all(leaves_no_trace(instruction, PURE) for instruction in mine)
+        return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._watched(self._build(MACHINE, instruction, pc), [instruction], pc)

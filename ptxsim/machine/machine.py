@@ -13,7 +13,7 @@ for others (barriers.py) are in no group.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import Buffer, Fault, GlobalMemory, LocalMemory, Miss, SharedMemory
+from ..memory import Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
@@ -38,10 +38,12 @@ from ..units.bulk import BulkCopies
 from ..units.clusters import Clusters, cluster_by_cluster
 from ..units.copies import CopyQueue
 from ..units.divergence import SyncCheck
-from ..units.mbarriers import Mbarrier, cause_of_deadlock
+from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
 from ..work import Budget
 from .decode import Code
+from .standstill import Watch
+from .stuck import deadlock, endless
 
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
 
@@ -67,6 +69,7 @@ class LaunchState:
     log: HazardLog
     counters: Counters
     budget: Budget
+    shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     seed: int | None = None
     watched: int = 0  # the block whose events the clock's recorder notes
@@ -123,7 +126,7 @@ class Machine:
 
         names = [(v.offset, v.size, plain_name(v.name)) for v in code.program.shared]
         self.memory = launch.memory
-        self.shared = SharedMemory(len(blocks), launch.shared_bytes, names)
+        self.shared = SharedMemory(len(blocks), launch.shared_bytes, names, launch.shapes)
         self.local = LocalMemory(self.lanes, code.program.local_bytes)
         self.block_base = self.block_of * self.shared.stride
         self.orders = Orders(
@@ -152,6 +155,8 @@ class Machine:
         self.idling = False  # whether the group that runs is one
         # by the pc of a strong access: where, and what
         self.found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.watch = Watch(self)
+        self.stirred = False  # since the last turn something has changed that others may look at
         self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
         self.barriers: dict[int, Barrier] = {}
@@ -181,9 +186,12 @@ class Machine:
         while self.alive.any():
             while self.ready:
                 self.turn += 1
-                self.execute(*self.pick())
+                pc, lanes = self.pick()
+                if self.watch.turn(pc, lanes, self.launch.code.block(pc).traceless):
+                    self._standstill(pc, lanes)
+                self.execute(pc, lanes)
             if self.alive.any() and not self._go_on_without():
-                self._deadlock()
+                self._stop(*deadlock(self))
         self.copies.finish()
         self.bulk.finish()
         self.clusters.finish()
@@ -296,7 +304,7 @@ class Machine:
         if self._alive_bits is not None:
             bits = np.uint32(1) << (self.thread_of[lanes] % WARP).astype(np.uint32)
             np.bitwise_and.at(self._alive_bits, self.warp_of[lanes], ~bits)
-        for rendezvous in self._rendezvous():
+        for rendezvous in self.rendezvous():
             if rendezvous.waiting:
                 rendezvous.look_again(lanes)
 
@@ -438,7 +446,7 @@ class Machine:
             self.execute(gathering.pc, None)
         return bool(stuck)
 
-    def _rendezvous(self) -> list:
+    def rendezvous(self) -> list:
         return [
             self.registers,
             *self.barriers.values(),
@@ -448,40 +456,32 @@ class Machine:
             self.clusters.barrier,
         ]
 
-    def _deadlock(self) -> None:
-        waiting = [entry for rendezvous in self._rendezvous() for entry in rendezvous.waiting]
-        code = self.launch.code
-        waits = [
-            f"{len(entry.lanes)} threads, {self.describe_thread(int(entry.lanes[0]))} among them, at "
-            f"{code.where(entry.pc)} ({code.program.instructions[entry.pc].opcode.text})"
-            for entry in waiting
-        ]
-        text = "no thread can go on: " + "; ".join(waits[:4]) + ". They wait for threads that never come"
-        lacks = [mbarrier.lacks() for mbarrier in self.mbarriers.values() if mbarrier.waiting][:4]
-        text += "".join(f". {lack.text[0].upper()}{lack.text[1:]}" for lack in lacks)
-        cause, at = cause_of_deadlock(lacks), waiting[0].pc if waiting else 0
-        if self.registers.waiting:
-            cause, text = "too-few-registers", f"{text}. {self.registers.lack()}"
-        elif parted := self._parted():
-            cause, at, text = "part-of-warpgroup", parted[0].pc, f"{text}. {self._who_is_absent(parted[0])}"
-        fault = Fault("deadlock", text, cause=cause)
-        self.log_fault(fault, at)
+    def places(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Where lanes are that do not run at the moment: the instruction at which each of them goes on, or waits."""
+        for pc, lanes in self.ready.items():
+            yield pc, self.all_lanes(lanes)
+        for rendezvous in self.rendezvous():
+            yield from ((entry.pc, entry.lanes) for entry in rendezvous.waiting)
+
+    def _stop(self, fault: Fault, pc: int) -> None:
+        self.log_fault(fault, pc)
         raise fault
 
-    def _parted(self) -> list[Gathering]:
-        """Where a part of a warpgroup waits for the rest. Not for warps that wait at an mbarrier: that lacks."""
-        entries = [entry for mbarrier in self.mbarriers.values() for entry in mbarrier.waiting]
-        at_mbarriers = [lane for entry in entries for lane in entry.lanes.tolist()]
-        absent = ((each, each.absent()) for each in self.gatherings.values())
-        return [each for each, lanes in absent if len(lanes) and not np.isin(lanes, at_mbarriers).any()]
+    def _standstill(self, pc: int, lanes: np.ndarray | None) -> None:
+        """These lanes and all that are ready go round for ever."""
+        groups = [
+            (pc, self.all_lanes(lanes)),
+            *((at, self.all_lanes(each)) for at, each in self.ready.items()),
+        ]
+        rounds, flow = self.watch.rounds, self.launch.code.flow
+        for group in groups:
+            if not any(rounds.looks_from(flow, flow.block_of(group[0]))):
+                self._stop(endless(self, group), group[0])
+        self._stop(*deadlock(self, groups, rounds))
 
-    def _who_is_absent(self, gathering: Gathering) -> str:
-        code, lane = self.launch.code, int(gathering.absent()[0])
-        return (
-            f"{code.program.instructions[gathering.pc].opcode.root} at {code.where(gathering.pc)} is one instruction "
-            "of a whole warpgroup, four warps of which the first is a multiple of 4, and "
-            f"{self.describe_thread(lane)} does not come to it: all 128 threads must take the same way"
-        )
+    def blocks_to_come(self) -> int:
+        """Of the grid, which begin when these have ended."""
+        return len(self.launch.blocks) - self.orders.first_lane // self.launch.threads - len(self.blocks)
 
     # ------------------------------------------------------------------ memory, findings
 

@@ -63,6 +63,10 @@ class Flow:
             (meet, self._reached(ways, meet)) for meet, ways in found if meet not in (EXIT, *self.only_ends)
         ]
 
+    def decided_by(self, branch: int) -> frozenset[int]:
+        """The blocks that a branch decides about: from it to where all its ways meet."""
+        return frozenset(self._reached(self.next[branch], self.behind[branch]))
+
     def in_loop(self, pc: int) -> bool:
         """Whether a thread may come to this instruction again."""
         here = self.block_of(pc)

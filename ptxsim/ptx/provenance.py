@@ -89,10 +89,10 @@ def _variable_roots(variable: Variable, program: Program) -> Roots:
 def written_by(instruction: Instruction) -> list[int]:
     """The registers that it writes."""
     if instruction.opcode.root in ("bar", "barrier") and instruction.opcode.has("red"):
-        return _registers(instruction.operands[0])  # __syncthreads_or
+        return registers(instruction.operands[0])  # __syncthreads_or
     if instruction.opcode.root in ("st", "red", "cp", "bra", "bar"):
         return []
-    return _registers(instruction.operands[0]) if instruction.operands else []
+    return registers(instruction.operands[0]) if instruction.operands else []
 
 
 def read_by(instruction: Instruction) -> list[int]:
@@ -103,14 +103,14 @@ def read_by(instruction: Instruction) -> list[int]:
         "atom",
     ):  # what lies at an address does not come from the address
         return []
-    return [index for operand in instruction.operands[1:] for index in _registers(operand)]
+    return [index for operand in instruction.operands[1:] for index in registers(operand)]
 
 
-def _registers(operand: object) -> list[int]:
+def registers(operand: object) -> list[int]:
     if isinstance(operand, Register):
         return [operand.index]
     if isinstance(operand, Vector):
-        return [index for item in operand.items for index in _registers(item)]
+        return [index for item in operand.items for index in registers(item)]
     if isinstance(operand, Pair):
-        return _registers(operand.first) + _registers(operand.second)
+        return registers(operand.first) + registers(operand.second)
     return []

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..memory import SharedMemory
 from ..observe.counters import ATOMICS
-from ..ptx.program import Instruction
+from ..ptx.program import Instruction, Where
+from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
-from .shadow import CHANGED, NOT_COHERENT, OVERWRITTEN, Race, Shadow, Watched
+from .shadow import CHANGED, NOT_COHERENT, OVERWRITTEN, Race, Shadow
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,6 @@ class Landing:
 
     wait_pc: int
     issued: int
-
-
-class Why(NamedTuple):
-    """A cause of `hazards.CAUSES`, and the sentence or the part of one that tells it."""
-
-    cause: str
-    text: str
 
 
 class Copies(Protocol):
@@ -43,7 +37,7 @@ class PassersBy(Protocol):
         """In words: a barrier to which only one of two threads came, a lane of the machine and one of the grid."""
 
 
-class Explained(Watched, Protocol):
+class Explained(Advised, Protocol):
     """What it takes to say of a race what is missing."""
 
     shared: SharedMemory
@@ -63,6 +57,8 @@ class Findings:
 
     def __init__(self, machine: Explained) -> None:
         self.machine = machine
+        self.advice = Advice(machine)
+        self.of_warps: set[tuple[str, Where]] = set()  # findings that were told as of threads of one warp
         self.landings: dict[int, Landing] = {}  # by the time at which a copy arrived
 
     def race(self, shadow: Shadow, pc: int, race: Race) -> None:
@@ -89,6 +85,20 @@ class Findings:
             ):
                 kind = "block-conflict"
         self._add(pc, race, kind, place, strong)
+
+    def still_reads(self, pc: int, lanes: np.ndarray, places: np.ndarray, reader: int, owner: int) -> None:
+        """These lanes start copies to these bytes of the resident shared memory, while a bulk store of another lane,
+        at the instruction `reader`, may still read there."""
+        machine = self.machine
+        thread, them = machine.describe_thread(int(lanes[0])), machine.describe_thread(owner)
+        place = machine.shared.describe(int(places[0]) % machine.shared.stride)
+        line = str(self._instruction(reader).where)
+        text = (
+            f"{thread} starts a copy into {place}, which the bulk store of {them} at {line} may still read: before "
+            "this copy that thread waits until its source has been read (cp.async.bulk.wait_group.read)"
+        )
+        meeting, count = Meeting(thread, them, line, place), len(np.unique(lanes))
+        machine.log.add("write-after-read", self._instruction(pc), text, count, "copy-still-reads", meeting)
 
     def doubts(self) -> None:
         """At the end, all that another order changes and nothing says is meant so, where no race says it already."""
@@ -120,18 +130,22 @@ class Findings:
         instruction = self._instruction(pc)
         told_as = "order-dependent" if strong else kind
         if self.machine.log.again(told_as, instruction, race.count):
-            return
+            if race.one_warp or (told_as, instruction.where) not in self.of_warps:
+                return
+            self.of_warps.discard((told_as, instruction.where))  # it happens between warps as well: tell that
+        elif race.one_warp:
+            self.of_warps.add((told_as, instruction.where))
         thread = self.machine.describe_thread(race.lane)
-        why = self._chance(race, kind, place) if strong else self._why(instruction, race, kind, place)
+        why = self._chance(pc, race, kind, place) if strong else self._why(pc, race, kind, place)
         meeting = None
         if race.other is not None and told_as in RACES:
             meeting = Meeting(thread, self._other(race), self._line(race.time), place)
-        self.machine.log.add(told_as, instruction, f"{thread} {why.text}", race.count, why.cause, meeting)
+        self.machine.log.tell(told_as, instruction, f"{thread} {why.text}", race.count, why.cause, meeting)
 
-    def _chance(self, race: Race, kind: str, place: str) -> Why:
+    def _chance(self, pc: int, race: Race, kind: str, place: str) -> Why:
         """What the order of two strong accesses decides, and what would order them."""
         line, them = self._line(race.time), self._other(race)
-        cause, missing = self._missing(race, kind)
+        cause, missing = self._missing(race, kind, pc)
         does = {
             "read-after-write": f"reads {place}, which {them} changes at {line}: the read brings the old value or the "
             "new one",
@@ -143,8 +157,9 @@ class Findings:
         return Why(cause, f"{does}, as chance has it. No race, since both are volatile or relaxed, and no order "
                    f"either. {missing}")  # fmt: skip
 
-    def _why(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
+    def _why(self, pc: int, race: Race, kind: str, place: str) -> Why:
         """What the thread does, and what is missing; its first word is the verb."""
+        instruction = self._instruction(pc)
         if kind == "uninitialised-read":
             return Why("never-written", f"reads {place}, which no thread has written")
         if kind == "missing-proxy-fence":
@@ -153,9 +168,9 @@ class Findings:
         if race.kind == NOT_COHERENT:
             return Why("read-only-cache", self._not_coherent(instruction, race, place))
         if kind == "unwaited-copy" or race.flying:
-            cause, flight = self._flight(race)
+            cause, flight = self._flight(race, "read" if kind == "unwaited-copy" else "write")
             return Why(cause, f"{'reads' if kind == 'unwaited-copy' else 'writes'} {place} before {flight}")
-        return self._conflict(instruction, race, kind, place)
+        return self._conflict(pc, race, kind, place)
 
     def _engine(self, instruction: Instruction) -> str:
         return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
@@ -179,8 +194,8 @@ class Findings:
             "or the compiler makes it of a const __restrict__ parameter: does another parameter name the same array?"
         )
 
-    def _flight(self, race: Race) -> Why:
-        """A copy that nobody waited for."""
+    def _flight(self, race: Race, mine: str) -> Why:
+        """A copy that nobody waited for before this access of `mine`."""
         line, copies = self._line(race.time), self.machine.copies
         them = self._other(race)
         started = self._instruction(self._pc(race.time)).opcode
@@ -199,14 +214,30 @@ class Findings:
             )
         why = Why("no-wait", "Wait for its group (cp.async.wait_group), then __syncthreads()")
         if copies.uncommitted(self._pc(race.time)):
-            why = Why("no-commit", f"No cp.async.commit_group follows {line}, so no wait covers the copy")
+            why = self._late_wait(race, mine) or Why(
+                "no-commit", f"No cp.async.commit_group follows {line}, so no wait covers the copy"
+            )
         return Why(
             why.cause,
             f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {why.text}",
         )
 
-    def _conflict(self, instruction: Instruction, race: Race, kind: str, place: str) -> Why:
-        line, them = self._line(race.time), self._other(race)
+    def _late_wait(self, race: Race, mine: str) -> Why | None:
+        """Where the program waits for all copies, which needs no commit (PTX ISA, "cp.async.wait_all"), but later."""
+        instructions = self.machine.launch.code.program.instructions
+        wait = next((each.where for each in instructions if each.opcode.text == "cp.async.wait_all"), None)
+        if wait is None:
+            return None
+        behind = race.other != self._lane(race) and self._met_since(race, race.time)
+        where = "the barrier and this" if behind else "this"
+        return Why(
+            "wait-behind-barrier" if behind else "no-wait",
+            f"The wait (cp.async.wait_all, {wait}) stands behind {where} {mine}: first the wait, then __syncthreads(), "
+            f"then the {mine}",
+        )
+
+    def _conflict(self, pc: int, race: Race, kind: str, place: str) -> Why:
+        instruction, line, them = self._instruction(pc), self._line(race.time), self._other(race)
         source = race.kind == "read-after-write" and instruction.opcode.root == "cp"
         if race.kind == CHANGED or (source and self._met_since(race, race.time)):
             wait = "cp.async.bulk.wait_group.read" if race.kind == CHANGED else "cp.async.wait_group"
@@ -215,7 +246,7 @@ class Findings:
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
                 f"Wait for its group ({wait}) before anybody writes to its source",
             )
-        cause, missing = self._missing(race, kind)
+        cause, missing = self._missing(race, kind, pc)
         if self._makes_mbarrier(race.time):
             text = f"uses the mbarrier at {place}, which {them} initialises at {line}. {missing}"
             return Why("unknown-mbarrier", text)
@@ -235,15 +266,10 @@ class Findings:
             ),
         }[race.kind]
 
-    def _missing(self, race: Race, kind: str) -> Why:
+    def _missing(self, race: Race, kind: str, pc: int) -> Why:
         """What would put it right."""
         if kind == "block-conflict":
-            return Why(
-                "other-block",
-                "Blocks run in any order: what one block writes, another may use in the same launch only through "
-                "atomics, or behind a flag, with a fence on both sides: write, __threadfence(), flag there; flag, "
-                "__threadfence(), use here",
-            )
+            return self.advice.between_blocks(race, pc)
         if race.other // self.machine.launch.threads != self._lane(race) // self.machine.launch.threads:
             return self._missing_in_cluster(race)
         landing = self.landings.get(race.time)
@@ -256,17 +282,7 @@ class Findings:
             )
         if left := self.machine.sync_check.left_out(race.lane, race.other):
             return Why("left-out-of-barrier", left)
-        return {
-            "read-after-write": Why(
-                "no-barrier", "A __syncthreads() is missing between that write and this read"
-            ),
-            "write-after-read": Why(
-                "no-barrier", "A __syncthreads() is missing between that read and this write"
-            ),
-            "write-after-write": Why(
-                "two-writers", "Only one thread should write it, or a __syncthreads() is missing"
-            ),
-        }[race.kind]
+        return self.advice.in_block(race, pc)
 
     def _missing_in_cluster(self, race: Race) -> Why:
         """The other thread is in another block of the cluster."""

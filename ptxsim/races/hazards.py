@@ -130,6 +130,7 @@ CAUSES = (
         "stuck-in-first-phases", "threads wait at several mbarriers, and each lacks an arrival in its phase 0"
     ),
     Cause("missing-arrival", "a phase lacks one arrival"),
+    Cause("nobody-writes", "threads look again and again at memory that nobody is left to write"),
     Cause("too-few-registers", "a setmaxnreg.inc wants more registers than other warpgroups give back"),
     Cause("wrong-way", "a setmaxnreg.dec to more registers than a thread has, or an .inc to fewer"),
 )
@@ -208,13 +209,26 @@ class HazardLog:
     ) -> None:
         """`cause`: "" where the kind is not divided."""
         if not self.again(kind, instruction, count):
-            where = instruction.where
-            if where.header and where.line:
-                message = f"{message} (in {where.header})"
-            key = self._key(kind, instruction)
-            self._found[key] = Hazard(
-                kind, cause or kind, where.line, where.call_line, message, count, where.header, meeting
-            )
+            self.tell(kind, instruction, message, count, cause, meeting)
+
+    def tell(
+        self,
+        kind: str,
+        instruction: Instruction,
+        message: str,
+        count: int = 1,
+        cause: str = "",
+        meeting: Meeting | None = None,
+    ) -> None:
+        """The same in these words, also where it was found and counted already."""
+        where, key = instruction.where, self._key(kind, instruction)
+        if where.header and where.line:
+            message = f"{message} (in {where.header})"
+        if old := self._found.get(key):
+            count = old.count
+        self._found[key] = Hazard(
+            kind, cause or kind, where.line, where.call_line, message, count, where.header, meeting
+        )
 
     def again(self, kind: str, instruction: Instruction, count: int) -> bool:
         """Count a finding that is there already; whether it is. (A loop may repeat it, and words take time.)"""

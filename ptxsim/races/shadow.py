@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..gpus import WARP
 from ..memory import UNIT, Buffer
 from ..work import Budget
 from .dependent import MOST_KEPT, Dependent, Doubt
@@ -67,7 +68,8 @@ OVERWRITTEN = "overwritten"
 
 class Race(NamedTuple):
     """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
-    access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one."""
+    access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one. `one_warp`:
+    for each of those the other lane is of its own warp."""
 
     kind: str
     granule: int
@@ -76,6 +78,7 @@ class Race(NamedTuple):
     time: int
     flying: bool
     count: int
+    one_warp: bool = False
 
 
 class Listener(Protocol):
@@ -617,8 +620,9 @@ class Shadow:
             at = int(np.flatnonzero(found.bad)[0])
             count = len(np.unique(lanes[found.bad]))
             other, time = int(found.lanes[at]), int(found.times[at])
+            near = _one_warp(machine, lanes[found.bad], found.lanes[found.bad])
             machine.findings.race(
-                self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count)
+                self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count, near)
             )
 
     def _tell(
@@ -641,15 +645,23 @@ class Shadow:
         other = None if others is None else int(others[granule])
         time = 0 if times is None else int(times[granule])
         flying = IN_FLIGHT <= time < NEVER
+        near = others is not None and _one_warp(machine, lanes, others[granules])
         machine.findings.race(
             self,
             pc,
-            Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes))),
+            Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes)), near),
         )
 
 
 def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarray:
     return changed()[inside]
+
+
+def _one_warp(machine: Watched, lanes: np.ndarray, others: np.ndarray) -> bool:
+    """Whether each of these lanes of the machine is of the same warp as the other one, of the grid."""
+    mine, threads = lanes + machine.orders.first_lane, machine.launch.threads
+    same = (mine // threads == others // threads) & (mine % threads // WARP == others % threads // WARP)
+    return bool(same.all())
 
 
 def _span(machine: Watched, scope: int) -> int:

@@ -69,6 +69,8 @@ class Memories(Registers, Observed, Explained, Protocol):
     findings: Findings
     idling: bool
     """The active lanes look for something, and have found nothing new."""
+    stirred: bool
+    """Something has changed that others may look at."""
 
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
         """What watches this memory; None for a buffer that the kernel only reads."""
@@ -315,7 +317,7 @@ def _update(
         if talks:
             _tell(machine, access, memory, unit[now], True, lanes[now])
     if changed:
-        machine.idling = False
+        machine.idling, machine.stirred = False, True
     else:
         machine.look(access.pc, unit, old)
     return old

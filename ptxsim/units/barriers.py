@@ -22,6 +22,8 @@ from .divergence import SyncCheck
 
 ROUND = 700
 """Steps of work (work.py) of an arrival at a barrier that not all come to at once."""
+MOST = 4
+"""Runs of threads, and blocks, that a message names."""
 ALL = -1  # threads that complete a barrier: all of the block that have not exited
 
 
@@ -153,6 +155,31 @@ class Barrier(Rendezvous):
         alive = np.bincount(machine.warp_of, weights=machine.alive, minlength=machine.warps)
         came = np.bincount(machine.warp_of[lanes], minlength=machine.warps)
         return (WARP * came / np.maximum(alive, 1)).reshape(-1, machine.warps_per_block).sum(axis=1)
+
+    def lacks(self) -> list[str]:
+        """In words, of each block in which somebody waits here: who came, and who is missing."""
+        found = []
+        for block in np.unique(
+            self.machine.block_of[np.concatenate([each.lanes for each in self.waiting])]
+        ).tolist():
+            mine = self.machine.block_of == block
+            came, alive = np.flatnonzero(mine & self.here), mine & self.machine.alive
+            late, gone = np.flatnonzero(alive & ~self.here), np.flatnonzero(mine & ~self.machine.alive)
+            count = self.expected[block] if self.expected[block] != ALL else np.count_nonzero(alive)
+            named = f"barrier {self.ident} of block {self.machine.blocks[block]}"
+            words = f"{named} has {len(came)} of {count} threads: {self._runs(came)} came"
+            words += f", {self._runs(late)} wait elsewhere" if len(late) else ""
+            found.append(words + (f", {self._runs(gone)} have exited" if len(gone) else ""))
+        return found
+
+    def _runs(self, lanes: np.ndarray) -> str:
+        """Lanes of one block in words: "threads 0 to 31, 64 to 95"."""
+        runs = np.split(lanes, np.flatnonzero(np.diff(lanes) > 1) + 1)
+        name = self.machine.describe_other
+        ends = (dict.fromkeys((name(int(run[0])), name(int(run[-1])))) for run in runs)
+        words = [" to ".join(end.removeprefix("thread ") for end in each) for each in ends]
+        more = f" and {len(words) - MOST} more" * (len(words) > MOST)
+        return f"thread{'s' * (len(lanes) > 1)} {', '.join(words[:MOST])}{more}"
 
     def look_again(self, lanes: np.ndarray) -> None:
         blocks = np.unique(self.machine.block_of[lanes])

@@ -66,6 +66,7 @@ class BulkCopies:
         self.machine = machine
         self.committed = np.zeros(machine.lanes, np.int64)
         self.stores: list[Store] = []
+        self.waited: dict[int, str] = {}  # of stores that nobody saw arrive, by pc: "read", or ""
 
     # ---- into shared memory
 
@@ -75,6 +76,7 @@ class BulkCopies:
         machine.work(ISSUE)
         lanes = np.full(len(load.chunks), load.lane)
         self._gets_on(load.buffer, load.units, load.unit_size)
+        self.overwrite(load.pc, lanes, load.chunks, load.grain)
         if load.buffer is machine.shared:
             machine.shadow.on_async_read(
                 machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
@@ -93,6 +95,7 @@ class BulkCopies:
         if not len(load.chunks):
             return
         machine = self.machine
+        machine.stirred = True
         lanes, memory = np.full(len(load.chunks), load.lane), machine.shared.memory.units(load.grain)
         if load.change:
             machine.shadow.on_update(machine, lanes, load.chunks, load.grain, load.pc, load.issued)
@@ -123,6 +126,15 @@ class BulkCopies:
         self.stores.append(store)
         self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
         self._reach(store.buffer, store.units, store.data.dtype.itemsize, store, writes=True)
+
+    def overwrite(self, pc: int, lanes: np.ndarray, unit: np.ndarray, size: int) -> None:
+        """These lanes start copies to these units of `size` bytes. What a store may still read there is told here, and
+        not when it has read it."""
+        for store in self.stores:
+            hit = np.isin(unit * size // CHUNK, store.chunks)
+            if not store.read and hit.any():
+                self.machine.findings.still_reads(pc, lanes[hit], unit[hit] * size, store.pc, store.lane)
+                store.chunks = store.chunks[~np.isin(store.chunks, unit * size // CHUNK)]
 
     def commit(self, lanes: np.ndarray) -> None:
         self.committed[lanes] += 1
@@ -156,6 +168,7 @@ class BulkCopies:
                 )
                 instruction = machine.launch.code.program.instructions[store.pc]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-copy")
+            self.waited[store.pc] = "read" if store.read else ""
             self._has_read(store)
             self._arrive(store)
         self.stores = []

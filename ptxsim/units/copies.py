@@ -65,6 +65,7 @@ class CopyQueue:
         machine = self.machine
         lanes = machine.active()
         machine.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
+        machine.bulk.overwrite(pc, lanes, unit, size)
         machine.shadow.on_issue(machine, lanes, unit, size, pc)
         beaten = differs(data, data[_last_of_each(unit)])
         if beaten.any():
@@ -129,6 +130,7 @@ class CopyQueue:
     def _arrive(self, copy: _Copy, time: int) -> None:
         """It reaches shared memory, as if written at that time."""
         machine = self.machine
+        machine.stirred = True
         machine.work(len(copy.lanes) / LAND)
         machine.shared.memory.units(copy.size)[copy.unit] = copy.data
         machine.shadow.on_land(machine, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)

@@ -257,9 +257,9 @@ class Mbarrier(Rendezvous):
     def look_again(self, lanes: np.ndarray) -> None:
         """Nobody waits for the exit of a thread here."""
 
-    def lacks(self) -> Lack:
-        """What the first block in which somebody waits here lacks."""
-        block = int(self.machine.block_of[self.waiting[0].lanes[0]])
+    def lacks(self, block: int | None = None) -> Lack:
+        """What the block lacks, or the first one in which somebody waits here."""
+        block = int(self.machine.block_of[self.waiting[0].lanes[0]]) if block is None else block
         place = self.machine.shared.describe(self.offset)
         text = (
             f"phase {self.phase[block]} of the mbarrier at {place} lacks {self.pending[block]} of {self.count[block]} "
@@ -345,6 +345,7 @@ class Mbarrier(Rendezvous):
         done = blocks[(self.pending[blocks] == 0) & (self.bytes[blocks] == 0)]
         if not len(done):
             return
+        self.machine.stirred = True
         self.complete.times[done] = self.coming.times[done]
         self.complete.news[done] = self.coming.news[done]
         for block in self.chains.keys() & set(done.tolist()):

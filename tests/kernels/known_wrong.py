@@ -436,6 +436,15 @@ extern "C" __global__ void spin(const float* in, float* out, int n) {
 }
 """
 
+STANDS = r"""
+// The next float behind 16777216 is 16777218: plus 1 is the same.
+extern "C" __global__ void stands_still(const float* in, float* out, int n) {
+    for (float x = 16777216.0f; x < 16777218.0f; x += in[0] + 1.0f) {  // HERE
+        ((volatile float*)out)[threadIdx.x] = x;  // HERE
+    }
+}
+"""
+
 ENDLESS = r"""
 // Thread 0 never gets on: twice 0 is 0.
 extern "C" __global__ void twice_zero(const float* in, float* out, int n) {
@@ -514,6 +523,7 @@ WRONG = [
     WrongCase("barrier_in_loop", "barrier-divergence", BARRIER_IN_LOOP, floats(64), (1,), (64,)),
     WrongCase("half_a_warp", "deadlock", HALF_A_WARP, floats(32), (1,), (32,)),
     WrongCase("named_barrier", "deadlock", NAMED_BARRIER, floats(64), (1,), (64,)),
-    WrongCase("spin", "step-limit", SPIN, floats(64), (1,), (64,), max_steps=2000),
+    WrongCase("spin", "deadlock", SPIN, floats(64), (1,), (64,)),
+    WrongCase("stands_still", "step-limit", STANDS, floats(64), (1,), (64,), max_steps=2000),
     WrongCase("twice_zero", "step-limit", ENDLESS, floats(64), (1,), (64,), max_steps=2000),
 ]  # fmt: skip

@@ -28,7 +28,7 @@ WORDS = "has not ended.*a loop goes on for ever, or the launch needs more: then 
 ENDLESS = {
     "volatile, one warp": (VOLATILE, dict(), "for (int i = 0; out[0] < 5; ++i)\nout[t + 1] = i;"),
     "volatile, many warps": (VOLATILE, MANY, "while (out[0] < 5) out[t + 1] = 3;"),
-    "atomics on one place": (PLAIN, MANY, "while (atomicAdd(out, 0) == 0) { }"),
+    "atomics on one place": (PLAIN, MANY, "while (atomicXor(out, 2) != 1) { }"),
     "counting up": (PLAIN, MANY, "while (atomicAdd(out, 1) >= 0) { }"),
     "in shared memory": (PLAIN, MANY, "__shared__ int s; s = 0; __syncthreads(); while (atomicAdd(&s, 1) >= 0) { }"),
     "barriers": (VOLATILE, MANY, "__shared__ int s[1024]; s[t] = t;\n"
@@ -38,7 +38,7 @@ ENDLESS = {
     "subnormal doubles": (PLAIN, MANY, "double x = 1e-310 * t; do x = __fma_rn(x, 0.5, 1e-320); while (x < 5);\n"
                           "out[0] = x;"),
     "rounded doubles": (PLAIN, MANY, "double x = t + 1; do x = __dmul_rz(x, 1.0000001); while (x > 0); out[0] = x;"),
-    "shuffles": (PLAIN, MANY, "int x = t; do x = __shfl_xor_sync(-1, x, 1) | 1; while (x); out[0] = x;"),
+    "shuffles": (PLAIN, MANY, "int x = t + 1; do x = __shfl_xor_sync(-1, x, 1) + 1; while (x); out[0] = x;"),
     "copies": (PLAIN, dict(), COPIES.format(then="")),
     "copies that are waited for": (PLAIN, MANY, COPIES.format(then='asm volatile("cp.async.wait_all;" ::: "memory");')),
     "copies of many": (PLAIN, MANY, COPIES.format(then='asm volatile("cp.async.commit_group;" ::: "memory");')),
@@ -232,7 +232,7 @@ NEVER_ENDS = """
 import numpy as np
 from tests.ptxsim.small_kernels import run
 print("go", flush=True)
-run("while (atomicAdd(out, 0) == 0) { }", np.zeros(4, np.int32), parameters="int* out")
+run("while (atomicAdd(out, 1) >= 0) { }", np.zeros(4, np.int32), parameters="int* out")
 """
 
 

@@ -41,7 +41,7 @@ def mirrored(seed: int | None = None) -> tuple[ptxsim.Report, np.ndarray]:
 def test_a_read_and_a_write_in_both_orders():
     _, words = orders_figure(mirrored()[0])
     assert words == (
-        "One launch in two orders; both accesses touch byte 1020 of shared array tile. What the simulator saw: thread "
+        "One launch in two orders; both accesses touch tile[255]. What the simulator saw: thread "
         "255 writes in line 7, then thread 0 of block 0 reads in line 9: it reads what was written. As legal, and not "
         "seen: thread 0 of block 0 reads in line 9, then thread 255 writes in line 7: it reads what was there before."
     )

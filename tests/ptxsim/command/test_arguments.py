@@ -62,6 +62,9 @@ def test_right_ones():
         (1, "float32[4]=nobody.npy", "No such file"),
         (1, "float64[4]", r"x is a pointer to float32; give an array, such as float32\[1024\], or null"),
         (1, "int64=0", "x is a pointer to float32"),
+        (1, "int32[4]", r"x is a pointer to float32; give an array, such as float32\[1024\]"),
+        (1, "uint8[4]=zeros", "x is a pointer to float32"),
+        (2, "float32[4]", r"y is a pointer to whole numbers; give an array, such as int32\[1024\], or null"),
         (2, "int32[4]=nan", "int32 has no NaN"),
         (2, "int32[400000000000000000]=zeros", "allocate"),
         (3, "int32=abc", "'abc' is no whole number; write int32=5"),
@@ -85,12 +88,66 @@ def test_their_number():
     assert str(error.value).splitlines() == [
         "k has 4 parameters, and no --arg is given. In their order:",
         "    x: a pointer to float32; give an array, such as float32[1024], or null",
-        "    y: a pointer; give an array, such as int32[1024], or null",
+        "    y: a pointer to whole numbers; give an array, such as int32[1024], or null",
         "    n: a number of 4 bytes; give int32=5 or float32=0.5",
         "    a: a number of 8 bytes; give int64=5 or float64=0.5",
     ]
 
 
 def test_a_struct():
-    with pytest.raises(LaunchError, match="p is a struct of 16 bytes, which --arg cannot give"):
-        arguments(("float32[4]",), STRUCT)
+    told = r"p is a struct of 16 bytes; give its members, such as \{float32\[1024\]; int32=5\}"
+    for text in ("float32[4]", "null", "int32=5"):
+        with pytest.raises(LaunchError, match=told):
+            arguments((text,), STRUCT)
+    with pytest.raises(LaunchError, match=told + "; these members make 8 bytes"):
+        arguments(("{int32=4; int32=5}",), STRUCT)
+    with pytest.raises(LaunchError, match="'x' is no whole number"):
+        arguments(("{float32[4]; int32=x}",), STRUCT)
+
+
+STRUCTS = """
+struct Inner { char c; double* at; short n; };
+struct Outer { int n; Inner inner; const float* x; };
+extern "C" __global__ void k(Outer p, int* out) {
+    p.inner.at[threadIdx.x] = p.x[threadIdx.x + p.n] + p.inner.n + p.inner.c;
+    if (threadIdx.x == 1) p.inner.at[0] = 1;
+    out[threadIdx.x] = p.n;
+}
+"""
+
+
+def test_a_struct_in_a_struct_with_arrays_whose_races_are_found():
+    kernel = ptxsim.compile(STRUCTS, "k")
+    texts = ("{int=1; {int8=2; float64[4]=zeros; int16=30}; float32[8]=arange}", "int32[4]=zeros")
+    args = arguments(texts, kernel)
+    report = ptxsim.launch(kernel, 1, 4, args)
+    assert [hazard.kind for hazard in report.hazards] == ["write-after-write"]
+    assert "element 0 of member 2 of member 2 of p (float64, shape (4,))" in report.hazards[0].message
+    np.testing.assert_array_equal(args[0].members[1].members[1], [1, 34, 35, 36])
+
+
+def test_an_index_behind_an_array_of_a_struct():
+    kernel = ptxsim.compile(STRUCTS, "k")
+    args = arguments(("{int=5; {int8=2; float64[4]=zeros; int16=30}; float32[8]}", "int32[4]"), kernel)
+    report = ptxsim.launch(kernel, 1, 4, args)
+    assert report.hazards[0].kind == "out-of-bounds"
+    assert (
+        "element 8 of member 3 of p (float32, shape (8,)), which has 8 elements" in report.hazards[0].message
+    )
+
+
+MAP_IN_STRUCT = (
+    'struct P { short n; int* a; float f; };\nextern "C" __global__ void k(P p) { p.a[p.n] = p.f; }'
+)
+
+
+def test_a_struct_of_the_library():
+    kernel, out = ptxsim.compile(MAP_IN_STRUCT, "k"), np.zeros(4, np.int32)
+    assert ptxsim.launch(kernel, 1, 1, (ptxsim.Struct(np.int16(2), out, np.float32(7)),)).ok
+    assert out.tolist() == [0, 0, 7, 0]
+    with pytest.raises(LaunchError, match="p has 24 bytes in the kernel, and the members given make 16"):
+        ptxsim.launch(kernel, 1, 1, (ptxsim.Struct(out, np.float32(7)),))
+    with pytest.raises(
+        LaunchError, match="member 1 of p is a int; pass an array, None, a Struct, or a NumPy scalar"
+    ):
+        ptxsim.launch(kernel, 1, 1, (ptxsim.Struct(2, out, np.float32(7)),))

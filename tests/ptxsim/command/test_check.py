@@ -41,7 +41,7 @@ def test_a_race(folder, capsys):
     assert check("--block", "256", "--arg", "float32[256]=arange") == 1
     first, *quoted = capsys.readouterr().out.splitlines()
     assert first.startswith("src/bad.cu:6: read-after-write (in the function at line 2, called here)")
-    assert [line.strip().partition(" ")[0] for line in quoted] == ["6", "2"]
+    assert [line.strip().partition(" ")[0] for line in quoted] == ["2", "6"]  # what reads, then who calls it
 
 
 def test_a_race_in_a_header(folder, capsys):
@@ -118,3 +118,39 @@ def test_help_has_an_example_and_the_forms_of_an_argument(capsys):
             main(typed)
         said = capsys.readouterr().out
         assert "ptxsim check reverse.cu" in said and "float32[1024]=zeros" in said and "int32=5" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "typed", "words"),
+    [
+        (
+            "while (atomicAdd(x, 1.0f) >= 0) { }",
+            ["--max-steps", "9000"],
+            "which is all that --max-steps 9,000 allows",
+        ),
+        (
+            "while (atomicAdd(x, 1.0f) >= 0) { }",
+            ["--max-steps", "9000"],
+            "or give a larger --max-steps (A step",
+        ),
+        ("extern __shared__ float s[]; s[threadIdx.x] = x[1]; x[0] = s[3];", [], "give some: --shared BYTES"),
+        (
+            "__shared__ float s[20000]; s[threadIdx.x] = x[1]; x[0] = s[3];",
+            [],
+            "and give the launch --shared BYTES",
+        ),
+    ],
+)
+def test_it_speaks_of_its_own_options(folder, capsys, body, typed, words):
+    (folder / "src/bad.cu").write_text(f"__global__ void f(float* x) {{ {body} }}")
+    assert check(*typed, "--arg", "float32[64]=zeros") in (1, 2)
+    said = "".join(capsys.readouterr())
+    assert words in said and not any(word in said for word in ("simulate(", "shared_mem", "max_steps")), said
+
+
+def test_a_struct_is_given_by_its_members(folder, capsys):
+    source = "struct P { float* x; int n; };\n__global__ void f(P p) { p.x[p.n + threadIdx.x] = 1; }"
+    (folder / "src/bad.cu").write_text(source)
+    assert check("--arg", "{float32[64]=zeros; int32=3}") == 0
+    assert check("--arg", "{float32[64]=zeros; int32=33}") == 1
+    assert "element 64 of member 1 of p (float32, shape (64,))" in capsys.readouterr().out

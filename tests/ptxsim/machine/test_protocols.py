@@ -16,6 +16,7 @@ import ptxsim
 from ptxsim.lanes import Lanes, Launched
 from ptxsim.machine.decode import Decoder
 from ptxsim.machine.machine import Machine
+from ptxsim.memory import Indexed
 from ptxsim.observe.recorder import Recorder
 from tests.ptxsim.small_kernels import run_on_numbers
 
@@ -181,7 +182,7 @@ def test_a_machine_is_all_that_the_rooms_ask_for(monkeypatch):
     monkeypatch.setattr(Machine, "run", checked)
     run_on_numbers("out[t] = in[t];")
     assert found == ["looked"]
-    assert kinds == of_machine | of_decoder | inner
+    assert kinds == of_machine | of_decoder | inner | {Indexed}, "Indexed: of what a compiler lays out"
 
 
 def test_what_is_missing_is_found():
@@ -195,5 +196,9 @@ def test_what_is_missing_is_found():
         masks_by_chance={},
         waits=(),
         looked_at=(),
+        flow=None,
+        parted=[],
+        locks=(),
+        leaves_no_trace=lambda block: None,
     )
     assert lacks(other, face(Launched)["code"]) == ["Decoded.is_barrier(pc)"]

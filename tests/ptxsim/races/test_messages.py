@@ -50,7 +50,7 @@ COPY_TO_OTHERS = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
         (
             "unwaited-copy",
             COPY_TO_OTHERS + "out[t] = tile[t]; // HERE",
-            "reads byte 0 of shared array tile before the asynchronous copy .* it itself issued the copy at line 13",
+            "reads tile\\[0\\] before the asynchronous copy .* it itself issued the copy at line 13",
         ),
         (
             "unwaited-copy",

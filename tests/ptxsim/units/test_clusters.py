@@ -272,7 +272,7 @@ def test_whose_mbarrier_nobody_made():
     own = others.replace("THERE(there, &bar, 1 - blockIdx.x)", "THERE(there, &bar, blockIdx.x)")
     for body, words in (
         (others, "of block 1: its threads may still have to call mbarrier.init"),
-        (own, "of shared array bar: nobody has called mbarrier.init for it"),
+        (own, "no mbarrier at bar: nobody has called mbarrier.init for it"),
     ):
         report, _ = run(body, 2, None)
         assert report.hazards[-1].kind == "mbarrier" and words in report.hazards[-1].message, str(report)
