@@ -26,6 +26,8 @@ def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
     def end(machine: Hopper) -> None:
         whole_warpgroups(machine, "setmaxnreg")
         known = machine.launch.registers is not None
+        if not known:
+            _say_that_it_does_nothing(machine, pc)
         if known and takes:
             machine.registers.take_more(pc, machine.active(), number, resume)
             return
@@ -34,3 +36,10 @@ def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
         machine.jump(pc + 1, machine.idx)
 
     return guarded(decoder, ins, end)
+
+
+def _say_that_it_does_nothing(machine: Hopper, pc: int) -> None:
+    machine.log.note(
+        f"{machine.launch.code.where(pc)}: ptxas ignores setmaxnreg, because nothing fixes how many registers a thread "
+        "has at the launch. __launch_bounds__ with two numbers does, or __maxnreg__"
+    )

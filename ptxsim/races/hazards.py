@@ -35,7 +35,7 @@ _MEANINGS = {
     "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
     "uninitialised-read": "reads memory, or adds to sums of a wgmma, that nobody wrote",
     "barrier-divergence": "not all threads come to the same barrier",
-    "exited-block": "uses the shared memory of a block that may have exited",
+    "exited-block": "uses the shared memory of a block that may have exited, or may not have started",
     "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
 }
 _FATAL_MEANINGS = {
@@ -99,6 +99,10 @@ CAUSES = (
     ),
     Cause(
         "exit-before-use", "a block may exit before another block of the cluster has used its shared memory"
+    ),
+    Cause(
+        "use-before-start",
+        "a block uses the shared memory of another block of the cluster, which may not have started",
     ),
     Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
     Cause("not-in-own-mask", "a lane gives a mask in which it is not"),
@@ -239,7 +243,11 @@ class HazardLog:
 
     def has_race(self, instruction: Instruction) -> bool:
         """Whether a race of this instruction is among them."""
-        return any(self._key(kind, instruction) in self._found for kind in RACES)
+        return any(self.has(kind, instruction) for kind in RACES)
+
+    def has(self, kind: str, instruction: Instruction) -> bool:
+        """Whether a finding of this kind at this instruction is among them."""
+        return self._key(kind, instruction) in self._found
 
     def _key(self, kind: str, instruction: Instruction) -> tuple:
         where = instruction.where

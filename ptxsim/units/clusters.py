@@ -36,6 +36,10 @@ class Clusters:
         self.uses: dict[
             tuple[int, int], int
         ] = {}  # (lane, another block): when it last used that block's memory
+        self.early: dict[
+            int, tuple[int, int]
+        ] = {}  # by instruction, such a first use that may come too early
+        self.began = machine.orders.trail.step(0)  # what a thread does comes after that
         self.made = np.zeros(machine.lanes, np.int32)  # up to when each lane initialised mbarriers
         self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them
         self.barrier = ClusterBarrier(machine, size, self.made_known)
@@ -58,7 +62,17 @@ class Clusters:
         away = blocks != self.machine.block_of[lanes]
         now = self.machine.orders.trail.step(pc) if away.any() else 0
         for lane, block in zip(lanes[away].tolist(), blocks[away].tolist(), strict=True):
+            if (lane, block) not in self.uses and not self._has_started(lane, block):
+                self.early.setdefault(pc, (lane, block))
             self.uses[lane, block] = now
+
+    def _has_started(self, lane: int, block: int) -> bool:
+        """Whether this lane knows that this block of its cluster runs: of anything that a thread there did, or by the
+        cluster's barrier, however relaxed."""
+        machine, threads = self.machine, self.machine.launch.threads
+        there = np.arange(block * threads, (block + 1) * threads) + machine.orders.first_lane
+        mine, began = np.full(threads, lane), np.full(threads, self.began)
+        return bool(self.barrier.passed[lane]) or not machine.orders.unseen(mine, there, began).all()
 
     def fence_inits(self, lanes: np.ndarray) -> None:
         """fence.mbarrier_init: a later arrival at the cluster's barrier, a relaxed one too, tells of the mbarriers that
@@ -67,7 +81,9 @@ class Clusters:
 
     def finish(self) -> None:
         """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
-        some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.)"""
+        some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.) And its
+        first use must come after the block has started."""
+        self._tell_early()
         machine = self.machine
         for (lane, block), time in self.uses.items():
             lanes = np.arange(block * machine.launch.threads, (block + 1) * machine.launch.threads)
@@ -81,6 +97,21 @@ class Clusters:
                 instruction = machine.launch.code.program.instructions[int(machine.orders.trail.pcs(time))]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-use")
 
+    def _tell_early(self) -> None:
+        """Where no race says already that the two blocks have not met."""
+        machine = self.machine
+        for pc, (lane, block) in self.early.items():
+            instruction = machine.launch.code.program.instructions[pc]
+            if not machine.log.has_race(instruction) and not machine.log.has(
+                "uninitialised-read", instruction
+            ):
+                text = (
+                    f"{machine.describe_thread(lane)} uses the shared memory of block {int(machine.blocks[block])}, "
+                    "which may not have started yet. Before the first use the blocks of the cluster meet: "
+                    "barrier.cluster.arrive and .wait"
+                )
+                machine.log.add("exited-block", instruction, text, cause="use-before-start")
+
 
 class ClusterBarrier(Rendezvous):
     """barrier.cluster: all threads of all blocks of a cluster arrive, and wait later (PTX ISA, "barrier.cluster").
@@ -92,6 +123,7 @@ class ClusterBarrier(Rendezvous):
         self.size, self.made_known = size, made_known
         clusters = -(-len(machine.blocks) // size)
         self.here = np.zeros(machine.lanes, bool)
+        self.passed = np.zeros(machine.lanes, bool)  # lanes that have waited here: all blocks have started
         self.phase = np.zeros(clusters, np.int64)
         self.of_lane = np.zeros(machine.lanes, np.int64)  # the phase that a lane arrived in last, plus one
         self.chains = [Chain() for _ in range(clusters)]
@@ -135,6 +167,7 @@ class ClusterBarrier(Rendezvous):
         ready = self.of_lane <= self.phase[of]
         active = machine.idx
         for entry in self.take(ready):
+            self.passed[entry.lanes] = True
             for cluster in np.unique(self._cluster(entry.lanes)).tolist():
                 mine = entry.lanes[self._cluster(entry.lanes) == cluster]
                 machine.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))

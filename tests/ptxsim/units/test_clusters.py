@@ -325,3 +325,54 @@ def test_a_relaxed_arrival_at_another_block(arrive, fence, wait_for, late, right
     )
     if right:
         assert np.array_equal(out[:32], np.arange(32)[::-1])
+
+
+STORE = """
+    __shared__ int tile[32];
+    unsigned there;
+    THERE(there, &tile[t], 1 - blockIdx.x);
+    BEFORE;
+    asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(t) : "memory");  // HERE
+    AFTER;
+    CLUSTER_SYNC;
+    if (t < 16) out[blockIdx.x * 32 + t] = tile[t];
+"""
+SUM = STORE.replace("st.shared::cluster.u32", "red.relaxed.cluster.shared::cluster.add.u32")
+ARRIVE, WAIT = (
+    f'asm volatile("barrier.cluster.{part}.aligned;" ::: "memory")' for part in ("arrive", "wait")
+)
+FLAGS = """__syncthreads();
+    if (t == 0) {
+        int seen = 0;
+        PUT(out + 30 + blockIdx.x, 1, "gpu");
+        while (!seen) GET(seen, out + 31 - blockIdx.x, "gpu");
+    }
+    __syncthreads()"""
+MEETINGS = {"barrier": "CLUSTER_SYNC", "relaxed barrier": "RELAXED_SYNC", "flags": FLAGS}
+
+
+@ORDERS
+@pytest.mark.parametrize(
+    "body",
+    [
+        STORE.replace("BEFORE", "").replace("AFTER", ""),
+        STORE.replace("BEFORE", "__syncthreads()").replace("AFTER", ""),
+        STORE.replace("BEFORE", ARRIVE).replace("AFTER", WAIT),
+        SUM.replace("BEFORE", ARRIVE).replace("AFTER", WAIT),
+    ],
+    ids=["nothing", "a barrier of the block", "no wait yet", "a sum, no wait yet"],
+)
+def test_another_block_may_not_have_started(body, seed):
+    report, _ = run(body, 2, seed)
+    causes = [hazard.cause for hazard in report.hazards]
+    assert causes[:1] == ["use-before-start"] or "red." in body, str(report)
+    assert "use-before-start" in causes or "never-written" in causes
+    assert "// HERE" in lines(report)[0], str(report)
+
+
+@ORDERS
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_another_block_is_known_to_have_started(meeting, seed):
+    report, out = run(STORE.replace("BEFORE", MEETINGS[meeting]).replace("AFTER", ""), 2, seed)
+    assert report.ok, str(report)
+    assert np.array_equal(out[:16], range(16))
