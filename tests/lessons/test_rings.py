@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, Gemm, simulate
+from course_lib.check.verdict import CheckFailed
 from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from tests.lessons import GEMMS
@@ -64,3 +65,20 @@ def test_issue_behind_the_barrier_keeps_one_more_copy_on_its_way(stages):
         "wait_group<STAGES - 1>();    TRACE_END(wait, k_tile",
     )
     assert not is_right(early, "three_stage", 2 * stages + 2, stages * 24576)
+
+
+LAST_BARRIER = "    __syncthreads();                                  // all have"
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4, 5, 6])
+def test_a_ring_without_its_last_barrier_is_found_by_one_block_and_by_the_check(stages, capsys):
+    """It is wrong only where the last k-tile lies in the slot in which C is put together."""
+    source = sources.kernel_source(NOTEBOOK, "three_stage")
+    launch = GEMMS[NOTEBOOK, "three_stage"]
+    launch = launch.but(shared_mem=launch.shared_mem // 3 * stages)
+    assert source.count(LAST_BARRIER) == 1
+    wrong = source.replace("STAGES = 3", f"STAGES = {stages}").replace(LAST_BARRIER, "    //")
+    kernel = cupy_on_numpy.RawKernel(wrong, "three_stage", options=OPTIONS)
+    assert not Gemm(256, 256, 256, "float16").one_block(kernel, launch).ok
+    with pytest.raises(CheckFailed):
+        Gemm(256, 256, 256, "float16").check(kernel, launch)
