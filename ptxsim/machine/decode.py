@@ -42,6 +42,7 @@ from ..ptx.program import (
 )
 from ..ptx.provenance import ANY, Roots, roots_of
 from ..ptx.rounds import leaves_no_trace
+from ..ptx.sunk import sunk
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
@@ -242,14 +243,14 @@ class Code:
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
-        step = self._watched(self._build(MACHINE, instruction, pc), [instruction], pc)
+        step = self._watched(self._build(MACHINE, instruction, pc), [pc])
         return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
 
     def _run_step(self, run: list[fma_runs.Step]) -> Callable:
         decoder = Decoder(self, run[0][0])
         read = partial(decoder.source, kind="f32", flushed=True)
         step = fma_runs.run_step(run, self.program.instructions, read, decoder.target)
-        return self._watched(step, [self.program.instructions[pc] for pc, _ in run], run[0][0])
+        return self._watched(step, [pc for pc, _ in run])
 
     @cached_property
     def _of_wgmma(self) -> frozenset[int]:
@@ -267,20 +268,27 @@ class Code:
     def _of_128_bits(self) -> frozenset[int]:
         return frozenset(number for number, bits in enumerate(self.program.register_bits) if bits == 128)
 
-    def _watched(self, step: Callable, instructions: list[Instruction], pc: int) -> Callable:
+    @cached_property
+    def _sunk(self) -> frozenset[int]:
+        targets = {target for each in self.program.instructions for target in targets_of(each)}
+        return sunk(self.program.instructions, targets)
+
+    def _watched(self, step: Callable, pcs: list[int]) -> Callable:
         """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
+        instructions = [self.program.instructions[pc] for pc in pcs]
         if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
             return step
         used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
         if not used:
             return step
         stores = ("st", "red", "stmatrix")
+        late = [self.program.instructions[pc] for pc in pcs if pc not in self._sunk]
         written = self._of_wgmma & frozenset().union(
-            *(_registers(i.operands[0]) for i in instructions if i.opcode.root not in stores)
+            *(_registers(i.operands[0]) for i in late if i.opcode.root not in stores)
         )
 
         def watched(machine: Hopper) -> None:
-            machine.math.touch(pc, used, written)
+            machine.math.touch(pcs[0], used, written)
             step(machine)
 
         return watched
