@@ -48,6 +48,10 @@ class Decoded(Protocol):
         """By the pc of an activemask, the instruction whose mask it makes."""
 
     @property
+    def order_matters(self) -> bool:
+        """Whether the order of the warps may change what the program does."""
+
+    @property
     def looked_at(self) -> frozenset[int]:
         """The registers whose values the program looks at, by number."""
 

@@ -114,12 +114,18 @@ class Problem:
         return C
 
     def simulated(
-        self, kernel, inputs: tuple, launch: Launch, max_steps: int | None = None
+        self,
+        kernel,
+        inputs: tuple,
+        launch: Launch,
+        max_steps: int | None = None,
+        order: int | None = None,
     ) -> tuple[tuple, Report]:
-        """The arguments after a launch in the simulator, C among them, and its report."""
-        args = self.arguments(*inputs)
+        """The arguments after a launch in the simulator, C among them, and its report. `order`: of the warps, by its
+        seed."""
+        args, grid = self.arguments(*inputs), self.grid(launch)
         passed = self.passed(kernel, args)
-        return args, simulate(kernel, self.grid(launch), launch.block, passed, launch.shared_mem, max_steps)
+        return args, simulate(kernel, grid, launch.block, passed, launch.shared_mem, max_steps, order)
 
     def integers(self, seed: int) -> tuple:
         """A and B of whole numbers, on the host."""

@@ -32,6 +32,10 @@ SEVERAL_TILES = (5, 4, 1)
 has slots."""
 
 
+ORDERS = (1, 2)
+"""Seeds of other orders of the warps, for the first shape: where what a kernel does may depend on the order."""
+
+
 class CheckFailed(MessageOnly, AssertionError):
     """The kernel is wrong; the message says how. `hazards`, if any were found, the most serious first; `causes`: words
     for what the check itself found, the most telling first, which stay when the message changes; `picture`: a drawing
@@ -68,6 +72,8 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
     try:
         for other in others:
             _check_simulated(other, kernel, launch, seed, max_steps)
+        for order in ORDERS if compiled(kernel).code.order_matters else ():
+            _check_simulated(first, kernel, launch, seed, max_steps, order)
     except CheckFailed:
         wait([assembled])  # a program that ends while the assembler works would crash
         raise
@@ -102,21 +108,29 @@ def _one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int) -> tuple[Rep
     return report, right and report.ok, words
 
 
-def _check_simulated(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None) -> None:
-    """The report comes first: a race may leave the numbers right, on this machine, today."""
-    (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps)
+def _check_simulated(
+    gemm: Problem,
+    kernel,
+    launch: Launch,
+    seed: int,
+    max_steps: int | None,
+    order: int | None = None,
+) -> None:
+    """The report comes first: a race may leave the numbers right, on this machine, today. `order`: of the warps."""
+    (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps, order)
+    failed = _failed(gemm, launch) + " in another order of the warps," * (order is not None)
     # Behind a bad address there are zeros: numbers that come of them tell nothing.
     if report.stopped or _bad_address(report):
-        raise CheckFailed(f"{_failed(gemm, launch)} hazard\n{report}", report.hazards, problem=gemm)
+        raise CheckFailed(f"{failed} hazard\n{report}", report.hazards, problem=gemm)
     wrong = where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
     why = guess(C, A, B, launch.tile, gemm.order) if wrong else None
     if not report.ok:
         right = "The numbers are right this time. On a GPU they may not be: remove the hazard."
-        text = f"{_failed(gemm, launch)} hazard\n{report}\n{_told(wrong, why) or right}"
+        text = f"{failed} hazard\n{report}\n{_told(wrong, why) or right}"
         raise CheckFailed(text, report.hazards, _causes(C, why), problem=gemm)
     if wrong:
         why = why or _meetings(gemm, kernel, launch)
-        text = f"{_failed(gemm, launch)} no hazard, wrong numbers\n{_told(wrong, why)}"
+        text = f"{failed} no hazard, wrong numbers\n{_told(wrong, why)}"
         raise CheckFailed(text, causes=(*_causes(C, why), "wrong-numbers"), problem=gemm)
 
 

@@ -13,16 +13,22 @@ from .tensor_maps import made_from
 
 
 def simulate(
-    kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0, max_steps: int | None = None
+    kernel,
+    grid: tuple,
+    block: tuple,
+    args: Sequence,
+    shared_mem: int = 0,
+    max_steps: int | None = None,
+    seed: int | None = None,
 ) -> ptxsim.Report:
-    """Run a launch in the simulator, on every machine, and return its report.
+    """Run a launch in the simulator, on every machine, and return its report. `seed`: in another order of the warps.
 
     Array arguments are updated in place, as a launch would. Nothing is raised for a hazard: after one that
     stops the kernel, it is the last entry of `report.hazards`.
     """
     copies: dict[int, tuple[object, np.ndarray]] = {}
     values = [_on_host(arg, copies) for arg in args]
-    report = ptxsim.launch(compiled(kernel), grid, block, values, shared_mem, max_steps)
+    report = ptxsim.launch(compiled(kernel), grid, block, values, shared_mem, max_steps, seed)
     for array, copy in copies.values():
         array.set(copy)
     return report

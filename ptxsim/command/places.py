@@ -32,7 +32,11 @@ def lines(file: str, report: Report) -> list[str]:
         for hazard in report.hazards
         for line in (_line(file, report, hazard), *reversed(report.quote(hazard)))
     ]
-    return [*found, "The launch stopped there."] if report.stopped else found
+    return [
+        *found,
+        *["The launch stopped there."] * report.stopped,
+        *(f"note: {note}" for note in report.notes),
+    ]
 
 
 def in_options(message: str) -> str:

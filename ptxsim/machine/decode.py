@@ -23,6 +23,7 @@ from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
 from ..ptx.branches import parting
+from ..ptx.chance import order_matters
 from ..ptx.flow import Flow, targets_of
 from ..ptx.locks import Lock, locks
 from ..ptx.masks import by_chance
@@ -183,6 +184,11 @@ class Code:
     def looked_at(self) -> frozenset[int]:
         """The registers that the program looks at."""
         return looked_at(self.program.instructions)
+
+    @cached_property
+    def order_matters(self) -> bool:
+        """Whether the order of the warps may change what the program does."""
+        return order_matters(self.program.instructions)
 
     @cached_property
     def masks_by_chance(self) -> dict[int, int]:

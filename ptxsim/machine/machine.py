@@ -264,7 +264,7 @@ class Machine:
         """Another legal order: any group, and often only some of its warps; the others come later."""
         pc = list(self.ready)[self.random.integers(len(self.ready))]
         lanes = self.all_lanes(self.ready.pop(pc))
-        if self.random.random() < 0.5:
+        if self.random.random() < 0.5 or self.launch.code.order_matters:
             chosen = ~self._late(pc, lanes)
             if chosen.any() and not chosen.all():
                 self.ready[pc] = lanes[~chosen]
@@ -272,14 +272,18 @@ class Machine:
         return pc, lanes if len(lanes) < self.lanes else None
 
     def _late(self, pc: int, lanes: np.ndarray) -> np.ndarray:
-        """Which of these lanes of a group come later: those of some warps, and where a mask is made by chance, some
-        lanes of warps of which others are elsewhere anyway."""
-        late = (self.random.random(self.warps) < self.random.random())[self.warp_of[lanes]]
-        if pc in self.launch.code.masks_by_chance:
-            here = np.bincount(self.warp_of[lanes], minlength=self.warps)
-            alive = np.bincount(self.warp_of[self.alive], minlength=self.warps)
-            late |= (self.random.random(len(lanes)) < 0.5) & (here < alive)[self.warp_of[lanes]]
-        return late
+        """Which of these lanes of a group come later: those of some warps, always if that may matter; and where a mask
+        is made by chance, some lanes of warps of which others are elsewhere anyway."""
+        code, of = self.launch.code, self.warp_of[lanes]
+        late = self.random.random(self.warps) < self.random.random()
+        if code.order_matters and len(set(late[of].tolist())) == 1:
+            late = np.arange(self.warps) == of[self.random.integers(len(of))]
+            late ^= self.random.random() < 0.5
+        if pc not in code.masks_by_chance:
+            return late[of]
+        here = np.bincount(of, minlength=self.warps)
+        alive = np.bincount(self.warp_of[self.alive], minlength=self.warps)
+        return late[of] | ((self.random.random(len(lanes)) < 0.5) & (here < alive)[of])
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
         """These lanes go on at `pc`, together with those already there."""

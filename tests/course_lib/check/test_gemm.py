@@ -307,7 +307,7 @@ def test_the_report_is_read_before_the_numbers(monkeypatch):
     """A hazard with right numbers fails, and nothing after it runs."""
     report = SimpleNamespace(ok=False, stopped=False, hazards=(), __str__=lambda self: "the report")
 
-    def simulate(kernel, grid, block, args, shared_mem, max_steps):
+    def simulate(kernel, grid, block, args, shared_mem, max_steps, seed):
         A, B, C = args[:3]
         C[:] = A @ B.T
         return report
@@ -353,3 +353,32 @@ def test_zeros_are_another_problem_that_says_so():
     assert gemm.title == "C = A @ B.T, 32 x 32 x 32 float32, zeros"
     assert not any(matrix.any() for matrix in gemm.inputs) and Gemm(32, 32, 32).inputs[0].all()
     assert gemm.check(cupy_on_numpy.RawKernel(TILED, "tiled", OPTIONS), HOW) == PASSED
+
+
+BY_TICKET = """
+extern "C" __global__ void tiled(const float* A, const float* B, float* C, int M, int N, int K)
+{
+    __shared__ int tickets;
+    if (threadIdx.x == 0) tickets = 0;
+    __syncthreads();
+    int i = threadIdx.x % TILE, j = threadIdx.x / TILE, ticket = atomicAdd(&tickets, 1);
+    int m = blockIdx.x * TILE + i, n = blockIdx.y * TILE + j;
+    float sum = 0.0f;
+    for (int k = 0; k < K; ++k) sum += A[m + k * M] * B[n + k * N];
+    C[m + n * M] = WRONG ? 0.5f : sum;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("false", True), ("ticket == 0 && threadIdx.x > 31", False), ("threadIdx.x == 0 && ticket > 31", False)],
+)
+def test_the_check_runs_other_orders_where_they_matter(wrong, right):
+    source = BY_TICKET.replace("TILE", "16").replace("WRONG", wrong)
+    kernel = cupy_on_numpy.RawKernel(source, "tiled", OPTIONS)
+    if right:
+        assert Gemm(64, 64, 64).check(kernel, HOW)
+        return
+    with pytest.raises(CheckFailed, match="in another order of the warps, no hazard, wrong numbers"):
+        Gemm(64, 64, 64).check(kernel, HOW)
