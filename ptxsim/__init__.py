@@ -8,7 +8,7 @@ from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
 from .estimate import Estimate, estimate
 from .kernel import Kernel, LaunchError, compile, machine_code, resources
-from .launch import assemble, launch
+from .launch import SimulatorError, assemble, launch
 from .races.hazards import Hazard
 from .report import HazardError, Report
 from .tensor_map import TensorMap
@@ -24,6 +24,7 @@ __all__ = [
     "Report",
     "Resources",
     "SassInstruction",
+    "SimulatorError",
     "Struct",
     "TensorMap",
     "assemble",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
@@ -31,8 +32,12 @@ def interruptible(what: str) -> Iterator[None]:
         raise Interrupted(f"{what} was stopped") from None
 
 
+THREADS = sys.platform not in ("emscripten", "wasi")
+"""Whether a thread can be started: not by Python in a browser."""
+
+
 def in_background(work: Callable[[], T]) -> Future[T]:
-    """Do it in a thread of its own, which does not keep the program from ending."""
+    """Do it in a thread of its own, which does not keep the program from ending; at once where there are no threads."""
     result: Future[T] = Future()
 
     def run() -> None:
@@ -41,7 +46,10 @@ def in_background(work: Callable[[], T]) -> Future[T]:
         except BaseException as error:
             result.set_exception(error)
 
-    threading.Thread(target=run, daemon=True).start()
+    if THREADS:
+        threading.Thread(target=run, daemon=True).start()
+    else:
+        run()
     return result
 
 

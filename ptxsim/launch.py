@@ -11,7 +11,7 @@ import numpy as np
 from .arguments import Bound, bind
 from .clock.clock import Clock, model_launch
 from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
-from .interrupts import interruptible
+from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
@@ -48,6 +48,16 @@ MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
 
 
+class SimulatorError(MessageOnly, Exception):
+    """The simulator itself failed. It is none of the errors that a wrong kernel or a wrong answer raises."""
+
+    def __init__(self, kernel: str, error: Exception) -> None:
+        super().__init__(
+            f"the simulator failed while it ran {kernel}: {type(error).__name__}: {error}. This is a mistake in the "
+            "simulator, not in the kernel. Please report it, with the kernel's text"
+        )
+
+
 def launch(
     kernel: Kernel,
     grid: Sequence[int],
@@ -65,9 +75,9 @@ def launch(
     most about 15 seconds.
     `seed` chooses another legal order of the warps.
 
-    Raises LaunchError before anything runs. A hazard never raises; one that stops the kernel is the last in
-    the report. An access out of bounds, or a misaligned one, does not: it has no effect, and what is read there is
-    zero.
+    Raises LaunchError before anything runs, and SimulatorError where the simulator itself fails. A hazard never raises;
+    one that stops the kernel is the last in the report. An access out of bounds, or a misaligned one, does not: it has
+    no effect, and what is read there is zero.
     """
     grid, block = _three(grid, "grid"), _three(block, "block")
     _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
@@ -168,6 +178,10 @@ def _run(state: LaunchState, blocks: int, batch: int) -> list[list[Event]]:
                 vars(machine).clear()
         except Fault:
             pass  # it is in the log
+        except (MemoryError, RecursionError):
+            raise
+        except Exception as error:
+            raise SimulatorError(state.code.program.name, error) from error
     return events
 
 

@@ -10,7 +10,7 @@ from ..gpu import device
 from ..gpu.limits import this_gpu
 from ..lessons.sources import source_in_parts
 from .hopper_plans import HopperPlan, hopper_plan
-from .operands import ACTIVATIONS, Operand, address, allowed_lessons, boxed, checked, type_of
+from .operands import ACTIVATIONS, Operand, allowed_lessons, begin, boxed, checked, type_of
 from .plans import Plan, Shape, plan, predicted
 
 LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
@@ -108,7 +108,7 @@ def launch_hopper(
     that begin at multiples of 16 bytes."""
     M, N, K = left.rows, right.rows, left.K
     T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    boxes = chosen.split == 1 and Out == T and finish[2] == 0 and N % 8 == 0 and address(out) % 16 == 0
+    boxes = chosen.split == 1 and Out == T and finish[2] == 0 and N % 8 == 0 and begin(out) % 16 == 0
     maps = [
         boxed(array, operand.runs, operand.stride)
         for operand, array in zip((left, right), aligned(left, right), strict=True)

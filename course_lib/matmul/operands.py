@@ -42,13 +42,13 @@ class Operand:
 
     def __post_init__(self) -> None:
         self.width, self.runs = (self.K, self.rows) if self.along_k else (self.rows, self.K)
-        self.aligned = self.array.size == 0 or (self.width % 8 == 0 and address(self.array) % 16 == 0)
+        self.aligned = self.array.size == 0 or (self.width % 8 == 0 and begin(self.array) % 16 == 0)
         self.stride = self.width if self.aligned else -(-self.width // 64) * 64
 
     @property
     def word(self) -> int:
         """Bytes of the widest word at whose multiples all runs begin: 8, 4 or 2."""
-        return next(size for size in (8, 4, 2) if (address(self.array) | 2 * self.width) % size == 0)
+        return next(size for size in (8, 4, 2) if (begin(self.array) | 2 * self.width) % size == 0)
 
 
 def checked(
@@ -182,6 +182,17 @@ def _name_of(dtype: object) -> str:
 def address(array: object) -> int:
     """Of its first element."""
     return array.data.ptr if device.backend() == "cupy" else array.ctypes.data
+
+
+def begin(array: object) -> int:
+    """Where its first element lies, in bytes. For the simulator, which puts an allocation where a GPU would, that is
+    within the allocation: NumPy in a browser aligns to 8 bytes alone."""
+    if device.backend() == "cupy":
+        return address(array)
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    return address(array) - address(owner)
 
 
 def overlap(one: object, other: object) -> bool:

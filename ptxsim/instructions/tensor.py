@@ -180,7 +180,7 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
 def _order(operand: str, k: int) -> np.ndarray:
     """Where each element of a matrix lies among the lanes' elements."""
     rows, columns = fragment(operand, k)
-    order = np.empty({"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand], np.int64)
+    order = np.empty({"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand], np.intp)
     order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
     return order
 

@@ -149,7 +149,7 @@ def _order(n: int, kind: str) -> np.ndarray:
     lane = np.arange(WARP)[:, None]
     i = np.arange(n // 2)[None, :]
     rows, columns = lane // 4 + 8 * (i // 2 % 2), 8 * (i // 4) + 2 * (lane % 4) + i % 2
-    order = np.empty((16, n), np.int64)
+    order = np.empty((16, n), np.intp)
     order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
     return order
 

@@ -357,7 +357,8 @@ def bank_cycles(rows: np.ndarray, size: int, lanes: int, merge: bool = True) -> 
     groups = np.sort(words.reshape(len(rows), rows.shape[1] // lanes, -1), axis=2)
     distinct = np.diff(groups, axis=2, prepend=NO_LANE) != 0 if merge else groups != NO_LANE
     number = np.arange(groups.shape[0] * groups.shape[1]).reshape(groups.shape[:2])[:, :, None]
-    load = np.bincount((number * BANKS + groups % BANKS)[distinct], minlength=number.size * BANKS)
+    banks = (number * BANKS + groups % BANKS)[distinct].astype(np.intp, copy=False)
+    load = np.bincount(banks, minlength=number.size * BANKS)
     return load.reshape(*groups.shape[:2], BANKS).max(axis=2).sum(axis=1)
 
 

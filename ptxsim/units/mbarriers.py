@@ -182,7 +182,8 @@ class Mbarrier(Rendezvous):
         fences of them cover.
         """
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
-        came = np.bincount(blocks, weights=count, minlength=len(self.machine.blocks)).astype(np.int64)
+        where = blocks.astype(np.intp, copy=False)
+        came = np.bincount(where, weights=count, minlength=len(self.machine.blocks)).astype(np.int64)
         if (came > self.pending).any():  # some belong to the next phase
             alone = [
                 self._arrive(lanes[i : i + 1], blocks[i : i + 1], count[i : i + 1], leave, releases)

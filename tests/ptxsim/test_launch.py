@@ -10,6 +10,7 @@ import pytest
 
 import ptxsim
 from ptxsim import LaunchError, launch
+from ptxsim.machine.machine import Machine
 
 SCALE = r"""
 extern "C" __global__ void scale(float* out, const float* in, float factor, int n)
@@ -378,3 +379,14 @@ def test_dynamic_shared_memory_begins_at_a_multiple_of_16_bytes():
     """As on an H100, whatever stands before it."""
     report = run(DYNAMIC, "dynamic", out := np.zeros(32, np.float32), shared_mem=512)
     assert report.ok and out[:4].tolist() == [5, 4, 3, 2]
+
+
+def test_a_failure_of_the_simulator_is_not_told_as_one_of_the_kernel(monkeypatch):
+    def fail(machine):
+        raise TypeError("Cannot cast array data")
+
+    monkeypatch.setattr(Machine, "run", fail)
+    with pytest.raises(
+        ptxsim.SimulatorError, match=r"failed while it ran scale: TypeError: Cannot cast.*not in the"
+    ):
+        run(SCALE, "scale", *scale_arguments(), grid=(4,))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
+from pkgutil import iter_modules
 
 
 def exercises() -> dict[str, tuple]:
     """Exercise -> (test, hints), in the order of their numbers: `test(answer)` raises what is wrong; `hints` maps words
     for that to hints. A key is one word or several, "a|b": kinds and causes of hazards, causes that the test gives to
     what it raises itself (`demand`), or "" for all else. Of two hints for a word the later one counts."""
-    here = Path(__file__).parent
-    names = [path.stem for kind in ("lesson", "bank") for path in sorted(here.glob(f"{kind}_*.py"))]
-    rooms = [import_module(f"{__name__}.{name}") for name in names]
+    names = sorted(
+        (each.name for each in iter_modules(__path__)), key=lambda name: (name[:4] == "bank", name)
+    )
+    rooms = [import_module(f"{__name__}.{name}") for name in names if name.startswith(("lesson_", "bank_"))]
     found = {name: exercise for room in rooms for name, exercise in room.EXERCISES.items()}
     return {name: found[name] for name in sorted(found, key=_numbers)}
 

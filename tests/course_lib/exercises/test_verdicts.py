@@ -6,11 +6,13 @@ from collections import Counter
 
 import pytest
 
+import ptxsim
 from course_lib import OPTIONS, check_exercise, cp
 from course_lib.exercises import smaller, verdicts
 from course_lib.exercises.answers import exercises
 from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
 from course_lib.lessons import sources
+from ptxsim.machine.machine import Machine
 
 HAZARDS = """two_readers: 2 hazards found
 write-after-read at line 13 (3 times; the first:): thread 0 of block 0 writes slot[0]
@@ -106,6 +108,17 @@ def test_a_line_in_a_verdict_is_a_link_in_its_page_and_plain_in_its_text(value, 
     title = html.escape(verdict.text)
     assert f'<a href="#cuda-line/difference/6" title="{title}">{link}</a>{more}' in page
     assert page.count("<a ") == 1 and html.unescape(re.sub("<[^>]+>", "", page)) == repr(verdict)
+
+
+def test_what_fails_in_the_simulator_is_no_verdict_on_the_answer(monkeypatch):
+    """02.1 once said "not yet: Cannot cast array data" and gave a hint."""
+
+    def fail(machine):
+        raise TypeError("Cannot cast array data")
+
+    monkeypatch.setattr(Machine, "run", fail)
+    with pytest.raises(ptxsim.SimulatorError, match="mistake in the simulator"):
+        check_exercise("00.3", cp.RawKernel(TILE.replace("@", "1"), "difference", options=OPTIONS))
 
 
 def test_a_verdict_without_a_kernel_is_text_alone():

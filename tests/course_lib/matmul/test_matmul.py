@@ -5,6 +5,7 @@ ones, and no hazard.
 slots; the tests here take a few of the same kind.
 """
 
+import ctypes
 import math
 import re
 import sys
@@ -17,7 +18,7 @@ import pytest
 from course_lib import matmul
 from course_lib.gpu import device
 from course_lib.lessons import sources
-from course_lib.matmul import plans, tuner
+from course_lib.matmul import operands, plans, tuner
 from course_lib.matmul.hopper_plans import HopperPlan
 from ptxsim import HazardError
 from ptxsim.gpus import H100
@@ -365,6 +366,17 @@ def test_wrong_kernels_are_rejected(what, monkeypatch):
 
 TELLING = Problem(65, 72, 264, bias=True, activation="relu", alpha=2.0, beta=-1.0, seed=1)
 """Tells all of these wrong kernels from the right one."""
+
+
+@pytest.mark.parametrize("first", [0, 8])
+def test_where_memory_begins_does_not_choose_another_kernel(first):
+    """NumPy in a browser aligns to 8 bytes. The simulator puts every array where a GPU would."""
+    raw = (ctypes.c_char * (2 * 64 * 64 + 24))()
+    first += -ctypes.addressof(raw) % 16
+    memory = (ctypes.c_char * (2 * 64 * 64)).from_buffer(raw, first)
+    array = np.frombuffer(memory, np.float16).reshape(64, 64)
+    assert operands.Operand(array, True, 64, 64).aligned
+    assert not operands.Operand(array.reshape(-1)[4:-60].reshape(63, 64), True, 63, 64).aligned
 
 
 if __name__ == "__main__":
