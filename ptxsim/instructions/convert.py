@@ -12,6 +12,7 @@ import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from . import rounding
+from .elements import eight_bits, to_eight_bits
 from .forms import width
 from .half import clamp_of, join, split
 from .registry import Pure, pure
@@ -19,14 +20,19 @@ from .rounding import MODES, rounding_mode
 
 TO_INTEGRAL = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 PACKED = ("f16x2", "bf16x2")
+PAIRS_OF_8 = ("e4m3x2", "e5m2x2")
 FLOATING = ("f16", "bf16", "f32", "f64")
 
 
 @pure("cvt")
 def cvt(op: Opcode) -> Pure:
-    op.only(*MODES, *TO_INTEGRAL, "sat", "ftz", "relu", "rna", "tf32")
+    op.only(*MODES, *TO_INTEGRAL, "sat", "satfinite", "ftz", "relu", "rna", "tf32")
     if op.has("tf32"):
         return _to_tf32(op)
+    if any(kind in PAIRS_OF_8 for kind in op.types):
+        return _pairs_of_8(op)
+    if op.has("satfinite"):
+        raise UnsupportedInstruction(f"{op.text}: '.satfinite' is simulated for e4m3x2 and e5m2x2")
     if len(op.types) != 2:
         raise UnsupportedInstruction(f"{op.text}: this conversion is not simulated")
     target, source = op.types
@@ -124,3 +130,29 @@ def _to_tf32(op: Opcode) -> Pure:
         return np.where(np.isfinite(x), (bits + half) & kept, bits)
 
     return Pure(compute, ("f32",), ("b32",))
+
+
+def _pairs_of_8(op: Opcode) -> Pure:
+    """Two 8-bit floats in 16 bits, from two float32 or a pair of halves, and to such a pair. The first operand, or the
+    high half, is the upper one."""
+    target, source = (*op.types, "")[:2]
+    after = clamp_of(op)
+    if target in PAIRS_OF_8 and source in ("f32", "f16x2", "bf16x2") and op.has("satfinite") and op.has("rn"):
+        kind = target.removesuffix("x2")
+
+        def to_pair(*operands):
+            halves = operands[::-1] if source == "f32" else split(operands[0], source)
+            low, high = (
+                to_eight_bits(after(half.astype(np.float64)), kind) for half in np.broadcast_arrays(*halves)
+            )
+            return low.astype(np.uint16) | high.astype(np.uint16) << 8
+
+        return Pure(to_pair, ("f32", "f32") if source == "f32" else (source,), (target,))
+    if target == "f16x2" and source in PAIRS_OF_8 and op.has("rn"):
+        table = eight_bits(source.removesuffix("x2"))
+
+        def to_halves(x):
+            return join([after(table[x & 0xFF]), after(table[x >> 8])], target)
+
+        return Pure(to_halves, (source,), (target,))
+    raise UnsupportedInstruction(f"{op.text}: this conversion is not simulated")

@@ -3,6 +3,7 @@ which element of a fragment."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -11,33 +12,34 @@ import numpy as np
 from ..gpus import WARP, WARPGROUP
 from ..lanes import Registers
 from ..memory import Fault
-from ..ptx.opcode import UnsupportedInstruction
+from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction, Register, Vector
 from ..races.shadow import Act
 from ..units.access import Access, Memories, read_rows
 from ..units.barriers import warpgroup_of
+from .elements import BITS, rounded, values
 from .memory import address_reader
 from .registry import Operands, on_machine, whole_warp
-from .rounding import bf16_value
 
 
 @cache
-def fragment(operand: str, k: int = 16) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the elements that each lane holds of an operand of mma.m16n8k{8,16}, 16-bit inputs.
+def fragment(operand: str, k: int = 16, bits: int = 16) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the elements that each lane holds of an operand of mma.m16n8kK with inputs of 8, 16 or 32
+    bits (PTX ISA, "Matrix Fragments for mma.m16n8k..."; all of them follow one rule).
 
-    `operand` is "A" (16 x k), "B" (k x 8), or "C" (16 x 8; D is the same). Both arrays have shape (32, n):
-    lane, then element in the order of its registers (two 16-bit elements a register, low half first).
+    `operand` is "A" (16 x k), "B" (k x 8), or "C" (16 x 8; D is the same). Both arrays have shape (32, n): lane, then
+    element in the order of its registers, those of a register from its low bits on.
     """
     lane = np.arange(WARP)[:, None]
     g, t = lane // 4, lane % 4
+    of_register = 32 // bits
+    if operand == "C":
+        i = np.arange(4)[None, :]
+        return g + 8 * (i // 2), 2 * t + i % 2
+    register, i = np.divmod(np.arange((16 if operand == "A" else 8) * k // WARP)[None, :], of_register)
     if operand == "A":
-        i = np.arange(k // 2)[None, :]
-        return g + 8 * (i // 2 % 2), 2 * t + i % 2 + 8 * (i // 4)
-    if operand == "B":
-        i = np.arange(k // 4)[None, :]
-        return 2 * t + i % 2 + 8 * (i // 2), g + 0 * i
-    i = np.arange(4)[None, :]
-    return g + 8 * (i // 2), 2 * t + i % 2
+        return g + 8 * (register % 2), of_register * (t + 4 * (register // 2)) + i
+    return of_register * (t + 4 * register) + i, g + 0 * i
 
 
 def whole_warps(machine: Registers) -> int:
@@ -135,28 +137,24 @@ def _readers(trans: bool) -> list[np.ndarray]:
 # --------------------------------------------------------------------------- mma
 
 
+FORMS = {
+    **{(kind, kind): ((8, 16), ("f32", "f16")[: 2 if kind == "f16" else 1]) for kind in ("f16", "bf16")},
+    **{(a, b): ((16, 32), ("s32",)) for a in ("s8", "u8") for b in ("s8", "u8")},
+    **{(a, b): ((32,), ("f32",)) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    ("tf32", "tf32"): ((4, 8), ("f32",)),
+}
+"""By the types of A and B: k, and the types of the sums."""
+
+
 @on_machine("mma", gathers=whole_warp, work=40)
 def mma(decoder: Operands, ins: Instruction) -> Callable:
-    """mma.sync.aligned.m16n8k{8,16}.row.col.d.a.b.c: D = A B + C for a warp, with f16 or bf16 inputs.
+    """mma.sync.aligned.m16n8kK.row.col{.satfinite}.d.a.b.c: D = A B + C for a warp.
 
     Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
     """
-    ins.opcode.only("sync", "aligned", "m16n8k8", "m16n8k16", "row", "col")
-    to, a, b, c = (*ins.opcode.types, "", "", "", "")[:4]
-    if (
-        a != b
-        or a not in ("f16", "bf16")
-        or (to, c) not in (("f32", "f32"), ("f16", "f16"))
-        or (a, to) == ("bf16", "f16")
-    ):
-        raise UnsupportedInstruction(
-            "mma.sync is simulated for f16 and bf16 inputs with f32, or f16, accumulators"
-        )
-    k = 16 if ins.opcode.has("m16n8k16") else 8
-    if [m for m in ins.opcode.modifiers if m in ("row", "col")] != ["row", "col"]:
-        raise UnsupportedInstruction("mma.sync with these types is .row.col: A by rows, B by columns")
-    sums = 4 if to == "f32" else 2
-    lengths = [sums, k // 4, k // 8, sums]
+    to, a, b, k = _form(ins.opcode)
+    sums = 128 * BITS[to] // 32 // WARP
+    lengths = [sums, k * BITS[a] // 64, k * BITS[b] // 128, sums]
     if [len(operand.items) if isinstance(operand, Vector) else 0 for operand in ins.operands] != lengths:
         raise UnsupportedInstruction(
             "its operands are four lists of registers in braces: {} of D, {} of A, {} of B, {} of C".format(
@@ -165,9 +163,9 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
         )
     target, *sources = ins.operands
     load_a = _loader(decoder, sources[0], a, "A", k)
-    load_b = _loader(decoder, sources[1], a, "B", k)
-    load_c = _loader(decoder, sources[2], c, "C", k)
-    store = _storer(decoder, target, to, k)
+    load_b = _loader(decoder, sources[1], b, "B", k)
+    load_c = _loader(decoder, sources[2], to, "C", k)
+    store = _storer(decoder, target, to, k, ins.opcode.has("satfinite"))
 
     def step(machine: Registers) -> None:
         warps = whole_warps(machine)
@@ -176,10 +174,28 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
+def _form(opcode: Opcode) -> tuple[str, str, str, int]:
+    """The types of D (and C), A and B, and k. Raises UnsupportedInstruction."""
+    shape = re.fullmatch(
+        r"mma\.sync\.aligned\.m16n8k(\d+)\.(row|col)\.(row|col)(\.satfinite)?\.(\w+)\.(\w+)\.(\w+)\.(\w+)",
+        opcode.text,
+    )
+    to, a, b, c = shape.groups()[4:] if shape else ("", "", "", "")
+    depths, kinds = FORMS.get((a, b), ((), ()))
+    if not shape or int(shape[1]) not in depths or to not in kinds or c != to or (shape[4] and to != "s32"):
+        raise UnsupportedInstruction(
+            "mma.sync is simulated as m16n8k8 and k16 for f16 and bf16 inputs with f32, or f16, accumulators, k4 and "
+            "k8 for tf32, k16 and k32 for s8 and u8 with s32, and k32 for e4m3 and e5m2 with f32"
+        )
+    if shape[2] + shape[3] != "rowcol":
+        raise UnsupportedInstruction("mma.sync with these types is .row.col: A by rows, B by columns")
+    return to, a, b, int(shape[1])
+
+
 @cache
-def _order(operand: str, k: int) -> np.ndarray:
+def _order(operand: str, k: int, bits: int) -> np.ndarray:
     """Where each element of a matrix lies among the lanes' elements."""
-    rows, columns = fragment(operand, k)
+    rows, columns = fragment(operand, k, bits)
     order = np.empty({"A": (16, k), "B": (k, 8), "C": (16, 8)}[operand], np.intp)
     order[rows, columns] = np.arange(rows.size).reshape(rows.shape)
     return order
@@ -210,19 +226,13 @@ def _loader(decoder: Operands, operand, kind: str, name: str, k: int) -> Callabl
     """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand. Each fragment of A
     and B is used by several mma, and sums are those of an earlier one: they are read once."""
     reads = [decoder.source(item, "b32") for item in operand.items]
-    order, key = _order(name, k), _key(operand, kind, name, k)
+    order, key = _order(name, k, BITS[kind]), _key(operand, kind, name, k)
 
     def read_matrices(machine: Registers, warps: int) -> np.ndarray:
         registers = np.empty((machine.count(), len(reads)), np.uint32)
         for i, read in enumerate(reads):
             registers[:, i] = read(machine)
-        if kind == "f32":
-            values = registers.view(np.float32)
-        elif kind == "f16":
-            values = registers.view(np.float16)
-        else:
-            values = bf16_value(registers.view(np.uint16))
-        return values.reshape(warps, -1).take(order, axis=1).astype(np.float64)
+        return values(registers, kind).reshape(warps, -1).take(order, axis=1)
 
     def load(machine: Registers, warps: int) -> np.ndarray:
         known: Known | None = machine.fragments.get(key)
@@ -240,17 +250,16 @@ def _loader(decoder: Operands, operand, kind: str, name: str, k: int) -> Callabl
     return load
 
 
-def _storer(decoder: Operands, target, kind: str, k: int) -> Callable:
+def _storer(decoder: Operands, target, kind: str, k: int, clips: bool) -> Callable:
     writes = [decoder.target(item) for item in target.items]
     rows, columns = fragment("C")
     order, key = rows * 8 + columns, _key(target, kind, "C", k)
-    dtype = np.float32 if kind == "f32" else np.float16
 
     def store(machine: Registers, matrices: np.ndarray) -> None:
-        rounded = matrices.astype(dtype)
-        values = rounded.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
-        for write, bits in zip(writes, values.view(np.uint32).T.copy(), strict=True):
+        sums = rounded(matrices, kind, clips)
+        elements = sums.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
+        for write, bits in zip(writes, elements.view(np.uint32).T.copy(), strict=True):
             write(machine, bits)
-        _keep(machine, key, rounded.astype(np.float64))
+        _keep(machine, key, sums.astype(np.float64))
 
     return store

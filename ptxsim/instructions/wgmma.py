@@ -19,9 +19,9 @@ from ..races.shadow import Act
 from ..units.access import Access, Memories, write
 from ..units.async_math import CHUNK
 from ..units.mbarriers import Hopper
+from .elements import values
 from .memory import address_reader, constant
 from .registry import Operands, on_machine, whole_warp, whole_warpgroup
-from .rounding import bf16_value
 from .tensor import whole_warpgroups, whole_warps
 
 M, K_BYTES = 64, 32
@@ -159,7 +159,7 @@ def _fragments(
 ) -> np.ndarray:
     """A (16 x k, for each of these warps) from the four registers of its lanes."""
     words = np.stack([machine.spread(each) for each in registers], axis=1).reshape(-1, WARP, 4)[at]
-    elements = _values(words, kind).reshape(len(at), WARP, -1)
+    elements = values(words, kind).reshape(len(at), WARP, -1)
     each = 4 // KINDS[kind]
     lane, i = np.arange(WARP)[:, None], np.arange(4 * each)[None, :]
     register = i // each
@@ -186,9 +186,9 @@ def _matrix(
     chunks = np.where(outside, 0, chunks) + base
     data = machine.shared.memory.units(CHUNK)[chunks]
     data[outside] = 0
-    values = _values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
-    values = values.reshape(data.shape[0], -1)
-    return (values.T if trans else values), np.unique(chunks[~outside])
+    numbers = values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
+    numbers = numbers.reshape(data.shape[0], -1)
+    return (numbers.T if trans else numbers), np.unique(chunks[~outside])
 
 
 @cache
@@ -213,33 +213,6 @@ def _chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarra
             place = row % 8 * CHUNK + row // 8 * stride + half * leading
     chunk = (start + place) // CHUNK
     return chunk ^ (chunk >> 3 & (width // CHUNK - 1 if width else 0))
-
-
-def _values(words: np.ndarray, kind: str) -> np.ndarray:
-    """The numbers in some bytes, as float64."""
-    if kind == "f16":
-        return words.view(np.float16).astype(np.float64)
-    if kind == "bf16":
-        return bf16_value(words.view(np.uint16)).astype(np.float64)
-    if kind == "tf32":  # 10 bits of the mantissa count
-        return (words.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32).astype(np.float64)
-    return _eight_bits(kind)[words.view(np.uint8)]
-
-
-@cache
-def _eight_bits(kind: str) -> np.ndarray:
-    """The 256 values of an 8-bit float (OCP 8-bit Floating Point Specification)."""
-    exponents, mantissa, bias = (4, 3, 7) if kind == "e4m3" else (5, 2, 15)
-    code = np.arange(256)
-    sign = np.where(code >> 7, -1.0, 1.0)
-    e, f = code >> mantissa & (2**exponents - 1), (code & (2**mantissa - 1)) / 2**mantissa
-    value = sign * np.where(e == 0, f * 2.0 ** (1 - bias), (1 + f) * 2.0 ** (e - bias))
-    if kind == "e4m3":
-        value[(code & 0x7F) == 0x7F] = np.nan
-    else:
-        top = e == 31
-        value[top] = np.where(f[top] == 0, sign[top] * np.inf, np.nan)
-    return value
 
 
 # --------------------------------------------------------------------------- stmatrix

@@ -19,14 +19,13 @@ from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..races.shadow import Act
 from ..units.access import Access, Memories, read, write
+from .elements import rounded, values
 from .memory import address_reader, space_of
 from .registry import Operands, on_machine, whole_warp
-from .rounding import bf16_value
 from .tensor import whole_warps
 
 SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
 """Bytes of an element."""
-DTYPES = {"f16": "f2", "f32": "f4", "f64": "f8", "s8": "i1", "u8": "u1", "s32": "i4"}
 
 
 @on_machine("wmma.load", gathers=whole_warp, work=8)
@@ -76,8 +75,8 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
     clips = ins.opcode.has("satfinite")
 
     def step(machine: Registers) -> None:
-        rounded = _rounded(np.matmul(A(machine), B(machine)) + C(machine), to, clips)
-        registers = rounded.reshape(machine.count(), -1).view(UNIT[target.register])
+        sums = rounded(np.matmul(A(machine), B(machine)) + C(machine), to, clips)
+        registers = sums.reshape(machine.count(), -1).view(UNIT[target.register])
         for i, put in enumerate(puts):
             put(machine, np.ascontiguousarray(registers[:, i]))
 
@@ -135,22 +134,7 @@ def _matrices(decoder: Operands, fragment: _Fragment, operand) -> Callable:
 
     def matrices(machine: Registers) -> np.ndarray:
         bits = fragment.elements(machine, gets).reshape(whole_warps(machine), -1)[:, :count]
-        values = _values(np.ascontiguousarray(bits), fragment.kind)
-        return values.astype(np.float64).reshape(-1, fragment.rows, fragment.columns)
+        numbers = values(np.ascontiguousarray(bits), fragment.kind)
+        return numbers.reshape(-1, fragment.rows, fragment.columns)
 
     return matrices
-
-
-def _values(bits: np.ndarray, kind: str) -> np.ndarray:
-    if kind == "bf16":
-        return bf16_value(bits)
-    if kind == "tf32":  # 10 bits of the mantissa count
-        return (bits & np.uint32(0xFFFFE000)).view(np.float32)
-    return bits.view(DTYPES[kind])
-
-
-def _rounded(sums: np.ndarray, kind: str, clips: bool) -> np.ndarray:
-    if kind != "s32":
-        return sums.astype(DTYPES[kind])
-    whole = sums.astype(np.int64)
-    return np.clip(whole, -(2**31), 2**31 - 1).astype(np.int32) if clips else whole.astype(np.int32)

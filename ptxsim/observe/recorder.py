@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -28,6 +29,10 @@ class Costs:
         return [total[end] - total[first] for total in self.totals]
 
 
+BYTES_OF_INPUT = {"tf32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
+"""Of mma; of all others 2."""
+
+
 def _takes_a_slot(instruction: Instruction) -> bool:
     """Moves and conversions between address spaces mostly vanish in ptxas; of the rest each takes one slot."""
     return instruction.opcode.root not in ("mov", "cvta", "ret", "bra")
@@ -36,7 +41,11 @@ def _takes_a_slot(instruction: Instruction) -> bool:
 def _mma_cost(instruction: Instruction) -> float:
     if instruction.opcode.root != "mma":
         return 0.0
-    return 1.0 if instruction.opcode.has("m16n8k16") else 0.67  # on an H100 k16 takes 6 cycles, k8 4
+    depth = re.search(r"\.m16n8k(\d+)\.", instruction.opcode.text)
+    size = next((BYTES_OF_INPUT[m] for m in instruction.opcode.modifiers if m in BYTES_OF_INPUT), 2)
+    return (
+        1.0 if depth and int(depth[1]) * size >= 32 else 0.67
+    )  # on an H100 k16 of 16 bits takes 6 cycles, k8 4
 
 
 class Recorder:

@@ -20,6 +20,8 @@ DTYPES: dict[str, np.dtype] = {
         "bf16x2": "u4",
         "u16x2": "u4",
         "s16x2": "u4",
+        "e4m3x2": "u2",
+        "e5m2x2": "u2",
         "pred": "?",
     }.items()
 }
