@@ -8,7 +8,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from .compiler import nvrtc, signature
+from .compiler import (
+    elsewhere,  # noqa: F401  it answers where there is no compiler
+    nvrtc,
+    signature,
+)
 from .compiler.disassembly import SassInstruction, instructions_of
 from .compiler.shared_arrays import Shape, shapes
 from .machine.decode import Code

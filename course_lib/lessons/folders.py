@@ -8,7 +8,8 @@ COMPILED = PACKAGE / "compiled"
 WITHOUT_COMPILER = (
     "Kernels that are not edited run without it: what the compiler makes of them ships with the course. "
     "Any other kernel has to be compiled here: `make install` installs what that needs. "
-    'Where NVIDIA has none (macOS), edit kernels on a Linux machine, on Binder or on Colab (README.md, "Hosts").'
+    "Where NVIDIA has none (macOS), ask a compile service on a Linux machine, or edit kernels on Binder or on Colab "
+    "(docs/hosts.md)."
 )
 
 

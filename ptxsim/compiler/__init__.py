@@ -1,6 +1,8 @@
 """From CUDA C++ to PTX and to machine code, without a GPU.
 
 nvrtc        NVIDIA's compiler as a library: PTX; registers, spills and shared memory as ptxas reports them
+headers      CUDA's headers in memory, for compiling what somebody else sent
+elsewhere    PTX from another machine's compiler, where there is none here
 cache        what it made, kept in files: the one place where a compilation is looked up
 signature    the names of a kernel's parameters, from its source, for messages
 disassembly  a cubin as a list of instructions, by nvdisasm

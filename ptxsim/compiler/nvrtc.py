@@ -17,10 +17,13 @@ from types import ModuleType
 
 from ..interrupts import in_background, result_of
 from ..ptx.program import MAIN_FILE
-from . import cache
+from . import cache, headers
 from .disassembly import disassemble
 
 DEFAULT_ARCH = "compute_80"
+Wanted = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+"""What is compiled: the kind of text ("ptx"; "log", of ptxas; "code", the disassembled cubin), the source, name
+expressions, and all options."""
 HEADERS = ("cudart", "cccl", "nvcc")
 """Header sets that kernels include: the CUDA runtime's, `<cuda/...>` and `<nv/target>`, and `crt/`."""
 
@@ -41,6 +44,13 @@ NO_HEADERS = (
 
 
 NOT_FOUND = "Give the folder in which it lies as an option of the compiler: -Ifolder"
+NOT_AMONG_THESE = (
+    "Only CUDA's own headers and the course's can be included here, by the names that they have in lessons."
+)
+ELSEWHERE: list[Callable[[Wanted], str | None]] = []
+"""Who is asked for a text where there is no compiler: answers as `packed` or `refused` pack it, or None."""
+WHY_NOT_OPENED = re.compile(r'(?:cannot|could not) open source file ("[^"\n]*")[^\n]*')
+"""With all headers in memory no file is opened, and the reason says whether there is one."""
 MISSING = re.compile(r'cannot open source file "([^"]+)"\n\s*#\s*include\s*([<"])')
 """A header that was not found, and how its #include was written."""
 
@@ -60,10 +70,12 @@ class CompileError(Exception):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A text, PTX or another, and the mangled name of every name expression that was asked for."""
+    """A text, PTX or another, and the mangled name of every name expression that was asked for. `log`: what the
+    compiler said besides, such as warnings; it is not kept."""
 
     text: str
     lowered: dict[str, str]
+    log: str = ""
 
     @property
     def ptx(self) -> str:
@@ -91,8 +103,55 @@ def compile_ptx(
 
     `-ftz=true` is added because CuPy adds it, `-lineinfo` because every report names source lines.
     """
-    arch = asked_arch(options).replace("sm_", "compute_")
-    return _compile("ptx", source, tuple(name_expressions), _full_options(options, arch))
+    return _compile(*wanted(source, options, name_expressions))
+
+
+def all_headers(first: Sequence[str | Path] = ()) -> headers.Headers:
+    """The headers in these folders and those of CUDA, for `compile_enclosed`."""
+    return headers.read((*first, *_include_paths()))
+
+
+def compile_enclosed(
+    kind: str, source: str, names: Sequence[str], options: Sequence[str], known: headers.Headers
+) -> Compiled:
+    """Compile what somebody else sent: NVRTC is handed all headers that there are, looks for none on this machine, and
+    nothing is kept. `kind` is "ptx", or "log" for that of ptxas.
+
+    Raises CompileError. The texts are those of `compile_ptx`, the learner's file is named as there.
+    """
+    arch = asked_arch(options)
+    if kind == "ptx":
+        full = _full_options(options, arch.replace("sm_", "compute_"))
+    else:
+        full = (*_full_options(options, arch.replace("compute_", "sm_")), *OF_PTXAS)
+    made = _compile_now(source, tuple(names), full, known)
+    text = _names_of_headers(made.ptx) if kind == "ptx" else made.log
+    return Compiled(_without_paths(text, ()), made.lowered, made.log)
+
+
+def wanted(
+    source: str,
+    options: Sequence[str] = (),
+    names: Sequence[str] = (),
+    kind: str = "ptx",
+    arch: str = "sm_90",
+) -> Wanted:
+    """What `compile_ptx` asks for, or `resources` (kind "log") for a real architecture."""
+    if kind == "ptx":
+        full = _full_options(options, asked_arch(options).replace("sm_", "compute_"))
+    else:
+        full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
+    return kind, source, tuple(names), full
+
+
+def packed(text: str, lowered: dict[str, str]) -> str:
+    """A text as it is kept, behind a line that says what it is."""
+    return f"{json.dumps({'lowered': lowered})}\n{text}"
+
+
+def refused(error: str) -> str:
+    """The compiler's errors as they are kept."""
+    return f"{json.dumps({'error': True})}\n{error}"
 
 
 def resources(
@@ -103,8 +162,7 @@ def resources(
     name_expressions: Sequence[str] = (),
 ) -> Resources:
     """What kernel `entry` (its mangled name) takes on a real architecture, as ptxas inside NVRTC says."""
-    full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
-    return parse_resources(_compile("log", source, tuple(name_expressions), full).text, entry)
+    return parse_resources(_compile(*wanted(source, options, name_expressions, "log", arch)).text, entry)
 
 
 def machine_code(
@@ -231,8 +289,13 @@ def _compile(
 
     `kind` is "ptx", "log" (of ptxas), or "code" (the disassembled cubin).
     """
-    wanted = (kind, source, names, options)
-    text = cache.kept(cache.key_of(*wanted), lambda: _fresh(*wanted)) if cache.in_use() else _fresh(*wanted)
+    asked = (kind, source, names, options)
+    try:
+        text = cache.kept(cache.key_of(*asked), lambda: _fresh(*asked)) if cache.in_use() else _fresh(*asked)
+    except NvrtcMissing:
+        answers = (ask(asked) for ask in ELSEWHERE)
+        if (text := next(filter(None, answers), None)) is None:
+            raise
     head, _, body = text.partition("\n")
     about = json.loads(head)
     if "error" in about:
@@ -250,9 +313,9 @@ def _fresh(
     try:
         made = _made(source, names, options)
     except CompileError as error:
-        return f"{json.dumps({'error': True})}\n{_without_paths(str(error), options)}"
+        return refused(_without_paths(str(error), options))
     text = {"ptx": lambda: made.ptx, "log": lambda: made.log, "code": lambda: disassemble(made.cubin)}[kind]()
-    return f"{json.dumps({'lowered': made.lowered})}\n{_without_paths(text, options)}"
+    return packed(_without_paths(text, options), made.lowered)
 
 
 def _without_paths(text: str, options: Sequence[str]) -> str:
@@ -280,17 +343,24 @@ def _made(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Mad
     return result_of(in_background(lambda: _compile_now(source, names, options)), "the compiler")
 
 
-def _compile_now(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
+def _compile_now(
+    source: str, names: tuple[str, ...], options: tuple[str, ...], known: headers.Headers | None = None
+) -> _Made:
+    """`known`: the headers, all in memory; without them the folders of CUDA's headers are searched."""
     nvrtc = _nvrtc()
-    flags = [*options, *(f"-I{path}" for path in _include_paths())]
-    _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), 0, None, None)
+    flags = list(options) if known else [*options, *(f"-I{path}" for path in _include_paths())]
+    texts = (len(known), list(known.values()), list(known)) if known else (0, None, None)
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), *texts)
     try:
         for name in names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
         log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise CompileError(_readable(log) or f"NVRTC stopped without a message ({status.name})", log)
+            log = WHY_NOT_OPENED.sub(r"cannot open source file \1", log) if known else log
+            raise CompileError(
+                _readable(log, bool(known)) or f"NVRTC stopped without a message ({status.name})", log
+            )
         lowered = {name: _lowered_name(program, name) for name in names}
         cubin = _bytes(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         log = re.sub(r"^.*Compile time = .*\n?", "", log, flags=re.MULTILINE)
@@ -317,7 +387,13 @@ def _lowered_name(program: object, name: str) -> str:
     return lowered.decode()
 
 
-def _readable(log: str) -> str:
+def _names_of_headers(ptx: str) -> str:
+    """PTX in which headers in memory have their own names: NVRTC puts the working directory before them."""
+    here = re.escape(Path.cwd().as_posix().rstrip("/"))
+    return re.sub(rf'^(\s*\.file\s+\d+\s+"){here}/', r"\1", ptx, flags=re.MULTILINE)
+
+
+def _readable(log: str, enclosed: bool = False) -> str:
     """NVRTC's log, which quotes the source line under each error: errors before warnings, and not too many lines."""
     log = "\n".join(line for line in log.splitlines() if "detected in the compilation of" not in line)
     parts = [part for part in re.split(r"\n\s*\n", log) if part.strip()]
@@ -326,5 +402,6 @@ def _readable(log: str) -> str:
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"... and {len(lines) - MOST_LINES} more lines"]
     if missing := MISSING.search(log):
-        lines.append(NO_HEADERS if missing[2] == "<" else NOT_FOUND)
+        nearer = NOT_AMONG_THESE if enclosed else NOT_FOUND
+        lines.append(NO_HEADERS if missing[2] == "<" else nearer)
     return "\n".join(lines)

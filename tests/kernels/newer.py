@@ -220,7 +220,7 @@ def to_8_case(kind: str) -> Case:
 
     def reference(args: list) -> dict[int, np.ndarray]:
         plain = [code_of(value, kind) for value in args[0]]
-        relu = [0 if value < 0 or np.signbit(value) and not np.isnan(value) else code
+        relu = [0 if value < 0 or (np.signbit(value) and not np.isnan(value)) else code
                 for value, code in zip(args[0], plain)]  # fmt: skip
         pairs = [np.array(codes[::2]) | np.array(codes[1::2]) << 8 for codes in (plain, relu)]
         return {1: np.stack(pairs, axis=1).ravel().astype(np.uint16)}

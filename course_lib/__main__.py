@@ -1,0 +1,120 @@
+"""`hiding-latency serve`: the book and a compile service for a room."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import socket
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from .lessons.folders import PACKAGE
+from .serve.limits import Limits
+from .serve.server import Server
+
+BOOK = PACKAGE.parent / "build" / "course"
+OPEN = (
+    "Everybody who reaches this machine over the network can read the book and have texts compiled here. Nothing that\n"
+    "they send is run. Nothing is encrypted and nobody is asked for a password: use it among people you know."
+)
+
+
+def main(typed: Sequence[str] | None = None) -> int:
+    asked = parser().parse_args(typed)
+    root = Path(asked.folder) if asked.folder else BOOK if BOOK.is_dir() else None
+    if asked.folder and not root.is_dir():
+        print(f"There is no folder {root}. `make course` writes the book to build/course.", file=sys.stderr)
+        return 2
+    try:
+        server = Server((asked.host, asked.port), root, limits(asked), asked.name)
+    except OSError as error:
+        print(
+            f"{asked.host}:{asked.port} cannot be used: {error.strerror}. Try another --port.",
+            file=sys.stderr,
+        )
+        return 2
+    with server:
+        try:
+            print(*words(asked.host, server), sep="\n", flush=True)
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("\nStopped.")
+    return 0
+
+
+def limits(asked: argparse.Namespace) -> Limits:
+    return replace(Limits(), at_once=asked.at_once) if asked.at_once else Limits()
+
+
+def words(host: str, server: Server) -> list[str]:
+    """What the teacher reads."""
+    said = server.pool.compiler()
+    compiler = said.get("compiler")
+    has = f"{compiler}, {server.limits.at_once} texts at a time" if compiler else f"none. {said['error']}"
+    book = (
+        []
+        if server.root
+        else ["There is no book yet: `make course` writes it. Texts are compiled all the same."]
+    )
+    here = [f"http://{_in_address(name)}:{server.server_port}/" for name in addresses(host)]
+    closed = "Only this machine can open it; --host 0.0.0.0 lets others."
+    return [f"The course: {'  or  '.join(here)}", *book, f"Compiler: {has}", closed if is_closed(host) else OPEN,
+            "Ctrl-C ends it."]  # fmt: skip
+
+
+def is_closed(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def addresses(host: str) -> list[str]:
+    """What to type into a browser: for "all addresses", the one by which this machine goes to others."""
+    if host not in ("0.0.0.0", "::", ""):
+        return [host]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address for examples; nothing is sent
+            return [probe.getsockname()[0]]
+        except OSError:
+            return [socket.gethostname()]
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="hiding-latency", description="A course on hiding latency on NVIDIA GPUs."
+    )
+    about = (
+        "Serve the book, and compile kernels for those who read it: what is sent is compiled and never run."
+    )
+    serve = made.add_subparsers(required=True, metavar="serve").add_parser(
+        "serve", help=about, description=about
+    )
+    add = serve.add_argument
+    add("folder", nargs="?", help="the book; build/course if not given")
+    add(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen on; 0.0.0.0 is the whole network (127.0.0.1)",
+    )
+    add("--port", type=int, default=8000, help="8000 if not given")
+    add(
+        "--name",
+        action="append",
+        default=[],
+        help="a name under which browsers find this machine, besides its own",
+    )
+    add("--at-once", type=int, default=0, metavar="N", help="compilations at a time (the cores, 4 at most)")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

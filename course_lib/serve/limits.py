@@ -1,0 +1,41 @@
+"""How much anybody may ask for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Sizes are bytes, times are seconds."""
+
+    text: int = 64 << 10
+    """Of a source. The longest kernel of the lessons has 9 kB."""
+    body: int = 256 << 10
+    """Of a request: JSON writes some characters as six."""
+    names: int = 16
+    """Name expressions in a request, and options."""
+    seconds: float = 10.0
+    """Of one compilation; the slowest kernel of the lessons takes 1 or 2."""
+    memory: int = 1 << 30
+    """Of one compilation, beyond what the loaded compiler takes."""
+    stack: int = 64 << 20
+    """Of one compilation: text that is nested too deeply ends there."""
+    answer: int = 4 << 20
+    """Of PTX, or of a log."""
+    at_once: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))
+    """Compilations at a time."""
+    waiting: int = 60
+    """Texts that wait for their turn."""
+    connections: int = 400
+    """At a time; a browser opens six."""
+    request: float = 15.0
+    """Until a request has come, from its connection's begin or from the answer before it."""
+    kept: int = 64 << 20
+    """Of answers that are kept."""
+
+    def told(self) -> dict[str, float]:
+        """Those that a page tells its reader."""
+        names = ("text", "seconds", "memory", "answer", "at_once", "waiting")
+        return {name: getattr(self, name) for name in names}

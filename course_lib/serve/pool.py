@@ -1,0 +1,152 @@
+"""A few workers, who waits for them, and what was compiled already."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import OrderedDict
+from dataclasses import asdict
+
+from .limits import Limits
+from .questions import Question
+
+Answer = tuple[int, dict]
+
+ENDED = (503, {"error": "The compiler was ended by the system. Try it again in a few seconds."})
+
+
+class Pool:
+    """Compiles texts, a few at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._workers = [Worker(limits) for _ in range(limits.at_once)]
+        self._idle: queue.Queue[Worker] = queue.Queue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._places = threading.BoundedSemaphore(limits.at_once + limits.waiting)
+        self._kept = Kept(limits.kept)
+
+    def compiler(self) -> dict:
+        """{"compiler": name}, or {"error": why there is none}; starts the first worker."""
+        return self._workers[0].hello()
+
+    def answer(self, question: Question) -> Answer:
+        """Status and answer."""
+        if known := self._kept.get(question):
+            return known
+        if not self._places.acquire(blocking=False):
+            waiting = f"{self.limits.waiting} texts wait for the compiler"
+            return 429, {"error": f"{waiting}, and no more are taken. Try it again in a few seconds."}
+        try:
+            worker = self._idle.get()
+            try:
+                if known := self._kept.get(question):  # while this one waited, somebody else asked the same
+                    return known
+                answer, lasting = worker.ask(question)
+            finally:
+                self._idle.put(worker)
+        finally:
+            self._places.release()
+        if lasting:
+            self._kept.put(question, answer)
+        return answer
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()
+
+
+class Worker:
+    """The process of worker.py, started when it is needed, and again when the system ended it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: subprocess.Popen | None = None
+        self._hello: dict = {}
+        self._lock = threading.Lock()
+
+    def hello(self) -> dict:
+        """What it said of itself when it started."""
+        self._running()
+        return self._hello
+
+    def ask(self, question: Question) -> tuple[Answer, bool]:
+        """Its answer, and whether it would be the same another time."""
+        process = self._running()
+        if "error" in self._hello:
+            return (503, self._hello), False
+        try:
+            process.stdin.write(question.to_json() + "\n")
+            process.stdin.flush()
+            status, answer, lasting = json.loads(process.stdout.readline())
+        except (OSError, ValueError):
+            self.close()
+            return ENDED, False
+        return (status, answer), lasting
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _running(self) -> subprocess.Popen | None:
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._end()
+                self._start()
+            return self._process
+
+    def _start(self) -> None:
+        if not sys.platform.startswith("linux"):
+            self._hello = {"error": "The compile service needs Linux; on Windows it runs inside WSL."}
+            return
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "course_lib.serve.worker", json.dumps(asdict(self._limits))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not copied safely
+            start_new_session=True,  # Ctrl-C is for the server, which ends this one
+        )
+        try:
+            self._hello = json.loads(self._process.stdout.readline())
+        except ValueError:
+            self._hello = {"error": "The compiler could not be started; the server's window says why."}
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what was not read any more is lost
+                    pipe.close()
+
+
+class Kept:
+    """Answers by their questions, as many as there is room for: those used longest ago go first."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._answers: OrderedDict[Question, tuple[Answer, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, question: Question) -> Answer | None:
+        with self._lock:
+            if question not in self._answers:
+                return None
+            self._answers.move_to_end(question)
+            return self._answers[question][0]
+
+    def put(self, question: Question, answer: Answer) -> None:
+        size = len(question.source) + sum(len(str(part)) for part in answer[1].values())
+        with self._lock:
+            self._size += size - self._answers.pop(question, (answer, 0))[1]
+            self._answers[question] = answer, size
+            while self._size > self._most:
+                self._size -= self._answers.popitem(last=False)[1][1]

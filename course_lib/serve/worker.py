@@ -1,0 +1,134 @@
+"""A process that holds the compiler and all headers, and copies itself for each text.
+
+It reads a question a line and writes an answer a line. The compiler cannot be interrupted, and a hostile text may take
+all memory or break it; so it works in a copy (a fork), which the system ends when its time is over, and whose memory is
+given back whatever happens. Before a copy sees the text it gives up its rights: it can open no file and no connection,
+and of those that were open only the way back to the worker is left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from ptxsim.compiler import nvrtc
+
+from ..gpu.device import INCLUDE
+from .limits import Limits
+from .questions import Question
+
+BACK = 3
+"""The one open file of a copy that leads anywhere."""
+FIRST = 'extern "C" __global__ void first() {}'
+
+
+def main() -> None:
+    """The first line says which compiler it is, or why there is none."""
+    limits = Limits(**json.loads(sys.argv[1]))
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # a library that prints would answer in our name
+    try:
+        known = nvrtc.all_headers([INCLUDE])
+        nvrtc.compile_enclosed("ptx", FIRST, (), (), known)  # loads all that a copy needs
+        hello = {"compiler": "NVRTC {}.{}".format(*nvrtc.version())}
+    except (ImportError, nvrtc.NvrtcMissing) as error:
+        hello = {"error": f"There is no compiler on the machine that serves this page. {error}"}
+    os.chdir("/")
+    print(json.dumps(hello), file=answers, flush=True)
+    if "compiler" in hello:
+        for line in sys.stdin:
+            print(json.dumps(answered(Question.from_json(line), known, limits)), file=answers, flush=True)
+
+
+def answered(question: Question, known: nvrtc.headers.Headers, limits: Limits) -> tuple[int, dict, bool]:
+    """Status and answer, whatever the compiler makes of the text; and whether it would be the same another time."""
+    here, back = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            give_up_rights(back, limits)
+            said = json.dumps(compiled(question, known, limits)).encode()
+            while said:
+                said = said[os.write(BACK, said) :]
+            os._exit(0)
+        except MemoryError:
+            os.abort()
+        finally:
+            os._exit(1)
+    os.close(back)
+    with os.fdopen(here, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return 422, {"error": ended(os.WTERMSIG(status), limits)}, False
+    if status:
+        return (
+            503,
+            {"error": "The compile service made a mistake of its own with this text. Please report it."},
+            False,
+        )
+    return (*json.loads(said), True)
+
+
+def compiled(question: Question, known: nvrtc.headers.Headers, limits: Limits) -> tuple[int, dict]:
+    """What the compiler says, in this process."""
+    try:
+        made = nvrtc.compile_enclosed(question.kind, question.source, question.names, question.options, known)
+    except nvrtc.CompileError as error:
+        return 422, {"error": str(error)}
+    if len(made.text) > limits.answer:
+        said = (
+            f"What the compiler made has {len(made.text):,} characters, and at most {limits.answer:,} are sent: "
+            "unroll less."
+        )
+        return 422, {"error": said}
+    log = made.log[: limits.answer]
+    return 200, {"ptx": made.text if question.kind == "ptx" else "", "log": log, "lowered": made.lowered}
+
+
+def give_up_rights(back: int, limits: Limits) -> None:
+    """From here on this process can compute, and write to `back`, for a while."""
+    import resource  # not on Windows
+
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(back, BACK + 1)
+    for number in range(BACK):
+        os.dup2(nothing, number)
+    os.dup2(BACK + 1, BACK)
+    os.closerange(BACK + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    with_libraries = address_space()
+    for what, most in {
+        resource.RLIMIT_NOFILE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_STACK: limits.stack,
+        resource.RLIMIT_AS: with_libraries + limits.memory,
+    }.items():
+        resource.setrlimit(what, (most, most))
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+
+
+def address_space() -> int:
+    """Bytes that this process has reserved."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def ended(number: int, limits: Limits) -> str:
+    """Why a copy ended before its answer, for the learner whose text it was."""
+    if number == signal.SIGALRM:
+        return (
+            f"kernel.cu: the compiler was stopped after {limits.seconds:g} seconds. Is a loop unrolled too far, or "
+            "does a template or a macro never end?"
+        )
+    return (
+        f"kernel.cu: the compiler broke off. It may take {limits.memory >> 20} MB for a text: this one needs more, or "
+        "is nested too deeply. Make it simpler."
+    )
+
+
+if __name__ == "__main__":
+    main()

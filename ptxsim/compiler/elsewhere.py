@@ -1,0 +1,90 @@
+"""PTX from a compiler elsewhere: a compile service on another machine, or what came with a link.
+
+Asked only where this machine has no NVRTC and the text is not kept. `use` says what one text compiles to; `ask_with`
+names who answers for all others. A service is asked as `question` says, and answers as `course_lib.serve` does:
+
+200  {"ptx": text, "log": text, "lowered": names}
+422  {"error": the compiler's errors}
+any other  {"error": one sentence that says why there is no answer}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from . import nvrtc
+
+ADDRESS = "PTXSIM_COMPILER"
+"""Environment variable: the address of a compile service, for example http://192.168.1.20:8000"""
+SECONDS = 120
+"""How long a service may take, its queue included."""
+OK, REFUSED = 200, 422
+
+Answer = tuple[int, Mapping]
+"""A service's status and what it says."""
+
+_known: dict[nvrtc.Wanted, str] = {}
+_send: list[Callable[[dict], Answer]] = []
+
+
+def use(source: str, options: Sequence[str], ptx: str, lowered: Mapping[str, str] | None = None) -> None:
+    """From now on this text with these options compiles to this PTX. `lowered`: its name expressions, mangled."""
+    _known[nvrtc.wanted(source, options, tuple(lowered or ()))] = nvrtc.packed(ptx, dict(lowered or {}))
+
+
+def ask_with(send: Callable[[dict], Answer]) -> None:
+    """Have `send` ask for every text that is not known: it takes a question and returns status and answer."""
+    _send[:] = [send]
+
+
+def question(wanted: nvrtc.Wanted) -> dict:
+    """What a service is asked: JSON for `POST /api/compile`. Folders of this machine mean nothing there."""
+    kind, source, names, options = wanted
+    added = ("-lineinfo", *nvrtc.OF_PTXAS)
+    kept = [each for each in options if not each.startswith(("-I", "-arch=")) and each not in added]
+    asked = {"source": source, "options": kept, "arch": nvrtc.asked_arch(options)}
+    return asked | ({"names": list(names)} if names else {}) | ({} if kind == "ptx" else {"kind": kind})
+
+
+def over_http(address: str) -> Callable[[dict], Answer]:
+    """Ask the service at this address."""
+
+    from urllib import error, request  # a browser's Python would load it for nothing
+
+    def send(asked: dict) -> Answer:
+        url, headers = f"{address.rstrip('/')}/api/compile", {"Content-Type": "application/json"}
+        try:
+            post = request.Request(url, json.dumps(asked).encode(), headers)
+            try:
+                reply = request.urlopen(post, timeout=SECONDS)
+            except error.HTTPError as refusal:
+                reply = refusal
+            with reply:
+                return reply.status, json.load(reply)
+        except (OSError, ValueError) as why:
+            return 503, {"error": f"no compile service answers at {address} ({why})"}
+
+    return send
+
+
+def _asked(wanted: nvrtc.Wanted) -> str | None:
+    """The text, as it is kept. A service makes PTX and ptxas's log; machine code only a compiler here."""
+    if wanted in _known or wanted[0] == "code":
+        return _known.get(wanted)
+    address = os.environ.get(ADDRESS)
+    send = _send[0] if _send else over_http(address) if address else None
+    if send is None:
+        return None
+    status, answer = send(question(wanted))
+    if status not in (OK, REFUSED):
+        raise nvrtc.NvrtcMissing(answer.get("error", f"the compile service answered with status {status}"))
+    if status == OK:
+        made = nvrtc.packed(answer["ptx" if wanted[0] == "ptx" else "log"], answer.get("lowered", {}))
+    else:
+        made = nvrtc.refused(answer["error"])
+    return _known.setdefault(wanted, made)
+
+
+nvrtc.ELSEWHERE.append(_asked)

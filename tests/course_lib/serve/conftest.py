@@ -1,0 +1,51 @@
+"""A service for all tests of this folder: its compilers take two seconds to start."""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from course_lib.serve.limits import Limits
+from course_lib.serve.server import Server
+
+SECONDS = 4
+"""Of a compilation: a good text takes a quarter of one, and this machine may be busy."""
+
+
+@contextmanager
+def serving(root=None, **limits):
+    """A server on this machine, at a port that is free."""
+    server = Server(("127.0.0.1", 0), root, Limits(**{"seconds": SECONDS, "at_once": 2} | limits))
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """A folder that looks like a book."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.html").write_text("of the teacher")
+    folder = outside / "book"
+    (folder / "_static" / "live").mkdir(parents=True)
+    (folder / "a lesson").mkdir()
+    (folder / "index.html").write_text("<p>the book</p>" * 200)
+    (folder / "a lesson" / "index.html").write_text("one")
+    (folder / ".hidden").write_text("hidden")
+    (folder / "_static" / "empty").mkdir()
+    for name in ("python.wasm", "worker.mjs", "page.js", "course.zip", "lock.json", "numpy.whl", "x.unknown"):
+        (folder / "_static" / "live" / name).write_bytes(b"0123456789" * 500)
+    (folder / "leads_out.html").symlink_to(outside / "secret.html")
+    (folder / "up").symlink_to(outside)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def service(book):
+    with serving(book) as server:
+        yield server
