@@ -66,7 +66,9 @@ def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> R
 
     def run(seed: int | None) -> Report:
         args = arguments(asked.arg, kernel)
-        return launch(kernel, asked.grid, asked.block, args, asked.shared, asked.max_steps, seed)
+        return launch(
+            kernel, asked.grid, asked.block, args, asked.shared, asked.max_steps, seed, asked.cooperative
+        )
 
     report = run(asked.seed)
     return report if asked.seed is not None else in_other_orders(report, run)
@@ -118,6 +120,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="work after which it is stopped (about 15 seconds without progress)",
     )
+    add("--cooperative", action="store_true", help="a cooperative launch, for grid.sync()")
     add("--seed", type=int, metavar="N", help="this legal order of the warps, and no other")
     return made
 

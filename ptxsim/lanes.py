@@ -82,6 +82,10 @@ class Launched(Protocol):
     def code(self) -> Decoded: ...
 
     @property
+    def needs_all_blocks(self) -> bool:
+        """Whether the kernel asks for what only a cooperative launch has, and this is none."""
+
+    @property
     def threads(self) -> int:
         """Of a block."""
 

@@ -15,7 +15,7 @@ from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
-from .memory import Buffer, Fault, GlobalMemory
+from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .observe.counters import Counters
 from .observe.events import Event
 from .occupancy import launch_resources, registers_at_launch
@@ -33,6 +33,9 @@ LANES_OF_A_GPU = H100.sms * H100.warps * WARP
 
 SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
 """And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
+
+WORKSPACE = 1023 * SPACING
+"""The address of what grid.sync() works with."""
 
 MAX_THREADS = 1024
 MAX_LOCAL = 512 * 1024
@@ -66,6 +69,7 @@ def launch(
     shared_mem: int = 0,
     max_steps: int | None = None,
     seed: int | None = None,
+    cooperative: bool = False,
 ) -> Report:
     """Run a kernel over the whole grid and report what was found.
 
@@ -73,7 +77,8 @@ def launch(
     pointer, and NumPy scalars of the parameters' sizes. `shared_mem` is dynamic shared memory in bytes. `max_steps`
     ends a launch after so much work (see work.py), and by that alone; by default one that does not get on ends after at
     most about 15 seconds.
-    `seed` chooses another legal order of the warps.
+    `seed` chooses another legal order of the warps. `cooperative`: all blocks run at once, so that grid.sync() of
+    cooperative groups may wait for them.
 
     Raises LaunchError before anything runs, and SimulatorError where the simulator itself fails. A hazard never raises;
     one that stops the kernel is the last in the report. An access out of bounds, or a misaligned one, does not: it has
@@ -84,11 +89,16 @@ def launch(
     _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
     _check_limits(grid, block, kernel, shared_mem)
     bound = bind(kernel, args)
-    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed)
+    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed, cooperative)
     blocks = grid[0] * grid[1] * grid[2]
     batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
     cluster = math.prod(kernel.code.program.cluster)
     batch = max(batch // cluster, 1) * cluster
+    if cooperative and blocks > batch:
+        raise LaunchError(
+            f"a cooperative launch of {blocks:,} blocks, and a GPU holds at most {batch:,} of them at once: it refuses "
+            "the launch (too large)"
+        )
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[LaunchState, list]:
         state = start(watched, clock)
@@ -114,6 +124,7 @@ def _start(
     shared_mem: int,
     max_steps: int | None,
     seed: int | None,
+    cooperative: bool,
     watched: int,
     clock: Clock | None,
 ) -> LaunchState:
@@ -121,12 +132,18 @@ def _start(
     code, program = kernel.code, kernel.code.program
     variables = [(each,) for each in kernel.variables]
     owners = [*bound.buffers_of, *variables]  # in the order of code.roots
+    workspace = (
+        Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
+        if cooperative
+        else None
+    )
+    buffers = [*bound.buffers, *kernel.variables, *([workspace] if workspace else [])]
     return LaunchState(
         code=code,
         grid=grid,
         block=block,
         params=bound.params,
-        memory=GlobalMemory([*bound.buffers, *kernel.variables], _reachable(code, owners)),
+        memory=GlobalMemory(buffers, _reachable(code, owners)),
         shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
         dynamic_shared=shared_mem,
         shapes=lambda: kernel.shapes,
@@ -135,6 +152,7 @@ def _start(
         counters=Counters(code.program.instructions),
         budget=Budget(max_steps),
         seed=seed,
+        workspace=workspace,
         watched=watched,
         clock=clock,
         granules=_granules(code, owners),

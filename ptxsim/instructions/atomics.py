@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..memory import Miss
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from ..ptx.program import Instruction
-from ..units.access import Memories, update
-from .memory import access_of, address_reader, space_of
+from ..ptx.program import Instruction, Vector
+from ..units.access import Access, Memories, differs, update
+from .memory import access_of, address_reader, space_of, vector_length
 from .registry import PURE, Operands, on_machine
 
 Values = tuple[np.ndarray, np.ndarray | None]
@@ -43,13 +44,8 @@ def operation_of(opcode: Opcode, space: str) -> Callable:
     kind = opcode.types[-1]
     dtype = DTYPES[kind]
     if opcode.has("cas"):
-        return lambda old, b, c: (c, old.view(b.dtype) == b)
+        return lambda old, b, c: (c, ~differs(old.view(b.dtype), b))
     name = next((m for m in opcode.modifiers if m in OPERATIONS), None)
-    if several := next((m[1:] for m in ("v2", "v4", "v8") if opcode.has(m)), None):
-        raise UnsupportedInstruction(
-            f"an atomic of {several} values at once is not simulated; make one of each value, such as "
-            "atomicAdd(&place->x, value.x)"
-        )
     if name is None:
         raise UnsupportedInstruction("this atomic operation is not simulated")
     compute = OPERATIONS[name]
@@ -79,11 +75,45 @@ def _atomic(decoder: Operands, ins: Instruction, to, place, operands: tuple) -> 
     operation = operation_of(ins.opcode, space)
     access = access_of(decoder, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(decoder, place, space != "shared")
+    if (several := vector_length(ins.opcode)) > 1:
+        return _several(decoder, access, address, operation, kind, _items(to, several), operands[0].items)
     reads = [decoder.source(operand, kind) for operand in operands]
     write = decoder.target(to)
 
     def step(machine: Memories) -> None:
         old = update(machine, access, address(machine), operation, [read(machine) for read in reads])
         write(machine, old.view(DTYPES[kind]))
+
+    return step
+
+
+def _items(to: object, several: int) -> tuple:
+    """The registers of a list; for `_` nobody wants any of the old values."""
+    return to.items if isinstance(to, Vector) else (None,) * several
+
+
+def _several(
+    decoder: Operands,
+    access: Access,
+    address: Callable,
+    operation: Callable,
+    kind: str,
+    to: tuple,
+    items: tuple,
+) -> Callable:
+    """An atomic of several values at once: one of each, after the other (PTX ISA, "atom": atomic for each of them)."""
+    size = access.size * len(items)
+    reads, writes = [decoder.source(item, kind) for item in items], [decoder.target(item) for item in to]
+
+    def step(machine: Memories) -> None:
+        first = machine.spread(address(machine))
+        if (bad := first % size != 0).any():
+            where = int(first[bad.argmax()])
+            words = f"an atomic of {size} bytes at address {where:#x}; it must be a multiple of {size}"
+            raise Miss("misaligned", bad, lambda: words)
+        for number, (read, write) in enumerate(zip(reads, writes, strict=True)):
+            place = first + first.dtype.type(number * access.size)
+            once = access if number == 0 else access.uncounted
+            write(machine, update(machine, once, place, operation, [read(machine)]).view(DTYPES[kind]))
 
     return step

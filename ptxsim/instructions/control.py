@@ -87,6 +87,11 @@ def trap(decoder: Operands, ins: Instruction) -> Callable:
     """trap ends the launch with an error."""
 
     def end(machine: Scheduler) -> None:
-        raise Fault("trap", "the kernel ended itself, with __trap() or by a check of the compiler", 0)
+        words = "the kernel ended itself, with __trap() or by a check of the compiler"
+        if machine.launch.needs_all_blocks:
+            words += (
+                ". grid.sync() ends a launch that is not cooperative: in ptxsim launch(..., cooperative=True)"
+            )
+        raise Fault("trap", words, 0)
 
     return end

@@ -159,7 +159,7 @@ def st(decoder: Operands, ins: Instruction) -> Callable:
     access = access_of(decoder, ins.opcode, space, size, False, True)
     address = address_reader(decoder, ins.operands[0], space in ("global", "generic"))
     items = ins.operands[1].items if count > 1 else (ins.operands[1],)
-    gets = [decoder.source(item, f"u{8 * DTYPES[kind].itemsize}") for item in items]
+    gets = [decoder.source(item, f"b{8 * DTYPES[kind].itemsize}") for item in items]
     if count == 1:
         return lambda machine: write(machine, access, address(machine), gets[0](machine))
 
@@ -199,19 +199,35 @@ def isspacep(decoder: Operands, ins: Instruction) -> Callable:
 
 @on_machine("fence")
 def fence(decoder: Operands, ins: Instruction) -> Callable:
-    """fence{.sc,.acq_rel}.scope: `__threadfence()` and its kin."""
+    """fence{.sc,.acq_rel,.acquire,.release}{.sync_restrict::space}.scope: `__threadfence()` and its kin."""
     opcode = ins.opcode
-    if opcode.has("proxy"):
-        return _proxy_fence(opcode)
     if opcode.has("mbarrier_init"):
         return lambda machine: machine.clusters.fence_inits(machine.active())
-    scope = scope_of(decoder, opcode)
+    if opcode.has("async::generic"):
+        return _both_fences(_thread_fence(scope_of(decoder, opcode)))
+    if opcode.has("proxy"):
+        return _proxy_fence(opcode)
+    return _thread_fence(scope_of(decoder, opcode))
+
+
+def _thread_fence(scope: int) -> Callable:
 
     def step(machine: Memories) -> None:
         lanes, orders = machine.active(), machine.orders
         agents = orders.agent_of_lane[lanes]
         rows = {agent: orders.row(agent) for agent in np.unique(agents).tolist()}
         orders.messages.fence(lanes, scope, rows, agents)
+
+    return step
+
+
+def _both_fences(thread_fence: Callable) -> Callable:
+    """fence.proxy.async::generic.{acquire,release}.sync_restrict::space.cluster: what the copy engine and
+    threads of the cluster do is ordered in one direction. Here, as both fences are, in both."""
+
+    def step(machine: Memories) -> None:
+        machine.fence_proxies()
+        thread_fence(machine)
 
     return step
 
@@ -234,11 +250,11 @@ def membar(decoder: Operands, ins: Instruction) -> Callable:
 
 
 def _nothing(decoder: Operands, ins: Instruction) -> Callable:
-    """Prefetches and pauses change nothing here."""
+    """Prefetches and pauses change nothing here; nor does griddepcontrol, in a launch that overlaps no other one."""
     return lambda machine: None
 
 
-for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority"):
+for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol"):
     on_machine(_root)(_nothing)
 
 
@@ -264,18 +280,18 @@ def mov(decoder: Operands, ins: Instruction) -> Callable | None:
 def _pack(decoder: Operands, to: Register, source: Vector, bits: int) -> Callable:
     part = bits // len(source.items)
     reads = [decoder.source(item, f"u{part}") for item in source.items]
-    write = decoder.target(to)
+    write, whole = decoder.target(to), UNIT[bits // 8]
 
     def step(machine: Lanes) -> None:
         columns = np.broadcast_arrays(*[read(machine) for read in reads])
-        write(machine, np.ascontiguousarray(np.stack(columns, axis=1)).reshape(-1).view(f"u{bits // 8}"))
+        write(machine, np.ascontiguousarray(np.stack(columns, axis=1)).reshape(-1).view(whole))
 
     return step
 
 
 def _unpack(decoder: Operands, to: Vector, source: Register, bits: int) -> Callable:
     part = bits // len(to.items)
-    read = decoder.source(source, f"u{bits}")
+    read = decoder.source(source, f"b{bits}")
     writes = [decoder.target(item) for item in to.items]
 
     def step(machine: Lanes) -> None:

@@ -271,10 +271,6 @@ class Code:
         return frozenset().union(*map(_registers, vectors))
 
     @cached_property
-    def _of_128_bits(self) -> frozenset[int]:
-        return frozenset(number for number, bits in enumerate(self.program.register_bits) if bits == 128)
-
-    @cached_property
     def _sunk(self) -> frozenset[int]:
         targets = {target for each in self.program.instructions for target in targets_of(each)}
         return sunk(self.program.instructions, targets)
@@ -305,11 +301,6 @@ class Code:
         try:
             if reason := not_simulated(instruction.opcode.text):
                 raise UnsupportedInstruction(reason)
-            if self._of_128_bits & frozenset().union(*map(_registers, instruction.operands)):
-                raise UnsupportedInstruction(
-                    "registers of 128 bits (.b128), which atomicCAS and atomicExch of 16 bytes take, are not "
-                    "simulated; use values of 8 bytes"
-                )
             build = table.get(instruction.opcode.root)
             step = build(decoder, instruction) if build else None
             return step or pure_step(decoder, instruction)
@@ -395,7 +386,7 @@ def _read_flushed(index: int) -> Read:
 
 def _read_part(register: Register, dtype: np.dtype) -> Read:
     """A register that is wider than the type: its low bits. (Narrower ones are extended with zeros.)"""
-    whole = np.dtype(f"u{register.bits // 8}")
+    whole = UNIT[register.bits // 8]
     read_whole = _read(register.index, whole)
     bits = np.dtype(f"u{dtype.itemsize}")
     return lambda machine: read_whole(machine).astype(bits).view(dtype)
@@ -430,7 +421,11 @@ def _read_special(name: str, dtype: np.dtype, pc: int) -> Read:
 
 def _write(index: int, bits: int) -> Write:
     size = max(bits // 8, 1)
-    extended = {"i": np.dtype(f"i{size}"), "u": np.dtype(f"u{size}"), "f": np.dtype(f"u{size}")}
+    extended = (
+        {}
+        if size == 16
+        else {"i": np.dtype(f"i{size}"), "u": np.dtype(f"u{size}"), "f": np.dtype(f"u{size}")}
+    )
 
     def write(machine: Registers, value: np.ndarray) -> None:
         if value.dtype.itemsize != size:

@@ -26,6 +26,7 @@ from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
 from ..ptx.opcode import not_simulated
+from ..ptx.program import Special
 from ..races.findings import Findings
 from ..races.hazards import HazardLog
 from ..races.messages import Letters
@@ -72,6 +73,7 @@ class LaunchState:
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     seed: int | None = None
+    workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
     reader: int | None = None  # the first block that reads the clock
@@ -88,6 +90,14 @@ class LaunchState:
     @property
     def threads(self) -> int:
         return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def needs_all_blocks(self) -> bool:
+        return self.workspace is None and any(
+            isinstance(operand, Special) and operand.name.startswith("%envreg")
+            for instruction in self.code.program.instructions
+            for operand in instruction.operands
+        )
 
     @property
     def cluster_size(self) -> int:
@@ -596,6 +606,9 @@ def _special(machine: Machine, name: str) -> np.ndarray:
         "gridid": np.array([1], np.uint64),
         "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
         "total_smem_size": np.array([launch.shared_bytes], np.uint32),
+        # The address of the workspace of a cooperative launch, as cooperative_groups/details/driver_abi.h reads it.
+        "envreg1": np.array([_workspace(launch) >> 32], np.uint32),
+        "envreg2": np.array([_workspace(launch) & 0xFFFFFFFF], np.uint32),
     }
     if name == "WARP_SZ":
         return np.array([WARP], np.uint32)
@@ -603,6 +616,10 @@ def _special(machine: Machine, name: str) -> np.ndarray:
         reason = not_simulated(name) or f"the special register {name} is not simulated"
         raise Fault("unsupported-instruction", reason)
     return simple[kind]
+
+
+def _workspace(launch: LaunchState) -> int:
+    return launch.workspace.base if launch.workspace else 0
 
 
 def _of_cluster(machine: Machine, kind: str, axis: int) -> np.ndarray:

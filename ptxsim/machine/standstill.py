@@ -100,5 +100,5 @@ class Watch:
 
 
 def _of(values: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-    bits = values if values.dtype.kind == "b" else values.view(f"u{values.dtype.itemsize}")
+    bits = values if values.dtype.kind == "b" else values.view(f"V{values.dtype.itemsize}")
     return bits if len(bits) == 1 else bits[lanes]

@@ -22,10 +22,11 @@ DTYPES: dict[str, np.dtype] = {
         "s16x2": "u4",
         "e4m3x2": "u2",
         "e5m2x2": "u2",
+        "b128": "c16",
         "pred": "?",
     }.items()
 }
-"""NumPy dtype of each PTX type; packed and bfloat16 values travel as plain bits."""
+"""NumPy dtype of each PTX type; packed and bfloat16 values, and those of 16 bytes, travel as plain bits."""
 
 
 TWO_WORDS = ("bar.warp", "st.async", "red.async", "wmma.load", "wmma.store", "wmma.mma")
@@ -35,8 +36,6 @@ NOT_SIMULATED = {
     "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
     "tensor maps made or changed by a kernel": ("tensormap",),
     "cluster launch control": ("clusterlaunchcontrol",),
-    "griddepcontrol, by which kernels overlap,": ("griddepcontrol",),
-    "grid.sync() of cooperative groups": ("%envreg",),
     "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),
     "instructions for debuggers": ("brkpt", "pmevent"),
 }

@@ -144,10 +144,10 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
 _SPECIAL = re.compile(
     r"%(tid|ntid|ctaid|nctaid)\.[xyz]$|%(laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock64|globaltimer"
-    r"|globaltimer_lo|globaltimer_hi|clock_hi|dynamic_smem_size|total_smem_size|lanemask_\w+)$|^WARP_SZ$"
+    r"|globaltimer_lo|globaltimer_hi|clock_hi|envreg[12]|dynamic_smem_size|total_smem_size|lanemask_\w+)$|^WARP_SZ$"
     r"|%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.[xyz]$|%(cluster_n?ctarank|is_explicit_cluster)$"
 )
-_BITS = {name: max(8 * dtype.itemsize, 8) for name, dtype in DTYPES.items()} | {"pred": 1, "b128": 128}
+_BITS = {name: max(8 * dtype.itemsize, 8) for name, dtype in DTYPES.items()} | {"pred": 1}
 
 
 @dataclass

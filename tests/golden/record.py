@@ -48,7 +48,10 @@ def run_on_gpu(case: Case) -> tuple[dict[int, np.ndarray], str]:
     args = case.make()
     device, passed = on_gpu(args)
     module = cp.RawModule(
-        code=case.source, options=case.options, name_expressions=case.name_expressions or None
+        code=case.source,
+        options=case.options,
+        name_expressions=case.name_expressions or None,
+        enable_cooperative_groups=case.cooperative,
     )
     kernel = module.get_function(case.kernel)
     if case.shared_mem > 48 * 1024:

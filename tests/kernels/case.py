@@ -45,6 +45,8 @@ class Case:
     """Fast enough to be repeated with other orders of warps."""
     without_reference: tuple[int, ...] = ()
     """Outputs that only a GPU can tell; `reference` leaves them out."""
+    cooperative: bool = False
+    """All blocks run at once, for grid.sync()."""
     own_source: str = ""
     """What of `source` decides the result, where kernels of other cases stand in it too; else all of it."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.kernels.case import Case, poison, random
+from tests.kernels.case import CPP17, Case, poison, random
 
 HOPPER = ("--std=c++17", "-arch=sm_90a")
 
@@ -70,13 +70,14 @@ extern "C" __global__ void mma_once(const {element}* A, const {INPUTS[b][0]}* B,
 
 
 def small_8(kind: str) -> dict[float, int]:
-    """Small numbers, and their codes as floats of 8 bits, read off the format: 1.0 is 0x38 and 0x3c."""
+    """0, 1, 1.5, 2, 3 and those below 0, and their codes as floats of 8 bits: 1.0 is 0x38 and 0x3c. A tensor core keeps
+    some 14 bits of sums of such numbers: these need fewer."""
     bias, mantissa = (7, 3) if kind == "e4m3" else (15, 2)
     codes = {0.0: 0}
-    for exponent in range(-2, 3):
-        for fraction in range(2**mantissa):
-            value = (1 + fraction / 2**mantissa) * 2.0**exponent
-            codes[value] = (exponent + bias) << mantissa | fraction
+    for exponent in (0, 1):
+        for half in (0, 1):
+            value = (1 + half / 2) * 2.0**exponent
+            codes[value] = (exponent + bias) << mantissa | half << (mantissa - 1)
             codes[-value] = codes[value] | 0x80
     return codes
 
@@ -106,7 +107,7 @@ def mma_case(a: str, b: str, k: int, to: str) -> Case:
     def reference(args: list) -> dict[int, np.ndarray]:
         return {3: (A @ B + start).astype(dtype)}
 
-    options = HOPPER if a in ("e4m3", "e5m2") else ("--std=c++17", "-arch=sm_80")
+    options = HOPPER if a in ("e4m3", "e5m2") else CPP17
     name = f"mma_{a}_{b}_k{k}_{to}"
     return Case(name, mma_source(a, b, k, to), "mma_once", make, (1,), (32,), reference, options=options)
 
@@ -128,9 +129,7 @@ def overflow_case(name: str, source: str, clips: bool) -> Case:
         exact = np.clip(exact, -(2**31), 2**31 - 1) if clips else exact
         return {3: exact.astype(np.int32)}
 
-    return Case(
-        name, source, "mma_once", make, (1,), (32,), reference, options=("--std=c++17", "-arch=sm_80")
-    )
+    return Case(name, source, "mma_once", make, (1,), (32,), reference)
 
 
 ROUGH = mma_source("tf32", "tf32", 8, "f32")
@@ -269,11 +268,193 @@ def from_8_case(kind: str) -> Case:
     return Case(f"cvt_f16x2_{kind}x2", source, "from_8", make, (1,), (128,), reference, options=HOPPER)
 
 
+# --------------------------------------------------------------------------- atomics
+
+VECTORS = r"""
+#include <cuda_fp16.h>
+extern "C" __global__ void vectors(float2* pairs, float4* fours, unsigned* halves, float4* old)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicAdd(&pairs[t % 8], make_float2(t, -t));
+    float4 was = atomicAdd(&fours[t], make_float4(1, 2, 3, t));
+    old[t] = was;
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %2, %2};"
+                 :: "l"(&fours[64 + t % 4]), "f"(1.0f), "f"(0.5f) : "memory");
+    __half2 one = __floats2half2_rn(1, t % 4);
+    unsigned bits = *(unsigned*)&one;
+    asm volatile("red.global.add.noftz.v2.f16x2 [%0], {%1, %1};" :: "l"(&halves[t % 2 * 2]), "r"(bits) : "memory");
+}
+"""
+
+
+def vectors_args() -> list:
+    pairs, fours = np.zeros((8, 2), np.float32), np.arange(272, dtype=np.float32).reshape(68, 4)
+    return [pairs, fours, np.zeros(8, np.float16), poison((64, 4), np.float32)]
+
+
+def vectors_reference(args: list) -> dict[int, np.ndarray]:
+    t = np.arange(64)
+    pairs, fours, halves, old = args[0].copy(), args[1].copy(), np.zeros((2, 4)), args[1][:64].copy()
+    np.add.at(pairs, t % 8, np.stack([t, -t], axis=1))
+    fours[:64] += np.stack([1 + 0 * t, 2 + 0 * t, 3 + 0 * t, t], axis=1)
+    fours[64:] += 16 * np.float32([1, 1, 0.5, 0.5])
+    np.add.at(halves, t % 2, np.stack([1 + 0 * t, t % 4, 1 + 0 * t, t % 4], axis=1))
+    return {0: pairs, 1: fours, 2: halves.astype(np.float16).ravel(), 3: old}
+
+
+WIDE = r"""
+struct alignas(16) Two { unsigned long long x, y; };
+extern "C" __global__ void wide(Two* sum, Two* last, Two* old, Two* moved)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    Two seen{0, 0}, next;
+    for (;;) {                                      // both halves at once: their difference stays
+        next = Two{seen.x + t, seen.y - t};
+        Two was = atomicCAS(sum, seen, next);
+        if (was.x == seen.x && was.y == seen.y) break;
+        seen = was;
+    }
+    old[t] = atomicExch(&last[t], Two{1ull * t, ~0ull - t});
+    asm volatile("{ .reg .b128 q; .reg .b64 a, b;\n mov.b128 q, {%0, %1};\n mov.b128 {b, a}, q;\n"
+                 "st.global.v2.b64 [%2], {a, b}; }" :: "l"(1ull * t), "l"(7ull * t), "l"(&moved[t]) : "memory");
+}
+"""
+
+
+def wide_args() -> list:
+    last = random(5).randint(0, 2**63 - 1, (64, 2)).astype(np.uint64)
+    last[3] = 0x7FF0000000000001, 0x8000000000000000  # as floats a NaN and -0
+    return [np.zeros((1, 2), np.uint64), last, poison((64, 2), np.uint64), poison((64, 2), np.uint64)]
+
+
+def wide_reference(args: list) -> dict[int, np.ndarray]:
+    t = np.arange(64, dtype=np.uint64)
+    total = np.uint64(t.sum())
+    return {0: np.array([[total, ~total + np.uint64(1)]]), 1: np.stack([t, ~t], axis=1), 2: args[1].copy(),
+            3: np.stack([np.uint64(7) * t, t], axis=1)}  # fmt: skip
+
+
+NEGATIVE = r"""
+struct alignas(16) Two { double x, y; };
+extern "C" __global__ void same_bits(Two* place, unsigned long long* out)
+{
+    // -0.0 and 0.0 are equal as numbers, a NaN is not equal to itself: bits decide.
+    Two was = atomicCAS(&place[0], Two{0.0, 1.0}, Two{5.0, 5.0});
+    out[0] = __double_as_longlong(was.x);
+    Two nan{__longlong_as_double(0x7ff8000000000001ll), 2.0};
+    was = atomicCAS(&place[1], nan, Two{6.0, 6.0});
+    out[1] = __double_as_longlong(was.x);
+}
+"""
+
+
+def negative_args() -> list:
+    place = np.array([[-0.0, 1.0], [np.nan, 2.0]])
+    place.view(np.uint64)[1, 0] = 0x7FF8000000000001
+    return [place, poison(2, np.uint64)]
+
+
+def negative_reference(args: list) -> dict[int, np.ndarray]:
+    return {0: np.array([[-0.0, 1.0], [6.0, 6.0]]), 1: np.array([1 << 63, 0x7FF8000000000001], np.uint64)}
+
+
+# --------------------------------------------------------------------------- grids and clusters
+
+GRID_SYNC = r"""
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+extern "C" __global__ void turns(int* x, int n, int rounds)
+{
+    cg::grid_group grid = cg::this_grid();
+    int t = grid.thread_rank();
+    for (int round = 0; round < rounds; ++round) {
+        int right = x[(t + 1) % n];
+        grid.sync();
+        x[t] = right + round;
+        grid.sync();
+    }
+}
+"""
+
+
+def turns_args() -> list:
+    return [np.arange(6 * 64, dtype=np.int32), np.int32(6 * 64), np.int32(3)]
+
+
+def turns_reference(args: list) -> dict[int, np.ndarray]:
+    return {0: np.roll(args[0], -3) + np.int32(0 + 1 + 2)}
+
+
+DEPENDS = r"""
+extern "C" __global__ void depends(const int* x, int* y)
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    y[threadIdx.x] = x[threadIdx.x] * 2;
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+"""
+
+ELECTS = r"""
+extern "C" __global__ void elects(unsigned* out)
+{
+    unsigned leader, chosen;
+    asm volatile("{ .reg .pred p;\n elect.sync %0|p, 0xffffffff;\n selp.u32 %1, 1, 0, p; }"
+                 : "=r"(leader), "=r"(chosen));
+    bool one = __popc(__ballot_sync(~0u, chosen)) == 1;
+    out[threadIdx.x] = one && leader < 32 && chosen == (threadIdx.x % 32 == leader);
+}
+"""
+
+FENCES = r"""
+#define AT(p) ((unsigned)__cvta_generic_to_shared(p))
+extern "C" __global__ void __cluster_dims__(2, 1, 1) fences(int* out)
+{
+    __shared__ unsigned long long full;
+    __shared__ int slot[32];
+    unsigned rank = blockIdx.x % 2, t = threadIdx.x, there, bar;
+    if (t == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 32;\n fence.mbarrier_init.release.cluster;"
+                     :: "r"(AT(&full)) : "memory");
+    asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(AT(&slot[t])), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(bar) : "r"(AT(&full)), "r"(rank ^ 1));
+    asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(there), "r"(t + 100 * rank) : "memory");
+    asm volatile("fence.acq_rel.cluster;\n mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%0];"
+                 :: "r"(bar) : "memory");
+    asm volatile("{ .reg .pred p;\nagain:\n mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%0], 0;\n"
+                 "@!p bra again; }" :: "r"(AT(&full)) : "memory");
+    asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+    out[blockIdx.x * 32 + t] = slot[31 - t];
+    asm volatile("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+    asm volatile("fence.release.sync_restrict::shared::cta.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" ::: "memory");
+}
+"""
+
+
+def fences_reference(args: list) -> dict[int, np.ndarray]:
+    blocks = np.arange(4)[:, None]
+    return {0: (31 - np.arange(32) + 100 * (1 - blocks % 2)).astype(np.int32)}
+
+
 CASES = [
     *(mma_case(*form) for form in FORMS),
     overflow_case("mma_s8_wraps", SATURATES.replace(".satfinite", ""), False),
     overflow_case("mma_s8_satfinite", SATURATES, True),
     Case("mma_tf32_rough", ROUGH, "mma_once", rough_args, (1,), (32,), rough_reference, exact=False, rtol=1e-5,
-         atol=1e-5, options=("--std=c++17", "-arch=sm_80")),
+         atol=1e-5),
     *(of(kind) for of in (to_8_case, halves_to_8_case, from_8_case) for kind in ("e4m3", "e5m2")),
+    Case("vector_atomics", VECTORS, "vectors", vectors_args, (2,), (32,), vectors_reference, options=HOPPER),
+    Case("wide_atomics", WIDE, "wide", wide_args, (2,), (32,), wide_reference, options=HOPPER),
+    Case("wide_atomics_by_bits", NEGATIVE, "same_bits", negative_args, (1,), (1,), negative_reference, options=HOPPER),
+    Case("grid_sync", GRID_SYNC, "turns", turns_args, (6,), (64,), turns_reference, cooperative=True),
+    Case("grid_sync_sm90", GRID_SYNC, "turns", turns_args, (6,), (64,), turns_reference, options=HOPPER,
+         cooperative=True),
+    Case("griddepcontrol", DEPENDS, "depends", lambda: [np.arange(32, dtype=np.int32), poison(32, np.int32)], (1,),
+         (32,), lambda args: {1: args[0] * 2}, options=HOPPER),
+    Case("elect_one", ELECTS, "elects", lambda: [poison(64, np.uint32)], (1,), (64,),
+         lambda args: {0: np.ones(64, np.uint32)}, options=HOPPER),
+    Case("fences_of_a_cluster", FENCES, "fences", lambda: [poison((4, 32), np.int32)], (4,), (32,), fences_reference,
+         options=HOPPER),
 ]  # fmt: skip

@@ -21,7 +21,9 @@ def simulate(case, seed=None):
 
     kernel = compile(case.source, case.kernel, case.options, case.name_expressions)
     before, args = case.make(), case.make()
-    report = launch(kernel, case.grid, case.block, args, shared_mem=case.shared_mem, seed=seed)
+    report = launch(
+        kernel, case.grid, case.block, args, case.shared_mem, seed=seed, cooperative=case.cooperative
+    )
     return before, args, report
 
 

@@ -13,12 +13,9 @@ HOPPER = ("-arch=sm_90a",)
 TILE = "__shared__ alignas(128) int tile[64];\n"
 
 NOT_THERE = {
-    "griddepcontrol": ("griddepcontrol", 'asm volatile("griddepcontrol.wait;" ::: "memory"); // HERE'),
     "cluster launch control": ("cluster launch control", TILE + 'asm volatile("clusterlaunchcontrol.try_cancel.async'
                                '.shared::cta.mbarrier::complete_tx::bytes.b128 [%0], [%0];" :: "r"(SHARED(tile)));'
                                " // HERE"),
-    # what cg::this_grid().sync() reads
-    "grid.sync": (r"grid.sync\(\)", 'asm volatile("mov.u32 %0, %%envreg2;" : "=r"(t)); // HERE'),
     "texture": ("textures", "out[t] = tex1Dfetch<int>(in[t], t); // HERE"),
     "surface": ("textures and surfaces", "surf2Dwrite(t, (cudaSurfaceObject_t)in[t], t * 4, 0); // HERE"),
     "tensor copy im2col": ("im2col", TILE + 'asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global'
@@ -42,14 +39,11 @@ NOT_THERE = {
                              ' {%0, %0}, {%0}, {%0}, {%0, %0};" : "+r"(t)); // HERE'),
     "mma without types": ("f16 and bf16 inputs", 'asm volatile("mma.sync.aligned.m16n8k16.row.col '
                           '{%0, %0, %0, %0}, {%0, %0, %0, %0}, {%0, %0}, {%0, %0, %0, %0};" : "+r"(t)); // HERE'),
+    "mma of bits": ("as m16n8k8 and k16 for f16", 'asm volatile("mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32'
+                    '.xor.popc '
+                    '{%0, %0}, {%0}, {%0}, {%0, %0};" : "+r"(t)); // HERE'),
     "mma by rows": (r"is \.row\.col", 'asm volatile("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 '
                     '{%0, %0, %0, %0}, {%0, %0, %0, %0}, {%0, %0}, {%0, %0, %0, %0};" : "+r"(t)); // HERE'),
-    "atomics of 16 bytes": ("of 128 bits.*use values of 8 bytes", "struct alignas(16) Two { long long x, y; };\n"
-                            "Two old = atomicCAS((Two*)out, Two{0, 0}, Two{1, 2}); // HERE\nout[t] = old.x;"),
-    "loads of 128 bits": ("of 128 bits", 'asm volatile("{ .reg .b128 q; ld.global.b128 q, [%0]; '
-                          'st.global.b128 [%0], q; }" :: "l"(out) : "memory"); // HERE'),
-    "atomics of several values": ("of 2 values at once.*atomicAdd", "float2* place = (float2*)out;\n"
-                                  "atomicAdd(place, make_float2(1, 2)); // HERE"),
     "a list where a value belongs": ("has a list of registers where a value is read", 'asm volatile("add.u32 %0, {%0, '
                                      '%0}, 1;" : "+r"(t)); // HERE'),
     "a list where a register belongs": ("has a list of registers where a register is written", 'asm volatile("add.u32 '
