@@ -134,7 +134,7 @@ CAUSES = (
         "stuck-in-first-phases", "threads wait at several mbarriers, and each lacks an arrival in its phase 0"
     ),
     Cause("missing-arrival", "a phase lacks one arrival"),
-    Cause("nobody-writes", "threads look again and again at memory that nobody is left to write"),
+    Cause("nobody-writes", "threads poll memory that nobody is left to write"),
     Cause("too-few-registers", "a setmaxnreg.inc wants more registers than other warpgroups give back"),
     Cause("wrong-way", "a setmaxnreg.dec to more registers than a thread has, or an .inc to fewer"),
 )
