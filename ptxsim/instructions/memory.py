@@ -204,7 +204,7 @@ def fence(decoder: Operands, ins: Instruction) -> Callable:
     if opcode.has("mbarrier_init"):
         return lambda machine: machine.clusters.fence_inits(machine.active())
     if opcode.has("async::generic"):
-        return _both_fences(_proxy_fence(opcode), _thread_fence(scope_of(decoder, opcode)))
+        return _both_fences(_thread_fence(scope_of(decoder, opcode)))
     if opcode.has("proxy"):
         return _proxy_fence(opcode)
     return _thread_fence(scope_of(decoder, opcode))
@@ -221,12 +221,12 @@ def _thread_fence(scope: int) -> Callable:
     return step
 
 
-def _both_fences(proxy_fence: Callable, thread_fence: Callable) -> Callable:
+def _both_fences(thread_fence: Callable) -> Callable:
     """fence.proxy.async::generic.{acquire,release}.sync_restrict::space.cluster: what the copy engine and
     threads of the cluster do is ordered in one direction. Here, as both fences are, in both."""
 
     def step(machine: Memories) -> None:
-        proxy_fence(machine)
+        machine.fence_proxies(ALL_SPACES)
         thread_fence(machine)
 
     return step
@@ -234,7 +234,7 @@ def _both_fences(proxy_fence: Callable, thread_fence: Callable) -> Callable:
 
 def _proxy_fence(opcode: Opcode) -> Callable:
     """fence.proxy.async{.space}: what these lanes wrote before, there, copy engine and tensor cores may touch."""
-    if opcode.has("async") or opcode.has("async::generic"):
+    if opcode.has("async"):
         named = space_of(opcode)
         spaces = ALL_SPACES & {named} or ALL_SPACES
         return lambda machine: machine.fence_proxies(spaces)
