@@ -112,7 +112,9 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="a name under which browsers find this machine, besides its own",
     )
-    add("--at-once", type=int, default=0, metavar="N", help="compilations at a time (the cores, 4 at most)")
+    add(
+        "--at-once", type=int, default=0, metavar="N", help="compilations at a time (twice the cores, 4 to 8)"
+    )
     return made
 
 

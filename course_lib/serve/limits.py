@@ -18,14 +18,14 @@ class Limits:
     """Name expressions in a request, and options."""
     seconds: float = 10.0
     """Of one compilation; the slowest kernel of the lessons takes 1 or 2."""
-    memory: int = 1 << 30
-    """Of one compilation, beyond what the loaded compiler takes."""
+    memory: int = 512 << 20
+    """Of one compilation, beyond what the loaded compiler takes. The largest kernel of the lessons needs a tenth."""
     stack: int = 64 << 20
     """Of one compilation: text that is nested too deeply ends there."""
     answer: int = 4 << 20
     """Of PTX, or of a log."""
-    at_once: int = field(default_factory=lambda: min(4, os.cpu_count() or 1))
-    """Compilations at a time."""
+    at_once: int = field(default_factory=lambda: min(8, max(4, 2 * (os.cpu_count() or 1))))
+    """Compilations at a time: more than cores, so that some that take long leave room for the others."""
     waiting: int = 60
     """Texts that wait for their turn."""
     connections: int = 400

@@ -1,15 +1,16 @@
-"""A few workers, who waits for them, and what was compiled already."""
+"""Who waits for the compiler, and what was compiled already."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import queue
 import subprocess
 import sys
 import threading
 from collections import OrderedDict
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Unanswered
 from dataclasses import asdict
 
 from .limits import Limits
@@ -21,20 +22,18 @@ ENDED = (503, {"error": "The compiler was ended by the system. Try it again in a
 
 
 class Pool:
-    """Compiles texts, a few at a time."""
+    """Compiles texts, some at a time; the others wait."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._workers = [Worker(limits) for _ in range(limits.at_once)]
-        self._idle: queue.Queue[Worker] = queue.Queue()
-        for worker in self._workers:
-            self._idle.put(worker)
+        self._worker = Worker(limits)
+        self._turns = threading.Semaphore(limits.at_once)
         self._places = threading.BoundedSemaphore(limits.at_once + limits.waiting)
         self._kept = Kept(limits.kept)
 
     def compiler(self) -> dict:
-        """{"compiler": name}, or {"error": why there is none}; starts the first worker."""
-        return self._workers[0].hello()
+        """{"compiler": name}, or {"error": why there is none}; starts it."""
+        return self._worker.hello()
 
     def answer(self, question: Question) -> Answer:
         """Status and answer."""
@@ -44,13 +43,10 @@ class Pool:
             waiting = f"{self.limits.waiting} texts wait for the compiler"
             return 429, {"error": f"{waiting}, and no more are taken. Try it again in a few seconds."}
         try:
-            worker = self._idle.get()
-            try:
+            with self._turns:
                 if known := self._kept.get(question):  # while this one waited, somebody else asked the same
                     return known
-                answer, lasting = worker.ask(question)
-            finally:
-                self._idle.put(worker)
+                answer, lasting = self._worker.ask(question)
         finally:
             self._places.release()
         if lasting:
@@ -58,8 +54,7 @@ class Pool:
         return answer
 
     def close(self) -> None:
-        for worker in self._workers:
-            worker.close()
+        self._worker.close()
 
 
 class Worker:
@@ -69,37 +64,41 @@ class Worker:
         self._limits = limits
         self._process: subprocess.Popen | None = None
         self._hello: dict = {}
+        self._asked: dict[int, Future] = {}
+        self._listener: threading.Thread | None = None
+        self._number = 0
         self._lock = threading.Lock()
 
     def hello(self) -> dict:
         """What it said of itself when it started."""
-        self._running()
-        return self._hello
+        with self._lock:
+            self._run()
+            return self._hello
 
     def ask(self, question: Question) -> tuple[Answer, bool]:
         """Its answer, and whether it would be the same another time."""
-        process = self._running()
-        if "error" in self._hello:
-            return (503, self._hello), False
+        with self._lock:
+            self._run()
+            if "error" in self._hello:
+                return (503, self._hello), False
+            self._number += 1
+            answer = self._asked[self._number] = Future()
+            with contextlib.suppress(OSError):  # it has ended: the listener says so
+                self._process.stdin.write(f"{json.dumps([self._number, asdict(question)])}\n")
+                self._process.stdin.flush()
         try:
-            process.stdin.write(question.to_json() + "\n")
-            process.stdin.flush()
-            status, answer, lasting = json.loads(process.stdout.readline())
-        except (OSError, ValueError):
-            self.close()
+            return answer.result(timeout=self._limits.seconds + 30)
+        except Unanswered:
             return ENDED, False
-        return (status, answer), lasting
 
     def close(self) -> None:
         with self._lock:
             self._end()
 
-    def _running(self) -> subprocess.Popen | None:
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._end()
-                self._start()
-            return self._process
+    def _run(self) -> None:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._start()
 
     def _start(self) -> None:
         if not sys.platform.startswith("linux"):
@@ -117,15 +116,29 @@ class Worker:
             self._hello = json.loads(self._process.stdout.readline())
         except ValueError:
             self._hello = {"error": "The compiler could not be started; the server's window says why."}
+        self._asked = {}
+        self._listener = threading.Thread(target=_listen, args=(self._process, self._asked), daemon=True)
+        self._listener.start()
 
     def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             process.wait()
+            self._listener.join()
             for pipe in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):  # what was not read any more is lost
                     pipe.close()
+
+
+def _listen(process: subprocess.Popen, asked: dict[int, Future]) -> None:
+    """Give each answer of the process to who waits for it; when it ends, tell all."""
+    for line in process.stdout:
+        number, status, answer, lasting = json.loads(line)
+        asked.pop(number).set_result(((status, answer), lasting))
+    process.wait()
+    for number in list(asked):
+        asked.pop(number).set_result((ENDED, False))
 
 
 class Kept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from ..gpu.device import OPTIONS
 from .limits import Limits
@@ -44,12 +44,9 @@ class Question:
     names: tuple[str, ...] = ()
     kind: str = "ptx"
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
     @classmethod
-    def from_json(cls, text: str) -> Question:
-        given = json.loads(text)
+    def of(cls, given: dict) -> Question:
+        """What `asdict` made of one, after JSON."""
         return cls(given["source"], tuple(given["options"]), tuple(given["names"]), given["kind"])
 
 

@@ -1,17 +1,22 @@
 """A process that holds the compiler and all headers, and copies itself for each text.
 
-It reads a question a line and writes an answer a line. The compiler cannot be interrupted, and a hostile text may take
-all memory or break it; so it works in a copy (a fork), which the system ends when its time is over, and whose memory is
-given back whatever happens. Before a copy sees the text it gives up its rights: it can open no file and no connection,
-and of those that were open only the way back to the worker is left.
+It reads a question a line and writes an answer a line, in the order in which they are done. The compiler cannot be
+interrupted, and a hostile text may take all memory or break it; so it works in a copy (a fork), which the system ends
+when its time is over, and whose memory is given back whatever happens. Before a copy sees the text it gives up its
+rights: it can open no file and no connection, and of those that were open only the way back to this process is left.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import signal
 import sys
+import time
+from dataclasses import dataclass, field
+from typing import TextIO
 
 from ptxsim.compiler import nvrtc
 
@@ -22,6 +27,8 @@ from .questions import Question
 BACK = 3
 """The one open file of a copy that leads anywhere."""
 FIRST = 'extern "C" __global__ void first() {}'
+QUICK, LATER = 1.0, 10
+"""A copy that has worked for so many seconds gets this lower priority: most texts take less, and go first."""
 
 
 def main() -> None:
@@ -38,29 +45,91 @@ def main() -> None:
     os.chdir("/")
     print(json.dumps(hello), file=answers, flush=True)
     if "compiler" in hello:
-        for line in sys.stdin:
-            print(json.dumps(answered(Question.from_json(line), known, limits)), file=answers, flush=True)
+        Desk(known, limits, answers).work()
 
 
-def answered(question: Question, known: nvrtc.headers.Headers, limits: Limits) -> tuple[int, dict, bool]:
-    """Status and answer, whatever the compiler makes of the text; and whether it would be the same another time."""
-    here, back = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            give_up_rights(back, limits)
-            said = json.dumps(compiled(question, known, limits)).encode()
-            while said:
-                said = said[os.write(BACK, said) :]
-            os._exit(0)
-        except MemoryError:
-            os.abort()
-        finally:
-            os._exit(1)
-    os.close(back)
-    with os.fdopen(here, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(child, 0)
+@dataclass
+class Copy:
+    """A process that compiles one text."""
+
+    number: int
+    process: int
+    began: float = field(default_factory=time.monotonic)
+    said: bytearray = field(default_factory=bytearray)
+    waits: bool = False
+
+
+class Desk:
+    """Hands questions to copies, and their answers back."""
+
+    def __init__(self, known: nvrtc.headers.Headers, limits: Limits, answers: TextIO) -> None:
+        self._known, self._limits, self._answers = known, limits, answers
+        self._at_work: dict[int, Copy] = {}
+
+    def work(self) -> None:
+        """Until the server is gone."""
+        asked, rest = sys.stdin.fileno(), b""
+        while True:
+            some_quick = any(not copy.waits for copy in self._at_work.values())
+            ready, _, _ = select.select([asked, *self._at_work], [], [], QUICK / 4 if some_quick else None)
+            for pipe in set(ready) - {asked}:
+                self._hear(pipe)
+            if asked in ready:
+                if not (piece := os.read(asked, 1 << 20)):
+                    return self._end_all()
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    number, question = json.loads(line)
+                    self._begin(number, Question.of(question))
+            self._let_others_go_first()
+
+    def _begin(self, number: int, question: Question) -> None:
+        here, back = os.pipe()
+        process = os.fork()
+        if process == 0:
+            try:
+                give_up_rights(back, self._limits)
+                said = json.dumps(compiled(question, self._known, self._limits)).encode()
+                while said:
+                    said = said[os.write(BACK, said) :]
+                os._exit(0)
+            except MemoryError:
+                os.abort()
+            finally:
+                os._exit(1)
+        os.close(back)
+        self._at_work[here] = Copy(number, process)
+
+    def _hear(self, pipe: int) -> None:
+        copy = self._at_work[pipe]
+        if piece := os.read(pipe, 1 << 20):
+            copy.said += piece
+            return
+        os.close(pipe)
+        del self._at_work[pipe]
+        _, status = os.waitpid(copy.process, 0)
+        print(
+            json.dumps([copy.number, *judged(bytes(copy.said), status, self._limits)]),
+            file=self._answers,
+            flush=True,
+        )
+
+    def _let_others_go_first(self) -> None:
+        for copy in self._at_work.values():
+            if not copy.waits and time.monotonic() - copy.began > QUICK:
+                copy.waits = True
+                with contextlib.suppress(
+                    OSError
+                ):  # it has ended, or this process has a lower priority itself
+                    os.setpriority(os.PRIO_PROCESS, copy.process, LATER)
+
+    def _end_all(self) -> None:
+        for copy in self._at_work.values():
+            os.kill(copy.process, signal.SIGKILL)
+
+
+def judged(said: bytes, status: int, limits: Limits) -> tuple[int, dict, bool]:
+    """Status and answer, whatever became of a copy; and whether they would be the same another time."""
     if os.WIFSIGNALED(status):
         return 422, {"error": ended(os.WTERMSIG(status), limits)}, False
     if status:

@@ -132,7 +132,7 @@ class Room:
 
 
 class Memory:
-    """Most megabytes of the server, its workers and the copies at work, and of all together, shared pages once."""
+    """Most megabytes of the server, its compiler and the copies at work, and of all together, shared pages once."""
 
     def __init__(self, server: int) -> None:
         self.server, self.most = server, Counter()
@@ -140,7 +140,7 @@ class Memory:
     def look(self) -> None:
         workers = _children(self.server)
         copies = [copy for worker in workers for copy in _children(worker)]
-        for name, numbers in {"server": [self.server], "a worker": workers, "a copy": copies}.items():
+        for name, numbers in {"server": [self.server], "compiler": workers, "a copy": copies}.items():
             self._most(name, max((_kilobytes(n, "Rss") for n in numbers), default=0))
         self._most("all", sum(_kilobytes(n, "Pss") for n in [self.server, *workers, *copies]))
 

@@ -17,7 +17,7 @@ from course_lib.gpu.device import INCLUDE, OPTIONS
 from course_lib.serve.limits import Limits
 from course_lib.serve.pool import Kept, Pool, Worker
 from course_lib.serve.questions import Question
-from course_lib.serve.worker import compiled
+from course_lib.serve.worker import LATER, QUICK, compiled
 from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.rules import ROOT
 
@@ -25,18 +25,15 @@ from .ask import DEEP, EAGER, ENDLESS, GOOD, LARGE, ask, error
 from .conftest import SECONDS, serving
 
 
-def processes(server):
-    """The workers of a server, by their numbers."""
-    return [worker._process.pid for worker in server.pool._workers if worker._process]
+def process_of(server):
+    """The number of the process that holds the compiler."""
+    return server.pool._worker._process.pid
 
 
 def copies(server):
     """Compilations at work."""
-    return [
-        child
-        for number in processes(server)
-        for child in Path(f"/proc/{number}/task/{number}/children").read_text().split()
-    ]
+    number = process_of(server)
+    return Path(f"/proc/{number}/task/{number}/children").read_text().split()
 
 
 def test_a_kernel_of_a_lesson_becomes_what_ships_of_it(service):
@@ -235,15 +232,15 @@ def test_what_is_kept_has_a_bound():
 def test_a_compiler_that_the_system_ended_is_started_again(book):
     with serving(book, at_once=1) as server:
         assert ask(server, GOOD % 8)[0] == 200
-        os.kill(processes(server)[0], signal.SIGKILL)
-        server.pool._workers[0]._process.wait()
+        os.kill(process_of(server), signal.SIGKILL)
+        server.pool._worker._process.wait()
         assert ask(server, GOOD % 9)[0] == 200
         thread = threading.Thread(target=lambda: said.append(error(server, ENDLESS % 155)))
         said = []
         thread.start()
         while not copies(server):
             time.sleep(0.05)
-        os.kill(processes(server)[0], signal.SIGKILL)
+        os.kill(process_of(server), signal.SIGKILL)
         thread.join()
         assert said == [(503, "The compiler was ended by the system. Try it again in a few seconds.")]
         assert ask(server, GOOD % 10)[0] == 200
@@ -252,8 +249,36 @@ def test_a_compiler_that_the_system_ended_is_started_again(book):
 def test_nothing_is_left_when_the_server_ends(book):
     with serving(book, at_once=2) as server:
         ask(server, GOOD % 11)
-        at_work = processes(server)
-    assert at_work and not any(Path(f"/proc/{number}").exists() for number in at_work)
+        thread = threading.Thread(target=ask, args=(server, ENDLESS % 156))
+        thread.start()
+        while not copies(server):
+            time.sleep(0.05)
+        left = [process_of(server), *map(int, copies(server))]
+    thread.join()
+    began = time.monotonic()
+    while any(Path(f"/proc/{number}").exists() for number in left):
+        assert time.monotonic() - began < 2 * SECONDS
+        time.sleep(0.1)
+
+
+def test_a_text_that_takes_long_lets_others_go_first(service):
+    with ThreadPoolExecutor(1) as other:
+        other.submit(ask, service, ENDLESS % 157)
+        time.sleep(QUICK + 1)
+        (number,) = copies(service)
+        assert os.getpriority(os.PRIO_PROCESS, int(number)) >= LATER
+
+
+def test_some_that_never_end_leave_room_for_the_others(book):
+    with serving(book, at_once=4) as server, ThreadPoolExecutor(3) as others:
+        ask(server, GOOD % 14)
+        for number in range(3):
+            others.submit(ask, server, ENDLESS % (158 + number))
+        while len(copies(server)) < 3:
+            time.sleep(0.05)
+        began = time.monotonic()
+        assert ask(server, GOOD % 15)[0] == 200 and len(copies(server)) == 3
+        assert time.monotonic() - began < SECONDS - 1
 
 
 def test_without_a_compiler_it_says_so(book, monkeypatch):
