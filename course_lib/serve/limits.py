@@ -16,8 +16,10 @@ class Limits:
     """Of a request: JSON writes some characters as six."""
     names: int = 16
     """Name expressions in a request, and options."""
-    seconds: float = 10.0
-    """Of one compilation; the slowest kernel of the lessons takes 1 or 2."""
+    seconds: float = 5.0
+    """Of the processor's work for one compilation; the slowest kernel of the lessons takes 1."""
+    patience: float = 30.0
+    """Until a compilation is done, on a machine that is busy with others."""
     memory: int = 512 << 20
     """Of one compilation, beyond what the loaded compiler takes. The largest kernel of the lessons needs a tenth."""
     stack: int = 64 << 20

@@ -87,7 +87,7 @@ class Worker:
                 self._process.stdin.write(f"{json.dumps([self._number, asdict(question)])}\n")
                 self._process.stdin.flush()
         try:
-            return answer.result(timeout=self._limits.seconds + 30)
+            return answer.result(timeout=self._limits.patience + 30)
         except Unanswered:
             return ENDED, False
 

@@ -8,13 +8,11 @@ rights: it can open no file and no connection, and of those that were open only 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import select
 import signal
 import sys
-import time
 from dataclasses import dataclass, field
 from typing import TextIO
 
@@ -27,8 +25,6 @@ from .questions import Question
 BACK = 3
 """The one open file of a copy that leads anywhere."""
 FIRST = 'extern "C" __global__ void first() {}'
-QUICK, LATER = 1.0, 10
-"""A copy that has worked for so many seconds gets this lower priority: most texts take less, and go first."""
 
 
 def main() -> None:
@@ -54,9 +50,7 @@ class Copy:
 
     number: int
     process: int
-    began: float = field(default_factory=time.monotonic)
     said: bytearray = field(default_factory=bytearray)
-    waits: bool = False
 
 
 class Desk:
@@ -70,8 +64,7 @@ class Desk:
         """Until the server is gone."""
         asked, rest = sys.stdin.fileno(), b""
         while True:
-            some_quick = any(not copy.waits for copy in self._at_work.values())
-            ready, _, _ = select.select([asked, *self._at_work], [], [], QUICK / 4 if some_quick else None)
+            ready, _, _ = select.select([asked, *self._at_work], [], [])
             for pipe in set(ready) - {asked}:
                 self._hear(pipe)
             if asked in ready:
@@ -81,7 +74,6 @@ class Desk:
                 for line in lines:
                     number, question = json.loads(line)
                     self._begin(number, Question.of(question))
-            self._let_others_go_first()
 
     def _begin(self, number: int, question: Question) -> None:
         here, back = os.pipe()
@@ -114,15 +106,6 @@ class Desk:
             flush=True,
         )
 
-    def _let_others_go_first(self) -> None:
-        for copy in self._at_work.values():
-            if not copy.waits and time.monotonic() - copy.began > QUICK:
-                copy.waits = True
-                with contextlib.suppress(
-                    OSError
-                ):  # it has ended, or this process has a lower priority itself
-                    os.setpriority(os.PRIO_PROCESS, copy.process, LATER)
-
     def _end_all(self) -> None:
         for copy in self._at_work.values():
             os.kill(copy.process, signal.SIGKILL)
@@ -131,7 +114,7 @@ class Desk:
 def judged(said: bytes, status: int, limits: Limits) -> tuple[int, dict, bool]:
     """Status and answer, whatever became of a copy; and whether they would be the same another time."""
     if os.WIFSIGNALED(status):
-        return 422, {"error": ended(os.WTERMSIG(status), limits)}, False
+        return (*ended(os.WTERMSIG(status), limits), False)
     if status:
         return (
             503,
@@ -176,8 +159,12 @@ def give_up_rights(back: int, limits: Limits) -> None:
         resource.RLIMIT_AS: with_libraries + limits.memory,
     }.items():
         resource.setrlimit(what, (most, most))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+    for number, timer, seconds in (
+        (signal.SIGPROF, signal.ITIMER_PROF, limits.seconds),  # of work
+        (signal.SIGALRM, signal.ITIMER_REAL, limits.patience),
+    ):
+        signal.signal(number, signal.SIG_DFL)
+        signal.setitimer(timer, seconds)
 
 
 def address_space() -> int:
@@ -186,17 +173,22 @@ def address_space() -> int:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def ended(number: int, limits: Limits) -> str:
-    """Why a copy ended before its answer, for the learner whose text it was."""
+def ended(number: int, limits: Limits) -> tuple[int, dict]:
+    """Status and answer for who sent the text at which a copy was ended by this signal."""
     if number == signal.SIGALRM:
-        return (
-            f"kernel.cu: the compiler was stopped after {limits.seconds:g} seconds. Is a loop unrolled too far, or "
-            "does a template or a macro never end?"
+        why = f"this text was not done in {limits.patience:g} seconds. Try it again."
+        return 503, {"error": f"The machine that compiles is busy: {why}"}
+    if number == signal.SIGPROF:
+        why = (
+            f"was stopped after {limits.seconds:g} seconds of work. Is a loop unrolled too far, or does "
+            "a template or a macro never end?"
         )
-    return (
-        f"kernel.cu: the compiler broke off. It may take {limits.memory >> 20} MB for a text: this one needs more, or "
-        "is nested too deeply. Make it simpler."
-    )
+    else:
+        why = (
+            f"broke off. It may take {limits.memory >> 20} MB for a text: this one needs more, or is nested too "
+            "deeply. Make it simpler."
+        )
+    return 422, {"error": f"kernel.cu: the compiler {why}"}
 
 
 if __name__ == "__main__":

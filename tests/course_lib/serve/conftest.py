@@ -8,14 +8,16 @@ import pytest
 from course_lib.serve.limits import Limits
 from course_lib.serve.server import Server
 
-SECONDS = 4
-"""Of a compilation: a good text takes a quarter of one, and this machine may be busy."""
+SECONDS = 2
+"""Of work for a compilation: a good text takes a fifth of one."""
 
 
 @contextmanager
 def serving(root=None, **limits):
     """A server on this machine, at a port that is free."""
-    server = Server(("127.0.0.1", 0), root, Limits(**{"seconds": SECONDS, "at_once": 2} | limits))
+    server = Server(
+        ("127.0.0.1", 0), root, Limits(**{"seconds": SECONDS, "patience": 60, "at_once": 2} | limits)
+    )
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

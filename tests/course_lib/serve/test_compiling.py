@@ -17,7 +17,7 @@ from course_lib.gpu.device import INCLUDE, OPTIONS
 from course_lib.serve.limits import Limits
 from course_lib.serve.pool import Kept, Pool, Worker
 from course_lib.serve.questions import Question
-from course_lib.serve.worker import LATER, QUICK, compiled
+from course_lib.serve.worker import compiled
 from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.rules import ROOT
 
@@ -61,7 +61,7 @@ def test_name_expressions_and_registers(service):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (ENDLESS % 150, f"was stopped after {SECONDS} seconds"),
+        (ENDLESS % 150, f"was stopped after {SECONDS} seconds of work"),
         (EAGER % 1, "out of memory|stopped after"),
         (LARGE % 1, "broke off|stopped after"),
         (DEEP % 1, "broke off"),
@@ -78,7 +78,7 @@ def test_a_text_that_goes_too_far_is_stopped_and_its_author_told(service, text, 
     status, why = error(service, text)
     assert status == 422 and "kernel.cu" in why
     assert any(part in why for part in words.split("|")), why
-    assert time.monotonic() - began < SECONDS + 8
+    assert time.monotonic() - began < 60
     assert ask(service, GOOD % 2)[0] == 200
 
 
@@ -187,7 +187,7 @@ def test_thirty_at_once_get_each_their_own(service):
 
 
 def test_who_comes_when_all_places_are_taken_is_told(book):
-    with serving(book, at_once=1, waiting=1, seconds=3) as server:
+    with serving(book, at_once=1, waiting=1) as server:
         with ThreadPoolExecutor(2) as others:
             for number in (152, 153):
                 others.submit(ask, server, ENDLESS % number)
@@ -257,28 +257,24 @@ def test_nothing_is_left_when_the_server_ends(book):
     thread.join()
     began = time.monotonic()
     while any(Path(f"/proc/{number}").exists() for number in left):
-        assert time.monotonic() - began < 2 * SECONDS
+        assert time.monotonic() - began < 30
         time.sleep(0.1)
 
 
-def test_a_text_that_takes_long_lets_others_go_first(service):
-    with ThreadPoolExecutor(1) as other:
-        other.submit(ask, service, ENDLESS % 157)
-        time.sleep(QUICK + 1)
-        (number,) = copies(service)
-        assert os.getpriority(os.PRIO_PROCESS, int(number)) >= LATER
+def test_a_machine_that_is_busy_is_not_the_learners_fault(book):
+    with serving(book, seconds=30, patience=1.0) as server:
+        status, why = error(server, ENDLESS % 157)
+    assert status == 503 and why.endswith("busy: this text was not done in 1 seconds. Try it again.")
 
 
 def test_some_that_never_end_leave_room_for_the_others(book):
-    with serving(book, at_once=4) as server, ThreadPoolExecutor(3) as others:
+    with serving(book, at_once=4, seconds=8) as server, ThreadPoolExecutor(3) as others:
         ask(server, GOOD % 14)
         for number in range(3):
             others.submit(ask, server, ENDLESS % (158 + number))
         while len(copies(server)) < 3:
             time.sleep(0.05)
-        began = time.monotonic()
         assert ask(server, GOOD % 15)[0] == 200 and len(copies(server)) == 3
-        assert time.monotonic() - began < SECONDS - 1
 
 
 def test_without_a_compiler_it_says_so(book, monkeypatch):
