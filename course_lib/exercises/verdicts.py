@@ -19,6 +19,7 @@ from .answers import exercises
 
 GAP = "____"
 EVERYWHERE = {
+    "nobody-writes": "a loop has no end: it waits for something that nobody can change any more.",
     "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
     "changes in each turn.",
     "order-dependent": "volatile (or relaxed) accesses are no race and no order either: a barrier must stand between "

@@ -28,7 +28,7 @@ MORE = [
 ]
 CELL = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell"
 ENDLESS = """# in place of check_exercise("00.3", ...)
-spin = 'extern "C" __global__ void spin(int* x) { while (true) x[0] += 1; }'
+spin = 'extern "C" __global__ void spin(int* x) { while (true) atomicAdd(x, 1); }'
 simulate(cp.RawKernel(spin, "spin", options=OPTIONS), (1,), (32,), (np.zeros(1, np.int32),), max_steps=10**10)
 """
 MINUTES = 10  # for all cells of a lesson, on a busy machine

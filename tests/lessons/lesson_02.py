@@ -152,7 +152,8 @@ RIGHT_ANSWERS = {
 WRONG_ANSWERS = {
     "02.1": [
         ("no wait", [("wait_all();", ";")], "wait for its own copies, as wait_all does"),
-        ("wait before the copy", [("wait_all();", ""), (COPY, "        wait_all();\n" + COPY)], "for its own copies"),
+        ("wait before the copy", [("wait_all();", ""), (COPY, "        wait_all();\n" + COPY)],
+         "first the wait, then the barrier"),
         ("barrier before the wait", [
             ("wait_all();  ", "__syncthreads();  "),
             ("__syncthreads();                              // the piece is", "wait_all();  // the piece is")],

@@ -57,8 +57,8 @@ def _smooth(answer: object) -> None:
 def _reported() -> tuple[int, int]:
     """The thread, and the element of the tile, that the report on the kernel as given names."""
     given = device.cp.RawKernel(kernel_source(NOTEBOOK, "smooth"), "smooth", options=device.OPTIONS)
-    said = re.search(r"thread (\d+) of block \d+ reads byte (\d+)", str(_smoothed(given, 200)[0]))
-    return int(said[1]), int(said[2]) // 4
+    said = re.search(r"thread (\d+) of block \d+ reads tile\[(\d+)\]", str(_smoothed(given, 200)[0]))
+    return int(said[1]), int(said[2])
 
 
 def _ramp(n: int) -> np.ndarray:
