@@ -5,5 +5,6 @@ headers      CUDA's headers in memory, for compiling what somebody else sent
 elsewhere    PTX from another machine's compiler, where there is none here
 cache        what it made, kept in files: the one place where a compilation is looked up
 signature    the names of a kernel's parameters, from its source, for messages
+shared_arrays  shared arrays as they were declared, for messages: `full[1]`
 disassembly  a cubin as a list of instructions, by nvdisasm
 """

@@ -3,4 +3,6 @@
 decode    instructions to steps: which registers a step reads and writes, basic blocks
 fma_runs  FMAs in a row as one step
 machine   the state of a launch, and who runs next
+standstill  threads that go round and round, and nobody who could end it
+stuck     who waits for what when nobody can go on, in words
 """

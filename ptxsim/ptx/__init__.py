@@ -6,4 +6,10 @@ flow        basic blocks, and where the ways of threads that part meet again
 provenance  which arguments an address can come from
 answers     registers that the program looks at
 waits       loads that only wait, in a loop that does nothing else
+branches    branches that threads of a block may take differently
+chance      whether the order of the warps may change what a program does
+locks       atomics that take a lock, writes that give it back
+masks       masks out of an activemask
+rounds      loops whose turns leave no trace
+sunk        values that the compiler sets behind a wgmma.fence
 """

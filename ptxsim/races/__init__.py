@@ -7,5 +7,6 @@ proxies    what the copy engine and the tensor cores may see of it
 messages   what threads are told through memory: fences, release and acquire
 dependent  values that another order of strong accesses changes
 findings   a race in words
+advice     what would put it right, at this place
 hazards    the kinds of findings and their causes, and the list of those of a launch
 """

@@ -55,7 +55,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/lessons/test_notebooks_static.py",
         "tests/lessons/test_sittings.py",
         "tests/lessons/test_predictions.py",
-        "tests/lessons/test_lesson_kernels.py::test_every_lesson_has_a_room",
+        "tests/lessons/test_lesson_kernels.py::test_every_notebook_with_kernels_has_a_room",
         "tests/lessons/test_lesson_kernels.py::test_every_kernel_of_the_lessons_is_listed",
         "tests/course_lib/measure/test_measurements.py",
         "{file}",

@@ -24,7 +24,7 @@ def test_every_place_of_the_table_is_there():
         ("ptxsim/gpus.py", "tests/ptxsim/test_gpus.py"),
         ("ptxsim/races/findings.py", "tests/ptxsim/races/test_hazards_cases.py"),
         ("course_lib/exercises/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
-        ("notebooks/02_producer_consumer.ipynb", "test_every_lesson_has_a_room"),
+        ("notebooks/02_producer_consumer.ipynb", "test_every_notebook_with_kernels_has_a_room"),
         ("course_lib/measure/bench.py", "tests/course_lib/measure/test_bench.py"),
         ("tools/learner/lab.py", "tests/tools/learner"),
         ("tools/classroom/feedback.py", "tests/tools/classroom/test_feedback.py"),
