@@ -70,7 +70,7 @@ CAUSES = (
     ),
     Cause(
         "store-not-awaited",
-        "nobody waited for a bulk store to arrive; .wait_group.read is for its source alone",
+        "nobody waited for a bulk store to arrive; .read waits for its source alone",
     ),
     Cause("copy-still-reads", "the source of a copy is written while the copy may still read it"),
     Cause("wgmma-still-reads", "shared memory is written while a wgmma may still read it"),
@@ -102,11 +102,11 @@ CAUSES = (
     ),
     Cause(
         "use-before-start",
-        "a block uses the shared memory of another block of the cluster, which may not have started",
+        "shared memory of another block is used, which may not have started",
     ),
     Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
     Cause("not-in-own-mask", "a lane gives a mask in which it is not"),
-    Cause("lane-passes-by", "a mask names a lane that takes a way around the instruction, and exits"),
+    Cause("lane-passes-by", "a mask names a lane that goes another way, and exits"),
     Cause("absent-lane", "a value is taken from a lane that is not there"),
     Cause("beyond-shared-memory", "an address outside of the block's shared memory"),
     Cause("beyond-local-array", "an address outside of the thread's local arrays"),
