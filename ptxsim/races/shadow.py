@@ -278,8 +278,7 @@ class Shadow:
         fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
         if not machine.is_async(np.array([pc])).all():
             return
-        inside, unit, count = self._inside(unit, size)
-        granules, lanes = granules_of(unit, count), np.repeat(lanes[inside], count)
+        granules, lanes = self._spread(lanes, unit, size)
         self._tell_unfenced(machine, kind, pc, lanes, granules, self.writer, self.write_time)
         if self.last_strong is not None:
             self._tell_unfenced(machine, kind, pc, lanes, granules, *self.last_strong)
@@ -368,8 +367,7 @@ class Shadow:
     ) -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""
-        inside, unit, count = self._inside(unit, size)
-        granules, lanes = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
+        granules, lanes = self._spread(lanes, unit, size)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
         self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, late)
@@ -389,8 +387,8 @@ class Shadow:
     ) -> None:
         """A copy that one lane started at a time arrives here: meanwhile the lane itself may not have read here, nor
         written another value. `changed`: which units the copy alters."""
-        inside, unit, count = self._inside(unit, size)
-        granules, mine = granules_of(unit[inside], count), np.repeat(lanes[inside], count)
+        inside, _, count = self._inside(unit, size)
+        granules, mine = self._spread(lanes, unit, size)
         owners, trail = mine + machine.orders.first_lane, machine.orders.trail
         found = self.reads.own_since(owners, granules, since + 1)
         if found is not None:
@@ -452,6 +450,11 @@ class Shadow:
         if self.clipped and (unit >= self.granules // count).any():
             return unit < self.granules // count, unit, count
         return ALL, unit, count
+
+    def _spread(self, lanes: np.ndarray, unit: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """The granules that are watched of these units, and the lane at each."""
+        inside, unit, count = self._inside(unit, size)
+        return granules_of(unit[inside], count), np.repeat(lanes[inside], count)
 
     def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
         self.write_time[granules] = time

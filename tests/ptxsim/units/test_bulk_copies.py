@@ -370,6 +370,19 @@ def test_what_stands_between_a_thread_and_the_copy_engine(name):
     assert [hazard.kind for hazard in report.hazards][:1] == [kind][: kind is not None], str(report)
 
 
+@pytest.mark.parametrize("name", PROXIES)
+def test_what_lies_behind_all_that_is_watched_breaks_nothing(name, monkeypatch):
+    """In a large array, of which only the begin is watched."""
+    monkeypatch.setattr("ptxsim.races.shadow.MOST_GRANULES", 512)
+    body, kind = PROXIES[name]
+    source = COPIES + LINES.replace("BODY", "g += 1000; " + body.replace("BRING", BRING))
+    large, y = np.arange(1100, dtype=np.uint32), np.zeros(32, np.uint32)
+    report = ptxsim.launch(ptxsim.compile(source, "k", HOPPER), 1, 32, (large, y))
+    assert [hazard.kind for hazard in report.hazards][:1] == [kind][
+        : "tile[t] = 7" in body and kind is not None
+    ]
+
+
 def test_what_mends_a_store_that_was_awaited_too_little():
     body, _ = PROXIES["reads the target of its store, awaited with .read"]
     kernel = ptxsim.compile(COPIES + LINES.replace("BODY", body.replace("BRING", BRING)), "k", HOPPER)
