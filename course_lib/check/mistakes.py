@@ -57,7 +57,7 @@ def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator
         ("no-last-k-tile", f"without the last k-tile (k = {last} to {len(k) - 1})", k[:last]),
         ("no-first-k-tile", f"without the first k-tile (k = 0 to {tile_k - 1})", k[tile_k:]),
         ("first-k-tile-always", "with the first k-tile in the place of every k-tile", k % tile_k),
-        ("k-tile-behind", "one k-tile behind (the first twice, the last never)", behind),
+        ("k-tile-behind", "one k-tile late (the first twice, the last never)", behind),
         ("k-tile-ahead", "one k-tile ahead (the first never, the last twice)", ahead),
         ("no-last-k", "without the last k of every k-tile", k[k % tile_k != tile_k - 1]),
         ("no-first-k", "without the first k of every k-tile", k[k % tile_k != 0]),

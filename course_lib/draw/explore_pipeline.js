@@ -85,7 +85,7 @@
     }
 
     for (const [length, [text, step]] of Object.entries({
-        copy: ["copy latency, cycles", 32], math: ["math of a k-tile, cycles", 32],
+        copy: ["copy latency, cycles", 8], math: ["math of a k-tile, cycles", 8],
         stages: ["stages (slots of a block)", 1], blocks: ["blocks on an SM", 1],
     })) {
         const label = document.createElement("label"), value = document.createElement("b"), slider = document.createElement("input");

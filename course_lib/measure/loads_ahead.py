@@ -43,10 +43,10 @@ def loads_ahead(kernel) -> LoadsAhead:
 
 def show_loads_ahead(**kernels) -> None:
     """Print a line for each kernel, called by its name."""
-    print("machine code of the loop    free FMAs after the barrier    instructions    from a load to its FMA")
+    print("the loop, in instructions    free FMAs after the barrier    in all    from a load to its FMA")
     for name, kernel in kernels.items():
         loop = loads_ahead(kernel)
-        print(f"{name:26} {loop.free_fmas:28} {loop.instructions:15} {loop.distance:25.0f}")
+        print(f"{name:27} {loop.free_fmas:28} {loop.instructions:9} {loop.distance:25.0f}")
 
 
 def _fma(instruction) -> bool:

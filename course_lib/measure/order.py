@@ -46,7 +46,7 @@ class Order:
             f"  {each.count:3} {each.what:20}{each.fma:5}  {'=' * ((each.fma + BAR // 2) // BAR)}".rstrip()
             for each in self.stretches
         )
-        return "\n".join([f"{self.name}: FMAs, and behind what they stand", *rows])
+        return "\n".join([f"{self.name}: FMAs, and after what they stand", *rows])
 
 
 def order_of(name: str, instructions: tuple[SassInstruction, ...]) -> Order:

@@ -80,7 +80,7 @@ CAUSES = (
         "a load through the read-only cache (ld.global.nc, __ldg) of what the launch writes",
     ),
     Cause("two-writers", "two threads write where one should, or a barrier is missing"),
-    Cause("wait-behind-barrier", "the wait for the copy stands behind the barrier, not before it"),
+    Cause("wait-behind-barrier", "the wait for the copy stands after the barrier, not before it"),
     Cause("left-out-of-barrier", "one of the two threads came to a barrier and the other did not"),
     Cause("other-block", "the other thread is in another block, and nothing orders the two"),
     Cause(

@@ -89,10 +89,10 @@ WRONG_ANSWERS = wrong_answers(
         (63, -> (0,
     counted from 1: thread ... of block
         (63, -> (64,
-    the byte: counts bytes
+    the byte: the report names it
         - 64)
         + 256)
-    the element before: counts bytes
+    the element before: the report names it
         - 64)
         + 63)
     nothing changed: has no thread of its own
@@ -118,12 +118,17 @@ WRONG_ANSWERS = wrong_answers(
         tile[65] -> tile[128]
     the neighbour left out: the first one of the next block
         tile[t + 1]) / 2 -> tile[t < 63 ? t + 1 : t]) / 2
+    without the tile: only one element is not
+        tile[t] + tile[t + 1] -> x[i] + x[i + 1]
+    the neighbour always from x: only one element is not
+        $NEXT ->
+        tile[t + 1]) -> x[i + 1])
     not written: the first one of the next block
         $NEXT ->
         if (i + 1 < n) -> if (i + 1 < n && t < 63)
 
 00.13
-    as given: all threads must meet
+    as given: which threads come to this barrier
         - $TURN
         +     for (int half = 128; half > 0; half /= 2) {
         +         if (t < half) {

@@ -283,6 +283,14 @@ WRONG_ANSWERS = wrong_answers(
         -         tile[i] = x[i];                               // neighbours read neighbours
         -     __syncthreads();                                  // the tile is complete
         sum += tile[m -> sum += x[m
+    sums written in each turn: to one of sums
+        - $SUMS_ADD_UP
+        +     if (t < 32) sums[t] = 0;
+        +     for (int m = 0; m < 64; m += 16) {
+        +         for (int i = m; i < m + 16 && t < 32; ++i)
+        +             sums[t] += tile[i + t * 64];
+        +         __syncthreads();
+        +     }
     no barrier: a barrier must stand
         $SUMS_COMPLETE ->
     the warp waits alone: a barrier must stand

@@ -115,7 +115,7 @@ WRONG_ANSWERS = wrong_answers(
     two dimensions of a block that has one: threadIdx.y is 0
         threadIdx.x % 32 -> threadIdx.x % 32
         threadIdx.x / 32;        // -> threadIdx.y; //
-    two dimensions, and the whole number: numbers 0 to 255
+    two dimensions, and the whole number: 32 rows and 8 columns
         threadIdx.x % 32 -> threadIdx.x
         threadIdx.x / 32;        // -> threadIdx.y; //
     every warp does all columns: one element
@@ -134,7 +134,7 @@ WRONG_ANSWERS = wrong_answers(
         +             C[m + i % 32 + (n + i / 32) * M] = x[m + i % 32] * y[n + i / 32];
     row by row: one column after the other
         C[m + n * M] -> C[m * N + n]
-    rows and columns mixed up: stays below 32
+    rows and columns mixed up: 32 rows and 8 columns
         threadIdx.x % 32 -> threadIdx.x / 32
         threadIdx.x / 32;        // -> threadIdx.x % 32; //
     lanes along a row: 32 neighbouring rows
@@ -142,8 +142,10 @@ WRONG_ANSWERS = wrong_answers(
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
     no quotient: Which two threads have the same row
         y * 8 + threadIdx.x / 32 -> y * 8 + threadIdx.x % 8
-    whole thread number: numbers 0 to 255
+    whole thread number: 32 rows and 8 columns
         threadIdx.x % 32 -> threadIdx.x
+    the row times the length of a column: which of the two is multiplied
+        C[m + n * M] -> C[m * M + n]
     columns of N elements: How many elements has a column
         C[m + n * M] -> C[m + n * N]
     columns of 32 elements: How many elements has a column

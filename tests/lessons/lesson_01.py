@@ -100,14 +100,6 @@ RIGHT_ANSWERS = right_answers(
         +     *(float4*)&As[k][r] = *(const float4*)&A[r + k * M];
         +     __syncthreads();
         +     for…
-    half of the threads
-        - $COPY_ALONE…
-        +     if (threadIdx.x < 128)
-        +         for (int i = threadIdx.x; i < TK * TM; i += 128)
-        +             As[0][i] = A[i % TM + i / TM * M];
-        +     __syncthreads();
-        +     for…
-
     a warp for a column, two floats for each lane
         - $COPY_ALONE…
         +     for (int k = threadIdx.x / 32; k < TK; k += THREADS / 32)
@@ -213,6 +205,18 @@ WRONG_ANSWERS = wrong_answers(
         -         As…
         + int i = 0; i < TK * TM; ++i)
         +         As…
+    half of the threads copy: each of them has its part
+        - $COPY_ALONE…
+        +     if (threadIdx.x < 128)
+        +         for (int i = threadIdx.x; i < TK * TM; i += 128)
+        +             As[0][i] = A[i % TM + i / TM * M];
+        +     __syncthreads();
+        +     for…
+    one warp copies all: each of them has its part
+        - int i = threadIdx.x; i < TK * TM; i += THREADS)
+        -         As…
+        + int i = threadIdx.x; threadIdx.x < 32 && i < TK * TM; i += 32)
+        +         As…
     no end: a loop has no end
         - i += THREADS)
         -         As…
@@ -236,6 +240,11 @@ WRONG_ANSWERS = wrong_answers(
         +         $COPY_B…
     barrier for half the block: meet at a barrier
         $FIRST_BARRIER -> if (threadIdx.x < 128) __syncthreads();
+    a barrier for each k: which two moments of a turn
+        - for (int k = 0; k < TK; ++k)
+        -             for (int j = 0; j < 4; ++j)
+        + for (int k = 0; k < TK; ++k, __syncthreads())
+        +             for (int j = 0; j < 4; ++j)
     tile turned round: stays below TK
         As[i / TM][i % TM] -> As[i % TM][i / TM]
     the math reads a turned tile: stays below TK

@@ -7,12 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from ptxsim.observe.events import Load
 from ptxsim.races.hazards import KINDS
 
 from ...gpu import device
 from ...gpu.simulate import simulate
 from ...lessons.sources import kernel_source
-from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, kernel_and_numbers
+from .common import demand, demand_kernel, demand_no_hazard, kernel_and_numbers
 
 NOTEBOOK = "exercises/00_start_here"
 MOST_STEPS = 100_000
@@ -21,6 +22,8 @@ MOST_STEPS = 100_000
 KNOWN = {"no hazard"} | {kind.name for kind in KINDS}
 """All that a report says in brief, where it says one thing."""
 
+MOST_READ = 4 * (65 + 3)
+"""Bytes of x, by a block that needs 65 floats; a few may be read twice, at its ends."""
 MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
@@ -51,6 +54,14 @@ def _smooth(answer: object) -> None:
         demand_no_hazard(report)
         expected = np.append((_ramp(n)[:-1] + _ramp(n)[1:]) / 2, np.float32(-1))
         demand(np.array_equal(y, expected), f"{(y != expected).sum()} of {n} elements are wrong.")
+    read = sum(
+        event.bytes for mine in _smoothed(kernel, 200)[0].events for event in mine if isinstance(event, Load)
+    )
+    demand(
+        read <= MOST_READ,
+        f"the numbers are right, but block 0 reads {read / 4:.0f} floats of x; its results need 65.",
+        "past-the-tile",
+    )
 
 
 @cache
@@ -103,14 +114,17 @@ EXERCISES = {
         "": "look at one version after the other."}),
     "00.12": (_smooth, {
         "other-thread": "look for the words \"thread ... of block\" in the report.",
-        "other-element": "the report counts bytes, and a float has 4.",
+        "other-element": "the report names it, tile[...].",
+        "past-the-tile": "most neighbours are in the tile already: only one element is not.",
         "uninitialised-read": "element 64 of the tile has no thread of its own. Which thread brings it too?",
         "read-after-write": "what one thread brings and another one reads must be there before the barrier.",
         "write-after-write": "element 64 of the tile needs one thread, not many.",
         "block-conflict": "two blocks write one element of y: block b has elements b * 64 to b * 64 + 63.",
         "out-of-bounds": "the tile has 65 elements and x has n: does the one that you bring exist in both?",
         "": "element 64 of the tile is the first one of the next block, x[(blockIdx.x + 1) * 64], if there is one."}),
-    "00.13": (_block_sum, FOR_ALL | {
+    "00.13": (_block_sum, {
+        "left-out-of-barrier|barrier-divergence|deadlock": "in the second turn, which threads come to this barrier, "
+        "and which do not? A barrier is for all threads.",
         "read-after-write|write-after-read": "a turn reads what the turn before has added: all threads must meet "
         "between two turns, and before the first one.",
         "uninitialised-read": "256 numbers lie in the tile: the first half is 128.",

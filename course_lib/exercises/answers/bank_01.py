@@ -145,6 +145,7 @@ EXERCISES = {
         "them: let one thread do it, or atomicAdd.",
         "wasted-sectors": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
         "belongs in shared memory.",
-        "many-sectors": "an element is read more than once, or by several threads: share the work out.",
+        "many-sectors": "each float of x is read once, 32 at a time, and each sum written once: which access takes "
+        "less than 32 floats, or comes again to one of x or of sums? Share the work out.",
         "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip

@@ -210,7 +210,7 @@ EXERCISES = {
         **FOR_ALL,
         "order-1": "the wait leaves two k-tiles, t + 1 and t + 2. Is another one issued before the math?",
         "order-2": "wait_group<0> leaves nothing on its way. What is issued between it and the math?",
-        "order-3": "the wait leaves two k-tiles, and the next one is issued behind the math: when the math begins it "
+        "order-3": "the wait leaves two k-tiles, and the next one is issued after the math: when the math begins it "
         "is not on its way.",
         "order-4": "a wait counts groups, and here a k-tile has two of them: A's and B's. How many k-tiles are two "
         "groups? Then one more is issued before the math.",
@@ -221,7 +221,7 @@ EXERCISES = {
         **FOR_ALL,
         "unwaited-copy": "a k-tile is read before it landed: in the last turns fewer than two newer groups exist, so "
         "wait_group<2> or <1> may leave the k-tile that is needed.",
-        "read-after-write": "each thread waits for its own copies; the barrier behind the wait makes it true for all. "
+        "read-after-write": "each thread waits for its own copies; the barrier after the wait makes it true for all. "
         "Is the wait before the barrier, in every turn?",
         "write-after-read": "the barrier of the loop was right: put it back.",
         "waits-for-more": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay "
@@ -252,10 +252,10 @@ EXERCISES = {
         "Which of them still get a number that changes?",
         "uninitialised-read|out-of-bounds": "a k-step is loaded that does not exist: min(..., steps - 1) was the "
         "guard.",
-        "read-after-write": "the __syncwarp() behind the copy was right.",
+        "read-after-write": "the __syncwarp() after the copy was right.",
         "no-pragma": "without that line the compiler may unroll, and then the numbers of the sets may become "
         "constants, by its choice. Make them constants yourself, in a loop that is not unrolled.",
-        "other-k-steps": "two k-steps in a turn: what happens behind the last one when their number is odd, and which "
+        "other-k-steps": "two k-steps in a turn: what happens after the last one when their number is odd, and which "
         "set holds which k-step?",
         "nothing-ahead": "load the next k-step into the other set first, then multiply this one.",
         "": "write two k-steps into one turn: load(1, ...), multiply(0), load(0, ...), multiply(1)."}),

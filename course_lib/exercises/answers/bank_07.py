@@ -236,7 +236,7 @@ EXERCISES = {
     "07.13": (_ring, {
         **_HOPPER,
         "write-after-read": "the producer overwrites a slot too early. A phase of `empty` ends after as many arrivals "
-        "as it was initialised for: how many come for one k-tile, and does each stand behind a wait for the math?",
+        "as it was initialised for: how many come for one k-tile, and does each stand after a wait for the math?",
         "mbarrier": "more arrivals come than a phase needs: how many threads arrive for one k-tile, and what was the "
         "barrier initialised for?",
         "deadlock": "somebody waits for what never comes. For one k-tile, how many threads arrive, at which slot's "

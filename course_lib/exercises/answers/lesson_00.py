@@ -104,8 +104,8 @@ EXERCISES = {
         "wasted-sectors": "the 32 lanes of a warp must take 32 neighbouring rows: what differs from lane to lane?",
         "one-column": "of each 8 columns only the first is written. The block has one dimension, so threadIdx.y is 0 "
             "in every thread: what else tells its warps apart?",
-        "out-of-bounds": "a block takes 32 rows and 8 columns: what you add stays below 32 for the row, below 8 for "
-            "the column. Its threads have the numbers 0 to 255.",
+        "out-of-bounds": "an index leaves x, y or C. Two questions: do the row and the column of a thread stay in its "
+            "block's 32 rows and 8 columns? And which of the two is multiplied by the length of a column of C?",
         "missing": "some elements are not written, so others are written by several threads. Which two threads have "
             "the same row and the same column, and what tells them apart?",
         "other-share": "each of the 256 threads takes one element.",

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from ptxsim import Report
+from ptxsim.observe.events import Load
 
 from ...check.gemm import Gemm
 from ...check.verdict import CheckFailed
@@ -27,6 +28,8 @@ FLOATS = 8
 """In a sector."""
 TM, TN, TK = 64, 32, 16
 RECTANGLE = Launch((TM, TN, TK), 256)
+MOST_BARRIERS = 4
+"""In a turn of 01.2, which needs two: one more for each tile does no harm."""
 MOST_STEPS = 200_000
 """Of a launch of one block or three, which takes some thousands."""
 
@@ -55,6 +58,13 @@ def _copy_alone(kernel: object) -> None:
     expected = np.concatenate([(tile + 2 * np.roll(tile, -32, axis=0)).ravel("F") for tile in tiles])
     demand(np.array_equal(out, expected), f"{(out != expected).sum()} of {out.size} elements are wrong.")
     _demand_sectors(report, 2 * A.size)
+    for warp, events in enumerate(report.events):  # of the first block
+        mine = sum(event.bytes for event in events if isinstance(event, Load)) // 4
+        demand(
+            mine == tm * tk // len(report.events),
+            f"the numbers are right, but warp {warp} copies {mine:.0f} of the {tm * tk} floats.",
+            "other-share",
+        )
 
 
 def _rectangle(answer: object) -> None:
@@ -74,6 +84,12 @@ def _rectangle(answer: object) -> None:
         report.counters.total.shared_loads,
         "the numbers are right, but nothing is read from shared memory.",
         "no-tile",
+    )
+    comes = report.counters.total.barriers / (len(report.events) * 6 * 3)  # a warp, in each turn
+    demand(
+        comes <= MOST_BARRIERS,
+        f"the numbers are right, but a thread comes to {comes:.0f} barriers for each k-tile; 2 are enough.",
+        "many-barriers",
     )
     blocks_m, blocks_n = gemm.grid(RECTANGLE)  # each reads its strips of A and B, and writes its tile of C
     _demand_sectors(report, blocks_n * gemm.M * gemm.K + blocks_m * gemm.N * gemm.K + gemm.M * gemm.N)
@@ -140,6 +156,7 @@ MOVED = {
 
 EXERCISES = {
     "01.1": (_copy_alone, FOR_ALL | COMPLETE | MOVED | {
+        "other-share": "256 threads are 8 warps: each of them has its part of the 1024 floats to copy.",
         "out-of-bounds": "the tile is As[k][row]; A already points to the first row of the block, and a column of A "
         "is M floats long: which part of your index is the row, which one the column?",
         "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
@@ -155,6 +172,8 @@ EXERCISES = {
         "in all? Look at every place where you go on.",
         "no-tile": "the math reads A and B themselves, so each element comes once for every thread that needs it. Let "
         "it read the tiles.",
+        "many-barriers": "which two moments of a turn must all threads have reached together? Between two products "
+        "nobody waits for anybody.",
         "misaligned": "16 bytes begin at a multiple of 4 floats, here and there.",
         "first-k-tile-always": "every turn copies the same k-tile: what does k_tile change in your indices?",
         "no-last-k|no-first-k": "a value of k is left out: where does your loop over k begin, and where does it end?",

@@ -366,8 +366,9 @@ EXERCISES = {
         "float4.",
         "loaded-twice": "each k-tile is asked for once: what has been loaded before the math is what is stored after "
         "it.",
-        "": "k-tile k of A starts k * TK columns of M floats after the first one; B has columns of N floats. Which "
-        "k-tile is stored in turn 0, and which in turn 1? The math is multiply(acc, As, Bs, i, 4 * j)."}),
+        "": "follow one float4 of A and one of B through turns 0, 1 and 2: from where is it loaded, to which tile and "
+        "to which place of it is it stored, and in which turn is it multiplied? A column of A has M floats, one of B "
+        "has N."}),
     "02.3": (_divergence_first(_two_roles), {
         "other-count": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, "
         "whether they wait or only arrive.",
@@ -384,7 +385,7 @@ EXERCISES = {
         "both-wait": "who has something to say, and nothing to wait for, only arrives and goes on. Which side is that "
         "here?",
         "unequal-turns": "for each barrier, count the turns in which one side waits, and those in which the other side "
-        "arrives for it: the numbers must be equal, and in each of these turns all 96 threads must come."}
+        "arrives before: each wait needs an arrival of its own, and all 96 threads for each opening."}
         | LANDED | ENDS | PLACES | {
         "barrier-count": "both sides must name the same number of threads.",
         "barrier-divergence": "__syncthreads() is for all threads together; here two kinds of warps go different ways.",
@@ -400,6 +401,6 @@ EXERCISES = {
         "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
         | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {
         "beyond-shared-memory": "both tiles together have 8192 bytes; one has half of them.",
-        "out-of-bounds": "a k-tile behind the last one is copied: how many turns does the loop make?",
+        "out-of-bounds": "a k-tile after the last one is copied: how many turns does the loop make?",
         "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
 }  # fmt: skip

@@ -411,7 +411,7 @@ EXERCISES = {
         "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded: in every k-block, and also from "
         "one k-tile to the next.",
         "old-buffer": "some k-block 0 is multiplied with fragments of the k-tile before. Which k-tile does the k-block "
-        "behind the last one belong to, and in which buffer does it lie?",
+        "after the last one belong to, and in which buffer does it lie?",
         "lambdas-changed": "the check watches load and multiply. Leave them as they are, and write only the loop.",
         "": "k-block k uses the fragments that were loaded one k-block earlier. Where do those of k-block 0 come from, "
         "and from which buffer?"}),
@@ -445,7 +445,7 @@ EXERCISES = {
         "k-tile-ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
         "anybody uses it. Which buffer did the prologue fill?",
         "behind-the-loop": "with one k-tile the loop makes no turn. Which buffer holds that k-tile, and which one is "
-        "multiplied behind the loop?"} | _TURNS | _IN_TURN | {
+        "multiplied after the loop?"} | _TURNS | _IN_TURN | {
         "": "follow k_tile through the prologue and two turns: which k-tile is read, and from which buffer?"}),
     "03.7": (_one_ahead, FOR_ALL | _ENDLESS | _MEET | _TURNS | _IN_TURN | {
         "": "k-tile 0 must be there before the loop, and turn t copies k-tile t + 1, if there is one."}),

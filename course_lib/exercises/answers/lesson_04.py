@@ -197,11 +197,11 @@ EXERCISES = {
         "one-block-row|one-block-column": "A begins at row blockIdx.x * TM, B at row blockIdx.y * TN.",
         "write-beyond-array": "a warp stores outside of C: its 64 x 64 begin at row m, column n of the block's "
         "128 x 128. Four warps need four different pairs (m, n); which values may m and n have?",
-        "beyond-shared-memory": "an address leaves shared memory, which has 128 rows of A and behind them 128 of B, "
+        "beyond-shared-memory": "an address leaves shared memory, which has 128 rows of A and after them 128 of B, "
         "TK halves each. Do m and n leave room for 64 rows?",
         "out-of-bounds": "a copy reads outside of its matrix: A begins at row blockIdx.x * TM, B at row "
         "blockIdx.y * TN, and rows are K halves apart.",
-        "write-after-write": "two copies write one place: B lies behind TM * TK halves of A, and each k-tile is copied "
+        "write-after-write": "two copies write one place: B lies after TM * TK halves of A, and each k-tile is copied "
         "once.",
         "no-k-step": "a k-tile of 64 has 64 / 16 k-steps.",
         "block-conflict|rest-missing": "four warps need four different pairs (m, n) of 0 and 64.",

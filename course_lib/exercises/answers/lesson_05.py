@@ -282,16 +282,16 @@ EXERCISES = {
         "groups may be late?",
         "no-stages": "only the turn is yours.",
         "wrong-launch": "three slots of 12,288 bytes are right; write the turn.",
-        "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies behind it "
+        "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies after it "
         "must have been loaded before.",
-        "few-asked-for": "may the newest k-tile still be late behind your wait, in every turn?",
+        "few-asked-for": "may the newest k-tile still be late after your wait, in every turn?",
         "unwaited-copy": "fragments are loaded before their copy has landed. Which k-tile should they come from? The "
         "prologue has issued k-tiles 0 to STAGES - 2: which turn issues that one, and which line says that it is "
         "there? How many groups are newer?",
         "read-after-write": "step 0 of the next k-tile was copied by all threads: a wait is about one thread's copies. "
         "Which line must stand between that wait and the load?",
         "write-after-read": "a slot is overwritten while a slow warp still loads from it. Behind which barrier have "
-        "all loaded both steps of k-tile t, and is the issue into its slot behind that one?",
+        "all loaded both steps of k-tile t, and is the issue into its slot after that one?",
         "uninitialised-read": "fragments of a slot that nothing was copied to. Which k-tile does turn t issue?",
         "wrong-numbers": "a set is multiplied that holds another step. Write down for two turns what lies in set 0 and "
         "in set 1 in front of each multiply_step.",
@@ -325,7 +325,7 @@ EXERCISES = {
         "that all have read before the barrier.",
         "read-after-write": _COPIED,
         "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
-        "line waits for this one, in each thread and before the barrier, in the loop and behind it?",
+        "line waits for this one, in each thread and before the barrier, in the loop and after it?",
         "wrong-numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
         "Write down which k-tile lies in which slot, in the loop and after it.",
         "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),

@@ -81,14 +81,14 @@ EXERCISES = {
         "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
     }),
     "07.4": (_hasty, {
-        "unwaited-wgmma|write-after-read": "the wgmma are still at work behind the wait. It waits for groups: which "
+        "unwaited-wgmma|write-after-read": "the wgmma are still at work after the wait. It waits for groups: which "
         "ones are closed when it is called?",
         "missing-wgmma-fence": "a fence must stand before the first wgmma.",
-        "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look behind `mbarrier_wait`.",
+        "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look after `mbarrier_wait`.",
         "out-of-bounds": "a descriptor counts in units of 16 bytes. How many are 16 halves?",
         "only-last-columns": "each wgmma adds to d but the first one of all: its last argument says so, and was right.",
         "wrong-numbers": "every byte has come. How far apart are the columns of two k-steps, in the unit of a "
         "descriptor?",
-        "": "look at the four lines behind `wgmma_fence`.",
+        "": "look at the four lines after `wgmma_fence`.",
     }),
 }  # fmt: skip
