@@ -2,26 +2,29 @@
 # Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
 # what tests in a browser and teachers need; what a target needs beyond a learner's packages it adds itself (NEEDS).
-# Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`.
+# Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`;
+# LIVE names folders or archives that `make live` takes its files from, instead of PyPI.
 
 PYTHON ?=
 EXTRA ?=
 WITH ?=
 LAB ?=
 SERVE ?=
+LIVE ?=
 AGAIN ?=
 NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab serve test quick long outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab live serve test quick long outputs record tune bench classroom grade wheelhouse clean install
 
 define HELP
 To learn
   make lab         open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date
   make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make serve       the book and a compiler for browsers: on this machine, or for a room (SERVE="--host 0.0.0.0")
+  make live        from then on the book's cells run in the browser: fetches Python for it, once (LIVE="FOLDER": from there)
   make install     make .venv, or bring it up to date; every other target does that first
   make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
 
@@ -52,6 +55,10 @@ lab: install
 serve: install
 	@[ -f build/course/index.html ] || $(MAKE) --no-print-directory course
 	@$(RUN) -m course_lib serve $(SERVE)
+
+live: install
+	@$(RUN) -m tools.live.fetch $(LIVE)
+	@$(MAKE) --no-print-directory course
 
 test quick outputs record bench: NEEDS += dev
 

@@ -34,6 +34,12 @@ def use(source: str, options: Sequence[str], ptx: str, lowered: Mapping[str, str
     _known[nvrtc.wanted(source, options, tuple(lowered or ()))] = nvrtc.packed(ptx, dict(lowered or {}))
 
 
+def known(wanted: nvrtc.Wanted) -> str:
+    """The PTX that `use` or an answer brought for a text; "" where there is none, or it did not compile."""
+    head, _, body = _known.get(wanted, "").partition("\n")
+    return body if "lowered" in head else ""
+
+
 def ask_with(send: Callable[[dict], Answer]) -> None:
     """Have `send` ask for every text that is not known: it takes a question and returns status and answer."""
     _send[:] = [send]

@@ -7,6 +7,7 @@
 | lesson.py | each of them as a chapter: levels of headings, marks on solutions |
 | linked.py | what the chapters link to comes along: headers, notes, the card |
 | front.py, front.md | the first page |
+| playground.md | the page for any kernel, where cells run in pages |
 | glyphs.py | its small pictures of pipelines |
 | conf.py | settings of Sphinx, and these extensions of it: |
 | about.py | description, version and day of each page |
@@ -15,6 +16,7 @@
 | cuda_lines.py | a line in a report leads to that line of the kernel |
 | excerpts.py | the search page shows where a word stands |
 | glossary.py | the first use of a word leads to the glossary |
+| live.py | what a page says to the scripts that run its cells |
 | static/, templates/ | looks and type, the rule that a page loads nothing from elsewhere |
 
 `python -m tools.book` makes a book of the committed outputs in build/preview, without running a lesson.

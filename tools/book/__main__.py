@@ -5,6 +5,7 @@ import sys
 from course_lib.lessons import sources
 from tools.book.build import write_book
 from tools.learner import course
+from tools.live import fetch
 
 if __name__ == "__main__":
     every = sources.every_notebook(sources.NOTEBOOKS)
@@ -13,5 +14,5 @@ if __name__ == "__main__":
     out.parent.mkdir(exist_ok=True)
     names = [path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix() for path in chosen]
     outcomes = [course.outcome(name, course.read(path), 0.0, []) for name, path in zip(names, chosen)]
-    print("\n".join(write_book(outcomes, "as committed", out)))
+    print("\n".join(write_book(outcomes, "as committed", out, live=not fetch.missing())))
     print(f"Read the pages: {(out / 'index.html').relative_to(course.ROOT)}")

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from tools.book.front import front_page
 from tools.book.lesson import chapter
 from tools.book.linked import Library
 from tools.book.pages import Page, lead_on, pages_of
+from tools.live import site
 
 if TYPE_CHECKING:
     from tools.learner.course import Outcome
@@ -37,6 +38,7 @@ _NOTES = (
     "docs/gpus.md",
     "docs/instructor.md",
 )
+PLAYGROUND = Path(__file__).with_name("playground.md")
 _FOR_TEACHERS = ("docs/instructor",)
 
 
@@ -44,8 +46,9 @@ class BookError(RuntimeError):
     """Sphinx could not make the book; the message is what it said."""
 
 
-def write_book(outcomes: Sequence[Outcome], machine: str, out: Path) -> list[str]:
+def write_book(outcomes: Sequence[Outcome], machine: str, out: Path, live: bool = False) -> list[str]:
     """Write the book into the folder `out`, in the place of the one there; return what Sphinx remarked, line by line.
+    `live`: with Python for a browser, so that its cells run.
 
     Raises BookError; `out` is then as it was, as it is when the process is stopped. Works in `out`.part beside it.
     """
@@ -54,8 +57,11 @@ def write_book(outcomes: Sequence[Outcome], machine: str, out: Path) -> list[str
         os.replace(old, out)
     for folder in (part, old):
         shutil.rmtree(folder, ignore_errors=True)
-    write_sources(outcomes, machine, part / "source")
-    remarks = run_sphinx(part / "source", part / "pages", part / "doctrees")
+    write_sources(outcomes, machine, part / "source", live)
+    about = site.build(part / "live") if live else {}
+    remarks = run_sphinx(part / "source", part / "pages", part / "doctrees", about.get("bytes", {}))
+    if live:
+        os.replace(part / "live", part / "pages" / "_static" / "live")
     if out.exists():
         os.replace(out, old)
     os.replace(part / "pages", out)
@@ -64,7 +70,7 @@ def write_book(outcomes: Sequence[Outcome], machine: str, out: Path) -> list[str
     return remarks
 
 
-def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> None:
+def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path, live: bool = False) -> None:
     """Write what Sphinx reads, in folders as in the repository: there every link leads to the same place."""
     library = Library(ROOT, source)
     for note in _NOTES:
@@ -78,7 +84,11 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path) -> No
             (source / place).parent.mkdir(parents=True, exist_ok=True)
             nbformat.write(page.notebook, source / place)
     front = library.follow(front_page(outcomes, machine), Path())
-    (source / "index.md").write_text(f"{front}\n{contents(outcomes, library.notes())}", encoding="utf-8")
+    notes = library.notes()
+    if live:
+        shutil.copy(PLAYGROUND, source)
+        notes.insert(0, PLAYGROUND.stem)
+    (source / "index.md").write_text(f"{front}\n{contents(outcomes, notes)}", encoding="utf-8")
 
 
 def chapters(outcome: Outcome, names: Sequence[str]) -> list[Page]:
@@ -115,9 +125,11 @@ def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
     )
 
 
-def run_sphinx(source: Path, out: Path, doctrees: Path) -> list[str]:
-    """Make pages; return warnings. A process of its own: Ctrl-C ends it, and nothing of it stays in this one."""
+def run_sphinx(source: Path, out: Path, doctrees: Path, live: Mapping[str, int]) -> list[str]:
+    """Make pages; return warnings. `live`: what a page says that it loads, in bytes; empty where no cell runs in it.
+    A process of its own: Ctrl-C ends it, and nothing of it stays in this one."""
     options = ["-q", "--no-color", "-j", "auto", "-c", str(Path(__file__).parent), "-d", str(doctrees)]
+    options += [f"-Alive_{part}={size}" for part, size in live.items()]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-b", "html", *options, str(source), str(out)],
         cwd=ROOT,

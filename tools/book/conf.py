@@ -17,6 +17,7 @@ extensions = [
     "tools.book.cuda_lines",
     "tools.book.excerpts",
     "tools.book.glossary",
+    "tools.book.live",
 ]
 nb_execution_mode = "off"  # the notebooks bring the outputs of their run
 nb_merge_streams = True

@@ -30,6 +30,10 @@ def chapter(notebook: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode
                 cell.source = cell.source.replace("<details>", '<details class="solution">')
         else:
             cell.metadata["mystnb"] = shown(cell)
+            cell.metadata["tags"] = [
+                *cell.metadata.get("tags", ()),
+                f"live-{cell.id}",
+            ]  # by which it runs in a page
     if not above:
         made.cells.insert(0, nbformat.v4.new_markdown_cell(f"# {name}"))
     return made

@@ -31,6 +31,7 @@ from course_lib.lessons import sources
 from tools.book.build import BookError, write_book
 from tools.install import alone
 from tools.learner import copies, kept
+from tools.live import fetch
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_SECONDS = 300
@@ -284,12 +285,13 @@ def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
     """Write the book into `out` and say so, unless it is there and nothing in it changed; False when that failed."""
     begin, stamp = time.monotonic(), out / "made-of"
     ran = [text for o in outcomes for text in (o.name, nbformat.writes(o.notebook), *o.failures)]
-    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, *ran])
+    live = not fetch.missing()
+    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, str(live), *ran])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == made_of:
         print("the book: as before", flush=True)
         return True
     try:
-        remarks = write_book(outcomes, machine, out)
+        remarks = write_book(outcomes, machine, out, live)
     except BookError as error:
         print(f"The book could not be written; {out.name} is as it was. Sphinx said:\n{error}", flush=True)
         return False

@@ -1,0 +1,114 @@
+"""The playground's side in Python: every kernel of the lessons is there, and its launch and arguments are read."""
+
+import numpy as np
+import pytest
+
+from course_lib import kernel_source
+from course_lib.lessons import sources
+from ptxsim.compiler import cache, elsewhere, nvrtc
+from tests.sample import sample
+from tools.live.inside import playground
+
+ALL = playground.kernels()
+BREAKS = [each for each in ALL if ":" in each["title"]]
+
+
+def test_every_kernel_of_the_lessons_is_there():
+    expected = [
+        name for path in sources.with_kernels(sources.NOTEBOOKS) for name in sources.kernels(path.stem)
+    ]
+    assert [each["name"] for each in ALL if ":" not in each["title"]] == expected
+    assert len(BREAKS) == len(playground.BREAKS)
+
+
+@pytest.mark.parametrize(
+    "given", sample(ALL, kind=lambda each: each["launch"]["kind"]), ids=lambda each: each["title"]
+)
+def test_a_kernel_runs_as_it_is_given_and_has_no_hazard(given):
+    if ":" not in given["title"]:
+        answer = playground.run(given["source"], given["name"], given["launch"], check=False)
+        assert answer["blamed"] == [] and answer["ptx"] == ""
+        assert not [each for each in answer["outputs"] if each["output_type"] == "error"]
+
+
+@pytest.mark.parametrize("given", BREAKS, ids=lambda each: each["title"])
+def test_a_break_is_blamed_and_needs_no_compiler(given, monkeypatch):
+    def no_compiler():
+        raise nvrtc.NvrtcMissing("none here")
+
+    nvrtc._compile.cache_clear()
+    monkeypatch.setattr(nvrtc, "_nvrtc", no_compiler)
+    monkeypatch.setattr(nvrtc, "_include_paths", lambda: ())
+    monkeypatch.setattr(cache, "made_by", lambda: "another machine")
+    answer = playground.run(given["source"], given["name"], given["launch"], check=False)
+    nvrtc._compile.cache_clear()
+    assert answer["reports"] and "⚠" in answer["reports"][0]
+    assert not [each for each in answer["outputs"] if each["output_type"] == "error"], answer["outputs"]
+
+
+@pytest.mark.parametrize(
+    ("line", "dtype", "shape", "first"),
+    [
+        ("float32 64x2 arange", np.float32, (64, 2), 0),
+        ("float16 8 ones   # a remark", np.float16, (8,), 1),
+        ("int32 = 0x10", np.int32, (), 16),
+        ("float32 = 2.5", np.float32, (), 2.5),
+    ],
+)
+def test_an_argument_is_a_line(line, dtype, shape, first):
+    (found,) = playground.arguments_of(f"\n{line}\n")
+    assert found.dtype == dtype and found.shape == shape and np.ravel(found)[0] == first
+
+
+def test_a_seed_gives_the_same_numbers():
+    one, same, other = playground.arguments_of("float32 9 random 1\nfloat32 9 random 1\nfloat32 9 random 2")
+    assert (one == same).all() and (one != other).any()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "float33 4 ones",
+        "float32",
+        "float32 4",
+        "float32 4 many",
+        "float32 = x",
+        "float32 4,4 ones",
+        "O 4 ones",
+    ],
+)
+def test_what_is_no_argument_is_said_with_what_is_one(line):
+    with pytest.raises(
+        playground.AskedWrong, match=r"argument in line 2: .* is none\. An array is TYPE SHAPE FILL"
+    ):
+        playground.arguments_of(f"\n{line}")
+
+
+@pytest.mark.parametrize("shape", ["0", "-1", "99999x99999x99999"])
+def test_an_array_has_a_size_that_fits(shape):
+    with pytest.raises(playground.AskedWrong, match="1 to 4,194,304 elements"):
+        playground.arguments_of(f"float32 {shape} zeros")
+
+
+def test_a_launch_that_cannot_be_read_is_an_output():
+    given = next(each for each in ALL if each["name"] == "naive")
+    answer = playground.run(given["source"], "naive", {**given["launch"], "tile": "one"}, check=False)
+    assert "tile is 'one'" in answer["outputs"][-1]["text"]
+    plain = {"kind": "plain", "grid": "1", "block": "32", "shared_mem": 0, "args": ""}
+    assert (
+        "only a GEMM has sizes"
+        in playground.run(given["source"], "naive", plain, check=True)["outputs"][-1]["text"]
+    )
+
+
+def test_ptx_that_came_with_a_link_is_used_and_told(monkeypatch):
+    monkeypatch.setattr(elsewhere, "_known", {})
+    source = kernel_source("00_start_here", "saxpy").replace("a * x[i]", "7 * a * x[i]")
+    assert "7 * a" in source
+    given = next(each for each in ALL if each["name"] == "saxpy")
+    ptx = nvrtc.compile_ptx(source, (), playground.device.options_for(source)).ptx
+    nvrtc._compile.cache_clear()
+    monkeypatch.setattr(nvrtc, "_fresh", lambda *_: (_ for _ in ()).throw(nvrtc.NvrtcMissing("none here")))
+    answer = playground.run(source, "saxpy", given["launch"], check=False, ptx=ptx)
+    nvrtc._compile.cache_clear()
+    assert answer["ptx"] == ptx and "argument 3 is now" in answer["outputs"][0]["text"]

@@ -1,0 +1,15 @@
+"""The course in a browser tab: the book's cells, and a playground, run by Python in the page.
+
+| file | one idea |
+|---|---|
+| pyodide.toml | the files of Python for a browser: names, versions, SHA-256 |
+| pins.py | that list, and what Pyodide wants to know of packages |
+| fetch.py | takes these files from where it is told, and refuses what has another hash |
+| site.py | `_static/live/` beside the book: Python, the course as bytecode, an archive for each lesson |
+| bytecode.py, bytecode.mjs | the course's modules compiled by the Python that will run them |
+| inside/ | what runs in the page: cells of a notebook, each with what it needs |
+| page/ | the page's own scripts: a worker, the buttons of the book |
+
+`make live` fetches the files and writes the book; from then on every `make course` writes one whose cells run. Such a
+book needs a server, `make serve` or any other: browsers start no worker from plain files.
+"""

@@ -1,0 +1,50 @@
+"""The reports with a hazard that came up while a cell ran: their pages, and the lines they blame."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import ptxsim
+
+MOST = 3
+"""Reports of one cell; a check that goes on after a finding would repeat it."""
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[list[ptxsim.Report]]:
+    """Every report meanwhile. All launches of the course go through `ptxsim.launch`, whoever asks for them."""
+    found, launch = [], ptxsim.launch
+
+    def watched(*args, **options):
+        report = launch(*args, **options)
+        found.append(report)
+        return report
+
+    ptxsim.launch = watched
+    try:
+        yield found
+    finally:
+        ptxsim.launch = launch
+
+
+def bad(reports: list[ptxsim.Report]) -> list[ptxsim.Report]:
+    """Those with a hazard, each finding once."""
+    once = {str(report): report for report in reports if not report.ok}
+    return list(once.values())[:MOST]
+
+
+def lines(reports: list[ptxsim.Report]) -> list[dict]:
+    """Each line that is blamed: kernel, number, text, and the kinds of its hazards."""
+    found: dict[tuple[str, int, str], dict[str, None]] = {}
+    for report in reports:
+        source = report.kernel.source.splitlines()
+        for hazard in report.hazards:
+            for number in dict.fromkeys((hazard.call_line or hazard.line, hazard.line)):
+                if number and number <= len(source):
+                    key = report.kernel.name, number, source[number - 1]
+                    found.setdefault(key, {})[hazard.kind] = None
+    return [
+        {"kernel": kernel, "line": number, "text": text, "kinds": list(kinds)}
+        for (kernel, number, text), kinds in found.items()
+    ]

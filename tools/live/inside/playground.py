@@ -1,0 +1,193 @@
+"""Any kernel with its launch: what the playground starts with, and how it runs a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from course_lib import Gemm, Launch, cp, edited, simulate
+from course_lib.check.verdict import CheckFailed
+from course_lib.gpu import device
+from course_lib.lessons import sources
+from ptxsim.compiler import cache, elsewhere, nvrtc
+
+from . import blame, outputs
+
+LARGEST = 1 << 22
+"""Elements of one array."""
+SHOWN = 8
+"""Of an array that a launch changed, so many values are shown."""
+SMALL = {
+    "saxpy": ("2", "64", "float32 = 2\nfloat32 128 arange\nfloat32 128 ones\nint32 = 100"),
+    "mirror": ("2", "256", "float32 512 arange\nfloat32 512 zeros"),
+    "round_trip": ("2", "256", "float32 2048 arange\nfloat32 2048 zeros"),
+    "hand_over": ("1", "64", "float32 1024 arange\nfloat32 1024 zeros"),
+}
+"""Kernels that are no GEMM: grid, block, arguments."""
+BREAKS = (
+    ("01_mainloop", "tiled", "a barrier less: the k-tile is complete",
+     "__syncthreads();                              // the k-tile is complete", ""),
+    ("02_producer_consumer", "early_copy", "a barrier less: all have read it",
+     "__syncthreads();                              // all have read it", "//"),
+    ("02_producer_consumer", "round_trip", "without its barrier", "__syncthreads();", "//"),
+    ("02_producer_consumer", "specialised", "a slot is filled too early",
+     "if (k_tile >= SLOTS) named_sync<THREADS>(EMPTY + slot);", ""),
+    ("03_double_buffer", "two_buffers", "no wait", "wait_all();", ""),
+    ("03_double_buffer", "two_buffers", "no barrier", "__syncthreads();", ""),
+    ("07_hopper", "ring", "the wrong parity", "(turn + 1) % 2", "turn % 2"),
+)  # fmt: skip
+"""Lesson, kernel, what is missing, and the edit that takes it out: the lessons' own, so they need no compiler."""
+
+
+class AskedWrong(ValueError):
+    """A launch or its arguments cannot be read; the message says where and what is allowed."""
+
+
+def kernels() -> list[dict]:
+    """Every kernel of the lessons, and behind it its Breaks: title, name, text, launch."""
+    found = []
+    for path in sources.with_kernels(sources.NOTEBOOKS):
+        for name, (source, launch) in sources._kernel_cells(path.stem).items():
+            lesson = path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix()
+            as_given = {"lesson": lesson, "name": name, "launch": _launch_of(path.stem, name, launch)}
+            found.append({**as_given, "title": name, "source": source})
+            found += [
+                {**as_given, "title": f"{name}: {what}", "source": edited(source, (old, new))}
+                for of, kernel, what, old, new in BREAKS
+                if (of, kernel) == (path.stem, name)
+            ]
+    return found
+
+
+def _launch_of(lesson: str, name: str, launch: Launch | None) -> dict:
+    if launch is None:
+        grid, block, arguments = SMALL[name]
+        return {"kind": "plain", "grid": grid, "block": block, "shared_mem": 0, "args": arguments}
+    dtype = "float32" if lesson < "04" else "float16"
+    threads = ", ".join(map(str, launch.block))
+    return {
+        "kind": "gemm", "dtype": dtype, "tile": ", ".join(map(str, launch.tile)), "threads": threads,
+        "shared_mem": launch.shared_mem, "blocks": launch.blocks or 0,
+    }  # fmt: skip
+
+
+def run(source: str, name: str, launch: Mapping, check: bool, ptx: str = "", **_: object) -> dict:
+    """Launch a text once, or check it at all sizes: outputs, reports, blamed lines; and PTX that does not ship."""
+    options = device.options_for(source)
+    if ptx:
+        elsewhere.use(source, options, ptx)
+    kernel = cp.RawKernel(source, name, options=options)
+    with outputs.collected() as said, blame.noted() as reports:
+        try:
+            _checked(kernel, launch) if check else _launched(kernel, launch)
+        except CheckFailed as failed:
+            print(failed)
+        except Exception as error:
+            said.fail(error)
+    bad = blame.bad(reports)
+    pages = [report._repr_html_() for report in bad]
+    return {
+        "outputs": said,
+        "reports": pages,
+        "blamed": blame.lines(bad),
+        "ptx": _not_shipped(source, options),
+    }
+
+
+def _not_shipped(source: str, options: tuple[str, ...]) -> str:
+    """The PTX of a text that somebody compiled for this page; "" of one that ships, or that nobody compiled."""
+    wanted = nvrtc.wanted(source, options)
+    if cache.find(cache.key_of(*wanted)) is not None:
+        return ""
+    return elsewhere.known(wanted)
+
+
+def _checked(kernel: object, launch: Mapping) -> None:
+    if launch["kind"] != "gemm":
+        raise AskedWrong("only a GEMM has sizes to check; of another kernel read the report of its launch")
+    print(_problem(launch).check(kernel, _gemm_launch(launch)))
+
+
+def _launched(kernel: object, launch: Mapping) -> None:
+    if launch["kind"] == "gemm":
+        _problem(launch).one_block(kernel, _gemm_launch(launch))
+        return
+    arguments = arguments_of(launch["args"])
+    before = [each.copy() for each in arguments]
+    grid, block = numbers(launch["grid"], "grid"), numbers(launch["block"], "block")
+    report = simulate(kernel, grid, block, tuple(arguments), shared_mem=int(launch["shared_mem"] or 0))
+    print(report.output + (f"hazards: {report.brief()}" if not report.ok else str(report)))
+    for number, (was, now) in enumerate(zip(before, arguments, strict=True), 1):
+        if isinstance(now, np.ndarray) and not np.array_equal(was, now, equal_nan=now.dtype.kind == "f"):
+            print(f"argument {number} is now {_first(now)}")
+
+
+def _first(array: np.ndarray) -> str:
+    flat = array.ravel(order="K")
+    more = f" … ({flat.size} in all)" if flat.size > SHOWN else ""
+    return " ".join(f"{value:g}" for value in flat[:SHOWN].astype(float)) + more
+
+
+def _problem(launch: Mapping) -> Gemm:
+    return Gemm(4096, 4096, 4096, launch["dtype"])
+
+
+def _gemm_launch(launch: Mapping) -> Launch:
+    threads = numbers(launch["threads"], "threads")
+    return Launch(
+        tile=numbers(launch["tile"], "tile", 3),
+        threads=threads if len(threads) > 1 else threads[0],
+        shared_mem=int(launch["shared_mem"] or 0),
+        blocks=int(launch["blocks"] or 0) or None,
+    )
+
+
+def numbers(text: str, what: str, count: int | None = None) -> tuple[int, ...]:
+    """ "128, 128, 8" as whole numbers. Raises AskedWrong."""
+    parts = str(text).replace("x", ",").split(",")
+    try:
+        found = tuple(int(part) for part in parts)
+    except ValueError:
+        raise AskedWrong(f"{what} is {text!r}; it is whole numbers with commas, such as 64, 4") from None
+    if count not in (None, len(found)):
+        raise AskedWrong(f"{what} is {text!r}; it is {count} whole numbers")
+    return found
+
+
+def arguments_of(text: str) -> list:
+    """One argument a line: `float32 1024 arange`, `float32 64x32 random 7`, `int32 = 5`. Raises AskedWrong."""
+    lines = [(number, line.split("#")[0].split()) for number, line in enumerate(text.splitlines(), 1)]
+    return [_argument(number, *words) for number, words in lines if words]
+
+
+def _argument(line: int, kind: str, *rest: str) -> object:
+    try:
+        dtype = np.dtype(kind)
+        if dtype.kind not in "fiu":
+            raise TypeError(kind)
+        if rest[0] == "=":
+            return dtype.type(float(rest[1]) if dtype.kind == "f" else int(rest[1], 0))
+        shape = tuple(int(each) for each in rest[0].split("x"))
+        if not 0 < np.prod(shape, dtype=object) <= LARGEST:
+            raise AskedWrong(f"argument in line {line}: an array has 1 to {LARGEST:,} elements")
+        return FILLS[rest[1]](shape, *(int(seed) for seed in rest[2:3])).astype(dtype)
+    except AskedWrong:
+        raise
+    except (TypeError, ValueError, IndexError, KeyError):
+        given = " ".join((kind, *rest))
+        raise AskedWrong(
+            f"argument in line {line}: {given!r} is none. An array is TYPE SHAPE FILL, such as float32 64x32 random 7 "
+            f"({', '.join(FILLS)}; the number is a seed); a value is TYPE = NUMBER, such as int32 = 5"
+        ) from None
+
+
+FILLS = {
+    "zeros": lambda shape, _=0: np.zeros(shape),
+    "ones": lambda shape, _=0: np.ones(shape),
+    "nan": lambda shape, _=0: np.full(shape, np.nan),
+    "arange": lambda shape, _=0: np.arange(np.prod(shape)).reshape(shape),
+    "integers": lambda shape, seed=0: np.random.default_rng(seed).integers(-4, 5, shape),
+    "random": lambda shape, seed=0: np.random.default_rng(seed).standard_normal(shape),
+}
+"""What an array begins with."""

@@ -1,0 +1,318 @@
+// The book's cells run in the page: each gets its buttons, and its report below.
+
+const script = document.currentScript;
+const BASE = script.src.replace(/[^/]*$/, "");
+const { notebook, first, figures, serve, version } = script.dataset;
+const MB = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function make(kind, options = {}, ...inside) {
+  const made = Object.assign(document.createElement(kind), options);
+  made.append(...inside);
+  return made;
+}
+
+// --- Python: one worker for all cells of a page.
+
+const python = {
+  worker: null, waiting: new Map(), asked: 0, bytes: 0, state: "not started", listeners: new Set(),
+
+  start() {
+    this.bytes = 0;
+    this.tell("starting");
+    this.worker = new Worker(`${BASE}worker.js`);
+    this.worker.onmessage = ({ data }) => this.hear(data);
+    this.worker.onerror = () => this.stop("Python could not be started.");
+  },
+
+  hear({ id, bytes, step, answer, failed, broken }) {
+    if (bytes) { this.bytes += bytes; this.tell(this.state); }
+    else if (broken) this.stop(broken);
+    else if (step !== undefined && id === undefined) this.tell(step);
+    else if (step !== undefined) this.waiting.get(id)?.tell(step);
+    else {
+      const { done, fail } = this.waiting.get(id) ?? {};
+      this.waiting.delete(id);
+      failed === undefined ? done?.(answer) : fail?.(new Error(failed));
+    }
+  },
+
+  tell(state) {
+    this.state = state;
+    for (const listener of this.listeners) listener();
+  },
+
+  ask(what, data, { lessons = [], tell = () => {}, answered = true } = {}) {
+    if (!this.worker) this.start();
+    const id = ++this.asked;
+    if (!answered) return this.worker.postMessage({ what, data });
+    return new Promise((done, fail) => {
+      this.waiting.set(id, { done, fail, tell });
+      this.worker.postMessage({ id, what, data, lessons });
+    });
+  },
+
+  stop(why = "Stopped. Python starts again with the next run.") {
+    this.worker?.terminate();
+    this.worker = null;
+    const left = [...this.waiting.values()];
+    this.waiting.clear();
+    this.tell("not started");
+    for (const { fail } of left) fail(new Error(why));
+  },
+
+  // How far it is, in words.
+  progress() {
+    if (this.state === "ready") return "at work …";
+    const much = Math.min(this.bytes, first);
+    return much < first ? `loading Python: ${MB(much)} of ${MB(first)}` : "Python is starting …";
+  },
+};
+window.python = python;
+
+// --- Text that a reader may change, with the numbers of its lines.
+
+class Editor {
+  constructor(text, label, changed) {
+    this.numbers = make("pre", { className: "live-numbers", ariaHidden: "true" });
+    this.area = make("textarea", { value: text, spellcheck: false, wrap: "off", ariaLabel: label, autocapitalize: "off" });
+    this.box = make("div", { className: "live-editor" }, this.numbers, this.area);
+    this.area.addEventListener("input", () => { this.draw(); changed(this.area.value); });
+    this.draw();
+  }
+
+  goTo(line) {
+    const before = this.area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+    this.area.focus();
+    this.area.setSelectionRange(before, this.area.value.indexOf("\n", before) < 0 ? before : this.area.value.indexOf("\n", before));
+    this.numbers.children[line - 1]?.scrollIntoView({ block: "center" });
+  }
+
+  // `blamed`: number of a line -> what is wrong there.
+  draw(blamed = new Map()) {
+    const lines = this.area.value.split("\n");
+    this.area.rows = lines.length;
+    this.numbers.replaceChildren(...lines.map((_, at) => make("span", {
+      textContent: at + 1, className: blamed.has(at + 1) ? "blamed" : "", title: blamed.get(at + 1) ?? "",
+    })));
+  }
+}
+
+// --- Who compiles a text that does not ship.
+
+const PUBLIC = script.dataset.public;
+
+// Asked once, in words, before anything leaves this machine.
+function offer(again) {
+  const yes = make("button", { type: "button", className: "live-button", textContent: "Send it to godbolt.org" });
+  yes.addEventListener("click", () => { python.ask("allow", { address: PUBLIC }, { answered: false }); again(); });
+  return make("div", { className: "live-offer" },
+    make("p", {}, "On Linux ", make("code", { textContent: "make serve" }), " serves this book with a compiler: then nothing leaves your network."),
+    make("p", {}, "Or Compiler Explorer compiles it, a public service: your text, with the course's headers, goes to godbolt.org, "
+      + "and so does every other text of yours that is not compiled yet, until you leave this page."),
+    yes);
+}
+
+// --- A cell's outputs, in the form that the book gives them.
+
+function shownText(text, kind = "stream") {
+  return make("div", { className: `output ${kind}` }, make("pre", { textContent: text }));
+}
+
+function shownHtml(text) {
+  const box = make("div", { className: "output text_html", innerHTML: text });
+  for (const old of box.querySelectorAll("script")) old.replaceWith(make("script", { textContent: old.textContent }));
+  return box;
+}
+
+function shownPicture(form, data, words) {
+  const coded = form.includes("svg") ? btoa(String.fromCharCode(...new TextEncoder().encode(data))) : data;
+  return make("img", { src: `data:${form};base64,${coded}`, alt: words });
+}
+
+function shownOutput({ output_type: kind, text, data, metadata = {} }) {
+  if (kind === "stream") return shownText(text);
+  if (kind === "error") return shownText(text, "error");
+  const picture = ["image/svg+xml", "image/png"].find((form) => data[form]);
+  if (picture) return shownPicture(picture, data[picture], metadata[picture]?.alt ?? data["text/plain"]);
+  return data["text/html"] ? shownHtml(data["text/html"]) : shownText(data["text/plain"], "text_plain");
+}
+
+// --- Lines of a kernel that a report blames.
+
+// The listing that is meant: the nearest above the cell that holds the kernel; and there the line with that text.
+function place(cells, cell, { kernel, line, text }) {
+  const above = cells.slice(0, cells.indexOf(cell) + 1).reverse();
+  const holds = above.filter((each) => each.kernel && new RegExp(`\\b${kernel}\\(`).test(each.text()));
+  for (const each of [...holds, ...above.filter((other) => other.isPart)]) {
+    const lines = each.text().split("\n");
+    const same = lines.map((other, at) => [other.trimEnd(), at + 1]).filter(([other]) => other === text.trimEnd());
+    if (text.trim() && same.length) {
+      same.sort(([, a], [, b]) => Math.abs(a - line) - Math.abs(b - line));
+      return [each, same[0][1]];
+    }
+  }
+  return [null, line];
+}
+
+function blame(cells, cell, blamed) {
+  for (const each of cells) each.unmark();
+  for (const found of blamed) {
+    const [listing, line] = place(cells, cell, found);
+    listing?.mark(line, found.kinds.join(", "));
+  }
+}
+
+// --- Cells.
+
+const edits = {};
+
+class Cell {
+  constructor(box, id, cells) {
+    Object.assign(this, { box, id, cells });
+    this.input = box.querySelector(".cell_input");
+    this.made = box.querySelector(".cell_output");
+    this.given = this.textOf();
+    this.kernel = /__global__/.test(this.given) && /^\w+ = r"""/.test(this.given);
+    this.isPart = /^\w+ = r"""/.test(this.given) && !this.kernel;
+  }
+
+  textOf() {
+    const code = this.input.querySelector("pre").cloneNode(true);
+    code.querySelectorAll(".linenos").forEach((number) => number.remove());
+    return code.textContent.replace(/\n$/, "");
+  }
+
+  text() { return edits[this.id] ?? this.given; }
+
+  // A kernel, or a number to be written, shows nothing: cells below do.
+  get shows() { return Boolean(this.made) || this.box.matches(".tag_exercise"); }
+
+  furnish() {
+    this.bar = make("div", { className: "live-bar" });
+    if (this.shows) {
+      this.go = make("button", { type: "button", className: "live-run" });
+      this.go.addEventListener("click", () => this.run());
+      this.stop = make("button", { type: "button", textContent: "Stop", hidden: true });
+      this.stop.addEventListener("click", () => python.stop());
+      this.bar.append(this.go, this.stop);
+    }
+    this.pen = make("button", { type: "button", textContent: "Edit" });
+    this.pen.addEventListener("click", () => this.editor ? this.restore() : this.edit());
+    this.state = make("span", { className: "live-state", role: "status" });
+    this.bar.append(this.pen, this.state);
+    (this.input.closest("details.hide") ?? this.input).after(this.bar);
+    python.listeners.add(() => this.say());
+    this.say();
+  }
+
+  say() {
+    if (!this.go) return;
+    this.go.textContent = python.worker ? "Run here" : `Run here (loads ${MB(first)} once)`;
+    if (this.working) this.state.textContent = this.step || python.progress();
+  }
+
+  edit() {
+    this.editor = new Editor(this.text(), "The text of this cell", (text) => {
+      edits[this.id] = text;
+      if (!this.shows) this.state.textContent = "Cells below take your text when they run.";
+    });
+    this.input.hidden = true;
+    this.input.after(this.editor.box);
+    this.unfold();
+    this.pen.textContent = "As in the lesson";
+    this.editor.area.focus();
+  }
+
+  restore() {
+    delete edits[this.id];
+    this.editor.box.remove();
+    this.editor = null;
+    this.input.hidden = false;
+    this.pen.textContent = "Edit";
+    this.state.textContent = "";
+    this.pen.focus();
+  }
+
+  async run() {
+    this.working = true;
+    this.step = "";
+    this.go.disabled = true;
+    this.stop.hidden = false;
+    const begin = performance.now();
+    const asked = python.ask("run", { notebook, cell: this.id, edits }, {
+      lessons: [notebook],
+      tell: (step) => { this.step = step && step === "figures are loading" ? `figures are loading (${MB(figures)})` : step; this.say(); },
+    });
+    this.say();
+    try {
+      const answer = await asked;
+      this.show(answer);
+      this.state.textContent = `ran here in ${((performance.now() - begin) / 1000).toFixed(1)} s`;
+    } catch (error) {
+      this.state.textContent = error.message;
+    }
+    this.working = false;
+    this.go.disabled = false;
+    this.stop.hidden = true;
+  }
+
+  show({ outputs, reports, blamed }) {
+    this.live?.remove();
+    if (this.made) this.made.hidden = true;
+    const pages = reports.map((page) => make("div", { className: "output text_html", innerHTML: page }));
+    this.live = make("div", { className: "cell_output live-output" }, ...outputs.map(shownOutput), ...pages);
+    blame(this.cells, this, blamed);
+    if (outputs.some(({ ename }) => ename === "NvrtcMissing")) this.live.append(offer(() => this.run()));
+    if (!this.live.childElementCount) this.live.append(make("p", { className: "live-state", textContent: "Nothing was printed." }));
+    this.bar.after(this.live);
+    this.followLines(blamed);
+    dispatchEvent(new Event("resize"));  // boxes that scroll are looked at anew
+  }
+
+  // In reports a line is a link `#cuda-line/KERNEL/LINE`.
+  followLines(blamed) {
+    for (const link of this.live.querySelectorAll('a[href^="#cuda-line/"]')) {
+      const [, kernel, line] = link.getAttribute("href").split("/");
+      const known = blamed.find((each) => each.kernel === kernel && each.line === Number(line));
+      const [listing, at] = place(this.cells, this, { kernel, line: Number(line), text: known?.text ?? link.nextElementSibling?.textContent ?? "" });
+      if (!listing) { link.removeAttribute("href"); continue; }
+      link.href = `#${listing.anchor(at)}`;
+      link.addEventListener("click", () => listing.unfold());
+    }
+  }
+
+  lines() { return [...this.input.querySelectorAll('span[id^="line-"]')]; }
+  anchor(line) { return this.editor ? (this.box.id ||= `cell-${this.id}`) : this.lines()[line - 1]?.id ?? (this.box.id ||= `cell-${this.id}`); }
+  unfold() { const fold = this.input.closest("details"); if (fold) fold.open = true; }
+
+  mark(line, kinds) {
+    this.marked = (this.marked ?? new Map()).set(line, kinds);
+    this.editor?.draw(this.marked);
+    const span = this.lines()[line - 1];
+    if (span) { span.classList.add("blamed"); span.title = kinds; }
+  }
+
+  unmark() {
+    this.marked = null;
+    this.editor?.draw();
+    for (const span of this.lines()) { span.classList.remove("blamed"); span.removeAttribute("title"); }
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  if (!notebook) return;
+  const found = [...document.querySelectorAll('div.cell[class*="tag_live-"]')];
+  if (!found.length) return;
+  if (location.protocol === "file:") {
+    const words = make("p", { className: "live-hint" }, "The cells of this page can run in it when a server shows it: ", make("code", { textContent: serve }));
+    document.querySelector("article h1").after(words);
+    return;
+  }
+  const cells = [];
+  for (const box of found) {
+    const id = [...box.classList].find((name) => name.startsWith("tag_live-")).slice("tag_live-".length);
+    if (box.querySelector(".cell_input pre")) cells.push(new Cell(box, id, cells));
+  }
+  cells.forEach((cell) => cell.furnish());
+  window.cells = cells;
+});
