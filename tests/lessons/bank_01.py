@@ -283,7 +283,7 @@ WRONG_ANSWERS = wrong_answers(
         -         tile[i] = x[i];                               // neighbours read neighbours
         -     __syncthreads();                                  // the tile is complete
         sum += tile[m -> sum += x[m
-    sums written in each turn: to one of sums
+    sums written in each turn: or of sums
         - $SUMS_ADD_UP
         +     if (t < 32) sums[t] = 0;
         +     for (int m = 0; m < 64; m += 16) {

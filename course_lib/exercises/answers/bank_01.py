@@ -146,6 +146,6 @@ EXERCISES = {
         "wasted-sectors": "a warp must read 32 neighbouring floats of x, and what many threads add to one sum "
         "belongs in shared memory.",
         "many-sectors": "each float of x is read once, 32 at a time, and each sum written once: which access takes "
-        "less than 32 floats, or comes again to one of x or of sums? Share the work out.",
+        "less than 32 floats, or comes again to one of x or of sums? If one thread does it all, share the work out.",
         "": "column n has the 64 elements from n * 64 on, in x as in a copy of it."}),
 }  # fmt: skip
