@@ -74,8 +74,7 @@ def _near(path: Path | None) -> str:
 def _line(file: str, report: Report, hazard: Hazard) -> str:
     place = f"{file}:{hazard.call_line or hazard.line}" if hazard.line else _in_header(report, hazard) or file
     called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
-    times = f" ({hazard.count} times; the first:)" if hazard.count > 1 else ""
-    return f"{place}: {hazard.kind}{called}{times}: {in_options(hazard.message)}"
+    return f"{place}: {hazard.kind}{called}{hazard.first_of}: {in_options(hazard.message)}"
 
 
 def _in_header(report: Report, hazard: Hazard) -> str:

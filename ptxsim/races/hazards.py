@@ -182,9 +182,13 @@ class Hazard:
     def place(self) -> str:
         return str(Where(self.line, self.call_line, self.header))
 
+    @property
+    def first_of(self) -> str:
+        """Of how many the message tells the first, where there are several."""
+        return f" (the first of {self.count})" if self.count > 1 else ""
+
     def __str__(self) -> str:
-        times = f" ({self.count} times; the first:)" if self.count > 1 else ""
-        return f"{self.kind} at {self.place}{times}: {self.message}"
+        return f"{self.kind} at {self.place}{self.first_of}: {self.message}"
 
 
 class HazardLog:

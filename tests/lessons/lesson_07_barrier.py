@@ -42,6 +42,24 @@ TWO_THREADS = """\
             else load_bytes(ys, y + p * PIECE, sizeof ys, &full);
         }
 """
+X_ALONE = """\
+        if (threadIdx.x == 0) {
+            mbarrier_expect(&full, sizeof xs);
+            load_bytes(xs, x + p * PIECE, sizeof xs, &full);
+        }
+"""
+Y_BY_THREADS = """\
+        for (int i = threadIdx.x; i < PIECE; i += blockDim.x) ys[i] = y[p * PIECE + i];
+        __syncthreads();
+"""
+BY_THREADS = (
+    "        for (int i = threadIdx.x; i < PIECE; i += blockDim.x) xs[i] = x[p * PIECE + i];\n" + Y_BY_THREADS
+)
+NEVER = "        if (pieces < 0) load_bytes(xs, x, sizeof xs, &full);\n"
+HALVES = """\
+            load_bytes(ys, y + p * PIECE, sizeof ys / 2, &full);
+            load_bytes(ys + PIECE / 2, y + p * PIECE + PIECE / 2, sizeof ys / 2, &full);
+"""
 LOOP = "    for (int p = 0;"
 READY = "        mbarrier_wait(&full, p % 2);\n"
 ONE_WAITS = f"        if (threadIdx.x == 0) {READY.strip()}\n"
@@ -57,6 +75,7 @@ RIGHT_ANSWERS = {
     "07.1": [
         ("two threads copy", [("init(&full, 1)", "init(&full, 2)"), (ONE_THREAD, TWO_THREADS)]),
         ("all arrive", [("init(&full, 1)", "init(&full, 128)"), (READY, ALL_ARRIVE)]),
+        ("in halves", [("            load_bytes(ys, y + p * PIECE, sizeof ys, &full);\n", HALVES)]),
         ("the last thread copies", [("threadIdx.x == 0", "threadIdx.x == 127")]),
         ("a parity that turns", PARITY),
     ],
@@ -83,6 +102,18 @@ WRONG_ANSWERS = {
         ("the first piece always", [("x + p * PIECE", "x")], "which piece of x and of y"),
         ("an offset in bytes", [("y + p * PIECE", "y + p * sizeof ys")], "where does piece p begin"),
         ("no barrier made", [("        mbarrier_init(&full, 1);\n", "")], "nobody has made the barrier"),
+        ("no copy at all", [(ONE_THREAD + READY, BY_THREADS)], "each piece of `x` and of `y` comes by"),
+        (
+            "a copy that never starts",
+            [(ONE_THREAD + READY, NEVER + BY_THREADS)],
+            "each piece of `x` and of `y` comes by",
+        ),
+        (
+            "y by threads",
+            [(ONE_THREAD, X_ALONE), (READY, READY + Y_BY_THREADS)],
+            "each piece of `x` and of `y` comes by",
+        ),
+        ("y read twice", [("- ys[", "- y[p * PIECE + ")], "threads read `xs` and `ys` alone"),
         ("copied once", [(ONE, ONE.replace("== 0", "== 0 && p == 0"))], "arrivals that never come"),
     ],
     "07.4": [

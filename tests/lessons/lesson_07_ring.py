@@ -80,8 +80,18 @@ FREE = "            if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.emp
 WAIT = "            wgmma_wait<1>();\n"
 WAIT_EMPTY = "            mbarrier_wait(&s.empty[slot], (turn + 1) % 2);\n"
 FREE_AT_ONCE = "            if (threadIdx.x == 128) mbarrier_arrive(&s.empty[slot]);\n"
+READ_ALL = "            wgmma_wait<0>();\n"
+WAIT_MULTIPLIED = (
+    "            if (k_tile > 0) mbarrier_wait(&s.empty[(k_tile - 1) % SLOTS], (k_tile - 1) / SLOTS % 2);\n"
+)
+WAIT_LONGER = WAIT_MULTIPLIED.replace("k_tile > 0", "k_tile >= SLOTS - 1").replace(
+    "k_tile - 1", "k_tile - SLOTS + 1"
+)
+WAIT_MULTIPLIED_LATER = WAIT_MULTIPLIED.replace("k_tile > 0", "k_tile >= SLOTS")
 LOOP = "        for (int k_tile = 0; k_tile < k_tiles && threadIdx.x == 0; ++k_tile) {\n"
 NUMBERS = "int slot = k_tile % SLOTS, turn = k_tile / SLOTS;"
+WAIT_PRIMED = WAIT_EMPTY.replace("(turn + 1) % 2", "turn % 2")
+CONSUMER = "        float d[128];\n"
 END = "    }\n    cluster_sync();\n}"
 ARRIVE = "                if (thread < CLUSTER) mbarrier_arrive_at(&s.empty[slot], thread);\n"
 READ = "                wgmma_wait<0>();\n"
@@ -134,6 +144,21 @@ WRONG_ANSWERS = wrong_answers(
         $NUMBERS -> int slot = k_tile % 3, turn = k_tile / 3;
     barriers of two slots: nobody has made
         slot < SLOTS; ++slot -> slot < SLOTS - 1; ++slot
+    one slot for all: goes to slot `t % SLOTS`
+        $NUMBERS -> int slot = 0, turn = k_tile;
+        $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
+    two slots of three: goes to slot `t % SLOTS`
+        $NUMBERS -> int slot = k_tile % 2, turn = k_tile / 2;
+        [(k_tile - 1) % SLOTS] -> [(k_tile - 1) % 2]
+    nothing ahead of the math: as soon as that slot is free
+        $WAIT_EMPTY -> $WAIT_MULTIPLIED
+        $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
+    one slot stays free: as soon as that slot is free
+        $WAIT_EMPTY -> $WAIT_LONGER
+        $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
+    only the first k-tiles ahead: as soon as that slot is free
+        $WAIT_EMPTY -> $WAIT_MULTIPLIED_LATER
+        $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
 
 07.5
     freed before the wait: freed before
@@ -201,6 +226,11 @@ RIGHT_ANSWERS = right_answers(
     the producer waits from the second turn on
         - $WAIT_EMPTY
         +             if (turn > 0) mbarrier_wait(&s.empty[slot], (turn - 1) % 2);
+    the consumer frees all slots before it begins
+        $WAIT_EMPTY -> $WAIT_PRIMED
+        - $CONSUMER
+        + $CONSUMER
+        +         for (int slot = 0; slot < SLOTS && threadIdx.x == 128; ++slot) mbarrier_arrive(&s.empty[slot]);
     the last slot is freed as well
         -         wgmma_wait<0>();
         -         store…

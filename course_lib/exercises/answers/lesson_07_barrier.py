@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
+
+from ptxsim import Report
+from ptxsim.observe.events import BulkCopy, Load
 
 from ...check.gemm import Gemm
 from ...gpu.simulate import simulate
@@ -18,14 +19,13 @@ HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
 def _difference(answer: object) -> None:
     """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
     demand_kernel(answer)
-    calls = len(re.findall(r"\bload_bytes\s*\(", answer.code)) - 1  # one is its definition
-    demand(calls > 0, "nothing is copied by the engine: start the copies with `load_bytes`.", "not-by-copies")
     random = np.random.default_rng(0)
     for pieces in 1, 2, 5:
         x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
         out = np.full(pieces * PIECE, np.nan, np.float32)
         args = x, y, out, np.int32(pieces)
-        demand_no_hazard(simulate(answer, (1,), (THREADS,), args, max_steps=MOST_STEPS))
+        report = simulate(answer, (1,), (THREADS,), args, max_steps=MOST_STEPS)
+        demand_no_hazard(report)
         right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
         wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
         demand(
@@ -33,6 +33,23 @@ def _difference(answer: object) -> None:
             f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.",
             "wrong-numbers",
         )
+        _demand_the_engine(report, x.nbytes + y.nbytes)
+
+
+def _demand_the_engine(report: Report, size: int) -> None:
+    """Everything comes by the copy engine, and no thread reads global memory."""
+    events = [event for mine in report.events for event in mine]
+    brought = sum(event.bytes for event in events if isinstance(event, BulkCopy))
+    demand(
+        brought >= size,
+        f"the numbers are right, but the copy engine brings {brought:,} of {size:,} bytes.",
+        "not-by-copies",
+    )
+    demand(
+        not any(isinstance(event, Load) for event in events),
+        "the numbers are right, but threads load from x or y themselves.",
+        "not-by-copies",
+    )
 
 
 def _hasty(answer: object) -> None:
@@ -76,7 +93,8 @@ EXERCISES = {
         "deadlock|barrier-divergence": "some threads wait for ever. Which ones come to the barrier, and which phase do "
         "they wait for?",
         "out-of-bounds|misaligned": "where does piece p begin, and how many bytes has it?",
-        "not-by-copies": "the text of `load_bytes` stands above the kernel.",
+        "not-by-copies": "each piece of `x` and of `y` comes by `load_bytes`, whose text stands above the kernel; "
+        "threads read `xs` and `ys` alone.",
         "wrong-numbers": "which piece of x and of y is copied in turn p, and where to?",
         "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
     }),

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import re
 
+from ptxsim import Report
+from ptxsim.clock.block import Block
+from ptxsim.clock.played import ALONE
+from ptxsim.gpus import H100
+from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
+
 from ...check.gemm import Gemm
 from ...check.mistakes import product, where_wrong
 from ...check.verdict import CheckFailed
@@ -24,8 +30,8 @@ MOST_STEPS = 2_000_000
 
 def _run(
     kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None
-) -> None:
-    """Raise what is wrong with a product of so many tiles along M, N and K."""
+) -> Report:
+    """Raise what is wrong with a product of so many tiles along M, N and K, or give its report."""
     M, N, K = (size * count for size, count in zip(tile, tiles, strict=True))
     gemm = Gemm(M, N, K, "float16")
     launch = Launch(tile, 256, slots * SLOT + ROUND, blocks)
@@ -35,6 +41,43 @@ def _run(
         raise CheckFailed(str(found[0]), tuple(found))
     wrong = where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
     demand(not wrong, wrong, "wrong-numbers")
+    return report
+
+
+def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
+    """All slots are used, and the producer waits for nothing but its slot; that may be freed one k-tile later."""
+    used = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
+    demand(
+        len(used) >= slots,
+        f"the product is right, but all copies go to {len(used)} of {slots} slots.",
+        "unused-slots",
+    )
+    for multiplied in range(k_tiles - slots + 1):
+        free = slots if multiplied == 0 else slots - 1
+        ahead = _fetched(report, k_tiles, multiplied) - multiplied
+        demand(
+            ahead >= free,
+            f"the product is right, but as long as k-tile {multiplied} is not multiplied, the producer fetches {ahead} "
+            f"k-tile{'s' * (ahead != 1)}, and there is room for {free}.",
+            "not-ahead",
+        )
+
+
+def _fetched(report: Report, k_tiles: int, multiplied: int) -> int:
+    """How many k-tiles the copy engine fetches if no more than so many are multiplied: the block is played, and its
+    warps wait for ever before the next one."""
+    held = Block([_held(mine, k_tiles, multiplied) for mine in report.events], H100.rates, ALONE)
+    held.run()
+    copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
+    return len(held.engines.flights) * k_tiles // copies
+
+
+def _held(events: list[Event], k_tiles: int, multiplied: int) -> list[Event]:
+    """The events of a warp up to its math of that k-tile, and there an mbarrier that does not exist."""
+    math = [at for at, event in enumerate(events) if isinstance(event, Wgmma)]
+    if not math:
+        return events
+    return [*events[: math[len(math) // k_tiles * multiplied]], MbarrierWait(mbarrier=-1, ahead=0)]
 
 
 def _ring(answer: object) -> None:
@@ -42,7 +85,7 @@ def _ring(answer: object) -> None:
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
     demand(count == 1, "leave `SLOTS = 3` in its line: the check puts other numbers there.")
-    _run(answer, (64, 256, 64), (1, 1, 7), 3, None)
+    report = _run(answer, (64, 256, 64), (1, 1, 7), 3, None)
     _run(answer, (64, 256, 64), (1, 1, 1), 3, None)
     _run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
@@ -57,6 +100,7 @@ def _ring(answer: object) -> None:
     except CheckFailed as error:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         demand(False, f"right for three slots, and {found} for SLOTS = 2.", "fixed-slots")
+    _demand_ring(report, 7, 3)
 
 
 def _pair(answer: object) -> None:
@@ -74,6 +118,9 @@ def _pair(answer: object) -> None:
 EXERCISES = {
     "07.2": (_ring, {
         "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
+        "unused-slots": "k-tile t goes to slot `t % SLOTS`, and the consumer finds it there.",
+        "not-ahead": "the producer fills a slot as soon as that slot is free: it waits for the `empty` of this slot, "
+        "of the turn before, and for nothing else. The consumer frees a slot no later than one k-tile behind its math.",
         "no-mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
         "wgmma-still-reads": 
         "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "

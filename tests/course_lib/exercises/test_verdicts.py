@@ -15,7 +15,7 @@ from course_lib.lessons import sources
 from ptxsim.machine.machine import Machine
 
 HAZARDS = """two_readers: 2 hazards found
-write-after-read at line 13 (3 times; the first:): thread 0 of block 0 writes slot[0]
+write-after-read at line 13 (the first of 3): thread 0 of block 0 writes slot[0]
       13 | slot[lane] = in[32 * piece + lane];
 deadlock at line 9 of named_barrier.cuh: no thread can go on"""
 GEMM = "check failed with M=192, N=128, K=48 (k-tiles: 3): no hazard, wrong numbers\n"

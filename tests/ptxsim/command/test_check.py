@@ -40,7 +40,9 @@ def check(*typed: str) -> int:
 def test_a_race(folder, capsys):
     assert check("--block", "256", "--arg", "float32[256]=arange") == 1
     first, *quoted = capsys.readouterr().out.splitlines()
-    assert first.startswith("src/bad.cu:6: read-after-write (in the function at line 2, called here)")
+    assert first.startswith(
+        "src/bad.cu:6: read-after-write (in the function at line 2, called here) (the first of 256): "
+    )
     assert [line.strip().partition(" ")[0] for line in quoted] == ["2", "6"]  # what reads, then who calls it
 
 

@@ -84,6 +84,14 @@ def test_the_most_serious_finding_comes_first():
     assert report.hazards[0].line > report.hazards[1].line
 
 
+def test_of_several_the_first_is_told_and_how_many_there_are():
+    body = TILE + "tile[t] = t;\nout[t] = tile[t ^ 32];{}"
+    several, _ = run_on_numbers(body.format(""), block=64)
+    assert re.match(r"read-after-write at line \d+ \(the first of 64\): thread 0 of", str(several.hazards[0]))
+    one, _ = run_on_numbers(TILE + "if (t == 40) tile[0] = in[0];\nif (t == 5) out[t] = tile[0];", block=64)
+    assert re.match(r"read-after-write at line \d+: thread 5 of", str(one.hazards[0]))
+
+
 def test_errors_come_before_warnings_and_not_too_many():
     unused = "".join(f"int unused{i} = {i};\n" for i in range(60))
     source = f'extern "C" __global__ void k(int* out)\n{{\n{unused}out[0] = nothing;\n}}\n'
