@@ -82,6 +82,11 @@ class Timeline:
         None where this was not measured."""
         return self.about.get("shares", {}).get(phase)
 
+    def percent(self, phase: str) -> str:
+        """`share` in words: "43%", or "not measured"."""
+        share = self.share(phase)
+        return "not measured" if share is None else f"{share:.0%}"
+
     def cycles(self, phase: str) -> int:
         """Median time of a phase in a k-tile, over the k-tiles of the warps that have this phase, in SM cycles: in the
         steady state, or where it has no such phase, at the end; 0 where neither has it, or nothing was recorded."""

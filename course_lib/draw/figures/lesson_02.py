@@ -52,9 +52,9 @@ def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], t
 def turn(in_turn: Turns) -> tuple[Figure, str]:
     """A few turns of a loop that copies and multiplies in turn, as its timeline has them, and the same math with each
     copy behind the math before it."""
-    if not in_turn.turn:
-        return _nothing(f"{in_turn.title}: {in_turn.origin}")
     math = in_turn.cycles("math")
+    if not in_turn.turn or not math:
+        return style.nothing(f"{in_turn.title}: {in_turn.origin}" + ("; no math" if in_turn.turn else ""))
     load = in_turn.turn - math
     whole, least = load + math, max(load, math)
     figure = style.new_figure(3.1)
@@ -101,14 +101,6 @@ def turn(in_turn: Turns) -> tuple[Figure, str]:
         f"behind the math before it, and the math has no gap; in a long loop at most {whole / least:.2f} times as "
         f"fast. Three questions at a load that runs behind math: {'; '.join(QUESTIONS)}"
     )
-
-
-def _nothing(why: str) -> tuple[Figure, str]:
-    figure = style.new_figure(0.5)
-    axes = style.axes(figure)
-    axes.text(0, 0.5, why, fontsize=8, va="center")
-    axes.axis("off")
-    return figure, why
 
 
 STEPS = (  # producer, FULL, (slot, kind), EMPTY, consumer
@@ -187,7 +179,7 @@ def company(alone: Speeds, in_company: Speeds, base: str) -> tuple[Figure, str]:
         if row.tflops and other.tflops and other.gpu == row.gpu
     ]
     if len(rows) < len(alone.rows):
-        return _nothing(f"{alone.title}: not every kernel has a record on one GPU")
+        return style.nothing(f"{alone.title}: not every kernel has a record on one GPU")
     *kernels, cublas = rows
     figure = style.new_figure(1.5 + 0.55 * len(kernels))
     axes = style.axes(figure)

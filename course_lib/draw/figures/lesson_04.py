@@ -280,6 +280,8 @@ def _idle(spans: Sequence[tuple[int, int]], length: int) -> list[tuple[int, int]
 def nobody_multiplies(timeline):
     """A timeline with a band over the stretches in which none of its warps multiplies, and their share of time."""
     figure, words = timeline.figure("steady")
+    if not timeline.cycles("math"):  # its marks were left out: nobody knows
+        return figure, words
     shown = timeline.parts["steady"]
     idle = _idle([(each.begin, each.end) for each in shown.events if each.phase == "math"], shown.length)
     (axes,) = figure.axes

@@ -18,6 +18,8 @@ def flights(rows: Sequence[tuple[str, int, int]]):
     k-tile, cycles of its copy)."""
     from matplotlib.patches import Rectangle
 
+    if unknown := [name for name, math, _ in rows if not math]:  # its marks were left out
+        return style.nothing(f"no math was measured of {', '.join(unknown)}")
     figure, words = style.new_figure(1.0 + 1.05 * len(rows)), []
     ax, last = style.axes(figure), 1.02 * max(-(-copy // math) * math for _, math, copy in rows)
     for row, (name, math, copy) in enumerate(rows):

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel, simulate
 from course_lib.check.gemm import Gemm
 from course_lib.draw import style
+from course_lib.draw.figures import lesson_02, lesson_04, lesson_05
 from course_lib.measure import marks, modelled, records, timeline_chart
 from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows, together
 from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, traced
@@ -238,6 +239,7 @@ def test_what_disturbs_is_pale_and_what_disturbs_more_is_left_out(monkeypatch):
     with monkeypatch.context() as patch:
         _, seen = measured(patch, slow)
     assert seen.about["left_out"] == ["math.end"] and seen.share("math") is None
+    assert seen.percent("math") == "not measured"
     copies = [event for event in seen.parts["steady"].events if event.phase == "copy"]
     assert all(event.begin_spread == 0.05 * TURN for event in copies)
     assert seen.small_print.endswith(
@@ -302,6 +304,9 @@ def test_phases_without_marks_between_them_are_one_stretch_of_no_phase():
     words = [text.get_text() for text in figure.axes[0].texts]
     assert {"copy", "barrier + math", "60", "63"} <= set(words) and not {"barrier", "math"} & set(words)
     assert "barrier + math 920" in alt
+    assert lesson_04.nobody_multiplies(seen)[1] == alt, "who multiplies is not known"
+    assert lesson_02.turn(seen)[1].endswith("no math")
+    assert lesson_05.flights([("tiled", seen.cycles("math"), 700)])[1] == "no math was measured of tiled"
 
     whole = timeline_of(an_entry("math.end"), phases, "recorded")
     assert whole.phases == phases and whole.cycles("math") == 900, "its neighbour says where it ends"
