@@ -81,15 +81,18 @@ def bind(kernel: Kernel, args: Sequence) -> Bound:
     return bound
 
 
-def _pointer(array: np.ndarray, name: str, buffers: list[Buffer], owned: list[Buffer]) -> np.ndarray:
+def _pointer(
+    array: np.ndarray, name: str, buffers: list[Buffer], owned: list[Buffer], gaps: bool = False
+) -> np.ndarray:
     """The address of an array; its buffer joins `buffers`, if it is new, and `owned`."""
-    buffer, address = _place(_checked(array, name), name, buffers)
+    buffer, address = _place(_checked(array, name, gaps), name, buffers)
     owned.append(buffer)
     return np.array([address], np.uint64)
 
 
 def _map(tensor: TensorMap, name: str, buffers: list[Buffer], owned: list[Buffer]) -> np.ndarray:
-    return tensor.at(int(_pointer(tensor.array, name, buffers, owned)[0])).pack()
+    """Its array may be a part of a larger one: a map knows how far the rows are apart."""
+    return tensor.at(int(_pointer(tensor.array, name, buffers, owned, gaps=True)[0])).pack()
 
 
 def _packed(struct: Struct, name: str, buffers: list[Buffer], owned: list[Buffer]) -> tuple[np.ndarray, int]:
@@ -129,8 +132,8 @@ def _about(kernel: Kernel, number: int) -> tuple[str, bool]:
     return name, declared or kernel.code.is_address(number)
 
 
-def _checked(array: np.ndarray, name: str) -> np.ndarray:
-    """The array as plain numbers in memory."""
+def _checked(array: np.ndarray, name: str, gaps: bool) -> np.ndarray:
+    """The array as plain numbers in memory; with `gaps` it may be a view of an array that has none."""
     if isinstance(array, np.ma.MaskedArray):
         raise LaunchError(f"{name} is a masked array; pass its data: {name}.data, or {name}.filled(...)")
     if array.dtype.hasobject or array.dtype.kind in "US":
@@ -140,7 +143,8 @@ def _checked(array: np.ndarray, name: str) -> np.ndarray:
             f"{name} is an array of dtype {array.dtype.str}, whose bytes are in another order than a "
             f"GPU's; pass {name}.astype({array.dtype.newbyteorder('=').name!r})"
         )
-    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+    whole = _owner(array) if gaps else array
+    if not (whole.flags.c_contiguous or whole.flags.f_contiguous):
         raise LaunchError(
             f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}); a kernel only gets the first "
             "address. Pass np.ascontiguousarray(...) or np.asfortranarray(...) of it"
@@ -208,13 +212,17 @@ def _wrong_size(arg: object, name: str, param: ptx.Variable, given: int) -> str:
     )
 
 
+def _owner(array: np.ndarray) -> np.ndarray:
+    """The array of which it is a view, or itself."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return np.asarray(array)  # no np.matrix, which can never be flat
+
+
 def _place(array: np.ndarray, name: str, buffers: list[Buffer]) -> tuple[Buffer, int]:
     """Put an array into global memory: its buffer and its address. As on a GPU the whole allocation is there: a view
     of an array may be left for the rest of it, and arrays that share memory share a buffer."""
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
-    owner = np.asarray(owner)  # no np.matrix, which can never be flat
+    owner = _owner(array)
     if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or owner.dtype.hasobject:
         owner = array
     data = (owner if owner.flags.c_contiguous else owner.T).reshape(-1).view(np.uint8)

@@ -181,6 +181,14 @@ class _Scope:
     variables: list[Variable] = field(default_factory=list)
     body: list = field(default_factory=list)
 
+    def words(self) -> Iterator[str]:
+        """Of its instructions, and of those of the blocks in it."""
+        for item in self.body:
+            if isinstance(item, _Scope):
+                yield from item.words()
+            elif isinstance(item, _Statement):
+                yield from item.tokens
+
 
 @dataclass
 class _Function:
@@ -479,8 +487,9 @@ class _Linker:
 
     def kernel(self, name: str) -> Program:
         function = self.module.functions[name]
+        used = self.words(name)
         names = {
-            v.name: self.place(v, v.name) if v.space == "shared" else v
+            v.name: self.place(v, v.name) if v.space == "shared" and v.name in used else v
             for v in self.module.variables.values()
         }
         names |= {p.name: p for p in function.params}
@@ -506,6 +515,18 @@ class _Linker:
             function.fewest_blocks,
             function.most_registers,
         )
+
+    def words(self, name: str) -> set[str]:
+        """All words of a function and of those that it calls. A shared array beside the functions takes room only in
+        kernels that use it."""
+        found, todo = {name}, [name]
+        while todo:
+            function = self.module.functions.get(todo.pop())
+            if function and function.scope:
+                new = set(function.scope.words()) - found
+                found |= new
+                todo += new & self.module.functions.keys()
+        return found
 
     def function(self, function: _Function, names: dict, end: object) -> None:
         if function.name in self.active:

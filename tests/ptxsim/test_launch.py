@@ -362,6 +362,40 @@ def test_what_leaves_shared_memory_is_told_by_the_array_that_it_left():
     )
 
 
+BESIDE_FUNCTIONS = """
+__shared__ float large[8000], small[100];
+__noinline__ __device__ float of_small(int i) { return small[i]; }
+extern "C" __global__ void own(float* out)
+{
+    __shared__ float tile[8000];
+    tile[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = tile[31 - threadIdx.x];
+}
+extern "C" __global__ void by_name(float* out)
+{
+    large[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = large[31 - threadIdx.x];
+}
+extern "C" __global__ void by_a_call(float* out)
+{
+    small[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = of_small(31 - threadIdx.x);
+}
+"""
+
+
+@pytest.mark.parametrize(("name", "size"), [("own", 32_000), ("by_name", 32_000), ("by_a_call", 400)])
+def test_a_shared_array_beside_the_functions_takes_room_where_it_is_used(name, size):
+    """As ptxas has it: all three kernels together would take more than a block may have."""
+    kernel = ptxsim.compile(BESIDE_FUNCTIONS, name)
+    assert kernel.code.program.static_shared == ptxsim.resources(kernel).static_shared == size
+    report = run(BESIDE_FUNCTIONS, name, out := np.zeros(32, np.float32))
+    assert report.ok and out.sum() == 32
+
+
 DYNAMIC = r"""
 extern "C" __global__ void dynamic(float* out)
 {

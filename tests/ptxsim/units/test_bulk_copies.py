@@ -115,6 +115,23 @@ def test_a_box_may_take_columns_by_64_before_rows():
     assert np.array_equal(array.ravel()[offset // 2], expected.ravel())
 
 
+def test_a_map_may_be_of_a_part_of_an_array():
+    """Its rows are further apart than they are long, and what lies between them stays."""
+    whole, target = (
+        np.arange(ROWS * 160, dtype=np.uint16).reshape(ROWS, 160),
+        np.zeros((ROWS, 160), np.uint16),
+    )
+    a, c = whole[2:, 32:96], target[2:, 32:96]
+    body = COPY + "\nfence(); __syncthreads(); if (t == 0) { store(&c, tile, x, y); commit(); wait_read(); }"
+    kernel = ptxsim.compile(COPIES + KERNEL % body, "k", HOPPER)
+    args = TensorMap(a, (8, 64)), TensorMap(c, (8, 64)), np.zeros(512, np.uint16), np.int32(8), np.int32(5)
+    report = ptxsim.launch(kernel, 1, 64, args)
+    assert report.ok, str(report)
+    expected = np.zeros_like(target)
+    expected[7:15, 40:96] = whole[7:15, 40:96]
+    assert np.array_equal(target, expected)
+
+
 def test_dynamic_shared_memory_begins_where_its_alignment_says():
     body = """
 extern "C" __global__ void k(unsigned* out)
