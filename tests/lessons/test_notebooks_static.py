@@ -31,6 +31,7 @@ TAGS = {
     "predict",
     "optional",
     "hide-input",
+    "evening",
 }
 MAGICS = {"time", "timeit", "pip"}
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}

@@ -49,9 +49,9 @@ def sittings(path: Path) -> list[Sitting]:
             found.append([heading[1], before])
             before = 0.0
         if found:
-            found[-1][1] += _minutes(cell, text)
+            found[-1][1] += minutes_of(cell, text)
         else:
-            before += _minutes(cell, text)
+            before += minutes_of(cell, text)
     return [Sitting(*each) for each in found]
 
 
@@ -66,7 +66,7 @@ def words(text: str) -> int:
     return len(FOLD.sub("", text).split())
 
 
-def _minutes(cell: dict, text: str) -> float:
+def minutes_of(cell: dict, text: str) -> float:
     tags = cell["metadata"].get("tags", ())
     if cell["cell_type"] == "markdown":
         return 0.0 if "solution" in tags else words(text) / WORDS

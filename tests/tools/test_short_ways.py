@@ -1,0 +1,36 @@
+"""The evening and the core are marked where a learner sees it, and are as short as they say."""
+
+import json
+
+import pytest
+
+from course_lib.lessons import sources
+from tools.author import marked, short_ways
+from tools.author.sittings import PAGE
+
+LESSONS = [path for path in sources.notebooks(sources.NOTEBOOKS) if path.stem[:2] <= "05"]
+
+
+@pytest.mark.parametrize("path", sources.every_notebook(sources.NOTEBOOKS), ids=lambda path: path.stem)
+def test_what_belongs_to_the_evening_says_so(path):
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        text, of_evening = "".join(cell["source"]), "evening" in cell["metadata"].get("tags", [])
+        assert (short_ways.MARK in text) == of_evening, cell["id"]
+        assert not of_evening or short_ways.HEADING.search(text), "a section begins with its heading"
+
+
+def test_an_evening_goes_through_all_six_lessons_in_90_minutes():
+    chosen = [[each.minutes for each in short_ways.sections(path) if each.evening] for path in LESSONS]
+    assert all(chosen) and len(chosen) == 6
+    assert 75 < sum(map(sum, chosen)) <= short_ways.LONGEST
+
+
+def test_the_core_are_eight_sittings():
+    found = {path.stem[:2]: short_ways.core(path) for path in LESSONS}
+    assert sum(map(len, found.values())) == 8
+    assert {lesson for lesson, sittings in found.items() if sittings} == {"01", "02", "03", "05"}
+
+
+def test_the_page_has_the_table_of_today():
+    text = PAGE.read_text(encoding="utf-8")
+    assert marked.between(text, "short-ways", short_ways.table()) == text
