@@ -25,8 +25,10 @@ class Decoded(Protocol):
     program: Program
     meeting_points: dict[int, frozenset[int]]
     """By the pc of a barrier, where the ways around it and through it meet again."""
-    in_async_proxy: frozenset[int]
-    """The instructions by which copy engine and tensor cores reach memory on their own, by pc."""
+    in_async_proxy: np.ndarray
+    """By pc, whether copy engine or tensor cores reach memory on their own by the instruction."""
+    uses_async_proxy: bool
+    """Whether any does."""
 
     flow: Flow
     """Its basic blocks, and the ways between them."""

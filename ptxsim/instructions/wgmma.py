@@ -188,7 +188,15 @@ def _matrix(
     data[outside] = 0
     numbers = values(np.ascontiguousarray(data).view(np.uint8).reshape(*data.shape, CHUNK), kind)
     numbers = numbers.reshape(data.shape[0], -1)
-    return (numbers.T if trans else numbers), np.unique(chunks[~outside])
+    if outside.any():
+        return (numbers.T if trans else numbers), np.unique(chunks[~outside])
+    return (numbers.T if trans else numbers), _sorted_chunks(descriptor, rows, KINDS[kind], trans) + base
+
+
+@cache
+def _sorted_chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarray:
+    """Each of them once."""
+    return np.unique(_chunks(descriptor, rows, itemsize, trans))
 
 
 @cache

@@ -103,9 +103,8 @@ class Code:
             if self.is_barrier(pc) or takes_mask(instruction)
         }
         self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in program.instructions)
-        self.in_async_proxy = frozenset(
-            pc for pc, ins in enumerate(program.instructions) if _in_async_proxy(ins.opcode.text)
-        )
+        self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in program.instructions])
+        self.uses_async_proxy = bool(self.in_async_proxy.any())
         self._blocks: dict[int, BasicBlock] = {}
 
     def block(self, pc: int) -> BasicBlock:

@@ -129,7 +129,8 @@ class Machine:
         self.warp_of = self.block_of * self.warps_per_block + self.thread_of // WARP
         self.every_lane = np.arange(self.lanes)
 
-        self.R = [np.zeros(1, dtype) for dtype in code.register_dtypes]
+        zeros = {dtype: np.zeros(1, dtype) for dtype in set(code.register_dtypes)}
+        self.R = [zeros[dtype] for dtype in code.register_dtypes]
         self.unset = list(self.R)  # what a register holds until an instruction writes it
         self.clean = [False] * len(self.R)  # known to hold no subnormal float32
         self.idx: np.ndarray | None = None  # the active lanes; None means all
@@ -424,7 +425,7 @@ class Machine:
 
     def is_async(self, pcs: np.ndarray) -> np.ndarray:
         """Which of these instructions reach memory through the async proxy (PTX ISA, "Async proxy")."""
-        return np.isin(pcs, list(self.launch.code.in_async_proxy))
+        return self.launch.code.in_async_proxy[pcs]
 
     def mbarrier(self, offset: int) -> Mbarrier:
         """The mbarrier at this byte of shared memory, in every resident block."""

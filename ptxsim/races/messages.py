@@ -385,9 +385,9 @@ class Messages:
         return len(self.book) - 1
 
     def _learn(self, lanes: np.ndarray, what: np.ndarray) -> None:
-        pairs = np.stack([self.known[lanes], what])
-        for known, more in np.unique(pairs[:, what > 0], axis=1).T.tolist():
-            self.known[lanes[(pairs[0] == known) & (pairs[1] == more)]] = self._entry([known, more])
+        pairs = self.known[lanes].astype(np.int64) << 32 | what
+        for pair in np.unique(pairs[what > 0]).tolist():
+            self.known[lanes[pairs == pair]] = self._entry([pair >> 32, pair & 0xFFFFFFFF])
 
     def _hear(self, lanes: np.ndarray, chain: Chain, acquires: bool) -> None:
         """These lanes read a place with this chain."""

@@ -197,7 +197,7 @@ class Shadow:
             self.strong_reads.note(touch, low)
         else:
             self.strong_writes.note(touch, low)
-            if machine.launch.code.in_async_proxy:
+            if machine.launch.code.uses_async_proxy:
                 self._keep_last_strong(*touch.spread(), time)
             if self.shared:  # it holds something now
                 granules = granules_of(unit, count)

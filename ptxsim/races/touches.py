@@ -80,6 +80,8 @@ class Touches:
 
     def enter(self, low: int, near: np.ndarray | None = None, seen: int = 0) -> None:
         """Enter what was noted, at least what may lie at these granules and was not before the time `seen`."""
+        if not self.noted:
+            return
         later = []
         bounds = None if near is None else self._bounds(near)
         for touch in self.noted:
@@ -128,6 +130,8 @@ class Touches:
             unseen = orders.unseen(lanes, others, times)
             return unseen if matters is None else unseen & matters(lanes, others, times)
 
+        if self.latest < max(low, 1):
+            return None
         # What all these lanes have seen need not be entered for them; of other blocks (low is 0) they saw nothing.
         seen = int(np.min(orders.floor_of(lanes))) if low else 0
         self.enter(low, granules, seen)
@@ -135,11 +139,15 @@ class Touches:
 
     def since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
         """Touches since that time, by anybody; None: none."""
+        if self.latest < time:
+            return None
         self.enter(0)
         return self._search(lambda lanes, others, times: times >= time, lanes, granules, time)
 
     def own_since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
         """Touches since that time by each lane itself, a lane of the grid; None: none."""
+        if self.latest < time:
+            return None
         self.enter(0)
         return self._search(
             lambda mine, others, times: (times >= time) & (others == mine), lanes, granules, time

@@ -131,8 +131,10 @@ class BulkCopies:
         """These lanes start copies to these units of `size` bytes. What a store may still read there is told here, and
         not when it has read it."""
         for store in self.stores:
+            if store.read:
+                continue
             hit = np.isin(unit * size // CHUNK, store.chunks)
-            if not store.read and hit.any():
+            if hit.any():
                 self.machine.findings.still_reads(pc, lanes[hit], unit[hit] * size, store.pc, store.lane)
                 store.chunks = store.chunks[~np.isin(store.chunks, unit * size // CHUNK)]
 

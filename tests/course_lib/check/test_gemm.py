@@ -382,3 +382,22 @@ def test_the_check_runs_other_orders_where_they_matter(wrong, right):
         return
     with pytest.raises(CheckFailed, match="in another order of the warps, no hazard, wrong numbers"):
         Gemm(64, 64, 64).check(kernel, HOW)
+
+
+PERSISTENT = TILED.replace(
+    "    int m = blockIdx.x * TILE + i, n = blockIdx.y * TILE + i;",
+    """    int tiles_m = M / TILE, tile = blockIdx.x;
+    for (; tile < tiles_m * (N / TILE); tile += gridDim.x) {
+    int m = tile % tiles_m * TILE + i, n = tile / tiles_m * TILE + i;""",
+).replace(
+    "    n = blockIdx.y * TILE + j;\n    C[m + n * M] = sum;",
+    "    n += j - i;\n    C[m + n * M] = sum;\n    }",
+)
+
+
+def test_blocks_that_find_no_tile_are_checked_too():
+    launch = HOW.but(blocks=132)
+    assert Gemm(64, 64, 64).check(kernel_of(PERSISTENT), launch) == PASSED
+    clears = PERSISTENT.replace("tile = blockIdx.x;", "tile = blockIdx.x; if (tile == 9) C[0] = 0;")
+    with pytest.raises(HazardError, match="block-conflict"):
+        Gemm(64, 64, 64).check(kernel_of(clears), launch)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from ptxsim.races import orders
+from ptxsim.races.orders import Orders, Trail
 from tests.ptxsim.small_kernels import found, run, run_on_numbers
 
 T = np.arange(256)
@@ -362,3 +364,23 @@ def test_all_blocks_of_a_grid_may_wait_for_each_other():
     report = run(GRID_BARRIER, out, y, count, parameters="int* out, int* y, int* count", grid=17, block=1024)
     assert report.ok, report
     assert (y.reshape(17, 1024) == np.arange(1024) + 1).all()
+
+
+def test_pairs_that_are_alike_get_the_answer_of_each():
+    """A tile read for one lane: few copies brought it, and each of them is asked for once."""
+    known = Orders(Trail(), {}, first_block=0, blocks=2, threads=64, single=False)
+    known.trail.now = 20
+    known.meet(np.arange(32, 96))
+    random = np.random.default_rng(0)
+    kinds = random.integers(0, 128, 4), random.integers(1, 40, 4).astype(np.int32)
+    writers, times = (np.repeat(kind, 10 * orders.FEW) for kind in kinds)
+    found = [known.unseen(np.full(len(times), lane), writers, times) for lane in range(128)]
+    alone = [
+        [
+            known.unseen(np.array([lane]), writers[at : at + 1], times[at : at + 1])[0]
+            for at in range(len(times))
+        ]
+        for lane in range(128)
+    ]
+    assert np.array_equal(found, alone)
+    assert np.any(found) and not np.all(found)
