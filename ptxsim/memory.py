@@ -16,8 +16,8 @@ import numpy as np
 SPACING = 1 << 40
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
-FAR = 2**30
-"""Elements: no array of a simulation has so many."""
+FAR = 2**30, 2**36
+"""Elements: no array of a simulation has so many as the first number; further away is no index that lost bits."""
 UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
 """The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
 
@@ -105,7 +105,8 @@ class GlobalMemory:
             among = self.reachable.get(pc, self.buffers)
             buffer = self.find(int(addresses[0]), among)
             if buffer is None or not self._holds(buffer, addresses, size):
-                self._explain(addresses, size, among, writes)
+                meant = among[0] if pc in self.reachable and len(among) == 1 else None
+                self._explain(addresses, size, among, meant, writes)
                 return None
             self._last[pc] = buffer
         return buffer, self._aligned(addresses - np.uint64(buffer.base), size, addresses)
@@ -137,8 +138,11 @@ class GlobalMemory:
         )
         return f"an access of {size} bytes at {place}; the address must be a multiple of {size}"
 
-    def _explain(self, addresses: np.ndarray, size: int, among: list[Buffer], writes: bool) -> None:
-        """Raise Miss for accesses that lie in no array they may reach; return if there are none."""
+    def _explain(
+        self, addresses: np.ndarray, size: int, among: list[Buffer], meant: Buffer | None, writes: bool
+    ) -> None:
+        """Raise Miss for accesses that lie in no array they may reach; return if there are none. `meant`: the array in
+        which they should lie, where that is known."""
         inside = np.zeros(addresses.shape, bool)
         for buffer in among:
             if buffer.size >= size:
@@ -146,7 +150,7 @@ class GlobalMemory:
         if inside.all():
             return
         address = int(addresses[inside.argmin()])
-        near = among[0] if len(among) == 1 else self._nearest(address, among)
+        near = meant or self._nearest(address, among)
         if near is None or address < 4096:
             where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
             raise Miss(
@@ -170,13 +174,15 @@ class GlobalMemory:
 def _overflow(near: Buffer, address: int) -> str:
     """Of an element so far from its array that an index lost its upper bits: what that index was meant to be."""
     number = (address - near.base - near.first) // near.itemsize
+    if abs(number) > FAR[1]:
+        return ""
     times = round(number / 2**32)
     meant = number - times * 2**32
     if times and 0 <= meant < near.elements:
         words = f"That is element {meant}, {abs(times)} * 2^32 too {'high' if times > 0 else 'low'}: 32 bits overflowed"
     elif times == 1 and -near.elements <= meant < 0:
         words = f"That is {meant} + 2^32: an unsigned index in 32 bits went below 0"
-    elif abs(number) > FAR:
+    elif abs(number) > FAR[0]:
         words = "So far from its array an index has lost its upper bits: 32 bits overflowed"
     else:
         return ""

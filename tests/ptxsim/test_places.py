@@ -34,6 +34,7 @@ def test_a_place_in_shared_memory(body, place):
         ("n * (n / 2)", "So far from its array an index has lost its upper bits"),
         ("n", ""),
         ("-1", ""),
+        ("1LL << 45", ""),
     ],
 )
 def test_an_index_that_overflowed(index, words):
@@ -44,3 +45,17 @@ def test_an_index_that_overflowed(index, words):
     assert words in report.hazards[0].message and bool(words) == (
         "in 64 bits" in report.hazards[0].message
     ), report
+
+
+@pytest.mark.parametrize(
+    "body", ["y[t] = **(int**)x;", "((int**)x)[0][t] = 5;", "y[t] = (*(int***)x)[0] == 0;"]
+)
+@pytest.mark.parametrize("arrays", [1, 2])
+def test_a_pointer_that_memory_holds_and_no_array_knows(body, arrays):
+    """An address of the host, say. No array is named, and no index blamed, also where the kernel has a single array."""
+    x, y = np.array([0x5648_5B10_E200, 0], np.uint64), np.zeros(1, np.int32)
+    body = body if arrays == 2 else body.replace("y[t] =", "((int*)x)[2] =")
+    report = run(body, *(x, y)[:arrays], parameters=["long* x", "long* x, int* y"][arrays - 1], block=1)
+    (hazard,) = report.hazards
+    assert (hazard.kind, hazard.cause) == ("out-of-bounds", "no-array"), report
+    assert "through address 0x56485b10e200, which is in no array" in hazard.message
