@@ -9,6 +9,8 @@ import hypothesis
 import pytest
 
 from course_lib.lessons import sources
+from ptxsim.compiler import cache
+from tests import kept_texts
 
 hypothesis.settings.register_profile(
     "course",
@@ -36,6 +38,15 @@ def pytest_configure():
     """A shell starts what runs in the background deaf to Ctrl-C, with all its children; some tests send one."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    kept_texts.use()
+
+
+@pytest.fixture(scope="module")
+def compiled_anew():
+    """No text of an earlier run: these tests look at the compiler, or their kernels are new in each run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(cache.REUSE, raising=False)
+        yield
 
 
 def pytest_ignore_collect(collection_path, config):

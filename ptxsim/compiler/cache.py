@@ -27,6 +27,9 @@ HINTS: list[str] = []
 MADE_BY = "made_by"
 KEEP = "PTXSIM_KEEP"
 """Environment variable: a folder into which every text is written that is asked for and, now, made anew."""
+REUSE = "PTXSIM_REUSE"
+"""Environment variable: a folder for texts of one compiler: what is not there yet is made and put there. Tests use it,
+which compile the same kernels in every run and in several processes."""
 PACKAGES = ("nvrtc", "runtime", "cccl", "crt", "nvdisasm")
 """Of NVIDIA's wheels, those on which the texts depend: compiler, headers, disassembler."""
 
@@ -48,7 +51,7 @@ def use(folder: Path, hint: str = "") -> None:
 
 def in_use() -> bool:
     """Whether anything is kept. Where nothing is, no key is needed: it would read all files of each -I folder."""
-    return bool(FOLDERS or os.environ.get(KEEP))
+    return bool(FOLDERS or os.environ.get(KEEP) or os.environ.get(REUSE))
 
 
 def key_of(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> str:
@@ -67,7 +70,7 @@ def kept(key: str, make: Callable[[], str]) -> str:
     if (text := find(key, made_by())) is not None:
         return text
     try:
-        return make()
+        return _reused(Path(folder), key, make) if (folder := os.environ.get(REUSE)) else make()
     except ToolMissing:
         if (text := find(key)) is None:
             raise
@@ -117,6 +120,14 @@ def read(path: Path) -> tuple[str, dict[str, str]]:
     with zipfile.ZipFile(path) as archive:
         texts = {name: archive.read(name).decode() for name in archive.namelist()}
     return texts.pop(MADE_BY), texts
+
+
+def _reused(folder: Path, key: str, make: Callable[[], str]) -> str:
+    try:
+        with open(folder / key, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return _keep(folder, key, make())
 
 
 def _keep(folder: Path, key: str, text: str) -> str:

@@ -16,6 +16,8 @@ from course_lib.gpu.device import options_for
 from ptxsim.compiler import nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 
+pytestmark = pytest.mark.usefixtures("compiled_anew")
+
 TIMES = 3
 CROWD: list[bytearray] = []
 """Objects that come and go between the compilations, so that the compiler's own lie elsewhere."""

@@ -28,6 +28,11 @@ def serving(root=None, **limits):
         thread.join()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_kept_texts(compiled_anew):
+    """What a service compiles is what these tests look at."""
+
+
 @pytest.fixture(scope="session")
 def book(tmp_path_factory):
     """A folder that looks like a book."""

@@ -118,6 +118,15 @@ def archive(tmp_path, monkeypatch):
     cache._archives.cache_clear()
 
 
+def test_a_text_is_made_once_for_a_folder_that_is_reused(archive, tmp_path, monkeypatch):
+    (tmp_path / "reused").mkdir()
+    monkeypatch.setenv(cache.REUSE, str(tmp_path / "reused"))
+    made = []
+    texts = [cache.kept("new", lambda: made.append("once") or "text\r\n") for _ in range(2)]
+    assert (texts, made) == (["text\r\n"] * 2, ["once"])
+    assert cache.kept("k", missing) == "shipped", "what ships comes first"
+
+
 def missing():
     raise cache.ToolMissing("not here")
 

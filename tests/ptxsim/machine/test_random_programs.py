@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ptxsim import compile, launch
 from tests.ptxsim import oracle
 from tests.ptxsim.oracle import F16, F32, F64, Format
+
+pytestmark = pytest.mark.usefixtures("compiled_anew")
 
 LANES = 32
 KINDS = ("int", "unsigned", "long long", "unsigned long long", "float", "double", "half")
