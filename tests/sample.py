@@ -24,6 +24,6 @@ def sample(cases: Iterable[Case], kind: Callable[[Case], Hashable], most: int = 
     return found
 
 
-def every_other(cases: list[Case]) -> list[Case]:
-    """The first, the third and so on, where even one of each kind takes minutes; all under COURSE_EVERY_CASE."""
-    return cases if EVERY else cases[::2]
+def one_in(number: int, cases: Iterable[Case]) -> list[Case]:
+    """The first, and then every `number`-th, where one of each kind takes minutes; all under COURSE_EVERY_CASE."""
+    return list(cases)[:: 1 if EVERY else number]
