@@ -27,7 +27,12 @@ PICTURES = (
 
 JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
-BROWSER = ("browser/test_book.py", "browser/test_lab.py", "browser/test_explore_page.py")
+BROWSER = (
+    "browser/test_book.py",
+    "browser/test_lab.py",
+    "browser/test_explore_page.py",
+    "browser/test_live.py",
+)
 SHARED = ("test_clock.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""
 QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")

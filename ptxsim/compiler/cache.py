@@ -49,6 +49,11 @@ def use(folder: Path, hint: str = "") -> None:
         HINTS.extend([hint] * bool(hint))
 
 
+def look_again() -> None:
+    """After zips were added to a folder that is in use."""
+    _archives.cache_clear()
+
+
 def in_use() -> bool:
     """Whether anything is kept. Where nothing is, no key is needed: it would read all files of each -I folder."""
     return bool(FOLDERS or os.environ.get(KEEP) or os.environ.get(REUSE))

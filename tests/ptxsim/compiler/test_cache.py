@@ -144,6 +144,15 @@ def test_a_text_of_another_compiler_counts_only_where_there_is_none(archive, mon
     assert cache.kept("k", missing) == "shipped"
 
 
+def test_a_file_that_comes_later_counts_after_another_look(archive, tmp_path):
+    assert cache.find("later") is None
+    (tmp_path / "texts" / "later").write_text("came")
+    cache.write(tmp_path / "01_b.zip", tmp_path / "texts")
+    assert cache.find("later") is None
+    cache.look_again()
+    assert cache.find("later") == "came"
+
+
 def test_while_texts_are_kept_all_are_made_anew(archive, monkeypatch, tmp_path):
     (tmp_path / "kept").mkdir()
     monkeypatch.setenv(cache.KEEP, str(tmp_path / "kept"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -17,11 +18,8 @@ LESSONS = sample(sources.every_notebook(sources.NOTEBOOKS), kind=lambda path: pa
 
 
 @pytest.fixture(autouse=True)
-def stand_in(monkeypatch):
+def stand_in():
     """As in the page, a stand-in for IPython; other tests shall not find it."""
-    import sys
-
-    monkeypatch.setattr(sys, "modules", sys.modules.copy()) if False else None
     before = {name: sys.modules.get(name) for name in sys.modules if name.partition(".")[0] == "IPython"}
     outputs.stand_in_for_ipython()
     yield
@@ -168,3 +166,17 @@ def test_who_is_asked_gets_both_forms_of_the_text_and_an_answer_is_believed(monk
     wanted = nvrtc.wanted(RACE + "// mine", OPTIONS)
     assert compiler._asked(wanted).endswith(real)
     assert asked[0]["source"] == RACE + "// mine" and asked[0]["whole"].startswith('#line 1 "kernel.cu"\n')
+
+
+def test_the_page_asks_and_is_answered_in_json():
+    from tools.live.inside import bridge  # it brings the stand-in for IPython
+
+    asked = {"notebook": "00_start_here", "cell": "c05", "edits": {"c05": "print(1 + 1)"}}
+    steps: list[str] = []
+    answer = json.loads(bridge.ask("run", json.dumps(asked), steps.append))
+    assert answer == {
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": "2\n"}],
+        "reports": [],
+        "blamed": [],
+    }
+    assert steps == [""]

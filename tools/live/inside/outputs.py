@@ -9,6 +9,9 @@ import traceback
 import types
 from collections.abc import Iterator
 
+from ptxsim.compiler.cache import ToolMissing
+from ptxsim.interrupts import MessageOnly
+
 FORMS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_", "image/png": "_repr_png_"}
 """Of an output, besides its text; the methods of objects that have them."""
 CELL = "<cell>"
@@ -50,12 +53,12 @@ def _made(shown: object, method: str) -> str | None:
 
 
 def told(error: BaseException) -> str:
-    """An error as a learner reads it: the line of the cell, and the message."""
-    if render := getattr(error, "_render_traceback_", None):
-        return "\n".join(render())
+    """An error as a learner reads it: the line of the cell and the message, or the message where it says all."""
+    if isinstance(error, ToolMissing):
+        return str(error)
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == CELL]
-    where = f"line {frames[-1].lineno} of the cell: " if frames else ""
-    return where + "".join(traceback.format_exception_only(error)).strip()
+    where = f"line {frames[-1].lineno} of the cell: " if frames and not isinstance(error, MessageOnly) else ""
+    return f"{where}{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager

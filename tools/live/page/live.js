@@ -115,7 +115,8 @@ function offer(again) {
 // --- A cell's outputs, in the form that the book gives them.
 
 function shownText(text, kind = "stream") {
-  return make("div", { className: `output ${kind}` }, make("pre", { textContent: text }));
+  const code = make("div", { className: "highlight" }, make("pre", { textContent: text }));
+  return make("div", { className: `output ${kind} highlight-myst-ansi notranslate` }, code);
 }
 
 function shownHtml(text) {

@@ -173,7 +173,7 @@ function input(name, value) {
 }
 
 document.addEventListener("DOMContentLoaded", async () => {
-  const root = document.getElementById("playground");
+  const root = document.getElementById("live-playground");
   if (!root) return;
   if (location.protocol === "file:") {
     root.append(make("p", { className: "live-hint" }, "The playground runs when a server shows this page: ", make("code", { textContent: serve })));
