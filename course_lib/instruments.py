@@ -1,6 +1,39 @@
 """Instruments that one or two lessons use: `from course_lib.instruments import show_k_blocks`."""
 
+from .lessons.sources import in_one_piece
+from .matmul.comparisons import (
+    bias_and_relu,
+    in_pieces,
+    layer_times,
+    noted,
+    persistent_times,
+    sms_at_work,
+    stream_k_times,
+)
+from .matmul.single import at_any_size, check_finish, parts, product, sectors_of_a_layer, tried, whole_numbers
+from .measure.full_unit import full_units
 from .measure.k_block import k_block, show_k_blocks
 from .measure.loads_ahead import loads_ahead, show_loads_ahead
 
-__all__ = ["k_block", "loads_ahead", "show_k_blocks", "show_loads_ahead"]
+__all__ = [
+    "at_any_size",
+    "bias_and_relu",
+    "check_finish",
+    "full_units",
+    "in_one_piece",
+    "in_pieces",
+    "k_block",
+    "layer_times",
+    "loads_ahead",
+    "noted",
+    "parts",
+    "persistent_times",
+    "product",
+    "sectors_of_a_layer",
+    "show_k_blocks",
+    "show_loads_ahead",
+    "sms_at_work",
+    "stream_k_times",
+    "tried",
+    "whole_numbers",
+]

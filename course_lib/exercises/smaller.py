@@ -1,4 +1,4 @@
-"""A smaller step for each exercise on the way of lessons 00 to 05: offered when the third answer was not right."""
+"""A smaller step for each exercise on the way of lessons 00 to 06: offered when the third answer was not right."""
 
 STEPS = {
     "00.1": "Let x and y be 32 and 8 long, and one block run. On paper: which row and which column should thread "
@@ -45,6 +45,14 @@ STEPS = {
     "along.",
     "05.4": "With numbers: a tile of (256, 128, 32) has 2 x 256 x 128 x 32 FLOP. Divide by 2730, and put the "
     "result beside a latency of 1500. Then write the same with names.",
+    "06.1": "Only K first, at 128 x 128 x 104: round the number of k-tiles up, and let each copy read 0 of its 16 "
+    "bytes where its k is not below K. When the check says *right for any K*, think of rows.",
+    "06.2": "Let at_once be 1 and the tile 128 x 256. On paper: 3000 x 3000, how many tiles down, how many across, how "
+    "often do 132 fit into their number?",
+    "06.3": "Forget the tiles first: a row of 40 k-tiles, four blocks, where does each begin? Then 41 k-tiles. Only "
+    "then mark where tiles end, every 8 k-tiles.",
+    "06.4": "Write `return __half(sum + float(bias));` first: the verdict then says that GELU is missing. Then "
+    "multiply by the share, in floats.",
 }
 OFFERED_AT = 3
 """So many answers in a row that were not right."""

@@ -26,6 +26,8 @@ EVERYWHERE = {
     "what one thread writes and another one reads, and before it is written again.",
 }
 """The first hints of every exercise."""
+NOT_COMPILED = "does-not-compile"
+"""The word for a source that the compiler refuses."""
 KINDS = {kind.name for kind in TABLE}
 LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
 """A line of the kernel; not "line 9 of cp_async.cuh"."""
@@ -96,7 +98,8 @@ def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) ->
     except ToolMissing:
         raise
     except CompileError as error:
-        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}")
+        hint = f" Hint: {hints[NOT_COMPILED]}" if NOT_COMPILED in hints else ""
+        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}")
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)

@@ -16,6 +16,7 @@ from .folders import place
 
 NOTEBOOKS = place("notebooks")
 _LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
+_PART = re.compile(r"^#include <course/(gemm/\w+\.cuh)>\n", re.MULTILINE)
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
@@ -90,6 +91,21 @@ def course_header(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def in_one_piece(source: str) -> str:
+    """The source with the parts of `matmul` that it includes, `<course/gemm/...>`, written out: each once, where it
+    comes first. Then a part can be edited and marked as the kernel's own text, and a kernel has the same records
+    whether it includes its parts or holds them."""
+    written: set[str] = set()
+
+    def part(match: re.Match) -> str:
+        if match[1] in written:
+            return ""
+        written.add(match[1])
+        return _PART.sub(part, course_header(match[1]).replace("#pragma once\n", ""))
+
+    return _PART.sub(part, source)
+
+
 def edited(source: str, *changes: tuple[str, str]) -> str:
     """The source with each (text, new text) replaced, everywhere. Raises ValueError when a text is not there."""
     for old, new in changes:
@@ -127,17 +143,14 @@ def _kernel_cell(notebook: str, kernel_name: str) -> tuple[str, Launch | None]:
 
 
 def _kernel_cells(notebook: str) -> dict[str, tuple[str, Launch | None]]:
-    """Kernel name -> its CUDA source, and its launch or None; nothing of a cell is executed. A cell tagged
-    `after-parts` goes on from the parts above it."""
-    found, parts = {}, ""
+    """Kernel name -> its CUDA source in one piece, and its launch or None; nothing of a cell is executed."""
+    found = {}
     for cell in _cells(notebook):
         tags, text = cell["metadata"].get("tags", ()), "".join(cell["source"])
-        if "part" in tags:
-            parts += _assigned(text, "part")[0]
         for tag in tags:
             if tag.startswith("kernel:"):
                 source, launch = _assigned(text, tag)
-                found[tag.removeprefix("kernel:")] = (parts * ("after-parts" in tags) + source, launch)
+                found[tag.removeprefix("kernel:")] = in_one_piece(source), launch
     return found
 
 

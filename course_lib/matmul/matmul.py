@@ -8,12 +8,13 @@ import numpy as np
 
 from ..gpu import device
 from ..gpu.limits import this_gpu
-from ..lessons.sources import source_in_parts
+from ..lessons.sources import in_one_piece, source_in_parts
 from .hopper_plans import HopperPlan, hopper_plan
 from .operands import ACTIVATIONS, Operand, allowed_lessons, begin, boxed, checked, type_of
 from .plans import Plan, Shape, plan, predicted
 
 LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
+PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
 
@@ -179,8 +180,9 @@ def sms() -> int:
 
 @cache
 def matmul_source(lesson: int) -> str:
-    """The CUDA source of `matmul`'s kernels as lesson 6 builds them; lesson 7's parts go on from there."""
-    return source_in_parts(LESSON) + (source_in_parts(HOPPER_LESSON) if lesson == 7 else "")
+    """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 its parts behind
+    them."""
+    return in_one_piece(PARTS) + (source_in_parts(HOPPER_LESSON) if lesson == 7 else "")
 
 
 @cache

@@ -7,7 +7,7 @@ timeline, events, timeline_chart              one block's warps over time, recor
 marks, assembled, first_statement, stalls     a timeline measured: two marks a launch, put together; ncu's samples
 modelled                                      a timeline by the simulator's clock
 waves, spans, span_chart                      which SM works on what
-profile, ncu                                  what Nsight Compute counts
+profile, ncu, full_unit                       what Nsight Compute counts, and which unit is full
 sass, order, loads_ahead                      machine code beside its source, and in which order it stands
 k_block                                       what a warp does for one k-block, counted
 checklist, evidence                           twelve properties of a good kernel, ticked

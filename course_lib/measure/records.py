@@ -15,6 +15,7 @@ from pathlib import Path
 from ..gpu import timing
 from ..launch import Launch
 from ..lessons.folders import place
+from ..lessons.sources import in_one_piece
 
 HERE = Path(__file__).parent.parent
 FOLDER = place("assets") / "measurements"
@@ -59,8 +60,9 @@ def course_headers(source: str) -> dict[str, str]:
 
 
 def source_key(name: str, source: str) -> str:
-    """Key of a kernel's text and its course headers; comments and white space do not change it, nor does the header of
-    the marks, whose macros are empty in a kernel that is timed."""
+    """Key of a kernel's text, in one piece, and its course headers; comments and white space do not change it, nor does
+    the header of the marks, whose macros are empty in a kernel that is timed."""
+    source = in_one_piece(source)
     headers = [text for name, text in course_headers(source).items() if name != MARKS]
     return _digest(name, canonical(source), [canonical(text) for text in headers])
 

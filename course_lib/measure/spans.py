@@ -4,7 +4,7 @@ by a model."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,10 @@ class Spans:
             worked += max(end - max(begin, until.get(sm, begin)), 0)
             until[sm] = max(end, until.get(sm, end))
         return worked / (sms * max(until.values()))
+
+    def only(self, *labels: str) -> Spans:
+        """Some of the panels; nothing where there is no record."""
+        return replace(self, rows={label: self.rows[label] for label in labels if self.rows})
 
     def plot(self) -> None:
         """Draw a panel for each label: time from left to right, a line for each SM."""

@@ -9,6 +9,7 @@ WAY = (
     "03_double_buffer",
     "04_tensor_cores",
     "05_three_stage",
+    "06_complete_gemm",
 )
 """Lessons: a list that grows with each that was rewritten."""
 DEEPER = tuple(f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS))

@@ -3,7 +3,6 @@
 NOTEBOOK = "06_complete_gemm"
 DTYPE = "float16"
 
-GAPS = ["06.4"]
 
 X, RESULT = "float x = sum + float(bias);", "__half(x * 0.5f * (1 + erff(x * 0.70710678f)))"
 
@@ -56,7 +55,8 @@ WRONG_ANSWERS = {
             "Keep floats",
         ),
         ("a constant from memory", [("0.70710678f", "0.72f")], "Keep floats"),
+        ("a half added to a float", [("sum + float(bias)", "sum + bias")], "Say which one: float(bias)"),
         ("another column", [("bias[column])", "bias[column + 1])")], "change only the gap"),
-        ("nothing stored", [("C[blockIdx.x * N + column] = finish", "finish")], "x * 0.5f *"),
+        ("nothing stored", [("C[blockIdx.x * N + column] = finish", "finish")], "by hand for x = 0"),
     ]
 }

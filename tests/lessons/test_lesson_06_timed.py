@@ -8,23 +8,9 @@ import numpy as np
 import pytest
 
 import course_lib
+from course_lib.gpu import timing
 from course_lib.lessons import sources
-from tests.lessons import replaced
-
-CELLS = ["c01", "waste", "run", "fuse-separate", "fuse-one", "fuse-exact", "fuse-pieces"]
-"""Beside the kernel's parts: what the cells with `timed` use."""
-
-
-def names_of(*cells, changes=(), **names):
-    """The names that these cells of the lesson define, where some of their text is replaced."""
-    path = sources.NOTEBOOKS / "06_complete_gemm.ipynb"
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if "part" in cell["metadata"].get("tags", ()) or cell["id"] in cells:
-            source = "".join(cell["source"])
-            for old, new in changes if cell["id"] == cells[-1] else ():
-                source = replaced(source, old, new)
-            exec(source, names)
-    return names
+from course_lib.matmul import comparisons
 
 
 @pytest.fixture
@@ -41,19 +27,14 @@ def written(monkeypatch):
 
         return call
 
+    monkeypatch.setattr(timing, "cublas", cublas)
     monkeypatch.setattr(course_lib, "cublas", cublas)
     return found
 
 
 def test_a_layer_in_each_way(written):
-    small = [
-        ("4096, 4096, K", "256, 192, K"),
-        ("(4096, 4096)", "(256, 192)"),
-        ("normal(4096)", "normal(192)"),
-    ]
-    layer = names_of(*CELLS, "fuse-measured", changes=small)["layer"]
     results = {}
-    for label, call in layer(40).items():
+    for label, call in comparisons.layer(256, 192, 40).items():
         if "C" in written:
             written["C"][:] = np.nan
         call()
@@ -66,10 +47,41 @@ def test_a_layer_in_each_way(written):
     assert -0.2 < results["fused, GELU"].min() < -0.1
 
 
+@pytest.mark.parametrize("kind", ["gemm", "persistent", "stream_k", "matmul", "cuBLAS"])
+def test_rivals_make_the_same_product(kind, written, monkeypatch):
+    monkeypatch.setattr(comparisons, "large", lambda: comparisons.single.SMALL)
+    monkeypatch.setattr(comparisons, "SMS", 3)
+    source = comparisons.parts("gemm", "stream_k")
+    made = {}
+    monkeypatch.setattr(
+        comparisons.device.cp, "empty", lambda *a: made.setdefault("C", np.full(*a[:1], np.nan, a[1]))
+    )
+    calls = comparisons._rivals(("gemm", "persistent", "stream_k"), source, (130, 72, 136))
+    calls[kind]()
+    C = written["C"] if kind == "cuBLAS" else made["C"]
+    calls["cuBLAS"]()
+    assert np.allclose(C.astype(np.float64), written["C"], atol=0.02)
+
+
+def test_each_kernel_notes_all_of_its_pieces(monkeypatch):
+    monkeypatch.setattr(comparisons, "large", lambda: comparisons.single.SMALL)
+    monkeypatch.setattr(comparisons, "SMS", 4)  # six tiles of three k-tiles: of 18, a block gets 4 or 5
+    monkeypatch.setattr(comparisons, "TAIL", (130, 72))
+    small = comparisons.Gemm(130, 72, 136, "float16")
+    monkeypatch.setattr(comparisons, "Gemm", lambda *_: small)
+    found = comparisons._watched()
+    assert [len(rows) for rows in found.values()] == [6, 6, 8]
+
+
 def test_a_kernel_of_ones_own_against_matmul(written):
-    names = names_of(*CELLS, "fuse-measured")
-    names["check_exercise"] = lambda *_: SimpleNamespace(ok=True)
-    calls = names_of("own-gemm", "own-against", **names)["against"](256, 128, 64)
+    path = sources.NOTEBOOKS / "deeper" / "06_own_gemm.ipynb"
+    names = {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if cell["id"] in ("g01", "own-gemm", "own-against"):
+            exec("".join(cell["source"]), names)
+            names["check_exercise"] = lambda *_: SimpleNamespace(ok=False)
+            names["timed"] = lambda *_: None
+    calls = names["against"](256, 128, 64)
     C, results = inspect.getclosurevars(calls["matmul"]).nonlocals["C"], []
     for label in "matmul", "yours":
         C[:] = np.nan

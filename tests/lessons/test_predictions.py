@@ -20,7 +20,6 @@ NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(?:\s*(%|percent\b)|\s*(x\b|×|
 SMALL, TILE = 12, 16
 """Whole numbers up to SMALL, and multiples of TILE, stand everywhere: they say nothing."""
 BY_CHANCE = {
-    ("06_complete_gemm", "lost at 1.1 waves"): "what two slots cost, 38 to 55 %",
     ("07_hopper", "4 slots instead of 2"): "what `one_slot` waits of a turn, 50 %",
 }
 """(lesson, question): what the number above it says, which is something else."""

@@ -20,19 +20,10 @@ LONGEST_SECTION = 700
 QUOTED = {
     "deeper/01_loop_and_grid": ["-1 to +1 %", "29.8", "19.6", "44.3", "46.7"],
     "deeper/05_fastest": ["467", "482", "255 registers"],
-    "06_complete_gemm": [
-        "10.3",
-        "7.5",
-        "265.5",
-        "269.4",
-        "615",
-        "609",
-        "68 shapes",
-        "2125",
-        "2638",
-        "648",
-        "950",
-    ],
+    "deeper/06_parts_of_matmul": ["10.3", "7.5"],
+    "deeper/06_tuning": ["265.5", "269.4", "615", "609"],
+    "deeper/06_stream_k": ["68 shapes", "2125", "2638"],
+    "deeper/06_limits": ["648", "950"],
     "07_hopper": ["MEMBAR.ALL.GPU", "128 blocks"],
 }
 """What lessons quote from docs/tuning.md, in the same words."""

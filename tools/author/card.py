@@ -75,7 +75,7 @@ def codes() -> dict[str, str]:
     """Title -> code, cut out of the lessons."""
     ring = sources.kernel_source("05_three_stage", "ring")
     buffers = sources.kernel_source("03_double_buffer", "two_buffers")
-    cells = {cell.get("id"): "".join(cell["source"]) for cell in sources._cells("06_complete_gemm")}
+    cells = {cell.get("id"): "".join(cell["source"]) for cell in sources._cells("06_parts_of_matmul")}
     tile = course_header("mma_tile.cuh")
     pipeline = (
         cut(ring, "auto issue", "commit_group"), "};",

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06."""
+"""The exercises of lesson 06 that count: launches and waves; and a copy with padding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _demand_each(what: str, given: Sequence, cases: Sequence[tuple], right: Call
         demand(abs(mine - value) <= 1e-6, f"{what} is {mine:.6g} for {case}, and must be {value:.6g}.")
 
 
-# --------------------------------------------------------------------------- 06.1: the launch
+# --------------------------------------------------------------------------- 06.8: the launch
 
 BIG, SQUARE, SMALL = (
     ((128, 256, 64), (64, 64), 3),
@@ -164,7 +164,7 @@ def _launch(answer: object) -> None:
     )
 
 
-# --------------------------------------------------------------------------- 06.2: the tail
+# --------------------------------------------------------------------------- 06.2: waves
 
 SMS = 132
 PROBLEMS = [
@@ -256,7 +256,7 @@ def _tail(answer: object) -> None:
     _demand_each("the idle share", idle, PROBLEMS, _of(lambda *case: 1 - _last(*case)), MISTAKES_OF_IDLE)
 
 
-# --------------------------------------------------------------------------- 06.3: rows with zeros behind them
+# --------------------------------------------------------------------------- 06.9: rows with zeros behind them
 
 NAN = 0x7E00
 """What `to` is full of: halves that are NaN."""
@@ -316,7 +316,7 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
 
 
 EXERCISES = {
-    "06.1": (_launch, {
+    "06.8": (_launch, {
         "gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
         "no-function": "write the name without brackets after it.",
         "stops": "M, N and stages are whole numbers; tile holds three of them, warp two.",
@@ -344,8 +344,8 @@ EXERCISES = {
         "no-tk": "each row of A and column of B in a slot has TK elements.",
         "floats": "A and B are halves: two bytes each. The sums are floats, but no slot holds them.",
         "one-operand": "a slot holds a tile of A and a tile of B.",
-        "": "grid: M / TM and N / TN, rounded up. threads: TM / WM * (TN / WN) warps of 32. shared_mem: `stages` slots "
-        "of TM + TN rows, TK halves each, in bytes."}),
+        "": "take numbers of one case, and draw it: how many tiles has C in each direction, how many parts has a tile, "
+        "and what lies in a slot?"}),
     "06.2": (_tail, {
         "gap": "tiles first, then how many of them run at once on the whole GPU.",
         "no-function": "write the name without brackets after it.",
@@ -369,9 +369,9 @@ EXERCISES = {
         "places": "divide by all places of a wave.",
         "all-waves": "only the last wave has places without a block: divide by the places of one wave.",
         "share-without-at-once": "a wave has sms * at_once places.",
-        "": "tiles = those down C times those across C, each rounded up. A wave has sms * at_once places. The last one "
-        "has what the full ones before it leave."}),
-    "06.3": (_pad, {
+        "": "with numbers: 145 tiles, one at a time on each of 132 SMs. How many waves, how many places have they "
+        "together, and how many of these are empty? Then write it with names."}),
+    "06.9": (_pad, {
         "read-beyond-array": "something is read behind the end of `from`. A row begins at row * width there; "
         "behind its last column, width - 1, and behind the last row nothing may be read.",
         "out-of-bounds": "something lies behind the end of `to`, which has rows * stride elements: where does the last "

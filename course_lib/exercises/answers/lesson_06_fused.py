@@ -104,5 +104,7 @@ EXERCISES = {
         "less-bias": "the bias is added.",
         "near": "is something a half before the end, or a formula an approximation? Keep floats: "
         "float(bias), constants with an f; only the return value is a half.",
-        "": "float x = sum + float(bias); then x * 0.5f * (1 + erff(x * 0.70710678f)), as a __half."}),
+        "does-not-compile": "a __half beside a float leaves the compiler a choice. Say which one: float(bias).",
+        "": "by hand for x = 0, a large x and -1: GELU gives 0, nearly x and -0.16. Which of them does yours miss? "
+        " And is the bias in x, once?"}),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The exercises of lesson 06's last sitting: the notes' own kernel, and the learner's own."""
+"""The exercises of lesson 06 on whole kernels: a ring for any size, the notes' own kernel, and the learner's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from ...check.gemm import Gemm
 from ...check.verdict import check
 from ...gpu.simulate import simulate
 from ...launch import Launch
-from .common import FOR_ALL, MOST_STEPS, demand, demand_kernel, demand_no_hazard, results_of
+from ...measure.checklist import checklist
+from .common import (
+    FOR_ALL,
+    MOST_STEPS,
+    demand,
+    demand_kernel,
+    demand_no_hazard,
+    k_tiles_on_their_way,
+    results_of,
+)
 
 BLOCK = 128
 """Rows and columns of C that a block of the notes' kernel makes."""
@@ -97,6 +106,10 @@ def _notes(answer: object) -> None:
         demand(
             blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.", "more-blocks"
         )
+        least, made = _fewest_mma(M, N, K), report.counters.total.mma
+        told = f"right, but {made} mma were made for M = {M}, N = {N}, K = {K}, and {least} are needed."
+        demand(made >= least, told, "no-mma")
+        demand(SHAPES[0] != (M, N, K) or made == least, told, "more-mma")
 
 
 def _block(threads: object) -> tuple[int, ...]:
@@ -109,11 +122,56 @@ def _block(threads: object) -> tuple[int, ...]:
     return block
 
 
-# --------------------------------------------------------------------------- 06.7: a GEMM of one's own
+def _fewest_mma(M: int, N: int, K: int) -> int:
+    """mma.m16n8k16 that C takes at least."""
+    return -(-M // 16) * -(-N // 8) * -(-K // 16)
+
+
+# --------------------------------------------------------------------------- 06.1, 06.7: a GEMM of one's own
+
+
+def _guards(answer: object) -> None:
+    """A ring on tensor cores, right for any M, N and K, and still a ring at the edges."""
+    kernel, launch = _for_every_size(answer)
+    TM, TN, TK = launch.tile
+    for M, N, K in (TM, TN, 5 * TK), (TM - 3, TN - 8, 5 * TK - 8):
+        _demand_ring(kernel, launch, M, N, K)
+    _demand_exact(kernel, launch)
+
+
+def _demand_ring(kernel: object, launch: Launch, M: int, N: int, K: int) -> None:
+    """One block makes its tile with `mma`, no more of them than without guards, and a k-tile is on its way during the
+    math of another one."""
+    TM, TN, TK = launch.tile
+    k_tiles = -(-K // TK)
+    args, _ = _product(M, N, K, "float16", (0, 1, 2))
+    report = simulate(kernel, (1, 1), launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
+    made, least, most = report.counters.total.mma, _fewest_mma(M, N, K), _fewest_mma(TM, TN, k_tiles * TK)
+    told = f"right for every size, but {made} mma were made for {M} x {N} x {K}, and {least} are needed."
+    demand(made >= least, told, "no-mma")
+    demand(made <= most, told, "more-mma")
+    ahead = k_tiles_on_their_way(report, k_tiles)
+    told = f"right for every size, but at {M} x {N} x {K} no k-tile is on its way while one is multiplied."
+    demand(ahead >= 1, told, "nothing-ahead")
+    copied = report.counters.total.cp_async_bytes / (k_tiles * (TM + TN) * TK * 2)
+    demand(copied <= 1, f"right, but each k-tile is copied {copied:.3g} times.", "copied-again")
 
 
 def _own(answer: object) -> None:
-    """A kernel with the course's arguments, and its launch: right for whole tiles, then for any M, N and K."""
+    """Right for any size, and nothing is left on the checklist that needs no GPU."""
+    kernel, launch = _for_every_size(answer)
+    _demand_exact(kernel, launch)
+    TM, TN, TK = launch.tile
+    found = checklist(Gemm(8 * TM, 8 * TN, -(-4096 // TK) * TK, "float16"), kernel, launch)
+    missed = [name for name in found.missed if name != "math units busy"]
+    words = [f"{name} ({found[name].value}; {found[name].target})" for name in missed]
+    causes = [name.replace(" ", "-") for name in missed]
+    demand(not missed, f"right for every size; still on the checklist: {', '.join(words)}.", *causes)
+
+
+def _for_every_size(answer: object) -> tuple[object, Launch]:
+    """A kernel with the course's arguments, and its launch: right for whole tiles, then for some M, N and K of each
+    kind."""
     demand(
         isinstance(answer, tuple) and len(answer) == 2,
         f"the answer is a kernel and its launch, and not {answer!r:.60}.",
@@ -130,14 +188,21 @@ def _own(answer: object) -> None:
         ("any-n", "any N", [(TM, TN + 8, 2 * TK), (TM, TN - 3, 2 * TK)]),
         ("all-three", "all three", [(TM + 37, TN + 51, 5 * TK + 16), (3, 5, 8)]),
     ]
-    found = [(cause, step, _first_wrong(kernel, launch, shapes)) for cause, step, shapes in steps]
-    missing = [f"{step} ({wrong})" for _, step, wrong in found if wrong]
-    causes = [cause for cause, _, wrong in found if wrong]
-    if not missing or causes[0] == "whole-tiles":  # this takes longer, and says more
-        gemm = Gemm(*(4 * size for size in launch.tile), "float16")
-        check(gemm, kernel, launch, 0, 8 * MOST_STEPS)
-    reached = ", ".join(step for _, step, wrong in found if not wrong) or "no size"
-    demand(not missing, f"right for {reached}; not yet for {', '.join(missing)}.", *causes[:1])
+    found = [(cause, step, *_first_wrong(kernel, launch, shapes)) for cause, step, shapes in steps]
+    missing = [(cause, f"{step} ({wrong})", why) for cause, step, wrong, why in found if wrong]
+    if missing and missing[0][0] == "whole-tiles":
+        _demand_exact(kernel, launch)
+    reached = ", ".join(step for _, step, wrong, _ in found if not wrong) or "no size"
+    causes = [(f"{cause}-{why}", cause) for cause, _, why in missing[:1]]
+    words = ", ".join(text for _, text, _ in missing)
+    demand(not missing, f"right for {reached}; not yet for {words}.", *sum(causes, ()))
+    return kernel, launch
+
+
+def _demand_exact(kernel: object, launch: Launch) -> None:
+    """The whole check, on whole tiles: it takes longer, and says more."""
+    gemm = Gemm(*(4 * size for size in launch.tile), "float16")
+    check(gemm, kernel, launch, 0, 8 * MOST_STEPS)
 
 
 def _demand_launch(launch: object) -> None:
@@ -157,18 +222,22 @@ def _demand_launch(launch: object) -> None:
     _block(launch.threads)
 
 
-def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> str:
-    """The first of the shapes for which the kernel is not right, and how it is wrong; "" if there is none."""
+def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]:
+    """The first of the shapes for which the kernel is not right: how it is wrong, and a word for that; "" if there is
+    none."""
     for M, N, K in shapes:
         args, C = _product(M, N, K, "float16", (0, 1, 2))
         grid = -(-M // launch.tile[0]), -(-N // launch.tile[1])
         report: Report = simulate(kernel, grid, launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
         kinds = ", ".join(dict.fromkeys(hazard.kind for hazard in report.hazards))
         if kinds:
-            return f"{M} x {N} x {K}: {kinds}"
+            causes = {hazard.cause for hazard in report.hazards}
+            beyond = [word for word in ("read", "write") if f"{word}-beyond-array" in causes]
+            words = ["misaligned"] if "misaligned" in kinds else beyond or [report.hazards[0].kind]
+            return f"{M} x {N} x {K}: {kinds}", "-and-".join(words)
         if wrong := _what_is_wrong(C, *args[:2]):
-            return f"{M} x {N} x {K}: {wrong[1]}"
-    return ""
+            return f"{M} x {N} x {K}: {wrong[1]}", "numbers"
+    return "", ""
 
 
 _HAZARDS = FOR_ALL | {
@@ -178,6 +247,39 @@ _HAZARDS = FOR_ALL | {
     "uninitialised-read": "something is multiplied that nothing has loaded: an mma takes 16 k, and no slot before "
     "its copy.",
     "unwaited-copy|read-after-write": "between a copy and the math on it stand a wait, and then a barrier.",
+}
+_SIZES = {
+    "wrong-form": "the answer is (kernel, launch), as for `gemm.check`.",
+    "no-kernel": "the first of the two is cp.RawKernel(...).",
+    "wrong-launch|wrong-threads": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
+    **_HAZARDS,
+    "beyond-shared-memory": "does the launch bring as many bytes of shared memory as all slots take?",
+    "misaligned": "16 bytes at once want an address that is a multiple of 16.",
+    "write-after-write": "a place in a slot is filled twice: by two copies of one k-tile, or by tiles that lie on each "
+    "other?",
+    "any-k": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills with zeros when it "
+    "is told to read fewer bytes than it writes.",
+    "any-k-read|any-k-write": "behind K nothing may be read: how many bytes may cp.async read there?",
+    "any-m": "the sums of a row need that row of A alone. What stands in rows that exist, and are they stored?",
+    "any-m-read": "rows of A behind M are read. What is computed from them does no harm, but they do not exist.",
+    "any-m-write": "rows of C behind M are stored: which sums have a place in C?",
+    "any-m-read-and-write": "rows behind M must not be read, and sums of rows that C does not have must not be stored.",
+    "any-n": "the sums of a column need that row of B alone. What stands in columns that exist, and are they stored?",
+    "any-n-read": "rows of B behind N are read: the copy of B needs what the copy of A has.",
+    "any-n-write|any-n-block-conflict": "columns of C behind N are stored: they lie in the next row.",
+    "any-n-read-and-write": "as for M: rows of B behind N must not be read, columns of C behind N not be stored.",
+    "any-n-misaligned": "rows of C begin at multiples of 4, 8 or 16 bytes only where N is a multiple of 2, 4 or 8: a "
+    "wide store needs that."
+    "",
+    "all-three": "each edge alone is right. Does one guard rely on another edge being whole?",
+    "": "first make it right for whole tiles, as the lessons' kernels are.",
+}
+_OF_A_RING = {
+    "no-mma": "the guards belong into the ring: its math stays, on tensor cores, at every edge.",
+    "more-mma": "each k-tile is multiplied once: no guard stands in the math.",
+    "nothing-ahead": "with guards as without them: a k-tile is asked for before an earlier one is multiplied, "
+    "also where a matrix ends.",
+    "copied-again": "in which turn is each k-tile issued, and does the prologue do it as well?",
 }
 EXERCISES = {
     "06.6": (_notes, {
@@ -201,20 +303,22 @@ EXERCISES = {
         "not-stored": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
         "along M, rounded up.",
         "nothing-stored|every-sum-0": "the sums start at 0, and the mma of all k-tiles are missing.",
+        "no-mma": "the kernel's math are mma, 64 x 64 of C for each warp: repair what is around it.",
+        "more-mma": "there is a turn too many where K is a multiple of the k-tile: rounding up adds nothing there."
+        "",
         "": "which k does each mma multiply, and where does each element of a tile lie?"}),
-    "06.7": (_own, {
-        "wrong-form": "the answer is (kernel, launch), as for `gemm.check`.",
-        "no-kernel": "the first of the two is cp.RawKernel(...).",
-        "wrong-launch|wrong-threads": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
-        **_HAZARDS,
-        "beyond-shared-memory": "does the launch bring as many bytes of shared memory as all slots take?",
-        "misaligned": "16 bytes at once want an address that is a multiple of 16.",
-        "any-k": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills "
-        "with zeros when it is told to read fewer bytes than it writes (sitting 1).",
-        "any-m": "rows behind M must not be read, and not be stored. What is computed from them does no "
-        "harm.",
-        "any-n": "as for M: rows of B behind N must not be read, columns of C not be stored. And rows of "
-        "C begin at multiples of 16 bytes only where N is a multiple of 8.",
-        "all-three": "each edge alone is right. Does one guard rely on another edge being whole?",
-        "": "first make it right for whole tiles, as the lessons' kernels are."}),
+    "06.1": (_guards, _OF_A_RING | _SIZES),
+    "06.7": (_own, _SIZES | {
+        "coalesced": "neighbouring lanes should read and write neighbouring bytes of global memory.",
+        "wide-copies": "each copy from global memory should bring 16 bytes.",
+        "bank-conflicts": "the line is named by the checklist below. Rows of how many bytes does the swizzle suit, "
+        "when they are *written*? (Lesson 05's `fastest` has other k-tiles than its ring.)",
+        "redundant-loads": "each element of a tile should come to a block once.",
+        "pipeline-depth": "a k-tile must be on its way while another one is multiplied.",
+        "unrolled": "the loop over the k-steps of a k-tile should be written out: its count must be a constant.",
+        "overhead": "what is computed again in every k-tile, and how many mma share it? A longer k-tile, or addresses "
+        "that are made once before the loop.",
+        "occupancy": "eight warps on an SM, in one block or in several.",
+        "registers|spills": "fewer sums or fragments for each thread.",
+        "shared-memory": "fewer slots, or shorter ones."}),
 }  # fmt: skip

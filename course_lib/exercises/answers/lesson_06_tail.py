@@ -1,12 +1,15 @@
-"""The exercise of lesson 06 about the tail: a scheduler."""
+"""The exercises of lesson 06 about the tail: the share of a block, and a scheduler."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 
+from ...check.verdict import CheckFailed
+from ...draw.figures.lesson_06 import k_row
 from .common import demand, results_of
 
 SHAPES = [
@@ -106,7 +109,119 @@ def _demand_order(mine: list, right: list, down: int, across: int, group: int) -
         demand(one == other, f"every tile comes once, but tile {number} is {one}, not {other} {told}.")
 
 
+# --------------------------------------------------------------------------- 06.3: the share
+
+SHARED = [(4, 5, 8), (132, 145, 64), (5, 1, 10), (3, 7, 4), (6, 6, 3), (7, 2, 5)]
+"""(blocks, tiles, k-tiles of a tile); the first one is drawn in the lesson."""
+
+
+def _last_in(begin: int, end: int, tile: int, k_tiles: int) -> bool:
+    return begin < (tile + 1) * k_tiles <= end
+
+
+FINISHED: list[tuple[str, str, Callable[[int, int, int, int], bool]]] = [
+    ("whole-tiles-only", "has only tiles that lie wholly in the piece",
+     lambda begin, end, tile, k_tiles: begin <= tile * k_tiles and (tile + 1) * k_tiles <= end),
+    ("all-touched", "has every tile of which a part lies in the piece",
+     lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles and tile * k_tiles < end),
+    ("first-k-tile", "has the tiles whose first k-tile lies in the piece",
+     lambda begin, end, tile, k_tiles: begin <= tile * k_tiles < end),
+    ("end-inside", "leaves out a tile that ends where the piece ends",
+     lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles < end),
+    ("begin-counted", "has a tile that ended where the piece begins",
+     lambda begin, end, tile, k_tiles: begin <= (tile + 1) * k_tiles <= end),
+]  # fmt: skip
+"""(a word for a wrong rule, what it does, whether by it a piece finishes a tile)"""
+
+
+def _share(answer: object) -> None:
+    """Equal pieces of the row, one behind the other, and for each the tiles whose last k-tile it has."""
+    for blocks, tiles, k_tiles in SHARED:
+        cases = [(block, blocks, tiles, k_tiles) for block in range(blocks)]
+        given = [_three(each) for each in results_of(answer, "share", cases)]
+        told = f"(blocks = {blocks}, tiles = {tiles}, k_tiles = {k_tiles})"
+        _demand_pieces([piece[:2] for piece in given], tiles, k_tiles, told)
+        _demand_finished(given, tiles, k_tiles, told)
+
+
+def _three(given: object) -> tuple[int, int, set[int]]:
+    """What the function returned for a block: begin, end, and the tiles that it finishes."""
+    three = isinstance(given, tuple | list) and len(given) == 3
+    demand(three, f"the function returns {given!r:.60}; it must return three things.", "no-three-things")
+    for name, value in zip(("begin", "end", "finishes"), given, strict=True):
+        demand(value is not None, f"there is still a gap: {name} is None.", "gap")
+    begin, end, finishes = given
+    for name, value in (("begin", begin), ("end", end)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        demand(whole, f"{name} is {value!r:.40}, which is no whole number.", "no-whole-number")
+    several = isinstance(finishes, Iterable) and not isinstance(finishes, str)
+    demand(several, f"finishes is {finishes!r:.40}, and must be a list of tiles.", "no-list")
+    return int(begin), int(end), {int(tile) for tile in finishes}
+
+
+def _demand_pieces(pieces: list[tuple[int, int]], tiles: int, k_tiles: int, told: str) -> None:
+    """The whole row, each k-tile once, in pieces that differ by one k-tile at most."""
+    row = tiles * k_tiles
+    found = [
+        (pieces[0][0] == 0, f"the first piece begins at {pieces[0][0]}, and not at 0", "not-from-0"),
+        *((one[1] == other[0], f"a piece ends at {one[1]}, and the next one begins at {other[0]}",
+           "overlap" if other[0] < one[1] else "left-out") for one, other in pairwise(pieces)),
+        (pieces[-1][1] == row, f"the last piece ends at {pieces[-1][1]}, and the row at {row}",
+         "rest-dropped" if pieces[-1][1] < row else "beyond-the-row"),
+    ]  # fmt: skip
+    for right, words, cause in found:
+        _demand_drawn(right, f"{words} {told}.", cause, pieces, tiles, k_tiles)
+    lengths = [end - begin for begin, end in pieces]
+    even = max(lengths) - min(lengths) <= 1
+    words = f"the pieces have from {min(lengths)} to {max(lengths)} k-tiles {told}."
+    _demand_drawn(even, words, "uneven", pieces, tiles, k_tiles)
+
+
+def _demand_drawn(
+    right: bool, words: str, cause: str, pieces: list[tuple[int, int]], tiles: int, k_tiles: int
+) -> None:
+    """As `demand`; a small row is drawn, as it was cut."""
+    small = tiles * k_tiles <= 40 and all(0 <= begin <= end <= tiles * k_tiles for begin, end in pieces)
+    if not right:
+        raise CheckFailed(words, causes=(cause,), picture=k_row(tiles, k_tiles, pieces) if small else None)
+
+
+def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles: int, told: str) -> None:
+    def of(rule: Callable) -> list[set[int]]:
+        return [{t for t in range(tiles) if rule(begin, end, t, k_tiles)} for begin, end, _ in given]
+
+    mine, right = [finishes for _, _, finishes in given], of(_last_in)
+    if mine == right:
+        return
+    for cause, words, rule in FINISHED:
+        demand(mine != of(rule), f"the pieces are right; what a block finishes {words} {told}.", cause)
+    for block, (one, other) in enumerate(zip(mine, right, strict=True)):
+        demand(
+            one == other,
+            f"the pieces are right; block {block} finishes {sorted(other)}, and not {sorted(one)} {told}.",
+        )
+
+
 EXERCISES = {
+    "06.3": (_share, {
+        "gap": "how long is the row? Where does block 0 begin, and where the last block end?",
+        "no-function": "write the name without brackets after it.",
+        "stops": "all four are whole numbers; there may be more blocks than tiles, and more tiles than blocks.",
+        "no-three-things": "return begin, end, finishes.",
+        "no-whole-number": "/ makes a float; a k-tile has a whole number.",
+        "no-list": "a block may finish no tile, one, or several.",
+        "not-from-0": "k-tiles are counted from 0, and the first block has the first one.",
+        "overlap": "two blocks would make one k-tile: where one piece ends, the next begins.",
+        "left-out": "nobody makes the k-tiles between: where one piece ends, the next begins.",
+        "rest-dropped": "a length that was rounded down drops the rest. Round the *place* of each cut, not the length.",
+        "beyond-the-row": "a length that was rounded up reaches over the end. Round the *place* of each cut.",
+        "uneven": "all blocks should be done at the same time: let no piece be two k-tiles longer than another one.",
+        "whole-tiles-only": "a tile that was begun by another block must be finished, too. By whom?",
+        "all-touched": "then two blocks would store one tile. Only who has its last k-tile finishes it.",
+        "first-k-tile": "who has the *last* k-tile of a tile finishes it.",
+        "end-inside": "`end` is the k-tile behind the last one: a piece may end where a tile ends.",
+        "begin-counted": "a tile that ends where the piece begins was finished by the block before.",
+        "": "draw five tiles of eight k-tiles, cut the row in four, and write down which tiles end in each piece."}),
     "06.5": (_scheduler, {
         "gap": "which group is it, how many rows has it, and which of its tiles is it?",
         "no-function": "write the name without brackets after it.",
@@ -118,8 +233,10 @@ EXERCISES = {
         "groups-of-columns": "a group is `group` rows of tiles, over all columns.",
         "column-first": "return row, column.",
         "from-row-0": "rows are counted from the top of C: add the first row of the group.",
-        "outside-c": "the last group may have fewer rows than `group`: where does its column end?",
-        "twice": "within a group, the number of tiles in a column is the number of rows of *this* group.",
+        "outside-c": "where does the group of this tile begin, in rows of tiles, and how many rows has it? The "
+        "last group may have fewer than `group`.",
+        "twice": "two numbers come to one tile. Follow them: in which group is each, which number inside of it, and "
+        "how many rows has this group?",
         "no-default": "keep group=16 in the line with def.",
         "": "row of the group + number in the group % rows of the group; the column is what // gives."}),
 }  # fmt: skip

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, edited, simulate
+from course_lib import OPTIONS, edited, matmul_source, simulate
 from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.matmul import plans
 from tests.course_lib.matmul import test_matmul
 from tests.course_lib.matmul.test_matmul import SMALL, Problem, check, edit, room, wrong_with
 
-NOTEBOOK = "06_complete_gemm"
+NOTEBOOK = "deeper/06_stream_k"
 BLOCKS = 5
 SHARED = replace(SMALL, shared_by=1)
 TILE = "64, 64, 64, 32, 32, 3, true, true"
@@ -40,7 +40,7 @@ def cell(name):
 
 def staying(M, N, K, *changes):
     """C, what it should be, and the report of `persistent`."""
-    source, name = edited(sources.source_in_parts(NOTEBOOK), *changes), f"persistent<__half, __half, {TILE}>"
+    source, name = edited(matmul_source(6), *changes), f"persistent<__half, __half, {TILE}>"
     kernel = cupy_on_numpy.RawModule(code=source, options=OPTIONS, name_expressions=(name,)).get_function(
         name
     )

@@ -1,8 +1,8 @@
-"""Lesson 06, the sitting about the tail: its exercise. tests/course_lib/matmul/test_tail.py runs its kernels."""
+"""What goes deeper from lesson 06: stream-K, and a scheduler. tests/course_lib/matmul/test_tail.py runs the kernels."""
 
 from tests.lessons import solved_function
 
-NOTEBOOK = "06_complete_gemm"
+NOTEBOOK = "06_stream_k"
 DTYPE = "float16"
 
 SOLVED = {"06.5": solved_function("tile_of")}
@@ -46,8 +46,8 @@ RIGHT_ANSWERS = {
 }  # fmt: skip
 WRONG_ANSWERS = {
     "06.5": [
-        ("every group is full", [(ROWS, "rows = group")], "where does its column end"),
-        ("the last group is as long as C", [(ROWS, "rows = min(group, down)")], "where does its column end"),
+        ("every group is full", [(ROWS, "rows = group")], "how many rows has it"),
+        ("the last group is as long as C", [(ROWS, "rows = min(group, down)")], "how many rows has it"),
         (
             "along the rows of a group",
             [(ROW, "row = first + inside // across"), (COLUMN, "column = inside % across")],

@@ -1,8 +1,8 @@
-"""Lesson 06, its last sitting: the notes' own kernel, mended, and the learner's own."""
+"""What goes deeper from lesson 06: the notes' own kernel, mended."""
 
-from tests.lessons import kernel, replaced, solved_function, solved_kernel
+from tests.lessons import replaced, solved_function, solved_kernel
 
-NOTEBOOK = "06_complete_gemm"
+NOTEBOOK = "06_notes_kernel"
 DTYPE = "float16"
 
 
@@ -13,20 +13,7 @@ def _notes(skeleton, solution, changes=()):
     return solved_kernel(skeleton[0], solution), solved_function("notes_launch")(None, solution)
 
 
-def _is_launch(change):
-    return change[0] == "launch"
-
-
-def _own(skeleton, solution, changes=()):
-    """The solution with its launch; of a change ("launch", {...}) the launch is made."""
-    launch = skeleton[1]
-    for _, new in filter(_is_launch, changes):
-        launch = launch.but(**new) if isinstance(new, dict) else new
-    answer = solved_kernel(skeleton[0], solution, [each for each in changes if not _is_launch(each)])
-    return kernel(answer.code, "own"), launch
-
-
-SOLVED = {"06.6": _notes, "06.7": _own}
+SOLVED = {"06.6": _notes}
 
 BARRIER = "        __syncthreads();                              // all have read this k-tile\n"
 OFFSET = "&smem[BLOCK_M * BLOCK_K * sizeof(__half)]"
@@ -49,23 +36,23 @@ TWO_SLOTS = [
     (ROOM, "2 * (128 + 128) * 16 * 2"),
 ]
 
-SMALL = [
-    ("TM = 128, TN = 128, TK = 32, THREADS = 128", "TM = 64, TN = 64, TK = 32, THREADS = 32"),
-    ("launch", {"tile": (64, 64, 32), "threads": 32, "shared_mem": 3 * 128 * 32 * 2}),
-]
-"""One warp, which is checked more quickly."""
 COMMIT, WAIT = (
     "        commit_group();\n    }\n\n    wait",
     "        wait_group<0>();\n        __syncthreads();\n        mma",
 )
-K_TILES = "(K + TK - 1) / TK"
-ROWS = "k + chunk * 8 < K ? size - first - row : 0"
-STORE = "if (row < M && column < N) C[row * N + column] = sum[i][j][e];"
-WIDE = (
-    "if (e % 2 == 0 && row < M && column < N) *(__half2*)&C[row * N + column] = "
-    "__floats2half2_rn(sum[i][j][e], sum[i][j][e + 1]);"
+BODY = (
+    "    float accum[4][8][4] = {};\n",
+    "    for (int i = threadIdx.x; i < 128 * 128; i += blockDim.x) {\n"
+    "        int row = m_start + i / 128, column = n_start + i % 128;\n"
+    "        float one = 0;\n"
+    "        for (int k = 0; k < K && row < M && column < N; ++k)\n"
+    "            one += float(A[row * K + k]) * float(B[column * K + k]);\n"
+    "        if (row < M && column < N) C[row * N + column] = one;\n"
+    "    }\n"
+    "    return;\n"
+    "    float accum[4][8][4] = {};\n",
 )
-
+NAIVE = [BODY]
 RIGHT_ANSWERS = {
     "06.6": [
         ("a k-tile of 32", k_tile_of(32)),
@@ -81,13 +68,6 @@ RIGHT_ANSWERS = {
             ],
         ),
         ("lists", [(GRID, "[-(-N // 128), -(-M // 128)]"), ("block = 128", "block = (128,)")]),
-    ],
-    "06.7": [
-        ("two slots", [*SMALL, ("STAGES = 3", "STAGES = 2")]),
-        (
-            "two sums at once where N is even",
-            [*SMALL, (STORE, f"if (N % 2 == 0) {{ {WIDE} }}\n else {STORE}")],
-        ),
     ],
 }
 WRONG_ANSWERS = {
@@ -111,20 +91,8 @@ WRONG_ANSWERS = {
         ("no launch", [("return grid, block, shared_mem", "return grid, block")], "return grid, block"),
         ("one block more, always", [(GRID, "N // 128 + 1, M // 128 + 1")], "needs no block more"),
         ("one column of blocks more", [(GRID, "-(-N // 128) + 1, -(-M // 128)")], "needs no block more"),
+        ("a k-tile of zeros more", [(TURNS, "k < K / BLOCK_K + 1")], "rounding up adds nothing there"),
+        ("one thread for each element", NAIVE, "repair what is around it"),
         ("a grid of zero", [(GRID, "N // 512, M // 512")], "round up"),
-    ],
-    "06.7": [
-        ("a guard off by one", [*SMALL, ("row < M &&", "row <= M &&")], "behind M must not be read"),
-        ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "not yet for any N"),
-        ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
-        ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "zeros behind K"),
-        ("rows that are not there", [*SMALL, (ROWS, "k + chunk * 8 < K ? ROWS : 0")], "not yet for any M"),
-        ("the last k-tile", [*SMALL, ("k_tile < k_tiles; ++k_tile) {", "k_tile < k_tiles - 1; ++k_tile) {")],
-         "without the last k-tile"),
-        ("a race in the ring", [("        __syncthreads();\n        issue", "        issue")], "between"),
-        ("a wait too late", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>")], "stand a wait"),
-        ("two sums at once", [*SMALL, (STORE, WIDE)], "not yet for any N"),
-        ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
-        ("a launch without a tile", [("launch", ((128, 128, 32), 128))], "Launch(tile="),
     ],
 }  # fmt: skip

@@ -1,0 +1,157 @@
+"""The figures of lesson 06 and of what goes deeper there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .. import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PIECES = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE, style.BLUE, style.VERMILLION)
+"""Of the pieces of the row of k-tiles, one block after the other."""
+PART = 0.3
+"""Of the sides of a tile at the edge that exists, in a sketch."""
+
+
+@style.styled
+def edge(M: int, N: int, tile: tuple[int, int]):
+    """Left C under its tiles; right what of the last tiles of A and C does not exist, a sketch."""
+    figure = style.new_figure(3.3)
+    whole, of_a, of_c = figure.subplots(1, 3, width_ratios=(1.35, 1, 1))
+    down, across = -(-M // tile[0]), -(-N // tile[1])
+    _box(whole, 0, 0, across * tile[1], down * tile[0], style.FACE, "///")
+    _box(whole, 0, 0, N, M, style.GREEN)
+    for column in range(across + 1):
+        whole.plot([column * tile[1]] * 2, [0, down * tile[0]], color=style.TEXT, linewidth=0.8)
+    for row in range(down + 1):
+        whole.plot([0, across * tile[1]], [row * tile[0]] * 2, color=style.TEXT, linewidth=0.8)
+    _words(whole, N / 2, M / 2, f"C: {M} x {N}", style.GREEN)
+    whole.set_title(f"tiles of {tile[0]} x {tile[1]}; hatched: no C is there", fontsize=9)
+    whole.set(xlim=(-8, across * tile[1] + 8), ylim=(down * tile[0] + 8, -8), aspect="equal")
+    _box(of_a, 0, 0, 1, 1, style.FACE)
+    _box(of_a, 0, 0, PART, PART, style.GREEN)
+    _box(of_a, PART, 0, 1 - PART, PART, style.SKY, "///")
+    _box(of_a, 0, PART, 1, 1 - PART, style.ORANGE, "...")
+    _words(of_a, PART / 2, PART / 2, "A", style.GREEN)
+    _words(of_a, (1 + PART) / 2, PART / 2, "behind K", style.FACE)
+    _words(of_a, 0.5, (1 + PART) / 2, "behind M", style.FACE)
+    of_a.set_title("the last tile of A (not to scale)", fontsize=9)
+    _box(of_c, 0, 0, 1, 1, style.FACE, "///")
+    _box(of_c, 0, 0, PART, PART, style.GREEN)
+    _words(of_c, PART / 2, PART / 2, "C", style.GREEN)
+    _words(of_c, 0.5, (1 + PART) / 2, "sums that have\nno place in C", style.FACE)
+    of_c.set_title("the last tile of C (not to scale)", fontsize=9)
+    for sketch in (of_a, of_c):
+        sketch.set(xlim=(-0.02, 1.02), ylim=(1.02, -0.02), aspect="equal")
+    for axes in (whole, of_a, of_c):
+        axes.axis("off")
+    return figure, (f"C of {M} x {N} in tiles of {tile[0]} x {tile[1]}, which reach over it at the right and below. "
+                    "The last tile of A has a part behind K and a part behind M; of the last tile of C only a corner "
+                    "exists.")  # fmt: skip
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: str, hatch: str = "") -> None:
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(
+        Rectangle((x, y), width, height, facecolor=colour, edgecolor=style.TEXT, linewidth=0.8, hatch=hatch)
+    )
+
+
+def _words(axes: Axes, x: float, y: float, words: str, ground: str) -> None:
+    box = {"facecolor": ground, "edgecolor": "none", "pad": 1.5}
+    colour = style.TEXT if ground == style.FACE else style.INK
+    axes.text(x, y, words, ha="center", va="center", fontsize=8, color=colour, bbox=box)
+
+
+@style.styled
+def k_row(tiles: int, k_tiles: int, pieces: Sequence[tuple[int, int]]):
+    """The k-tiles of all tiles in one row, and the piece of each block: (its first k-tile, the one behind its last)."""
+    figure, words = style.new_figure(1.9), []
+    axes, last = style.axes(figure), tiles * k_tiles
+    for block, (begin, end) in enumerate(pieces):
+        for k_tile in range(begin, end):
+            _box(axes, k_tile, 0, 1, 1, PIECES[block % len(PIECES)])
+        _words(axes, (begin + end) / 2, 0.5, f"block {block}", style.FACE)
+        words.append(f"block {block}: {begin} to {end - 1}")
+        if end % k_tiles and end < last:  # what it leaves, and to whom
+            tip = end, 1.05
+            axes.annotate("sums", tip, (end - 1.6, 1.75), fontsize=8, ha="center",
+                          arrowprops={"arrowstyle": "-|>", "color": style.VERMILLION})  # fmt: skip
+    for tile in range(tiles + 1):
+        axes.plot([tile * k_tiles] * 2, [-0.45, 1.1], color=style.TEXT, linewidth=2.2)
+    for tile in range(tiles):
+        axes.text((tile + 0.5) * k_tiles, -0.3, f"tile {tile}", ha="center", va="center", fontsize=8)
+    axes.set(xlim=(-0.3, last + 0.3), ylim=(-0.6, 2.1), yticks=[], xlabel="k-tiles in one row, from 0 on")
+    axes.set_xticks(range(0, last + 1, k_tiles))
+    axes.spines[["left", "bottom"]].set_visible(False)
+    return figure, f"{tiles} tiles of {k_tiles} k-tiles each in one row. {'; '.join(words)}."
+
+
+LINES = {
+    "three kernels": (style.VERMILLION, "o"),
+    "cuBLAS + two kernels": (style.BLUE, "s"),
+    "in 4 pieces, two streams": (style.GREEN, "^"),
+}
+
+
+@style.styled
+def layer(origin: str, times: Mapping[int, Mapping[str, float]]):
+    """Time over that of the fused kernel, over K: {K: {way: microseconds}}, with the way "fused"."""
+    figure, words, place = style.new_figure(3.0), [], 0.0
+    axes = style.axes(figure)
+    over = {label: [times[K][label] / times[K]["fused"] for K in times] for label in LINES}
+    highest = max(map(max, over.values()))
+    for label in sorted(over, key=lambda label: over[label][-1]):
+        colour, marker = LINES[label]
+        axes.plot(list(times), over[label], color=colour, marker=marker, markeredgecolor=style.TEXT)
+        place = max(over[label][-1], place + 0.08 * highest)  # labels stand apart
+        axes.text(4700, place, label, va="center", fontsize=9)
+        words.append(f"{label}: " + ", ".join(f"K = {K} {time:.2f}" for K, time in zip(times, over[label])))
+    axes.axhline(1, color=style.TEXT, linewidth=1)
+    axes.text(120, 0.93, "fused", va="top", fontsize=8)
+    axes.set_xscale("log", base=2)
+    axes.set(xlim=(110, 14000), ylim=(0, None), xlabel="K", ylabel="time, fused = 1",
+             xticks=list(times), xticklabels=list(times))  # fmt: skip
+    axes.set_title(f"bias and ReLU, C of 4096 x 4096: {origin}", fontsize=9)
+    axes.grid(axis="y")
+    return figure, f"Time over that of the fused kernel, {origin}. {'; '.join(words)}."
+
+
+Mark = tuple[str, float, float]
+"""(name, FLOP per byte, TFLOP/s)"""
+
+
+@style.styled
+def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], problems: Sequence[Mark],
+          kernels: Sequence[Mark]):  # fmt: skip
+    """Speed over FLOP per byte, where A, B and C move once: problems with one function, and kernels on one problem."""
+    figure = style.new_figure(5.0)
+    axes, first, last = style.axes(figure), 0.15, 5000.0
+    highest = max(speed for _, speed in flat)
+    axes.plot([first, highest / terabytes], [first * terabytes, highest], color=style.BLUE, linewidth=1.6)
+    axes.text(1.9, 8.2, f"memory: {terabytes} TB/s", rotation=34, ha="center", va="center", fontsize=8)
+    for name, speed in flat:
+        axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
+        axes.text(
+            1.1 * speed / terabytes, 1.05 * speed, f"{name}: {speed:g} TFLOP/s", va="bottom", fontsize=8
+        )
+    for marks, colour, shape, at, side in (
+        (problems, style.GREEN, "o", (6, -10), "right"),
+        (kernels, style.VERMILLION, "s", (8, 0), "left"),
+    ):
+        for name, x, y in marks:
+            axes.plot(x, y, shape, color=colour, markeredgecolor=style.TEXT, zorder=3)
+            axes.annotate(name, (x, y), at, textcoords="offset points", ha=side, va="center", fontsize=7)
+    axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
+             xlabel="FLOP per byte, if A, B and C each move once", ylabel="TFLOP/s")  # fmt: skip
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.grid(True)
+    axes.set_title(origin, fontsize=9)
+    said = "; ".join(f"{name} {y:.1f} at {x:.0f} FLOP/byte" for name, x, y in [*problems, *kernels])
+    known = ", ".join(f"{name} {speed:g} TFLOP/s" for name, speed in flat)
+    return figure, f"Speed over FLOP per byte, {origin}: {said}. Roofs: memory {terabytes} TB/s, {known}."

@@ -1,0 +1,74 @@
+"""Lesson 06, sitting 1: three guards for the ring."""
+
+from tests.lessons.own_gemm import K_TILES, ROWS, SMALL, STORE, WIDE, solved_own
+
+NOTEBOOK = "06_complete_gemm"
+DTYPE = "float16"
+SOLVED = {"06.1": solved_own}
+
+COPY = """        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                     :: "r"(to + i * TK * 2), "l"(from + i * K), "r"(i < rows ? 16 : 0) : "memory");
+"""
+BY_STORES = """        if (i < rows) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                                   :: "r"(to + i * TK * 2), "l"(from + i * K) : "memory");
+        else *(uint4*)(tile + swizzled<TK>(row, chunk) + i * TK) = make_uint4(0, 0, 0, 0);
+"""
+EXISTING_ROW = """        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                     :: "r"(to + i * TK * 2), "l"(from + (first + row + i < size ? i : size - 1 - first - row) * K),
+                        "r"(k + chunk * 8 < K ? 16 : 0) : "memory");
+"""
+B_TOO = "            copy_tile<TN>"
+COPY_OF_A = "            copy_tile<TM>(slot, A, m_tile, M, k_tile * TK, K);\n"
+COMMIT = "        commit_group();\n    };"
+TILE = "    float sum[4][8][4] = {};\n"
+BY_HAND = """    if (m_tile + TM > M || n_tile + TN > N || K % TK) {
+        for (int i = threadIdx.x; i < TM * TN; i += THREADS) {
+            int row = m_tile + i / TN, column = n_tile + i % TN;
+            float one = 0;
+            if (row >= M || column >= N) continue;
+            for (int k = 0; k < K; ++k) one += float(A[row * K + k]) * float(B[column * K + k]);
+            C[row * N + column] = one;
+        }
+        return;
+    }
+"""
+
+RIGHT_ANSWERS = {
+    "06.1": [
+        ("two slots", [*SMALL, ("STAGES = 3", "STAGES = 2")]),
+        (
+            "two sums at once where N is even",
+            [*SMALL, (STORE, f"if (N % 2 == 0) {{ {WIDE} }}\n else {STORE}")],
+        ),
+        ("a row that exists", [*SMALL, (COPY, EXISTING_ROW)]),
+        ("zeros stored", [*SMALL, (COPY, BY_STORES)]),
+        ("no groups left", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<0>")]),
+        ("without min", [*SMALL, (K_TILES, "K / TK + (K % TK > 0)")]),
+    ]
+}
+WRONG_ANSWERS = {
+    "06.1": [
+        ("a guard off by one", [*SMALL, ("row < M &&", "row <= M &&")], "rows of C behind M are stored"),
+        ("no guard for rows", [*SMALL, ("row < M && column < N", "column < N")], "rows of C behind M are stored"),
+        ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "they lie in the next row"),
+        ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
+        ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "how many bytes may cp.async read"),
+        ("rows that are not there", [*SMALL, (ROWS, "k + chunk * 8 < K ? ROWS : 0")], "rows of A behind M are read"),
+        ("only B's rows are guarded", [*SMALL, ("A, m_tile, M,", "A, m_tile, 1 << 20,")],
+         "rows of A behind M are read"),
+        ("only A's rows are guarded", [*SMALL, ("B, n_tile, N,", "B, n_tile, 1 << 20,")],
+         "rows of B behind N are read"),
+        ("the last k-tile", [*SMALL, ("k_tile < k_tiles; ++k_tile) {", "k_tile < k_tiles - 1; ++k_tile) {")],
+         "without the last k-tile"),
+        ("a race in the ring", [("        __syncthreads();\n        issue", "        issue")], "between"),
+        ("a wait too late", [*SMALL, ("wait_group<STAGES - 2>", "wait_group<STAGES - 1>")], "stand a wait"),
+        ("two sums at once", [*SMALL, (STORE, WIDE)], "a wide store needs that"),
+        ("a turn too many", [*SMALL, (K_TILES, "(K + TK - 1) / TK + 1")], "no guard stands in the math"),
+        ("nothing is on its way", [*SMALL, (COMMIT, COMMIT.replace(";", ";\n        wait_group<0>();", 1))],
+         "before an earlier one is multiplied"),
+        ("the edges without the ring", [*SMALL, (TILE, BY_HAND + TILE)], "on tensor cores, at every edge"),
+        ("each k-tile twice", [*SMALL, (B_TOO, COPY_OF_A + B_TOO)], "by two copies of one k-tile"),
+        ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
+        ("a launch without a tile", [("launch", ((128, 128, 32), 128))], "Launch(tile="),
+    ]
+}  # fmt: skip
