@@ -21,10 +21,11 @@ from ptxsim.kernel import Kernel
 from ptxsim.machine.decode import Code
 from ptxsim.ptx import program as ptx
 from tests.ptxsim.races.happens_before import FAR, NEAR, RULES, Program, Reference, Statement
+from tests.sample import EVERY
 
 SHARED, GLOBAL = 96 * 16, 3 * 96 * 16  # bytes: 16 for each thread
-PROGRAMS = 300
-BULK_PROGRAMS = 100
+PROGRAMS = 300 if EVERY else 100
+BULK_PROGRAMS = 100 if EVERY else 50
 TOGETHER = 50  # programs in one test
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "v4.u32"}
