@@ -1,4 +1,4 @@
-"""A smaller step for each exercise on the way of lessons 00 to 06: offered when the third answer was not right."""
+"""A smaller step for each exercise on the way: offered when the third answer was not right."""
 
 STEPS = {
     "00.1": "Let x and y be 32 and 8 long, and one block run. On paper: which row and which column should thread "
@@ -53,6 +53,18 @@ STEPS = {
     "then mark where tiles end, every 8 k-tiles.",
     "06.4": "Write `return __half(sum + float(bias));` first: the verdict then says that GELU is missing. Then "
     "multiply by the share, in floats.",
+    "07.1": "Copy the piece of `x` alone, and let `ys` be filled by the threads: one expect, one copy, one wait. When "
+    "that is right, say how many bytes the phase must expect when a second copy joins it.",
+    "07.2": "Leave the step of the descriptors for later. Say aloud what each of the four lines behind the fence does, "
+    "and put the three that are not `wgmma` into the order: done, closed, waited for.",
+    "07.3": "Write it for as many slots as there are k-tiles: then nobody waits for `empty`, and every parity is 0. "
+    "When that is right, ask what the second use of a slot must wait for, on each side.",
+    "08.1": "Put the loop over tiles around the loop over k-tiles of 07.3's solution, in both roles, and store at its "
+    "end. Try one tile; then two, and look which of `k_tile` and `count` names the slot.",
+    "08.2": "Follow one slot of one block through two tiles: who fills it, who reads it, who says so, and to whom? "
+    "Write the phase of `full` and of `empty` beside each.",
+    "08.3": "Write one box only, and let the kernel end behind it: stmatrix, fence, barrier, store, commit, wait. The "
+    "loop over four boxes then asks one question more: may the box be written again?",
 }
 OFFERED_AT = 3
 """So many answers in a row that were not right."""

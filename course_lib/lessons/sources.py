@@ -16,7 +16,7 @@ from .folders import place
 
 NOTEBOOKS = place("notebooks")
 _LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
-_PART = re.compile(r"^#include <course/(gemm/\w+\.cuh)>\n", re.MULTILINE)
+_PART = re.compile(r"^#include <course/((?:gemm|hopper)/\w+\.cuh)>\n", re.MULTILINE)
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
@@ -58,12 +58,6 @@ def kernel_source(notebook: str, kernel_name: str) -> str:
     return _kernel_cell(notebook, kernel_name)[0]
 
 
-def source_in_parts(notebook: str) -> str:
-    """The CUDA source that a lesson shows in several cells: those with the tag `part`, one after the other."""
-    cells = [cell for cell in _cells(notebook) if "part" in cell["metadata"].get("tags", ())]
-    return "".join(_assigned("".join(cell["source"]), "part")[0] for cell in cells)
-
-
 def kernel_launch(notebook: str, kernel_name: str) -> Launch:
     """The launch that stands under a kernel, as `Gemm` takes it."""
     launch = _kernel_cell(notebook, kernel_name)[1]
@@ -92,9 +86,9 @@ def course_header(name: str) -> str:
 
 
 def in_one_piece(source: str) -> str:
-    """The source with the parts of `matmul` that it includes, `<course/gemm/...>`, written out: each once, where it
-    comes first. Then a part can be edited and marked as the kernel's own text, and a kernel has the same records
-    whether it includes its parts or holds them."""
+    """The source with the parts of `matmul` that it includes, `<course/gemm/...>` and `<course/hopper/...>`, written
+    out: each once, where it comes first. Then a part can be edited and marked as the kernel's own text, and a kernel
+    has the same records whether it includes its parts or holds them."""
     written: set[str] = set()
 
     def part(match: re.Match) -> str:
@@ -104,6 +98,12 @@ def in_one_piece(source: str) -> str:
         return _PART.sub(part, course_header(match[1]).replace("#pragma once\n", ""))
 
     return _PART.sub(part, source)
+
+
+def body(source: str) -> str:
+    """A kernel without what stands above it, and without its marks of a timeline: for `show_diff`."""
+    marks = r"^ *TRACE_\w+\([^)]*\);\n| *TRACE_END\([^)]*\);|TRACE_BEGIN\([^)]*\); *"
+    return re.sub(marks, "", source[source.index('extern "C"') :], flags=re.MULTILINE)
 
 
 def edited(source: str, *changes: tuple[str, str]) -> str:

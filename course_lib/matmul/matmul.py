@@ -8,13 +8,14 @@ import numpy as np
 
 from ..gpu import device
 from ..gpu.limits import this_gpu
-from ..lessons.sources import in_one_piece, source_in_parts
+from ..lessons.sources import in_one_piece
 from .hopper_plans import HopperPlan, hopper_plan
 from .operands import ACTIVATIONS, Operand, allowed_lessons, begin, boxed, checked, type_of
 from .plans import Plan, Shape, plan, predicted
 
-LESSON, HOPPER_LESSON = "06_complete_gemm", "07_hopper"
+LESSON = "06_complete_gemm"
 PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
+HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
 
@@ -180,9 +181,9 @@ def sms() -> int:
 
 @cache
 def matmul_source(lesson: int) -> str:
-    """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 its parts behind
-    them."""
-    return in_one_piece(PARTS) + (source_in_parts(HOPPER_LESSON) if lesson == 7 else "")
+    """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 those in
+    course/hopper behind them."""
+    return in_one_piece(PARTS + HOPPER_PARTS * (lesson == 7))
 
 
 @cache

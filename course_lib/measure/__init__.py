@@ -6,6 +6,7 @@ timed                                         calls compared, such as `matmul` w
 timeline, events, timeline_chart              one block's warps over time, recorded or modelled
 marks, assembled, first_statement, stalls     a timeline measured: two marks a launch, put together; ncu's samples
 modelled                                      a timeline by the simulator's clock
+pauses, tensor_share                          where a timeline has no math; the tensor cores' share of all cycles
 waves, spans, span_chart                      which SM works on what
 profile, ncu, full_unit                       what Nsight Compute counts, and which unit is full
 sass, order, loads_ahead                      machine code beside its source, and in which order it stands

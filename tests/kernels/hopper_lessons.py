@@ -1,4 +1,5 @@
-"""The GEMM kernels of lesson 07 as cases: fewer blocks than tiles, one k-tile more than slots, whole numbers."""
+"""The GEMM kernels of lessons 07 and 08 as cases: fewer blocks than tiles, one k-tile more than slots, whole
+numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +10,13 @@ from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons.sources import kernel_launch, kernel_source, kernels
 from tests.kernels.case import Case, array_of
 
-NOTEBOOK = "07_hopper"
-NAMES = [name for name in kernels(NOTEBOOK) if "TensorMap" in kernel_source(NOTEBOOK, name)]
+HOMES = {name: notebook for notebook in ("07_hopper", "08_never_a_pause") for name in kernels(notebook)}
 SHAPE = (256, 512, 320)
 
 
 def hopper_case(name: str) -> Case:
     """One kernel; its name has the lesson in it, for others have a `ring` and a `complete` too."""
-    source, launch = kernel_source(NOTEBOOK, name), kernel_launch(NOTEBOOK, name)
+    source, launch = kernel_source(HOMES[name], name), kernel_launch(HOMES[name], name)
     gemm = Gemm(*SHAPE, "float16")
 
     def make() -> list:
@@ -28,9 +28,9 @@ def hopper_case(name: str) -> Case:
         return {2: (A @ B.T).astype(np.float16)}
 
     return Case(
-        f"lesson.07.{name}", source, name, make, gemm.grid(launch.small()),
+        f"lesson.{HOMES[name][:2]}.{name}", source, name, make, gemm.grid(launch.small()),
         launch.block, reference, HOPPER, shared_mem=launch.shared_mem, cheap=False,
     )  # fmt: skip
 
 
-CASES = [hopper_case(name) for name in NAMES]
+CASES = [hopper_case(name) for name in HOMES]

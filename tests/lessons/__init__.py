@@ -88,6 +88,11 @@ def _with_all_tables(room):
     return room
 
 
+def hopper_home(name: str) -> str:
+    """The lesson in which a kernel for Hopper stands: 07 ends with the ring."""
+    return "07_hopper" if name in ("one_slot", "ring") else "08_never_a_pause"
+
+
 LESSONS, BANK = [*_rooms("lesson"), *_rooms("deeper")], _rooms("bank")
 _OTHERS = {(lesson.NOTEBOOK, name) for lesson in LESSONS for name in lesson.OTHERS}
 GEMMS = {

@@ -9,20 +9,11 @@ def _ring(skeleton, solution, changes=()):
 
 _NUMBERS = "49152, 2, [0, 0, 0, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 0, 1, 1]"
 _FULL, _EMPTY = "[0, 0, 0, 1, 1, 1, 0, 0]", "[1, 1, 1, 0, 0, 0, 1, 1]"
-_REGISTERS = "left // (128 * consumers) // 8 * 8"
 _ONE = "if (k_tile > 0 && threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
 _ALL = "if (k_tile > 0) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);"
 _BEGIN = "A + mine * TK,"
-_OPERANDS = "s.slots[slot].B + mine * TK, s.slots[slot].A,"
-_STORE = "C[(size_t)(row + 8 * j + i) * N + column + 8 * h] = __half(d[4 * j + 2 * h + i]);"
-_PLACE = "column = n + mine + thread / 32 * 16 + thread % 32 / 4, row = m + thread % 4 * 2;"
-_LOAD_A = "load_rows_shared<2>(TM, s.slots[slot].A, A, k_tile * TK, m, &s.full[slot]);"
-_TELL = "if (thread < 2) mbarrier_arrive_at(&s.empty[slot], thread);"
-_OWN = "if (thread == 0) mbarrier_arrive(&s.empty[slot]);"
-_BOTH = "load_box_to(3, s.slots[slot].A + row * TK, A, k_tile * TK, m + row, &s.full[slot]);"
 
-GAPS = ["07.14"]
-SOLVED = {"07.11": _ring, "07.12": solved_function("budget")}
+SOLVED = {"07.11": _ring, "07.12": solved_function("descriptor_of")}
 RIGHT_ANSWERS = {
     "07.11": [
         ("as texts", [(_FULL, '"00011100"'), (_EMPTY, '"11100011"')]),
@@ -30,10 +21,9 @@ RIGHT_ANSWERS = {
                                  "[(t // 3 + 1) % 2 for t in range(8)]")]),
     ],
     "07.12": [
-        ("counted up", [("slots = (232448 - kept) // slot",
-                         "slots = 0\n    while (slots + 1) * slot + kept <= 232448:\n        slots += 1")]),
-        ("eights of a warpgroup", [(_REGISTERS, "8 * ((64 - (consumers == 2) - producer // 8) // consumers)")]),
-        ("a search", [(_REGISTERS, "max(r for r in range(24, 257, 8) if r * 128 * consumers <= left)")]),
+        ("summed", [("address // 16 + 2 * k_step | ", "(address + 32 * k_step) // 16 | ")]),
+        ("a table of distances", [("width // 2 << 32", "{128: 64, 64: 32, 32: 16}[width] << 32")]),
+        ("with the distance that is not used", [("return ", "return 1 << 16 | ")]),
     ],
     "07.13": [
         ("a barrier for all threads", [(_ONE, _ALL), ("empty[slot], 2)", "empty[slot], 256)")]),
@@ -44,25 +34,6 @@ RIGHT_ANSWERS = {
         ("freed at once", [("wgmma_wait<1>();                          // the k-tile before has been read",
                             "wgmma_wait<0>();"),
                            (_ONE, "if (threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[slot]);")]),
-    ],
-    "07.14": [
-        ("another order of the loops", [("for (int h = 0; h < 2; ++h)\n                for (int i = 0; i < 2; ++i)",
-                                         "for (int i = 0; i < 2; ++i)\n                for (int h = 0; h < 2; ++h)")]),
-        ("rounded by name", [("__half(d[", "__float2half_rn(d[")]),
-        ("one loop", [("for (int j = 0; j < 32; ++j)\n            for (int h = 0; h < 2; ++h)\n"
-                       "                for (int i = 0; i < 2; ++i)\n                    " + _STORE,
-                       "for (int e = 0; e < 128; ++e)\n            C[(size_t)(row + e / 4 * 8 + e % 2) * N + column "
-                       "+ e / 2 % 2 * 8] = __half(d[e]);")]),
-    ],
-    "07.15": [
-        ("by hand", [(_LOAD_A, f"for (int row = cluster_rank() * 64; row < TM; row += 128) {_BOTH}")]),
-        ("two threads, each tells one", [
-            (_TELL, "if (thread % 64 == 0) mbarrier_arrive_at(&s.empty[slot], thread / 64);")]),
-        ("one thread tells both", [(_TELL, "if (thread == 0) for (int b = 0; b < 2; ++b) "
-                                           "mbarrier_arrive_at(&s.empty[slot], b);")]),
-        ("its own barrier as before", [(_TELL, "if (thread == 0) { mbarrier_arrive(&s.empty[slot]); "
-                                               "mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank()); }")]),
-        ("the other half", [(_LOAD_A, "{ int row = 64 - cluster_rank() * 64; " + _BOTH + " }")]),
     ],
 }  # fmt: skip
 WRONG_ANSWERS = {
@@ -80,18 +51,14 @@ WRONG_ANSWERS = {
         ("a half", [("49152", "0.5")], "a number of bytes"),
     ],
     "07.12": [
-        ("float32", [("* 64 * 2 +", "* 64 * 4 +")], "one more fits"),
-        ("bytes forgotten", [("* 64 * 2 +", "* 64 +")], "slots need more"),
-        ("kept forgotten", [("(232448 - kept) //", "232448 //")], "slots need more"),
-        ("kept not asked for", [("slots * slot + kept", "slots * slot")], "and what is kept"),
-        ("all of the limit", [("slots * slot + kept", "232448")], "not the rest of the limit"),
-        ("no barriers", [(" + 2 * 8", "")], "full and an empty barrier"),
-        ("no multiple", [(" // 8 * 8", "")], "takes multiples of 8"),
-        ("producer forgotten", [(" - 128 * producer", "")], "producer's 128 threads keep theirs"),
-        ("all of the SM", [("65536 // threads // 8 * 8 * threads", "65536")], "at the launch"),
-        ("a share for the producer", [("128 * consumers", "128 * (consumers + 1)")], "8 more would fit"),
-        ("not whole", [(_REGISTERS, "left / (128 * consumers)")], "// divides and rounds down"),
-        ("two numbers", [(", left // (128 * consumers) // 8 * 8", "")], "return slots, shared_mem, registers"),
+        ("bytes for units", [("address // 16 + 2", "address + 32")], "units of 16 bytes"),
+        ("one unit for a k-step", [("2 * k_step", "k_step")], "32 bytes further"),
+        ("a k-step in halves", [("2 * k_step", "16 * k_step")], "32 bytes further"),
+        ("always 1024 bytes", [("width // 2 << 32", "64 << 32")], "eight rows of so many bytes"),
+        ("the distance of one row", [("width // 2 << 32", "width // 16 << 32")], "eight rows of so many bytes"),
+        ("always 128 bytes", [("{128: 1, 64: 2, 32: 3}[width]", "1")], "3 for 32"),
+        ("another bit", [("<< 62", "<< 61")], "3 for 32"),
+        ("divided", [("address // 16", "address / 16")], "joined by"),
     ],
     "07.13": [
         ("only the arrivals", [(_BEGIN, "A + mine,")], "rows 64 to 127"),
@@ -107,43 +74,5 @@ WRONG_ANSWERS = {
         ("no wait", [("wgmma_wait<1>();  ", "")], "overwrites a slot too early"),
         ("a barrier of the block", [(_ONE, "__syncthreads(); " + _ONE)], "waits for what never comes"),
         ("a typo", [("mine * TK,", "mine * TK;")], "does not compile"),
-    ],
-    "07.14": [
-        ("only the constants", [(_OPERANDS, "s.slots[slot].A + mine * TK, s.slots[slot].B,")],
-         "rows are read that are not in this slot"),
-        ("operands, and the old tile", [("TM = 256, TN = 128", "TM = 128, TN = 256")], "Are TM and TN those"),
-        ("half of A alone", [("s.slots[slot].A, k_tile > 0", "s.slots[slot].A + mine * TK, k_tile > 0")],
-         "Which of the two is a row of C"),
-        ("store_sums", [
-            (_STORE, ";"), ("        int thread =", "        store_sums(C + (size_t)m * N + n + mine, N, d);\n"
-                                                    "        int thread =")], "its row comes from the column"),
-        ("mine is a row", [("column = n + mine +", "column = n +"), ("row = m +", "row = m + mine +")],
-         "and from the warpgroup"),
-        ("rows and columns of the sums exchanged", [(_STORE, "C[(size_t)(row + 8 * h + i) * N + column + 8 * j] = "
-                                                             "__half(d[4 * j + 2 * h + i]);")],
-         "its row comes from the column"),
-        ("i and h exchanged", [("d[4 * j + 2 * h + i]", "d[4 * j + 2 * i + h]")], "Which of the two is a row of C"),
-        ("mine left out", [("column = n + mine +", "column = n +")], "its row comes from the column"),
-        ("all threads of the block", [("thread = threadIdx.x % 128", "thread = threadIdx.x")],
-         "counted in its warpgroup"),
-        ("a warp's rows left out", [("thread / 32 * 16 + ", "")], "its row comes from the column"),
-    ],
-    "07.15": [
-        ("nothing", [(_LOAD_A, _LOAD_A.replace("_shared<2>", "")), (_TELL, _OWN),
-                     ("empty[slot], 4)", "empty[slot], 2)")], "each block loads all of A"),
-        ("only the copy", [(_TELL, _OWN),
-                           ("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
-        ("counts two", [("empty[slot], 4)", "empty[slot], 2)")], "whose consumers still read it"),
-        ("tells its own block alone", [(_TELL, _OWN)], "the consumers of both"),
-        ("tells the other block alone", [
-            (_TELL, "if (thread == 0) mbarrier_arrive_at(&s.empty[slot], 1 - cluster_rank());")],
-         "the consumers of both"),
-        ("B, as the lesson", [
-            ("load_rows(TN,", "load_rows_shared<2>(TN,"), ("load_rows_shared<2>(TM,", "load_rows(TM,")],
-         "Which matrix is the same in both"),
-        ("both send all", [(_LOAD_A, f"for (int row = 0; row < TM; row += 64) {_BOTH}")], "each row must be sent once"),
-        ("half of the bytes", [("sizeof(Slot))", "sizeof(Slot) - TM * TK)")], "each row must be sent once"),
-        ("both the first half", [(_LOAD_A, "{ int row = 0; " + _BOTH + " }")], "each row must be sent once"),
-        ("a block leaves early", [("    cluster_sync();                       ", "    //")], "put it back"),
     ],
 }  # fmt: skip

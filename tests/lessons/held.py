@@ -10,6 +10,8 @@ WAY = (
     "04_tensor_cores",
     "05_three_stage",
     "06_complete_gemm",
+    "07_hopper",
+    "08_never_a_pause",
 )
 """Lessons: a list that grows with each that was rewritten."""
 DEEPER = tuple(f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS))

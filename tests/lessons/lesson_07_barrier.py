@@ -69,7 +69,7 @@ PARITY = [(LOOP, f"    int parity = 0;\n{LOOP}"), ("p % 2);", "parity);\n       
 STEP = "a + 2 * k, b + 2 * k"
 MATH = "wgmma_m64n256k16(d, a + 2 * k, b + 2 * k, k_tile > 0 || k > 0);\n"
 MOVING = "{ wgmma_m64n256k16(d, a, b, k_tile > 0 || k > 0); a += 2; b += 2; }\n"
-ALL_STEPS = f"        for (int k = 0; k < TK / 16; ++k) {MATH}{COMMIT}"
+ALL_STEPS = f"        for (int k = 0; k < TK / 16; ++k)\n            {MATH}{COMMIT}"
 HELPER = "        start_k_tile(d, s.A, s.B, k_tile > 0);\n"
 RIGHT_ANSWERS = {
     "07.1": [
@@ -79,10 +79,14 @@ RIGHT_ANSWERS = {
         ("the last thread copies", [("threadIdx.x == 0", "threadIdx.x == 127")]),
         ("a parity that turns", PARITY),
     ],
-    "07.4": [
+    "07.2": [
         ("descriptors that move", [(MATH, MOVING)]),
         ("a group for each", [(MATH + COMMIT, f"{{ {MATH.strip()} {COMMIT.strip()} }}\n")]),
         ("the header's function", [(ALL_STEPS, HELPER)]),
+        (
+            "waits for each",
+            [(MATH + COMMIT + WAIT, f"{{ {MATH.strip()} {COMMIT.strip()} {WAIT.strip()} }}\n")],
+        ),
     ],
 }
 WRONG_ANSWERS = {
@@ -116,7 +120,7 @@ WRONG_ANSWERS = {
         ("y read twice", [("- ys[", "- y[p * PIECE + ")], "threads read `xs` and `ys` alone"),
         ("copied once", [(ONE, ONE.replace("== 0", "== 0 && p == 0"))], "arrivals that never come"),
     ],
-    "07.4": [
+    "07.2": [
         ("only the order mended", [(STEP, "a + k, b + k")], "in the unit of a descriptor"),
         ("only the step mended", [(COMMIT + WAIT, WAIT + COMMIT)], "which ones are closed"),
         ("no commit", [(COMMIT, "")], "which ones are closed"),

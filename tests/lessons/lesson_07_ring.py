@@ -1,4 +1,4 @@
-"""Lesson 07, exercises about rings of full and empty barriers, and about clusters."""
+"""Lesson 07, sitting 3: the ring."""
 
 from tests.lessons.tables import right_answers, wrong_answers
 
@@ -13,67 +13,14 @@ IN_TURN = [
     ("the first warpgroup's rows for both", ".A + mine * TK", ".A", "wrong"),
     ("columns of B by the rows of C", "k_tile * TK, n,", "k_tile * TK, m,", "wrong"),
 ]
-"""Of `ring` and `roles`."""
-TILES = [
-    ("the parity of the math for the copy", "(turn + 1) % 2", "turn % 2", "deadlock"),
-    ("two wgmma groups may be at work", "wgmma_wait<1>()", "wgmma_wait<2>()", "write-after-read"),
-    ("the first warpgroup's rows for both", ".A + mine * TK", ".A", "wrong"),
-]
-"""Of `persistent` and `cluster`."""
-END_OF_CLUSTER = (
-    "    cluster_sync();                                   // until then the other block may arrive here\n"
-)
+"""Of `ring`, and of lesson 08's `roles`."""
 WRONG = {
     "ring": [
         *IN_TURN,
         ("one copy too few", "k_tile + SLOTS - 1 < k_tiles", "k_tile + SLOTS < k_tiles", "deadlock"),
     ],
-    "roles": [
-        *IN_TURN,
-        (
-            "another slot freed",
-            "empty[(k_tile - 1) % SLOTS]",
-            "empty[k_tile % SLOTS]",
-            "deadlock",
-        ),
-    ],
-    "persistent": [
-        ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "write-after-read"),
-        *TILES,
-        (
-            "the last slot of a tile is not freed",
-            "wgmma_wait<0>();\n            if (threadIdx.x % 128 == 0) mbarrier_arrive(&s.empty[(count - 1) % SLOTS]);",
-            "wgmma_wait<0>();",
-            "deadlock",
-        ),
-        ("B by the tile's row", "tile.y * TN, &", "tile.x * TN, &", "wrong"),
-        ("tiles left out", "number += gridDim.x", "number += 2 * gridDim.x", "wrong"),
-    ],
-    "cluster": [
-        ("no meeting at the end", END_OF_CLUSTER, "", "exited-block"),
-        (
-            "arrivals of one block",
-            "empty[slot], CLUSTER * 2)",
-            "empty[slot], 2)",
-            "write-after-read",
-        ),
-        ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "mbarrier"),
-        *TILES,
-        (
-            "the first block's rows for both",
-            "(tile.x * CLUSTER + cluster_rank()) * TM",
-            "tile.x * CLUSTER * TM",
-            "wrong",
-        ),
-        (
-            "no wait for an empty slot",
-            "mbarrier_wait(&s.empty[slot], (turn + 1) % 2);",
-            "",
-            "mbarrier",
-        ),
-    ],
 }
-GAPS = ["07.2"]
+GAPS = ["07.3"]
 
 EXPECT = "            mbarrier_expect(&s.full[slot], sizeof(Slot));\n"
 FREE = "            if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);\n"
@@ -92,17 +39,9 @@ LOOP = "        for (int k_tile = 0; k_tile < k_tiles && threadIdx.x == 0; ++k_t
 NUMBERS = "int slot = k_tile % SLOTS, turn = k_tile / SLOTS;"
 WAIT_PRIMED = WAIT_EMPTY.replace("(turn + 1) % 2", "turn % 2")
 CONSUMER = "        float d[128];\n"
-END = "    }\n    cluster_sync();\n}"
-ARRIVE = "                if (thread < CLUSTER) mbarrier_arrive_at(&s.empty[slot], thread);\n"
-READ = "                wgmma_wait<0>();\n"
-ARRIVE_LATE = """\
-                wgmma_wait<1>();
-                if (k_tile > 0 && thread < CLUSTER) mbarrier_arrive_at(&s.empty[(count - 1) % SLOTS], thread);
-"""
-
 WRONG_ANSWERS = wrong_answers(
     """
-07.2
+07.3
     the parity of the math for the copy: the first has parity 1
         (turn + 1) % 2 -> turn % 2
     nothing expected: mbarrier_expect
@@ -159,38 +98,6 @@ WRONG_ANSWERS = wrong_answers(
     only the first k-tiles ahead: as soon as that slot is free
         $WAIT_EMPTY -> $WAIT_MULTIPLIED_LATER
         $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
-
-07.5
-    freed before the wait: freed before
-        $READ$ARRIVE -> $ARRIVE$READ
-    the producer's turn begins anew: go on from tile to tile
-        (count / SLOTS + 1) -> (k_tile / SLOTS + 1)
-    no meeting at the end: when its last thread leaves
-        - $END…
-        +     }
-        + }…
-    the block's barrier at the end: when its last thread leaves
-        - $END…
-        +     }
-        +     __syncthreads();
-        + }…
-    both turns begin anew: go on from tile to tile
-        count / SLOTS % 2 -> k_tile / SLOTS % 2
-        (count / SLOTS + 1) -> (k_tile / SLOTS + 1)
-    slots and turns begin anew: go on from tile to tile
-        count % SLOTS -> k_tile % SLOTS
-        count / SLOTS -> k_tile / SLOTS
-    arrivals at home: consumers of both
-        - $ARRIVE
-        +                 if (thread == 0) mbarrier_arrive(&s.empty[slot]);
-        empty[slot], CLUSTER) -> empty[slot], 1)
-    freed one turn late, the last one never: that of the last k-tile
-        $READ$ARRIVE -> $ARRIVE_LATE
-        -             store_sums…
-        +             wgmma_wait<0>();
-        +             store_sums…
-    each block fetches all of B: half of B, for both
-        load_rows_shared<CLUSTER>( -> load_rows(
 """,
     **globals(),
 )
@@ -198,7 +105,7 @@ WRONG_ANSWERS = wrong_answers(
 
 RIGHT_ANSWERS = right_answers(
     """
-07.2
+07.3
     waits for all, frees at once
         - $WAIT
         - $FREE
@@ -237,25 +144,6 @@ RIGHT_ANSWERS = right_answers(
         +         wgmma_wait<0>();
         +         if (threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tiles - 1) % SLOTS]);
         +         store…
-
-07.5
-    freed one turn late
-        $READ$ARRIVE -> $ARRIVE_LATE
-        -             store_sums…
-        +             wgmma_wait<0>();
-        +             if (thread < CLUSTER) mbarrier_arrive_at(&s.empty[(count - 1) % SLOTS], thread);
-        +             store_sums…
-    only the consumers meet
-        - $END…
-        +         cluster_sync();
-        +     }
-        + }…
-    a parity that is turned over
-        - k_tiles = K / TK, count = 0; …
-        + k_tiles = K / TK, count = 0, parity = 0; …
-        - count / SLOTS % 2);…
-        + parity);
-        +                 if (slot == SLOTS - 1) parity ^= 1;…
 """,
     **globals(),
 )

@@ -4,20 +4,16 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
-from math import ceil
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pytest
 
-from course_lib import HOPPER, Gemm, sass, timeline, tuned
+from course_lib import HOPPER, Gemm, sass, tuned
 from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.events import PHASES
 from course_lib.measure.spans import Spans
-from course_lib.measure.timeline import Timeline, timeline_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = ROOT / "assets"
@@ -52,12 +48,6 @@ def speeds(kernel: str, size: int) -> list[dict]:
     ("notebook", "prediction", "answer"),
     [
         ("deeper/06_notes_kernel", "my_faults", r"\bfive\b[^.]{0,40}\bfaults|\bfaults\b[^.]{0,40}\bfive\b"),
-        ("07_hopper", "my_wgmma", r"four instructions|four `wgmma`"),
-        (
-            "07_hopper",
-            "my_share_of_cublas",
-            r"as fast as cuBLAS|cuBLAS's speed|\b7[4-9]\d\b TFLOP/s|against 7\d\d",
-        ),
     ],
 )
 def test_nothing_said_before_a_prediction_holds_its_answer(notebook, prediction, answer):
@@ -105,135 +95,13 @@ def test_the_price_of_any_shape_has_one_number():
 
 
 @pytest.mark.parametrize(
-    ("notebook", "cell"), [("deeper/06_limits", "roof-power"), ("07_hopper", "C-limits-seen")]
+    ("notebook", "cell"), [("deeper/06_limits", "roof-power"), ("08_never_a_pause", "all-steps")]
 )
 def test_a_limit_stands_only_where_it_holds_the_clock_down(notebook, cell):
     lines = [line for line in printed(notebook, cell).splitlines() if "MHz" in line]
     clocks = {line: [int(mhz) for mhz in re.findall(r"(\d+) MHz", line)][-1] for line in lines}
     assert any("power cap" in line for line in lines)
     assert [line for line, mhz in clocks.items() if mhz == max(clocks.values()) and "power cap" in line] == []
-
-
-def test_nobody_computes_faster_than_the_tensor_cores_can():
-    cycles = dict(re.findall(r"^(\w[\w ]*?) +(\d+)$", printed("07_hopper", "A2-turn"), re.MULTILINE))
-    assert len(cycles) == 3 and min(map(int, cycles.values())) >= 1024
-    assert f"Of the {cycles['one_slot']} cycles of `one_slot` 1024 are math" in prose("07_hopper")
-
-
-def recorded(notebook: str, name: str) -> Timeline:
-    """The recorded timeline of a lesson's kernel."""
-    kernel, launch = sources.lesson_kernel(notebook, name)
-    entry = records.find("timelines", records.kernel_key(kernel, AT_4096, launch))
-    assert entry["gpu"] == RECORD["provenance"]["gpu"]
-    return timeline_of(entry, PHASES, "recorded")
-
-
-def lengths(trace: Timeline, warp: int, phase: str) -> list[int]:
-    """Of the warp's events that are drawn in the steady state."""
-    return [
-        each.end - each.begin
-        for each in trace.parts["steady"].events
-        if (each.warp, each.phase) == (warp, phase) and each.begin < trace.parts["steady"].length
-    ]
-
-
-def begins(trace: Timeline, part: str, phase: str) -> dict[tuple[int, int], int]:
-    """(warp, k-tile): begin."""
-    return {(each.warp, each.k_tile): each.begin for each in trace.parts[part].events if each.phase == phase}
-
-
-def number(words: str) -> int:
-    return int(words.replace(",", ""))
-
-
-def test_the_waits_of_one_slot():
-    trace, text = recorded("07_hopper", "one_slot"), prose("07_hopper")
-    assert (
-        f"is `wait`, {trace.share('wait'):.0%} of a turn. Behind it stands `math`, {trace.share('math'):.0%},"
-        in (text.replace(" %", "%"))
-    )
-    assert f"(The timeline has {trace.turn:,} for a turn:" in text
-    assert f"where `one_slot` takes {trace.turn:,}." in text
-    assert trace.share("wait") == pytest.approx(1 / 2, abs=0.03)  # "half of each turn"
-
-
-def test_a_turn_of_the_ring():
-    trace, text = recorded("07_hopper", "ring"), prose("07_hopper")
-    assert f"A turn takes {trace.turn:,} cycles, where" in text
-    assert f"The warps do wait, {trace.share('wait'):.0%} of a turn".replace("%", " %") in text
-    assert f"a turn takes {trace.about['turn']:,} cycles, fewer" in text and trace.about["turn"] < 1024
-    assert min(lengths(trace, 0, "copy")) > trace.turn / 2
-    math = begins(trace, "steady", "math")
-    ahead = [
-        begin - math[4, k_tile] for (warp, k_tile), begin in math.items() if warp == 0 and (4, k_tile) in math
-    ]
-    assert min(ahead) > trace.turn
-
-
-def test_the_consumers_of_roles_take_turns():
-    trace, text = recorded("07_hopper", "roles"), prose("07_hopper")
-    said = re.search(r"The producer waits about (\d+) cycles of each turn, a consumer about (\d+)", text)
-    assert int(said[1]) == round(median(lengths(trace, 0, "wait")), -2)
-    assert {int(said[2])} == {round(median(lengths(trace, warp, "wait")), -2) for warp in (6, 9)}
-    assert f"A turn takes {trace.turn:,} cycles, and that is what the math needs" in text
-    events = trace.parts["steady"].events
-    for warp, other in (6, 9), (9, 6):
-        waits = [each for each in events if (each.warp, each.phase) == (warp, "wait")]
-        for wait in waits[:3]:  # of the fourth the other's math is cut off
-            assert any(
-                each.begin - trace.turn / 10 <= wait.begin and wait.end <= each.end + trace.turn / 10
-                for each in events
-                if (each.warp, each.phase) == (other, "math")
-            )
-
-
-@pytest.mark.parametrize("name", ["persistent", "cluster", "complete"])
-def test_the_producer_is_ahead_at_the_seam(name):
-    """In the second tile, from k-tile 64 on, before the consumers have done the first."""
-    trace = recorded("07_hopper", name)
-    copies, math = begins(trace, "seam", "copy"), begins(trace, "seam", "math")
-    assert {63, 64} <= {k_tile for _, k_tile in math}, (
-        "the end of the first tile, and the begin of the second"
-    )
-    ends = {(each.warp, each.k_tile): each.end for each in trace.parts["seam"].events if each.phase == "math"}
-    if name == "persistent":
-        assert "While the consumers are at 62 and 63, the producer starts the copies of 64 and 65" in prose(
-            "07_hopper"
-        )
-        assert all(math[warp, 62] < copies[0, 64] and copies[0, 65] < ends[warp, 63] for warp in (6, 9))
-    else:
-        assert all(copies[0, 65] < ends[warp, 63] + 1000 for warp in (6, 9))  # when `wgmma` has ended
-
-
-def test_what_an_epilogue_takes():
-    of = {name: recorded("07_hopper", name).cycles("epilogue") for name in ("cluster", "complete")}
-    words = r"the time of all stores, ([\d,]+) cycles.*between the two halves: ([\d,]+)\. "
-    said = re.search(words, prose("07_hopper"))
-    assert [number(each) for each in said.groups()] == [of["cluster"], of["complete"]]
-    for name, cell in ("cluster", "C-time-cluster"), ("complete", "C-time-complete"):
-        assert f"epilogue: {of[name]:,} cycles" in printed("07_hopper", cell)
-
-
-def test_where_the_model_of_the_epilogue_is_too_good():
-    text = prose("07_hopper")
-    kernel, launch = sources.lesson_kernel("07_hopper", "complete")
-    seam = timeline(kernel, Gemm(8192, 8192, 512, "float16"), launch, model=True).parts["seam"]
-    of_warp = {each.warp: each.begin for each in seam.events if each.phase == "epilogue" and each.begin > 0}
-    apart = max(of_warp.values()) - min(of_warp.values())
-    said = re.search(r"comes to its epilogue about (\d+) cycles before", text)
-    assert int(said[1]) == round(apart, -1)
-    assert seam.spans["tensor cores"] == [[0, seam.length]]  # no gap
-    assert seam.spans["stores"] and seam.spans["stores"][-1][1] < seam.length  # under math
-    kernel, launch = sources.lesson_kernel("07_hopper", "cluster")
-    seam = timeline(kernel, Gemm(8192, 8192, 512, "float16"), launch, model=True).parts["seam"]
-    (_, rest), (work, _) = seam.spans["tensor cores"]
-    assert seam.spans["stores"][0][0] < rest + 100 and work - rest > 5000
-    together = int(re.search(r"begin their epilogues within (\d+) cycles", text)[1])
-    apart = 0
-    for name in "cluster", "complete":
-        found = begins(recorded("07_hopper", name), "end", "epilogue").values()
-        apart = max(apart, max(found) - min(found))
-    assert together == 10 * ceil(apart / 10)
 
 
 def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
@@ -258,21 +126,6 @@ def test_the_waves_of_lesson_06():
     ]
     idle = [rows[rows[:, 0] == sm, 2].max() for sm, made in Counter(rows[:, 0]).items() if made == 3]
     assert max(idle) == pytest.approx(0.75 * us, rel=0.02)
-
-
-def test_the_waves_of_lesson_07():
-    roles, persistent = (
-        noted("07_hopper", name, Gemm(8192, 8192, 8192, "float16")) for name in ("roles", "persistent")
-    )
-    text = prose("07_hopper")
-    tiles = Counter(Counter(roles[:, 0]).values())
-    waves = f"`roles` has {len(roles)} blocks in {len(roles) / 132:.1f} waves"
-    words = f"{waves}: {tiles[15]} SMs make 15 tiles, {tiles[16]} make 16."
-    assert words in text and len(set(persistent[:, 0])) == len(persistent) == 132
-    ends = np.sort(persistent[:, 2])
-    words = f"64 blocks end at {ends[63]:,.0f} us or before, the others at {ends[64]:,.0f} us or later"
-    assert words in text
-    assert f"The gain, {ends[-1]:,.0f} us instead of {roles[:, 2].max():,.0f}," in text
 
 
 def called(title: str) -> dict[str, float]:
@@ -357,24 +210,6 @@ def test_the_price_of_every_size_in_one_run():
     assert "yours" not in re.findall(
         r"^\d  (\w+)", printed("deeper/06_own_gemm", "own-ranking"), re.MULTILINE
     )
-
-
-def test_what_each_step_of_lesson_07_gains():
-    def gains(label: str, over: str) -> list[int]:
-        """Percent, in bursts and when it runs on and on."""
-        new, old = row_of(label, 8192), row_of(over, 8192)
-        return [round(100 * new[each] / old[each] - 100) for each in ("tflops", "sustained")]
-
-    words = "A gain of {} % in bursts and of {} % when the kernel runs on and on"
-    assert said(words, "07_hopper") == gains("persistent", "roles")
-    assert gains("persistent, groups of 4", "persistent") == [-3, -4]  # "lose three or four percent"
-    assert min(gains("persistent, groups of 16", "persistent")) > 0
-    assert min(gains("persistent, 128 blocks", "persistent")) > 0
-    words = "over the same number of blocks is {} % in bursts, and {} % when they run on and on"
-    assert said(words, "07_hopper") == gains("cluster", "persistent, 128 blocks")
-    assert gains("roles", "roles, 4 slots, no setmaxnreg") == [0, 0]  # "`setmaxnreg` changes nothing"
-    words = "in the run of the others cuBLAS had {} TFLOP/s."
-    assert said(words, "07_hopper") == [round(row_of("complete", 4096)["cublas_tflops"])]
 
 
 def test_sums_of_a_thread_of_two_buffers():

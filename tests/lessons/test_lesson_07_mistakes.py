@@ -1,17 +1,16 @@
-"""The mistakes that lesson 07 names, in each of its kernels that can have them: hazard and line.
+"""The mistakes that lessons 07 and 08 name, in each of their kernels that can have them: hazard and line.
 
-Which variants `Gemm.check` rejects stands in the rooms lesson_07_*.py. Here the microscope is aimed: a learner must be
-sent to the line that is wrong, or to the one that suffers from it.
+Which variants `Gemm.check` rejects stands in the rooms lesson_07_*.py and lesson_08*.py. Here the microscope is aimed:
+a learner must be sent to the line that is wrong, or to the one that suffers from it.
 """
 
 import pytest
 
 from course_lib import Gemm
 from course_lib.lessons import sources
-from tests.lessons import kernel, replaced
+from tests.lessons import hopper_home, kernel, replaced
 from tests.sample import sample
 
-NOTEBOOK = "07_hopper"
 READS_SUMS, STARTS, LOADS_A = "wgmma_m64n256k16(", "start_k_tile(", "load_rows(TM"
 WAITS, EXPECTS = "mbarrier_wait(&s.full", "mbarrier_expect("
 _ONE_SLOT = "mbarrier_expect(&s.full, (TM + TN) * TK * sizeof(__half));"
@@ -59,10 +58,10 @@ CASES = [(mistake, *case) for mistake, cases in MISTAKES.items() for case in cas
 
 def report_of(name, old, new):
     """What one tile of five k-tiles finds, and the source."""
-    source = replaced(sources.kernel_source(NOTEBOOK, name), old, new)
+    source = replaced(sources.kernel_source(hopper_home(name), name), old, new)
     return (
         Gemm(8192, 8192, 8192, "float16").one_block(
-            kernel(source, name), sources.kernel_launch(NOTEBOOK, name)
+            kernel(source, name), sources.kernel_launch(hopper_home(name), name)
         ),
         source,
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, simulate
+from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, matmul_source, simulate
 from course_lib.check.verdict import CheckFailed
 from course_lib.gpu import cupy_on_numpy
 from course_lib.gpu.device import options_for
@@ -101,7 +101,7 @@ def test_arrays_that_are_accessed_as_float4_are_aligned():
     texts = {
         (lesson, name): source for lesson in NOTEBOOKS for name, source in sources.kernels(lesson).items()
     }
-    texts |= {("07_hopper", "parts"): sources.source_in_parts("07_hopper")}
+    texts |= {("matmul", lesson): matmul_source(lesson) for lesson in (6, 7)}
     assert {place: found for place, text in texts.items() if (found := not_aligned(text))} == {}
     assert not_aligned("float acc[8][8] = {};\n*(float4*)&C[i] = *(float4*)&acc[j][i];") == ["acc"]
     assert (

@@ -19,9 +19,7 @@ ANSWER = re.compile(r"^(?P<question>.+?): (?:no prediction|you said .+); it is (
 NUMBER = re.compile(r"(?<![\w.,-])(\d+(?:\.\d+)?)(?:\s*(%|percent\b)|\s*(x\b|×|times\b))?(?![\w]|[.,]\d)")
 SMALL, TILE = 12, 16
 """Whole numbers up to SMALL, and multiples of TILE, stand everywhere: they say nothing."""
-BY_CHANCE = {
-    ("07_hopper", "4 slots instead of 2"): "what `one_slot` waits of a turn, 50 %",
-}
+BY_CHANCE = {}
 """(lesson, question): what the number above it says, which is something else."""
 
 

@@ -24,7 +24,8 @@ QUOTED = {
     "deeper/06_tuning": ["265.5", "269.4", "615", "609"],
     "deeper/06_stream_k": ["68 shapes", "2125", "2638"],
     "deeper/06_limits": ["648", "950"],
-    "07_hopper": ["MEMBAR.ALL.GPU", "128 blocks"],
+    "deeper/08_epilogue": ["MEMBAR.ALL.GPU"],
+    "deeper/08_orders": ["128 blocks"],
 }
 """What lessons quote from docs/tuning.md, in the same words."""
 

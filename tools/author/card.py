@@ -97,8 +97,8 @@ def codes() -> dict[str, str]:
 
 
 def hopper() -> tuple[str, str]:
-    """What the producer and what each consumer does for a k-tile, cut out of lesson 07."""
-    roles = sources.kernel_source("07_hopper", "roles")
+    """What the producer and what each consumer does for a k-tile, cut out of lesson 08."""
+    roles = sources.kernel_source("08_never_a_pause", "roles")
     producer = cut(roles, "int slot = k_tile % SLOTS", "load_rows(TN") + "\n}"
     consumer = cut(roles, "mbarrier_wait(&s.full", "mbarrier_arrive(&s.empty")
     return fitting(producer, LEFT_LETTERS), fitting(consumer, RIGHT_LETTERS)

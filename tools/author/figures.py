@@ -35,7 +35,7 @@ STEPS = {
     ("04", "one_stage"): "tensor cores, float16",
     ("05", "three_stage"): "a ring of three buffers",
     ("07", "ring"): "an H100's copy engine and `wgmma`",
-    ("07", "complete"): "clusters, and stores behind the math",
+    ("08", "complete"): "clusters, and stores behind the math",
 }
 """(lesson, kernel) -> what is new in it: the rows of the README."""
 

@@ -12,7 +12,8 @@ PIPELINES = {
     "04": ("cccc  cccc  ", "    mm    mm"),
     "05": ("cccc    cccc", "  cccc    cc", "    cccc    ", "    mmmmmmmm"),
     "06": ("cccccccc    ", "  mmmmmmmm  ", "          ss"),
-    "07": ("ccccccccccc ", "  mmmmmmmmmm", "      ss  ss"),
+    "07": ("ccccccccc   ", "  mmmmmmmm  ", "          ss"),
+    "08": ("ccccccccccc ", "  mmmmmmmmmm", "      ss  ss"),
 }
 """Lesson -> rows; a letter is a unit of time. Models, as simple as they can be: recordings stand in the lessons."""
 COLOURS = {letter: LOOKS[phase][0] for letter, phase in (("c", "copy"), ("m", "math"), ("s", "epilogue"))}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ptxsim import Report
-from ptxsim.gpus import H100, REGISTERS
 
 from ...check.gemm import Gemm
-from ...gpu.simulate import compiled, simulate
+from ...gpu.simulate import simulate
 from .common import demand, demand_kernel, demand_no_hazard, results_of, whole_number
 
 MOST_STEPS = 500_000
@@ -29,7 +28,7 @@ def _launched(
     return args[2] != (A.astype("f4") @ B.astype("f4").T).astype(np.float16), report
 
 
-def _demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int) -> None:
+def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slots: int) -> None:
     """No hazard, and the exact product."""
     wrong, report = _launched(kernel, shape, grid, slots)
     demand_no_hazard(report)
@@ -89,70 +88,35 @@ def _phases(answer: object) -> None:
     demand(report.ok and not wrong.any(), f"{found[:-1]}: take the kernel of the exercise as it is.")
 
 
-# --------------------------------------------------------------------------- 07.12: what fits
+# --------------------------------------------------------------------------- 07.12: a descriptor
 
-
-def _fits(tile_m: int, tile_n: int, kept: int, consumers: int, producer: int) -> tuple[int, int, int]:
-    """Slots, bytes and registers, as the exercise counts them."""
-    slot = (tile_m + tile_n) * 64 * 2 + 2 * 8
-    slots, threads = (H100.shared_block - kept) // slot, 128 * (1 + consumers)
-    granted = REGISTERS // threads // 8 * 8 * threads  # at the launch; setmaxnreg shares out no more
-    return slots, slots * slot + kept, (granted - 128 * producer) // (128 * consumers) // 8 * 8
-
-
-PLANS = (
-    (128, 256, 0, 2, 40),
-    (128, 256, 32_768, 2, 24),
-    (128, 128, 0, 2, 56),
-    (192, 256, 0, 3, 40),
-    (192, 256, 0, 3, 32),
-    (128, 256, 0, 2, 32),  # 65,536 would give a consumer 240, and the block has 64,512
-    (128, 256, 35_840, 2, 40),  # four slots fit without their barriers
+FIELDS = (("the-address", 0, 14), ("the-distance-of-eight-rows", 32, 14), ("the-swizzle", 62, 2))
+"""(name, first bit, bits) of what the check looks at."""
+DESCRIBED = (
+    (1024, 128, 0),
+    (51_200, 128, 3),
+    (2048, 64, 0),
+    (10_240, 64, 1),
+    (512, 32, 0),
+    (262_144 - 1024, 128, 2),
 )
+"""(address, bytes of a row, k-step)"""
 
 
-def _budget(answer: object) -> None:
-    """The most slots, their bytes, the registers of a consumer's thread."""
-    for case, plan in zip(PLANS, results_of(answer, "budget", PLANS)):
-        call = f"budget{case}"
-        demand(
-            isinstance(plan, (tuple, list)) and len(plan) == 3,
-            f"{call} is {plan!r:.40}: not three numbers.",
-            "no-three-numbers",
-        )
-        names = (f"{name} of {call}" for name in ("the slots", "shared_mem", "the registers"))
-        mine = [whole_number(value, name) for value, name in zip(plan, names)]
-        slots, shared_mem, registers = _fits(*case)
-        unbarred = shared_mem - 16 * slots
-        demand(mine[0] >= slots, f"{call}: {mine[0]} slots; one more fits.", "too-few-slots")
-        demand(
-            mine[0] <= slots,
-            f"{call}: {mine[0]} slots need more than {H100.shared_block:,} bytes.",
-            "too-many-slots",
-        )
-        demand(
-            mine[1] != unbarred, f"{call}: {mine[1]:,} bytes hold the slots and no barriers.", "no-barriers"
-        )
-        demand(
-            mine[1] == shared_mem,
-            f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.",
-            "other-bytes",
-        )
-        demand(
-            mine[2] % 8 == 0, f"{call}: {mine[2]} registers, which is no multiple of 8.", "no-multiple-of-8"
-        )
-        granted = mine[2] * 128 * case[3] + 128 * case[4] <= REGISTERS
-        demand(
-            mine[2] <= registers or not granted,
-            f"{call}: {mine[2]} registers, more than the launch gave.",
-            "more-than-given",
-        )
-        demand(
-            mine[2] <= registers, f"{call}: {mine[2]} registers, more than there are.", "too-many-registers"
-        )
-        demand(
-            mine[2] == registers, f"{call}: {mine[2]} registers, and 8 more would fit.", "too-few-registers"
-        )
+def _right_fields(address: int, width: int, k_step: int) -> tuple[int, int, int]:
+    return (address + 32 * k_step) // 16, 8 * width // 16, {128: 1, 64: 2, 32: 3}[width]
+
+
+def _descriptor(answer: object) -> None:
+    """The fields of descriptors for tiles of three widths, at several k-steps."""
+    for case, given in zip(DESCRIBED, results_of(answer, "descriptor_of", DESCRIBED)):
+        call = f"descriptor_of{case}"
+        mine = whole_number(given, call)
+        demand(0 <= mine < 1 << 64, f"{call} is {mine}: no number of 64 bits.", "no-64-bits")
+        for (name, first, bits), right in zip(FIELDS, _right_fields(*case), strict=True):
+            found = mine >> first & (1 << bits) - 1
+            what = name.replace("-", " ")
+            demand(found == right, f"{call}: {what} is {found} and must be another number.", name)
 
 
 # --------------------------------------------------------------------------- 07.13: two mistakes
@@ -162,35 +126,10 @@ def _ring(answer: object) -> None:
     """A right ring: for more k-tiles than two turns of it, and for one."""
     demand_kernel(answer)
     for k_tiles in 10, 1:
-        _demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
+        demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
 
 
-# --------------------------------------------------------------------------- 07.14: a tall tile
-
-
-def _tall(answer: object) -> None:
-    """Right with tiles of 256 x 128."""
-    demand_kernel(answer)
-    for blocks_m, blocks_n, k_tiles in (1, 2, 2), (2, 1, 1):
-        _demand_right(answer, (256 * blocks_m, 128 * blocks_n, 64 * k_tiles), (blocks_m, blocks_n), 3)
-
-
-# --------------------------------------------------------------------------- 07.15: A for both blocks
-
-
-def _shared_a(answer: object) -> None:
-    """Right, and its copies go to both blocks of the cluster."""
-    demand_kernel(answer)
-    for k_tiles in 3, 1:
-        _demand_right(answer, (128, 512, 64 * k_tiles), (2, 1), 2)
-    demand(
-        ".multicast::cluster" in compiled(answer).ptx,
-        "right, but each block loads all of A for itself alone.",
-        "not-shared",
-    )
-
-
-_HOPPER = {
+HOPPER_HINTS = {
     "misaligned": "a box and a slot begin at a multiple of 1024 bytes: is a struct or an address changed?",
     "exited-block": "the cluster_sync() at the end was right: put it back.",
     "barrier-divergence": "no thread of the others comes to a barrier inside the if: use mbarriers.",
@@ -214,27 +153,18 @@ EXERCISES = {
         "my_empty": "in turn 0 every slot is free: the phase before the first, parity 1, has always ended. In turn 1 "
         "the producer waits for the phase that the consumers end in turn 0.",
         "": "put the cell back as it was, and write your numbers."}),
-    "07.12": (_budget, {
-        "gap|stops": "slots first: bytes of one slot, then how many of them fit.",
-        "no-function": "pass budget, without brackets.",
-        "no-whole-number": "whole numbers: // divides and rounds down.",
-        "no-three-numbers": "return slots, shared_mem, registers.",
-        "too-few-slots": f"the limit is {H100.shared_block:,} bytes, less what is kept; a slot has tile_m + tile_n "
-        "rows of 64 halves, and 16 bytes of barriers.",
-        "too-many-slots": f"the limit is {H100.shared_block:,} bytes for all: slots, their barriers (16 bytes each "
-        "slot), and what is kept.",
-        "no-barriers": "each slot has a full and an empty barrier of 8 bytes.",
-        "other-bytes": "the slots with their barriers, and what is kept; not the rest of the limit.",
-        "no-multiple-of-8": "setmaxnreg takes multiples of 8: round down.",
-        "more-than-given": f"setmaxnreg shares out what all threads got at the launch: {REGISTERS:,} divided by "
-        "the threads of the block, rounded down to a multiple of 8, for each. Who asks for more waits for ever.",
-        "too-many-registers": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
-        "consumer.",
-        "too-few-registers": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads "
-        "of each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
-        "": "bytes of one slot, slots that fit, registers that are left."}),
+    "07.12": (_descriptor, {
+        "gap|stops": "three fields: each a number, shifted to its first bit, and joined by `|`.",
+        "no-function": "pass descriptor_of, without brackets.",
+        "no-whole-number": "a descriptor is one whole number: // divides and rounds down.",
+        "no-64-bits": "the last field has two bits: 1, 2 or 3, from bit 62 on.",
+        "the-address": "bits 0 to 13 count units of 16 bytes, and a k-step of 16 halves goes 32 bytes further. Is each "
+        "field shifted to its own bits?",
+        "the-distance-of-eight-rows": "from bit 32 on, in units of 16 bytes: eight rows of so many bytes each.",
+        "the-swizzle": "bits 62 and 63: 1 for rows of 128 bytes, 2 for 64, 3 for 32.",
+        "": "address, distance of eight rows, swizzle."}),
     "07.13": (_ring, {
-        **_HOPPER,
+        **HOPPER_HINTS,
         "write-after-read": "the producer overwrites a slot too early. A phase of `empty` ends after as many arrivals "
         "as it was initialised for: how many come for one k-tile, and does each stand after a wait for the math?",
         "mbarrier": "more arrivals come than a phase needs: how many threads arrive for one k-tile, and what was the "
@@ -247,34 +177,4 @@ EXERCISES = {
         "warpgroup: where does its A begin? A pointer to __half counts halves.",
         "wrong-numbers": "which rows of A does each warpgroup read, and which rows of C does it write?",
         "": "there are two: one in who arrives, one in where a warpgroup's A begins."}),
-    "07.14": (_tall, {
-        **_HOPPER,
-        "deadlock|mbarrier": "the ring was right: sizeof(Slot) bytes, and an arrival of each of two warpgroups.",
-        "write-after-read|unwaited-wgmma": "the ring was right, and needs no change.",
-        "unwaited-copy|uninitialised-read|beyond-shared-memory": "rows are read that are not in this slot: each "
-        "warpgroup takes 64 rows of the first operand, and 256 of the second. Which matrix has 256 rows now?",
-        "block-conflict|write-beyond-array": "a block writes beyond its 256 x 128 of C. Are TM and TN those of the new "
-        "tile? Is the thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the "
-        "sums, its column from the row of the sums and from the warpgroup.",
-        "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "
-        "column from the row of the sums and from the warpgroup.",
-        "wrong-numbers": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "
-        "holds in d[4 j + 2 h + i] row 16 (t / 32) + t % 32 / 4 + 8 h and column 8 j + 2 (t % 4) + i of that product. "
-        "Which of the two is a row of C now?",
-        "": "exchange the two operands: B's 64 rows first, A's 256 second. Then C comes out turned."}),
-    "07.15": (_shared_a, {
-        **_HOPPER,
-        "unwaited-copy|write-after-write": "the bytes of a phase do not fit those that land: each barrier expects all "
-        "of A and B of its own block, whoever sends them, and each row must be sent once.",
-        "write-after-read": "a copy overwrites a slot of the other block, whose consumers still read it. Whose "
-        "arrivals must the producer wait for now, and how many are they?",
-        "deadlock": "somebody waits for arrivals or bytes that never come. Each empty barrier is told by "
-        "the consumers of both blocks, and each full barrier counts the bytes of a whole slot.",
-        "mbarrier": "more arrivals come than a phase needs: two blocks have two consumers each.",
-        "out-of-bounds": "rows of A that are not in the tile, or a block that is not in the cluster of two.",
-        "uninitialised-read": "a part of A never comes: each of the two blocks loads its half for both.",
-        "wrong-numbers": "both blocks have the same rows of A, and each its own columns of C, from its own rows "
-        "of B. Which matrix is the same in both?",
-        "not-shared": "load_rows_shared<2> in place of load_rows: one copy for both, from each block a half.",
-        "": "A comes from both blocks, so a slot is free when the consumers of both have read it."}),
 }  # fmt: skip

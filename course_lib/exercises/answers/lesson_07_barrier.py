@@ -98,7 +98,7 @@ EXERCISES = {
         "wrong-numbers": "which piece of x and of y is copied in turn p, and where to?",
         "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
     }),
-    "07.4": (_hasty, {
+    "07.2": (_hasty, {
         "unwaited-wgmma|write-after-read": "the wgmma are still at work after the wait. It waits for groups: which "
         "ones are closed when it is called?",
         "missing-wgmma-fence": "a fence must stand before the first wgmma.",

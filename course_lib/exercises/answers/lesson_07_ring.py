@@ -1,4 +1,4 @@
-"""The exercises of lesson 07 about rings of full and empty barriers, and about clusters."""
+"""The exercise of lesson 07 about a ring of full and empty barriers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ...check.gemm import Gemm
 from ...check.mistakes import product, where_wrong
 from ...check.verdict import CheckFailed
 from ...gpu import cupy_on_numpy
-from ...gpu.simulate import compiled
 from ...launch import Launch
 from .common import demand, demand_kernel
 
@@ -28,7 +27,7 @@ MOST_STEPS = 2_000_000
 """Of one launch: some five times what the solutions take."""
 
 
-def _run(
+def run(
     kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None
 ) -> Report:
     """Raise what is wrong with a product of so many tiles along M, N and K, or give its report."""
@@ -54,7 +53,7 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
     )
     for multiplied in range(k_tiles - slots + 1):
         free = slots if multiplied == 0 else slots - 1
-        ahead = _fetched(report, k_tiles, multiplied) - multiplied
+        ahead = fetched(report, k_tiles, multiplied) - multiplied
         demand(
             ahead >= free,
             f"the product is right, but as long as k-tile {multiplied} is not multiplied, the producer fetches {ahead} "
@@ -63,13 +62,18 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         )
 
 
-def _fetched(report: Report, k_tiles: int, multiplied: int) -> int:
+def fetched(report: Report, k_tiles: int, multiplied: int) -> int:
     """How many k-tiles the copy engine fetches if no more than so many are multiplied: the block is played, and its
     warps wait for ever before the next one."""
-    held = Block([_held(mine, k_tiles, multiplied) for mine in report.events], H100.rates, ALONE)
-    held.run()
     copies = sum(isinstance(event, BulkCopy) for mine in report.events for event in mine)
-    return len(held.engines.flights) * k_tiles // copies
+    return flights([_held(mine, k_tiles, multiplied) for mine in report.events]) * k_tiles // copies
+
+
+def flights(events: list[list[Event]]) -> int:
+    """How many copies the copy engine is asked for when a block's warps do just this."""
+    block = Block(events, H100.rates, ALONE)
+    block.run()
+    return len(block.engines.flights)
 
 
 def _held(events: list[Event], k_tiles: int, multiplied: int) -> list[Event]:
@@ -85,12 +89,12 @@ def _ring(answer: object) -> None:
     demand_kernel(answer)
     count = len(re.findall(r"\bSLOTS\s*=\s*3\b", answer.code))
     demand(count == 1, "leave `SLOTS = 3` in its line: the check puts other numbers there.")
-    report = _run(answer, (64, 256, 64), (1, 1, 7), 3, None)
-    _run(answer, (64, 256, 64), (1, 1, 1), 3, None)
-    _run(answer, (64, 256, 64), (2, 2, 2), 3, None)
+    report = run(answer, (64, 256, 64), (1, 1, 7), 3, None)
+    run(answer, (64, 256, 64), (1, 1, 1), 3, None)
+    run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
     try:
-        _run(
+        run(
             cupy_on_numpy.RawKernel(source, answer.name, options=answer.options),
             (64, 256, 64),
             (1, 1, 5),
@@ -103,20 +107,8 @@ def _ring(answer: object) -> None:
     _demand_ring(report, 7, 3)
 
 
-def _pair(answer: object) -> None:
-    """A pair of blocks that makes several tiles, of a number of k-tiles that is no multiple of the slots."""
-    demand_kernel(answer)
-    _run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
-    _run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
-    demand(
-        ".multicast::cluster" in compiled(answer).ptx,
-        "right, but each block loads all of B for itself alone.",
-        "not-shared",
-    )
-
-
 EXERCISES = {
-    "07.2": (_ring, {
+    "07.3": (_ring, {
         "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
         "unused-slots": "k-tile t goes to slot `t % SLOTS`, and the consumer finds it there.",
         "not-ahead": "the producer fills a slot as soon as that slot is free: it waits for the `empty` of this slot, "
@@ -154,22 +146,5 @@ EXERCISES = {
         "no hazard, and other numbers: does each block load its own rows, of every k-tile once, and does the first "
         "k-tile start the sums?",
         "": "both roles go through all k-tiles: slot and turn, a wait, the work, an arrival.",
-    }),
-    "07.5": (_pair, {
-        "not-shared": 
-        "`load_rows_shared` was right, and no mistake: each block fetches half of B, for both.",
-        "wgmma-still-reads": "a slot is freed before `wgmma` has read it: which line says that it has?",
-        "write-after-read": 
-        "each producer writes into the slots of both blocks: have the consumers of both read them?",
-        "exited-block": 
-        "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
-        "deadlock": 
-        "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? And do both roles "
-        "count their turns on from tile to tile?",
-        "mbarrier|unwaited-copy|wrong-numbers": 
-        "phases and slots go on from tile to tile. Does each role count them so, and do both wait for what they "
-        "must?",
-        "barrier-divergence": "all threads of both blocks must come to `cluster_sync`, or leave.",
-        "": "compare the two roles line by line with those of `cluster`.",
     }),
 }  # fmt: skip

@@ -264,13 +264,14 @@ def made_for(source: str, arch: str) -> str:
 def test_wgmma_stands_behind_its_gate_alone():
     before, behind = map("\n".join, lesson_07())
     assert "wgmma" not in before and "wgmma" in behind
-    assert {"turned", "stream", "as_it_lies", "difference"} == set(kernels_of_sitting_1())
+    assert {"turned", "as_it_lies", "difference"} == set(kernels_of_sitting_1())
 
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_100", "sm_120"])
 def test_all_but_wgmma_compiles_for_newer_gpus_too(arch):
     without_gaps = {name: source.replace("____", "") for name, source in kernels_of_sitting_1().items()}
-    for source in (without_gaps | ON_NEWER).values():
+    deeper = {name: sources.kernel_source("07_without_wgmma", name) for name in ["boxes_and_mma"]}
+    for source in (without_gaps | deeper | ON_NEWER).values():
         assert made_for(source, arch) == f"{arch}a"
 
 

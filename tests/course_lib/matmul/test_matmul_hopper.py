@@ -151,3 +151,12 @@ def test_wrong_kernels_are_rejected(what, monkeypatch):
     edit(monkeypatch, 7, old, new)
     wrong = wrong_with(*telling)
     assert re.search(words, wrong), wrong
+
+
+def test_the_source_holds_each_header_once():
+    source = room.matmul_source(7)
+    headers = sorted((device.INCLUDE / "course" / "hopper").glob("*.cuh"))
+    assert len(headers) == 9 and not re.search(r"#include <course/(hopper|gemm)/", source)
+    for header in headers:
+        first = header.read_text(encoding="utf-8").partition("\n")[0]
+        assert source.count(f"{first}\n") == 1, header.name

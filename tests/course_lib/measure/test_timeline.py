@@ -513,7 +513,7 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(monkeypatch):
 @pytest.mark.parametrize("name, hidden", [("cluster", False), ("complete", True)])
 def test_a_model_of_persistent_blocks_shows_the_seam_of_two_tiles(name, hidden):
     """Two tiles of 8 k-tiles; the first one's stores, by threads or by the copy engine, and the math of the second."""
-    kernel, launch = lesson_kernel("07_hopper", name)
+    kernel, launch = lesson_kernel("08_never_a_pause", name)
     seam = timeline(kernel, Gemm(8192, 8192, 512, "float16"), launch, model=True).parts["seam"]
     for warp in (4, 8):  # the consumers
         mine = [event for event in seam.events if event.warp == warp]

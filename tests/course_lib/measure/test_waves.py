@@ -48,7 +48,9 @@ def test_each_block_notes_its_begin_and_its_end():
     assert (rows[:, END_CYCLE] > rows[:, BEGIN_CYCLE]).all() and (rows[:, END_NS] >= rows[:, BEGIN_NS]).all()
 
 
-@pytest.mark.parametrize("notebook, name", [("06_parts_of_matmul", "complete"), ("07_hopper", "cluster")])
+@pytest.mark.parametrize(
+    "notebook, name", [("06_parts_of_matmul", "complete"), ("08_never_a_pause", "cluster")]
+)
 def test_the_lessons_kernels_compile_with_it(notebook, name):
     kernel, _ = lesson_kernel(notebook, name)
     watched = cp.RawKernel(with_marks(kernel.code, name), name, options=kernel.options)

@@ -1,17 +1,18 @@
-"""What the counters say of lesson 07's kernels, against a count by hand: one tile of a cluster, three k-tiles."""
+"""What the counters say of lessons 07 and 08, against a count by hand: one tile of a cluster, three k-tiles."""
 
 from functools import cache
 
 import pytest
 
 from course_lib import Gemm, lesson_kernel
+from tests.lessons import hopper_home
 
 K_TILES, BOX = 3, 64 * 128  # bytes of a box
 
 
 @cache
 def counted(name: str):
-    kernel, launch = lesson_kernel("07_hopper", name)
+    kernel, launch = lesson_kernel(hopper_home(name), name)
     gemm = Gemm(256, 256, 64 * K_TILES, "float16")
     return gemm.simulated(kernel, gemm.integers(seed=0), launch.small())[1].counters.total
 

@@ -1,4 +1,5 @@
-"""Lesson 07's kernels are right and clean in every order of their warps: a wgmma is one operation of its warpgroup."""
+"""The kernels of lessons 07 and 08 are right and clean in every order of their warps: a wgmma is one operation of its
+warpgroup."""
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from course_lib import Gemm, lesson_kernel
 from course_lib.gpu.simulate import compiled
 from ptxsim import launch
+from tests.lessons import hopper_home
 
 NAMES = ("one_slot", "ring", "roles", "persistent", "cluster", "complete")
 
@@ -13,7 +15,7 @@ NAMES = ("one_slot", "ring", "roles", "persistent", "cluster", "complete")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", NAMES)
 def test_in_another_order_of_the_warps(name, seed):
-    kernel, how = lesson_kernel("07_hopper", name)
+    kernel, how = lesson_kernel(hopper_home(name), name)
     gemm = Gemm(256, 256, 384, "float16")
     args = gemm.arguments(*gemm.integers(seed=0))
     grid = gemm.grid(how.small())

@@ -1,4 +1,4 @@
-"""The exercise of lesson 07 about results: an epilogue through shared memory and the copy engine."""
+"""The exercise of lesson 08 about results: an epilogue through shared memory and the copy engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _box_by_box(answer: object) -> None:
 
 
 EXERCISES = {
-    "07.3": (_box_by_box, {
+    "08.3": (_box_by_box, {
         "wrong-launch": "one slot, one box of C and a barrier, 49,216 bytes, are right; write the epilogue.",
         "left-out-of-barrier|barrier-divergence": "all threads must meet at a barrier: move it out of the if.",
         "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what a thread "

@@ -1,8 +1,8 @@
-"""Lesson 07, the sitting about results: its kernel and its exercise."""
+"""Lesson 08, the sitting about results: its kernel and its exercise."""
 
 from tests.lessons.tables import right_answers, variants, wrong_answers
 
-NOTEBOOK = "07_hopper"
+NOTEBOOK = "08_never_a_pause"
 DTYPE = "float16"
 
 WRONG = {
@@ -34,13 +34,13 @@ sums of the first half twice: wrong|made with
 """)
 }
 
-GAPS = ["07.3"]
+GAPS = ["08.3"]
 
 FENCE, WAIT = "        fence_async();\n", "        if (thread == 0) wait_stores_read();\n"
 BARRIER, COMMIT = "        __syncthreads();\n", "            commit_stores();\n"
 RIGHT_ANSWERS = right_answers(
     """
-07.3
+08.3
     waits right after the store
         $WAIT$BARRIER ->
         - $COMMIT
@@ -79,7 +79,7 @@ RIGHT_ANSWERS = right_answers(
 )
 WRONG_ANSWERS = wrong_answers(
     """
-07.3
+08.3
     no fence: a proxy of its own
         $FENCE ->
     a fence of one thread for all: every thread that wrote

@@ -1,0 +1,53 @@
+"""The figures of lessons 07 and 08: what their words say is what is drawn."""
+
+import re
+from itertools import pairwise
+
+import pytest
+
+from course_lib.draw.figures import lesson_07, lesson_08
+
+
+def texts(figure) -> list[str]:
+    return [text.get_text() for ax in figure.axes for text in ax.texts]
+
+
+def test_who_copies_has_as_many_lines_as_its_words_say():
+    figure, words = lesson_07.who_copies(drawn=96)
+    assert len(figure.axes[0].lines) == 96 and "3,072 copies" in words
+    assert sum("bytes\nmissing" in text for text in texts(figure)) == 1
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4])
+def test_the_tensor_cores_of_a_ring_never_do_two_k_tiles_at_once(slots):
+    bars, full, empty = lesson_07._schedule(slots, 9)
+    math = [(begin, end) for kind, row, begin, end, _ in bars if kind == "math" and row == slots]
+    assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(math))
+    assert all(full[t] <= empty[t] - 1 + 1e-9 for t in range(9))
+    copies = {int(label.split()[1]): (begin, end) for kind, _, begin, end, label in bars if kind == "copy"}
+    assert all(copies[t][0] >= empty[t - slots] - 1e-9 for t in range(slots, 9)), (
+        "a slot is filled that is read"
+    )
+    assert sum(begin < 0.5 for begin, _ in copies.values()) == slots - 1
+
+
+def test_a_chunk_lies_where_the_swizzle_puts_it():
+    figure, words = lesson_07.descriptor(row=5, k_step=1)
+    assert "place 7, where chunk 2 lies" in words
+    assert len(texts(figure)) > 72
+
+
+def test_one_tile_gives_the_share_that_its_stretches_have():
+    figure, words = lesson_08.one_tile("ring", {"first copy": 1000, "k-tiles": 4000, "C": 3000}, 4, 1000)
+    assert "which is 50 % of them" in words and len(figure.axes[0].patches) == 3
+
+
+def test_every_consumer_arrives_in_both_blocks():
+    figure, words = lesson_08.cluster()
+    green = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None) is not None]
+    assert len(green) == 8 + 4 + 2 and "four arrivals at each" in words
+
+
+def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
+    figure, words = lesson_08.epilogues("12,450 cycles", "?")
+    assert {"12,450 cycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
