@@ -46,6 +46,10 @@ class Decoded(Protocol):
         """The loads that only wait for a value, by pc."""
 
     @property
+    def first_guesses(self) -> frozenset[int]:
+        """The loads with which an atomic of a header begins, by pc."""
+
+    @property
     def masks_by_chance(self) -> Mapping[int, int]:
         """By the pc of an activemask, the instruction whose mask it makes."""
 

@@ -38,9 +38,9 @@ def vector_length(opcode: Opcode) -> int:
 
 def access_of(decoder: Operands, opcode: Opcode, space: str, size: int, reads: bool, writes: bool) -> Access:
     """What an instruction does with memory: strong if it is atomic, volatile, relaxed, acquire or release (PTX ISA,
-    "Memory Consistency Model": volatile has the scope of the system)."""
+    "Memory Consistency Model": volatile has the scope of the system), or a header's part of an atomic."""
     ordered = [m for m in ("relaxed", "acquire", "release", "acq_rel", "volatile") if opcode.has(m)]
-    strong = bool(ordered) or (reads and writes)
+    strong = bool(ordered) or (reads and writes) or decoder.pc in decoder.code.first_guesses
     act = Act(reads, writes, strong, scope_of(decoder, opcode))
     acquires = any(opcode.has(m) for m in ("acquire", "acq_rel"))
     releases = any(opcode.has(m) for m in ("release", "acq_rel"))

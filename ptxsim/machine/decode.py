@@ -25,6 +25,7 @@ from ..ptx.answers import looked_at
 from ..ptx.branches import parting
 from ..ptx.chance import order_matters
 from ..ptx.flow import Flow, targets_of
+from ..ptx.guesses import first_guesses
 from ..ptx.locks import Lock, locks
 from ..ptx.masks import by_chance
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
@@ -169,6 +170,11 @@ class Code:
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value."""
         return waiting_loads(self.program.instructions, self.flow)
+
+    @cached_property
+    def first_guesses(self) -> frozenset[int]:
+        """The loads with which an atomic of a header begins."""
+        return first_guesses(self.program.instructions)
 
     @cached_property
     def parted(self) -> list[frozenset[int]]:

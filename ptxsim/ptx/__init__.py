@@ -8,6 +8,7 @@ answers     registers that the program looks at
 waits       loads that only wait, in a loop that does nothing else
 branches    branches that threads of a block may take differently
 chance      whether the order of the warps may change what a program does
+guesses     reads with which an atomic begins that the GPU has not
 locks       atomics that take a lock, writes that give it back
 masks       masks out of an activemask
 rounds      loops whose turns leave no trace
