@@ -14,7 +14,6 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.matmul.matmul import HOPPER_LESSON, LESSON
 from tools.learner.copies import NO_NOTEBOOK
 
 LIBRARY = (
@@ -92,7 +91,6 @@ def _text(path: Path) -> str:
 
 
 def _takes(path: Path, text: str, lesson: Path) -> bool:
-    """Whether a notebook uses kernels of a lesson: it names the lesson, is its page of exercises, or calls matmul."""
+    """Whether a notebook uses kernels of a lesson: it names the lesson, or is its page of exercises."""
     named = rf"\"{lesson.stem}\"" in text
-    through_matmul = lesson.stem in (LESSON, HOPPER_LESSON) and "matmul" in text
-    return path != lesson and (named or path.stem == lesson.stem or through_matmul)
+    return path != lesson and (named or path.stem == lesson.stem)
