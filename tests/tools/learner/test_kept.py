@@ -168,8 +168,8 @@ def test_the_book_is_written_when_something_in_it_changed(root, run, monkeypatch
 
 
 def test_the_library_reads_no_lesson_but_those_that_are_known():
-    """A notebook that calls the library depends on no lesson: `matmul` has its kernels in headers, and names lesson 06 in
-    the keys of its plans alone."""
+    """A notebook that calls the library depends on no lesson: `matmul` has its kernels in headers, and names lesson 06
+    in the keys of its plans alone."""
     names = [path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")]
     naming = {
         path.relative_to(ROOT).as_posix()
