@@ -112,6 +112,21 @@ WRONG_ANSWERS = wrong_answers(
         k_tile % STAGES -> k_tile % 3
     a prologue for three: does the prologue do it as well
         k_tile < STAGES - 1; -> k_tile < 2;
+    no empty groups, and waits for all of the last ones: how many groups may the wait leave
+        - $PROLOGUE
+        +     for (int k_tile = 0; k_tile < STAGES - 1 && k_tile < k_tiles; ++k_tile) {
+        +         start_copy(k_tile, k_tile);
+        +         commit_group();
+        +     }
+        - $TURN
+        +         if (k_tile + STAGES - 1 <= k_tiles) wait_group<STAGES - 2>();
+        +         else wait_all();
+        +         __syncthreads();
+        +         if (k_tile + STAGES - 1 < k_tiles) {
+        +             start_copy(k_tile + STAGES - 1, (k_tile + STAGES - 1) % STAGES);
+        +             commit_group();
+        +         }
+        +         compute(k_tile % STAGES);
     waits for one less: Commit in every turn
         wait_group<STAGES - 2> -> wait_group<STAGES - 1>
     no commit behind the last k-tile: Commit in every turn
@@ -331,21 +346,6 @@ RIGHT_ANSWERS = right_answers(
         +         __syncthreads();
         +         compute(k_tile % STAGES);
         +         __syncthreads();
-    no empty groups, and another wait at the end
-        - $PROLOGUE
-        +     for (int k_tile = 0; k_tile < STAGES - 1 && k_tile < k_tiles; ++k_tile) {
-        +         start_copy(k_tile, k_tile);
-        +         commit_group();
-        +     }
-        - $TURN
-        +         if (k_tile + STAGES - 1 <= k_tiles) wait_group<STAGES - 2>();
-        +         else wait_all();
-        +         __syncthreads();
-        +         if (k_tile + STAGES - 1 < k_tiles) {
-        +             start_copy(k_tile + STAGES - 1, (k_tile + STAGES - 1) % STAGES);
-        +             commit_group();
-        +         }
-        +         compute(k_tile % STAGES);
     slots that are counted
         - $PROLOGUE
         +     int fill = 0, use = 0;
