@@ -1,8 +1,7 @@
 #!/bin/bash
 # compute-sanitizer on each kernel of kinds.cu, on an H100: table.md and logs.txt in the folder OUT. Two minutes.
 here=$(cd "$(dirname "$0")" && pwd); work=$(mktemp -d); cd "$work"; : "${OUT:=$work}"
-export PATH=$PATH:/usr/local/cuda/bin
-san=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer /opt/nvidia/*/*/*/compute-sanitizer 2>/dev/null | head -1)
+san=$(command -v compute-sanitizer) || { echo "compute-sanitizer and nvcc must be on PATH"; exit 1; }
 timeout 90 nvcc -std=c++17 -gencode arch=compute_90a,code=sm_90a -lineinfo -o kinds "$here/kinds.cu" > "$OUT/compile.txt" 2>&1 || { cat "$OUT/compile.txt"; exit 1; }
 names=$(grep -o 'ROW([a-z_]*, [12])' "$here/kinds.cu" | sed 's/ROW(//; s/,.*//')
 one() {  # kernel, tool
