@@ -193,7 +193,7 @@ def _for_every_size(answer: object) -> tuple[object, Launch]:
     if missing and missing[0][0] == "whole-tiles":
         _demand_exact(kernel, launch)
     reached = ", ".join(step for _, step, wrong, _ in found if not wrong) or "no size"
-    causes = [(f"{cause}-{why}", cause) for cause, _, why in missing[:1]]
+    causes = [(f"any-{cause.removeprefix('any-')}-{why}", cause) for cause, _, why in missing[:1]]
     words = ", ".join(text for _, text, _ in missing)
     demand(not missing, f"right for {reached}; not yet for {words}.", *sum(causes, ()))
     return kernel, launch
@@ -234,7 +234,7 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
             causes = {hazard.cause for hazard in report.hazards}
             beyond = [word for word in ("read", "write") if f"{word}-beyond-array" in causes]
             words = ["misaligned"] if "misaligned" in kinds else beyond or [report.hazards[0].kind]
-            return f"{M} x {N} x {K}: {kinds}", "-and-".join(words)
+            return f"{M} x {N} x {K}: {kinds}", "_and_".join(words).replace("-", "_")
         if wrong := _what_is_wrong(C, *args[:2]):
             return f"{M} x {N} x {K}: {wrong[1]}", "numbers"
     return "", ""
@@ -263,11 +263,11 @@ _SIZES = {
     "any-m": "the sums of a row need that row of A alone. What stands in rows that exist, and are they stored?",
     "any-m-read": "rows of A behind M are read. What is computed from them does no harm, but they do not exist.",
     "any-m-write": "rows of C behind M are stored: which sums have a place in C?",
-    "any-m-read-and-write": "rows behind M must not be read, and sums of rows that C does not have must not be stored.",
+    "any-m-read_and_write": "rows behind M must not be read, and sums of rows that C does not have must not be stored.",
     "any-n": "the sums of a column need that row of B alone. What stands in columns that exist, and are they stored?",
     "any-n-read": "rows of B behind N are read: the copy of B needs what the copy of A has.",
-    "any-n-write|any-n-block-conflict": "columns of C behind N are stored: they lie in the next row.",
-    "any-n-read-and-write": "as for M: rows of B behind N must not be read, columns of C behind N not be stored.",
+    "any-n-write|any-n-block_conflict": "columns of C behind N are stored: they lie in the next row.",
+    "any-n-read_and_write": "as for M: rows of B behind N must not be read, columns of C behind N not be stored.",
     "any-n-misaligned": "rows of C begin at multiples of 4, 8 or 16 bytes only where N is a multiple of 2, 4 or 8: a "
     "wide store needs that."
     "",

@@ -11,13 +11,14 @@ from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import answers, verdicts
 from course_lib.exercises.answers import common
+from course_lib.measure import checklist
 from ptxsim.races.hazards import WORDS, Hazard
 
 ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
 ]
-SHARED = (common, verdict, mistakes, pairing)
+SHARED = (common, verdict, verdicts, mistakes, pairing, checklist)
 
 
 def given_causes(room) -> list[str]:
@@ -28,7 +29,8 @@ def given_causes(room) -> list[str]:
     texts = [node for node in ast.walk(tree) if id(node) not in keys]
     whole = [node.value for node in texts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     filled = [pattern(node) for node in texts if isinstance(node, ast.JoinedStr)]
-    return [re.escape(text) for text in whole] + [each for each in filled if "-" in each]
+    words = [re.escape(text.replace(" ", "-")) for text in whole]  # as a check names an item of the checklist
+    return words + [each for each in filled if "-" in each]
 
 
 def pattern(text: ast.JoinedStr) -> str:

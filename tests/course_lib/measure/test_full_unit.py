@@ -27,4 +27,4 @@ def test_the_busiest_unit_is_full(values, full):
 
 def test_what_is_recorded_of_a_kernel():
     found = full_units(Gemm(4096, 4096, 4096, "float16"), {"fastest": lesson_kernel("05_fastest", "fastest")})
-    assert found["fastest"] == "math" and "fastest   math" in repr(found)
+    assert found["fastest"] == "math" and "fastest  math" in repr(found)
