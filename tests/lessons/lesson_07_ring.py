@@ -95,6 +95,8 @@ WRONG_ANSWERS = wrong_answers(
     one slot stays free: as soon as that slot is free
         $WAIT_EMPTY -> $WAIT_LONGER
         $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
+    each copy landed before the next one starts: who waits for `full`
+        n, &s.full[slot]); -> n, &s.full[slot]); mbarrier_wait(&s.full[slot], turn % 2);
     only the first k-tiles ahead: as soon as that slot is free
         $WAIT_EMPTY -> $WAIT_MULTIPLIED_LATER
         $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE

@@ -101,14 +101,16 @@ WRONG_ANSWERS = wrong_answers(
         $WAIT$BARRIER -> $WAIT
     no barrier before the store: one thread starts the store for all
         $FENCE$BARRIER -> $FENCE
-    no swizzle: c ^ r % 8
+    no swizzle: (swizzled) chunk
         -  ^ row % 8…
-    swizzled by another row: c ^ r % 8
+    swizzled by another row: (swizzled) chunk
         ^ row % 8 -> ^ row / 8
     all boxes to the same columns: from 64 b on
         n + box * 64 -> n
-    the sums of the first box: begin at d[32 b]
+    the sums of the first box: which of `d`
         d + box * 32 -> d
+    the same columns for all blocks: two blocks write one place
+        n + box * 64 -> box * 64
     matrices in another order: not in its place
         - packed(sum[2], sum[3]),
         -                         packed(sum[4], sum[5])…

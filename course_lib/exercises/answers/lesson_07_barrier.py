@@ -81,8 +81,8 @@ EXERCISES = {
         "missing-bytes": "compare the bytes that were expected with those that came: both copies count, "
         "in every phase, and in bytes.",
         "no-mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
-        "too-many-arrivals": "more threads arrive than a phase counts. Who arrives? And do all wait in every turn, for "
-        "its parity, before anybody arrives again?",
+        "too-many-arrivals": "a phase gets more arrivals than it counts. Who arrives, and how often? And do all wait "
+        "in every turn, for its parity, before anybody arrives again?",
         "unwaited-copy": "a piece is read before it has come. Which parity has the phase of piece p? Are all bytes of "
         "both copies expected? And is there a wait in every turn?",
         "unknown-mbarrier": "the barrier is used before all threads know of it: something must stand between "
@@ -100,7 +100,7 @@ EXERCISES = {
     }),
     "07.2": (_hasty, {
         "unwaited-wgmma|write-after-read": "the wgmma are still at work after the wait. It waits for groups: which "
-        "ones are closed when it is called?",
+        "ones are closed when it is called, and how many may it leave at work?",
         "missing-wgmma-fence": "a fence must stand before the first wgmma.",
         "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look after `mbarrier_wait`.",
         "out-of-bounds": "a descriptor counts in units of 16 bytes. How many are 16 halves?",

@@ -62,6 +62,18 @@ def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
         )
 
 
+def demand_no_wait_for_landing(report: Report) -> None:
+    """A warp that starts copies waits for none of them before it starts its last one."""
+    full = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
+    for mine in report.events:
+        last = max((at for at, event in enumerate(mine) if isinstance(event, BulkCopy)), default=0)
+        demand(
+            not any(isinstance(event, MbarrierWait) and event.mbarrier in full for event in mine[:last]),
+            "the product is right, but who starts the copies waits until one has landed before the next one starts.",
+            "waits-for-landing",
+        )
+
+
 def fetched(report: Report, k_tiles: int, multiplied: int) -> int:
     """How many k-tiles the copy engine fetches if no more than so many are multiplied: the block is played, and its
     warps wait for ever before the next one."""
@@ -105,14 +117,17 @@ def _ring(answer: object) -> None:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         demand(False, f"right for three slots, and {found} for SLOTS = 2.", "fixed-slots")
     _demand_ring(report, 7, 3)
+    demand_no_wait_for_landing(report)
 
 
 EXERCISES = {
     "07.3": (_ring, {
-        "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
+        "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`. And "
+        "with two slots, how far behind its math may the consumer free one?",
         "unused-slots": "k-tile t goes to slot `t % SLOTS`, and the consumer finds it there.",
         "not-ahead": "the producer fills a slot as soon as that slot is free: it waits for the `empty` of this slot, "
         "of the turn before, and for nothing else. The consumer frees a slot no later than one k-tile behind its math.",
+        "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
         "no-mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
         "wgmma-still-reads": 
         "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
@@ -136,9 +151,10 @@ EXERCISES = {
         "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in which turn?",
         "unwaited-copy": 
         "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
-        "turn?",
+        "turn? And is `full` told to expect all bytes, of A and of B?",
         "uninitialised-read": 
-        "a slot is read that nothing has filled: which slot and which k-tile does each role take?",
+        "something is read that nobody has set. A slot: which slot and which k-tile does each role take? Or the "
+        "sums: the first k-tile of a tile must set them, the others add.",
         "out-of-bounds|misaligned": "where do the rows of a k-tile lie, and where its slot?",
         "missing-wgmma-fence|unwaited-wgmma": 
         "`start_k_tile` holds the fence and the commit; the sums are read after `wgmma_wait<0>`.",

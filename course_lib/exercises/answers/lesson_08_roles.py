@@ -9,7 +9,7 @@ from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 
 from ...gpu.simulate import compiled
 from .common import demand, demand_kernel
-from .lesson_07_ring import SLOT, fetched, flights, run
+from .lesson_07_ring import SLOT, demand_no_wait_for_landing, fetched, flights, run
 
 TILES, K_TILES, SLOTS = 2, 3, 3
 """Of the block that stays, while its first store is held."""
@@ -48,6 +48,7 @@ def _stays(answer: object) -> None:
     demand(count == 1, "leave `SLOTS = 3` in its line.")
     tile = (64, 256, 64)
     report = run(answer, tile, (1, TILES, K_TILES), SLOTS, 1)
+    demand_no_wait_for_landing(report)
     run(answer, tile, (2, 2, 4), SLOTS, 1)
     _demand_its_share(run(answer, tile, (3, 1, 1), SLOTS, 2), tiles=2)
     run(answer, tile, (1, 1, 7), SLOTS, 3)
@@ -82,6 +83,7 @@ EXERCISES = {
     "08.1": (_stays, {
         "not-ahead": "the producer needs a free slot for each. Which slot does the consumer still hold when it stores, "
         "and does the producer wait for anything but its slot?",
+        "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
         "another-block": "block b makes the tiles b, b + gridDim.x, b + 2 * gridDim.x, ...",
         "no-mbarrier": "the barriers were made; leave these lines as they are.",
         "wgmma-still-reads": "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has?",
@@ -92,11 +94,14 @@ EXERCISES = {
         "tile to tile in both roles? How many threads arrive for a k-tile, and how many call `load`?",
         "stuck-in-first-phases": "in its first turn every slot is free, and the phase before the first has parity 1. "
         "Does the producer's wait let it pass there?",
-        "deadlock|barrier-divergence": "a role waits for ever. Is every slot freed, that of the last k-tile of a tile "
+        "barrier-divergence": "the two roles meet at no barrier of the whole block: `full` and `empty` are all that "
+        "they share.",
+        "deadlock": "a role waits for ever. Is every slot freed, that of the last k-tile of a tile "
         "too, and do both roles count their turns on from tile to tile?",
         "mbarrier|unwaited-copy": "phases go on from tile to tile: `count` numbers slots and turns, and both roles "
         "wait for what they must.",
-        "uninitialised-read": "a slot is read that nothing has filled: do both roles name the same slot?",
+        "uninitialised-read": "something is read that nobody has set. A slot: do both roles name the same one? Or the "
+        "sums: the first k-tile of each tile must set them.",
         "unwaited-wgmma|missing-wgmma-fence": "the sums are read after `wgmma_wait<0>()`.",
         "block-conflict|write-after-write": "a tile is made twice: which ones belong to this block?",
         "out-of-bounds|misaligned": "where does tile `number` begin? Its row and its column are given above.",

@@ -34,6 +34,7 @@ EXERCISES = {
         "write-after-read": "the thread that started the stores has waited until they have read. The others learn it "
         "at a barrier.",
         "store-not-awaited": "two boxes go to one place of C: box b holds the columns from 64 b on.",
+        "block-conflict": "two blocks write one place of C: in which row and column does this block's box begin?",
         "write-after-write": "two threads write one place: which row and which chunk does each lane name?",
         "misaligned": "stmatrix writes rows of 16 bytes, and the copy engine reads from multiples of 128 bytes.",
         "out-of-bounds": "s.C has 64 rows of 64 halves: one box. Which of the four boxes of C is in it?",
@@ -42,9 +43,10 @@ EXERCISES = {
         "deadlock|step-limit": "somebody waits for what nobody does. Do all threads come to every barrier?",
         "pointer": "leave the parameters as they are: store_box(C, column, row, s.C) writes C.",
         "exited-block": "a block that has ended gives its shared memory to the next one. At the end the thread that "
-        "started the stores must wait until they have read it.",
-        "wrong-numbers": "all is in order, but not in its place. Chunk c of row r lies at c ^ r % 8, "
-        "box b holds the columns from 64 b on, whose sums begin at d[32 b]; stmatrix j those from 16 j on, at 8 j.",
+        "started the stores must wait until they have read it. Which stores are in a group, and who has closed it?",
+        "wrong-numbers": "all is in order, but not in its place. Follow one sum: which of `d`, which row and which "
+        "(swizzled) chunk of the box, which of the four matrices of stmatrix, which columns of C? `store_box` takes "
+        "the column first.",
         "": "for each of four boxes: wait until the box has been read, barrier, 4 x stmatrix_x4, fence_async, barrier, "
         "and one thread: store_box and commit_stores."}),
 }  # fmt: skip
