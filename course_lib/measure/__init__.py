@@ -12,6 +12,7 @@ profile, ncu, full_unit                       what Nsight Compute counts, and wh
 sass, order, loads_ahead                      machine code beside its source, and in which order it stands
 k_block                                       what a warp does for one k-block, counted
 checklist, evidence                           twelve properties of a good kernel, ticked
+tensor_share, pauses                          when the tensor cores work, and where they rest
 model                                         a launch as the simulator's clock sees it
 records                                       measurements on file: how a kernel finds its own
 """
