@@ -102,7 +102,11 @@ WRONG_ANSWERS = {
         ("no wait", [(READY, "")], "a wait in every turn"),
         ("one thread waits", [(READY, ONE_WAITS)], "all threads must wait"),
         ("known to nobody", [("    }\n    __syncthreads();\n", "    }\n")], "before all threads know of it"),
-        ("all threads copy", [(ONE, ONE.replace("if (threadIdx.x == 0) ", ""))], "more arrivals than it counts"),
+        (
+            "all threads copy",
+            [(ONE, ONE.replace("if (threadIdx.x == 0) ", ""))],
+            "more arrivals than it counts",
+        ),
         ("the first piece always", [("x + p * PIECE", "x")], "which piece of x and of y"),
         ("an offset in bytes", [("y + p * PIECE", "y + p * sizeof ys")], "where does piece p begin"),
         ("no barrier made", [("        mbarrier_init(&full, 1);\n", "")], "nobody has made the barrier"),
