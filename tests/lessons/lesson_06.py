@@ -89,6 +89,9 @@ WRONG_ANSWERS = {
         ("no default", [(", sms=132", ", sms")], "with and without sms"),
     ],
     "06.3": [
+        ("places as floats",
+         [(BEGIN, "begin = int(row / blocks * block)"), (END, "end = int(row / blocks * (block + 1))")],
+         "a float is not exact"),
         ("length rounded down", [(BEGIN, "begin = row // blocks * block"), (END, "end = begin + row // blocks")],
          "drops the rest"),
         ("length rounded up", [(BEGIN, "begin = -(-row // blocks) * block"), (END, "end = begin - (-row // blocks)")],

@@ -1,4 +1,4 @@
-// Clusters: blocks that reach each other's shared memory, as lesson 07 explains them. They need compute capability 9.0.
+// Clusters: blocks that reach each other's shared memory, as lesson 08 explains them. They need compute capability 9.0.
 // PTX ISA, "Cluster of Cooperative Thread Arrays", "mapa", "barrier.cluster".
 #pragma once
 #include <course/tma.cuh>

@@ -11,7 +11,7 @@ __device__ __forceinline__ void mbarrier_init(Mbarrier* barrier, int arrivals)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(address), "r"(arrivals) : "memory");
 }
 
-// The copy engine and the other blocks of a cluster see the barriers that this thread has made.
+// The other blocks of a cluster see the barriers that this thread made. For its own block a barrier of threads is enough.
 __device__ __forceinline__ void mbarrier_init_done()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

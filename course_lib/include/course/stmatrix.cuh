@@ -1,4 +1,4 @@
-// Four 8 x 8 matrices of halves from the registers of a warp to shared memory, as lesson 07 explains it. Needs compute
+// Four 8 x 8 matrices of halves from the registers of a warp to shared memory, as lesson 08 explains it. Needs compute
 // capability 9.0. PTX ISA, "Warp Level Matrix Instructions: stmatrix".
 #pragma once
 #include <cuda_fp16.h>
