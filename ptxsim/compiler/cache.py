@@ -136,6 +136,7 @@ def _reused(folder: Path, key: str, make: Callable[[], str]) -> str:
 
 
 def _keep(folder: Path, key: str, text: str) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
     part = folder / f"{key}.{os.getpid()}.part"
     part.write_text(text, encoding="utf-8", newline="")
     os.replace(part, folder / key)

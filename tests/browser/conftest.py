@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.sample import EVERY
+
+collect_ignore = [] if EVERY else ["test_live.py"]
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 HERE = ("localhost", "127.0.0.1", "::1")

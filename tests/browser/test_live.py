@@ -1,7 +1,8 @@
 """The book's cells run in the page: Python in a real Chromium; the host that serves it compiles edited kernels.
 
 The book has one lesson, as committed. Python for a browser lies in build/pyodide; where nothing may be missing, pip
-gets it (77 MB, once). Compiler Explorer is a stand-in, which answers as its documentation says.
+gets it (77 MB, once). Compiler Explorer is a stand-in, which answers as its documentation says. In `make long` only: five
+minutes where others work too.
 """
 
 import json
@@ -230,6 +231,7 @@ def look(page, keep, name: str, width: int, dark: bool):
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
     page.wait_for_timeout(500)  # the theme fades its colours in
+    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
     keep(page, f"{name}-{width}", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(CUT) == []
