@@ -1,8 +1,8 @@
 """The book's cells run in the page: Python in a real Chromium; the host that serves it compiles edited kernels.
 
 The book has one lesson, as committed. Python for a browser lies in build/pyodide; where nothing may be missing, pip
-gets it (77 MB, once). Compiler Explorer is a stand-in, which answers as its documentation says. In `make long` only: five
-minutes where others work too.
+gets it (77 MB, once). Compiler Explorer is a stand-in, which answers as its documentation says. In `make long`
+only: five minutes where others work too.
 """
 
 import json
