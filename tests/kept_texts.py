@@ -1,4 +1,4 @@
-"""What the compiler made in earlier runs of the tests: build/texts, a third of what a run would compile anew.
+"""What the compiler made in earlier runs of the tests: build/texts.
 
 A folder of texts counts while the compiler and the room that calls it stay the same. `make long` compiles all anew, and
 so do the tests that ask for the fixture `compiled_anew`.
