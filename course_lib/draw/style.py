@@ -68,6 +68,11 @@ def new_figure(height: float) -> Figure:
 
 
 @styled
+def axes(figure: Figure) -> Axes:
+    """The one pair of axes of a figure."""
+    return figure.subplots()
+
+
 def nothing(why: str) -> tuple[Figure, str]:
     """A figure of one line: why there is nothing to draw; and that line as its words."""
     figure = new_figure(0.5)
@@ -75,11 +80,6 @@ def nothing(why: str) -> tuple[Figure, str]:
     empty.text(0, 0.5, why, fontsize=8, va="center")
     empty.axis("off")
     return figure, why
-
-
-def axes(figure: Figure) -> Axes:
-    """The one pair of axes of a figure."""
-    return figure.subplots()
 
 
 @styled
