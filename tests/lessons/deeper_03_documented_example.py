@@ -22,13 +22,13 @@ LATE_GUARD = (
     "last k-tile not copied",
     "k_tile + 1 < K / TK)",
     "k_tile + 2 < K / TK)",
-    "wrong|one k-tile behind",
+    "wrong|one k-tile late",
 )
 SAME_TILE = (
     "same k-tile again",
     "issue(k_tile + 1, write)",
     "issue(k_tile, write)",
-    "wrong|one k-tile behind",
+    "wrong|one k-tile late",
 )
 WRONG_BUFFER = (
     "copy to the buffer that is read",
@@ -40,7 +40,7 @@ NO_SWAP = (
     "buffers never change places",
     "read ^= 1; write ^= 1;",
     "",
-    "write-after-read|wrong|one k-tile behind",
+    "write-after-read|wrong|one k-tile late",
 )
 HALF_SWAP = (
     "only one index changes",
@@ -91,7 +91,7 @@ WRONG = {
         ("issued before the fragments", "// the k-tile is complete\n",
          "\n        if (k_tile + 1 < K / TK) issue(k_tile + 1);\n", "unwaited|write-after-read"),
         ("no first k-tile", "    issue(0); ", "    ", "uninitialised-read|unwaited"),
-        ("same k-tile again", "issue(k_tile + 1)", "issue(k_tile)", "wrong|one k-tile behind"),
+        ("same k-tile again", "issue(k_tile + 1)", "issue(k_tile)", "wrong|one k-tile late"),
     ],
     "example_two_buffers": [
         NO_WAIT, NO_BARRIER, NO_LAST_TILE, NO_GUARD, LATE_GUARD, SAME_TILE, WRONG_BUFFER, NO_SWAP, HALF_SWAP,

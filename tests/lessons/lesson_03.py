@@ -24,7 +24,7 @@ last k-tile skipped: without the last k-tile|NaN|wrong
     k_tile < K / TK; ++k_tile -> k_tile < K / TK - 1; ++k_tile
 copies behind the end: out-of-bounds
     k_tile + 1 < K / TK) issue -> k_tile < K / TK) issue
-same k-tile again: wrong|one k-tile behind|unwaited
+same k-tile again: wrong|one k-tile late|unwaited
     issue(k_tile + 1) -> issue(k_tile)
 fragments of the old k-tile: wrong|write-after-read
     k < TK - 1 ? k_tile : next -> k_tile
@@ -49,9 +49,9 @@ last k-tile skipped: without the last k-tile|NaN|wrong
     k_tile < K / TK; ++k_tile -> k_tile < K / TK - 1; ++k_tile
 copies behind the end: out-of-bounds
     k_tile + 1 < K / TK) -> k_tile < K / TK)
-last k-tile not copied: wrong|one k-tile behind
+last k-tile not copied: wrong|one k-tile late
     k_tile + 1 < K / TK) -> k_tile + 2 < K / TK)
-same k-tile again: wrong|one k-tile behind
+same k-tile again: wrong|one k-tile late
     issue(k_tile + 1) -> issue(k_tile)
 always buffer 0: write-after-read|unwaited|wrong
     k_tile % 2] -> 0]

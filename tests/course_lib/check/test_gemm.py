@@ -44,7 +44,7 @@ WRONG = {
     ),
     "first k-tile skipped": ("k_tile = 0", "k_tile = 1", ["without the first k-tile (k = 0 to 15)"]),
     "always the first k-tile": ("k_tile * TILE + j", "j", ["the first k-tile in the place of every k-tile"]),
-    "one k-tile behind": ("k = k_tile * TILE", "k = max(k_tile - 1, 0) * TILE", ["one k-tile behind"]),
+    "one k-tile behind": ("k = k_tile * TILE", "k = max(k_tile - 1, 0) * TILE", ["one k-tile late"]),
     "one k-tile ahead": (
         "k = k_tile * TILE",
         "k = min(k_tile + 1, K / TILE - 1) * TILE",

@@ -133,7 +133,7 @@ def test_another_machine_and_a_spoilt_file_run_again(root, run):
 def test_the_book_is_written_when_something_in_it_changed(root, run, monkeypatch):
     written = []
 
-    def write_book(outcomes, machine, out):
+    def write_book(outcomes, machine, out, live):
         out.mkdir(parents=True, exist_ok=True)
         written.append(out)
         return []
