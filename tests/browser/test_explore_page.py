@@ -84,7 +84,7 @@ def test_the_keys_move_the_picture_and_one_sees_where_one_is(show):
     assert result(page) == repr(pipeline(969, 1480, 2))
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("ArrowLeft")
-    assert result(page) == repr(pipeline(969, 1448, 2))
+    assert result(page) == repr(pipeline(969, 1472, 2))
     focused = "getComputedStyle(document.activeElement)"
     assert (
         page.evaluate(f"{focused}.outlineStyle") == "solid"
@@ -121,7 +121,7 @@ def test_jupyterlab_keeps_its_hands_off_our_keys(show):
 
 def test_every_slider_goes_through_its_start_to_its_ends(show):
     page = show(pipeline(969, 1480, 2, 2))
-    for name, key, wanted in ("copy", "Home", (73, 1480, 2, 2)), ("math", "End", (73, 5000, 2, 2)):
+    for name, key, wanted in ("copy", "Home", (57, 1480, 2, 2)), ("math", "End", (57, 5000, 2, 2)):
         page.get_by_role("slider", name=name).press(key)
         assert result(page) == repr(pipeline(*wanted))
 

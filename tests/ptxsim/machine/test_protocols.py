@@ -194,6 +194,7 @@ def test_what_is_missing_is_found():
         meeting_points={},
         in_async_proxy=(),
         uses_async_proxy=False,
+        first_guesses={},
         masks_by_chance={},
         order_matters=False,
         waits=(),
