@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ptxsim.gpus import GPUS
+
 from ..gpu.limits import this_gpu
 from ..gpu.timing import CUBLAS
 from .results import Results
@@ -46,7 +48,11 @@ def share_of(row: Row) -> float | None:
     """FLOP that were done, over those that the tensor cores could do in as many cycles."""
     if not (row.sustained and row.sustained_mhz):
         return None
-    return row.sustained * 1e6 / (this_gpu().sms * row.sustained_mhz * FLOP)
+    known = {
+        gpu.driver_name: gpu.sms for gpu in GPUS.values()
+    }  # a record may be of another GPU than the one in use
+    sms = known.get(row.gpu) or this_gpu().sms
+    return row.sustained * 1e6 / (sms * row.sustained_mhz * FLOP)
 
 
 def tensor_shares(results: Results, cublas: bool = False) -> TensorShares:

@@ -1,10 +1,14 @@
 """The share of the tensor cores: FLOP that were done over those that were possible, at the clock of the same time."""
 
+from dataclasses import replace
+
 import pytest
 
 from course_lib.instruments import tensor_shares
+from course_lib.measure import tensor_share
 from course_lib.measure.results import Results
 from course_lib.measure.rows import Row
+from ptxsim.gpus import H100, RTX_3090
 
 FULL = 132 * 4096 * 1000e6 / 1e12
 """TFLOP/s of an H100's tensor cores at 1000 MHz."""
@@ -29,6 +33,14 @@ def test_the_share_is_of_all_cycles_whatever_the_clock():
     assert shares.share("slow") == pytest.approx(0.31)
     assert shares.share("fast") == pytest.approx(0.89)
     assert shares.share("none") is None
+
+
+def test_a_record_counts_the_sms_of_its_own_gpu(monkeypatch):
+    """A laptop's GPU replays the H100's row."""
+    monkeypatch.setattr(tensor_share, "this_gpu", lambda: RTX_3090)
+    recorded = replace(row("slow", 0.31), gpu=H100.driver_name)
+    assert tensor_share.share_of(recorded) == pytest.approx(0.31)
+    assert tensor_share.share_of(row("here", 0.31 * 82 / 132)) == pytest.approx(0.31), "of this GPU"
 
 
 def test_the_table_names_what_holds_the_clock_down_and_cublas_where_it_is_asked_for():
