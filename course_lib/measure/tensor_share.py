@@ -48,10 +48,9 @@ def share_of(row: Row) -> float | None:
     """FLOP that were done, over those that the tensor cores could do in as many cycles."""
     if not (row.sustained and row.sustained_mhz):
         return None
-    known = {
-        gpu.driver_name: gpu.sms for gpu in GPUS.values()
-    }  # a record may be of another GPU than the one in use
-    sms = known.get(row.gpu) or this_gpu().sms
+    # a record may be of another GPU than the one in use
+    of_record = (gpu.sms for gpu in GPUS.values() if row.gpu and gpu.driver_name == row.gpu)
+    sms = next(of_record, 0) or this_gpu().sms
     return row.sustained * 1e6 / (sms * row.sustained_mhz * FLOP)
 
 
