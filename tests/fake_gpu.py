@@ -45,6 +45,7 @@ class FakeCupy:
         self.durations, self.on_launch = durations or {}, on_launch
         self.host = self.gpu = 0.0
         self.launched = []
+        self.cycles_per_us = 2000
         fake = self
 
         class Event:
@@ -83,6 +84,10 @@ class FakeCupy:
                     self.name, args[0] / 2000 if self.name == "spin" else fake.durations.get(self.name, 1.0)
                 )
                 fake.launched.append((self.name, grid, block, shared_mem, self.options))
+                if self.name == "read_clocks":  # every second SM number, each with a count of its own
+                    args[0][: 2 * gpu.sms : 2] = fake.gpu * fake.cycles_per_us + 1e6 * np.arange(
+                        1, gpu.sms + 1
+                    )
                 if self.name == "clock_rate":
                     args[0][:] = 200_000, 100_000  # cycles, nanoseconds
                 if fake.on_launch:

@@ -13,6 +13,8 @@ from functools import reduce
 from operator import or_
 from statistics import median
 
+import numpy as np
+
 from . import device
 
 SECONDS = 2.0
@@ -24,30 +26,54 @@ LIMITS = {
     0x80: "power brake",
 }
 """Bits of clocks_event_reasons.active, as NVML's documentation numbers them (nvmlClocksEventReasons)."""
-_ASK = ("nvidia-smi", "--query-gpu=clocks.sm,power.draw.instant,clocks_event_reasons.active")
-_READING = re.compile(r"([\d.]+), ([\d.]+), (0x[\da-fA-F]+)")
+_ASK = ("nvidia-smi", "--query-gpu=power.draw.instant,clocks_event_reasons.active")
+_READING = re.compile(r"([\d.]+), (0x[\da-fA-F]+)")
 EVERY = 100  # milliseconds between two readings
+SM_IDS = 1024
+"""More than any GPU has; %smid may leave numbers out."""
+_READ_CLOCKS = """extern "C" __global__ void read_clocks(long long* clock_of_sm)
+{
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    clock_of_sm[sm] = clock64();
+}"""
 
 
 def sustained(launch: Callable[[], None], us: float, flops: int) -> dict:
     """Speed over SECONDS of launches of about `us` microseconds each, after half as long to warm up.
 
-    With it what the driver says meanwhile, the medians of its readings: SM clock, power; and every reason that it
-    gives for a lowered clock.
+    With it the SM clock, from the cycles that the SMs count between the first and the last of these launches, and what
+    the driver says meanwhile: the median of its readings of the power, and every reason that it gives for a lowered
+    clock.
     """
     cuda = device.cp.cuda
     begin, end = cuda.Event(), cuda.Event()
+    read_clocks = device.cp.RawKernel(_READ_CLOCKS, "read_clocks")
+    first, last = (device.cp.zeros(SM_IDS, dtype=np.int64) for _ in range(2))
+    # More blocks than SMs: with as many, two could share one, and another would get none.
+    every_sm = (4 * cuda.Device().attributes["MultiProcessorCount"],)
     half = max(int(SECONDS / 2 / us * 1e6), 1)
     for _ in range(half):
         launch()
+    read_clocks(every_sm, (1,), (first,))
     begin.record()
     driver = _watch()  # the host is ahead of the GPU by a thousand launches at most
     for _ in range(2 * half):
         launch()
+    read_clocks(every_sm, (1,), (last,))
     end.record()
     end.synchronize()
-    mean = 1000 * cuda.get_elapsed_time(begin, end) / (2 * half)
-    return {"sustained": round(flops / mean / 1e6, 2), **_said(driver)}
+    total_us = 1000 * cuda.get_elapsed_time(begin, end)
+    mhz = _cycles_between(first, last) / total_us
+    speed = {"sustained": round(flops * 2 * half / total_us / 1e6, 2), "sustained_mhz": round(mhz)}
+    return {**speed, **_said(driver)}
+
+
+def _cycles_between(first: object, last: object) -> float:
+    """The median over the SMs that both readings know; each SM counts from a time of its own."""
+    before, after = device.cp.asnumpy(first), device.cp.asnumpy(last)
+    known = (before != 0) & (after != 0)
+    return float(np.median(after[known] - before[known]))
 
 
 def _watch() -> subprocess.Popen | None:
@@ -62,14 +88,13 @@ def _watch() -> subprocess.Popen | None:
 
 
 def _said(driver: subprocess.Popen | None) -> dict:
-    """What the driver said until now; None and "" where it said nothing."""
+    """The power and the reasons that the driver told until now; None and "" where it said nothing."""
     if driver:
         driver.terminate()
     lines = driver.communicate()[0].splitlines() if driver else []
     readings = [reading for line in lines if (reading := _READING.fullmatch(line.strip()))]
-    bits = reduce(or_, (int(reading[3], 16) for reading in readings), 0)
+    bits = reduce(or_, (int(reading[2], 16) for reading in readings), 0)
     return {
-        "sustained_mhz": round(median(float(reading[1]) for reading in readings)) if readings else None,
-        "watts": round(median(float(reading[2]) for reading in readings)) if readings else None,
+        "watts": round(median(float(reading[1]) for reading in readings)) if readings else None,
         "limits": ", ".join(dict.fromkeys(words for bit, words in LIMITS.items() if bits & bit)),
     }

@@ -146,9 +146,10 @@ def test_the_clock_is_counted_while_launches_run(monkeypatch):
     assert [name for name, *_ in fake.launched] == ["long"] * 6 + ["clock_rate"]
 
 
-def test_sustained_speed_and_what_the_driver_says_meanwhile(monkeypatch):
+def test_sustained_speed_its_clock_and_what_the_driver_says_meanwhile(monkeypatch):
     fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
-    readings = "1500, 500.00, 0x0000000000000000", *["1410, 699.51, 0x0000000000000004"] * 2, "1395, 7"
+    fake.cycles_per_us = 1407.4
+    readings = "500.00, 0x0000000000000000", *["699.51, 0x0000000000000004"] * 2, "7"
     says = ["-c", f"print({chr(10).join(readings)!r}, flush=True); import time; time.sleep(60)"]
     driver = subprocess.Popen([sys.executable, *says], stdout=subprocess.PIPE, text=True)
     select.select([driver.stdout], [], [])  # it has said all that
@@ -156,11 +157,11 @@ def test_sustained_speed_and_what_the_driver_says_meanwhile(monkeypatch):
     found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
     monkeypatch.undo()
     fake = install(monkeypatch, FakeCupy({"long": 1000.0}))
-    assert found == {"sustained": 1.0, "sustained_mhz": 1410, "watts": 700, "limits": "power cap"}
+    assert found == {"sustained": 1.0, "sustained_mhz": 1407, "watts": 700, "limits": "power cap"}
     monkeypatch.setattr(power, "_ASK", ("there is no such program",))
     found = power.sustained(lambda: fake.RawKernel("", "long")((1,), (1,), ()), 1000.0, flops=10**9)
-    assert found == {"sustained": 1.0, "sustained_mhz": None, "watts": None, "limits": ""}
-    assert len(fake.launched) == 3000  # three times one second
+    assert found == {"sustained": 1.0, "sustained_mhz": 2000, "watts": None, "limits": ""}
+    assert len(fake.launched) == 3000 + 2  # three times one second, and the clocks before and behind
 
 
 # Record and replay.
