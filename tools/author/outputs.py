@@ -1,6 +1,7 @@
 """Run all notebooks, simulated, and keep what they print: `make outputs`.
 
-Some of them: `python -m tools.author.outputs 02 exercises`.
+Some of them: `python -m tools.author.outputs 02` for a lesson with its exercises and deeper notebooks;
+`... 02_producer_consumer exercises/03` for one each, by how its path begins.
 
 For whoever edits a lesson: the notebooks are kept with the outputs that a machine without a GPU gives, and the tests
 compare them. Measured numbers in them come from assets/measurements/. What the compiler made on the way, and what it
@@ -29,9 +30,8 @@ CELL_TIMEOUT = 600  # seconds
 
 def main(begins: tuple[str, ...]) -> int:
     """0 when all that were asked for ran; a lesson that fails is left as it was."""
-    folder = sources.NOTEBOOKS
-    paths = sources.every_notebook(folder)
-    chosen = [path for path in paths if path.relative_to(folder).as_posix().startswith(begins or "")]
+    paths = sources.every_notebook(sources.NOTEBOOKS)
+    chosen = [path for path in paths if not begins or any(is_named(path, name) for name in begins)]
     if not chosen:
         print(f"No notebook begins with {' or '.join(begins)}.", file=sys.stderr)
         return 2
@@ -40,6 +40,13 @@ def main(begins: tuple[str, ...]) -> int:
     for left in set(COMPILED.rglob("*.zip")) - {archive_of(path) for path in paths}:
         left.unlink()  # its notebook has gone
     return status
+
+
+def is_named(path: Path, name: str) -> bool:
+    """Whether `name` is the number of the notebook's lesson, or how its path begins."""
+    if re.fullmatch(r"\d\d", name):
+        return path.name.startswith(name)
+    return path.relative_to(sources.NOTEBOOKS).as_posix().startswith(name)
 
 
 def archive_of(path: Path) -> Path:
@@ -53,15 +60,20 @@ def renew(path: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         notebook = compile_anew(path, Path(folder))
         if notebook is None:
-            print(f"{path.name} failed, and is left as it was")
+            print(f"{named(path)} failed, and is left as it was")
             return 1
         part = path.with_suffix(".partial")
         nbformat.write(notebook, part)
         os.replace(part, path)
         archive_of(path).parent.mkdir(parents=True, exist_ok=True)
         texts = cache.write(archive_of(path), Path(folder))
-    print(f"{path.name}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")
+    print(f"{named(path)}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")
     return 0
+
+
+def named(path: Path) -> str:
+    """A notebook with its folder: exercises have the names of their lessons."""
+    return path.relative_to(sources.NOTEBOOKS.parent).as_posix()
 
 
 def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:

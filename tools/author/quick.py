@@ -1,11 +1,13 @@
 """The tests of what changed since the last commit: `make quick`. Style and import rules first.
 
-A changed file asks for the tests that lie where it lies (tests/ptxsim/races for ptxsim/races), and for those that TABLE
-names. It is no proof: `make test` runs all of them.
+A changed file asks for the tests that TABLE names and for those that lie where it lies (tests/ptxsim/races for
+ptxsim/races); a helper of the tests for those that import it. A file for which no test ran is named, and is no success.
+It is no proof: `make test` runs all of them.
 """
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
@@ -13,14 +15,17 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = "tests/tools/test_imports.py"
-PYTEST = ("-q", "--numprocesses=2", "--no-header")
+RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
+KERNELS = "tests/ptxsim/test_kernels.py::test_right_kernel_gives_the_reference_and_no_report"
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ptxsim/instructions/*.py", (
-        "tests/ptxsim/instructions/test_instruction_results.py::{results}",
+        "{results}",
+        "{kernels}",
         "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
         "tests/ptxsim/instructions/test_instruction_cases.py",
     )),
@@ -50,8 +55,11 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/lessons/test_lesson_kernels.py -k {exercises}",
         "{file}",
     )),
+    ("tests/lessons/own_gemm.py", ('tests/lessons/test_lesson_kernels.py -k "06."',)),
+    ("tests/lessons/deeper_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("notebooks/exercises/*.ipynb", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("notebooks/*.ipynb", (
+        "tests/tools/test_hosts.py::test_the_first_code_is_colabs_and_stands_behind_the_introduction",
         "tests/lessons/test_notebooks_static.py",
         "tests/lessons/test_sittings.py",
         "tests/lessons/test_predictions.py",
@@ -65,17 +73,61 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/course_lib/measure/test_measurements.py",
     )),
     ("course_lib/*.py", ("tests/course_lib/gpu/test_device.py",)),
+    ("tools/classroom/sandbox.*", ("tests/tools/classroom/test_sandbox.py",)),
     ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
     ("tools/book/*", ("tests/tools/book/test_book.py",)),
+    ("course_lib/compiled/*.zip", ("{notebook}",)),
+    ("course_lib/draw/explore*", ("tests/browser/test_explore_page.py",)),
+    ("assets/measurements/*", (
+        "tests/course_lib/measure/test_measurements.py",
+        "tests/tools/test_frame.py::test_the_measured_tables_are_current",
+    )),
+    ("assets/plans/*", ("tests/course_lib/matmul/test_tune.py",)),
+    ("assets/card.*", ("tests/tools/author/test_card.py",)),
+    ("assets/*.svg", ("tests/course_lib/measure/test_measurements.py",)),
     ("tests/*test_*.py", ("{file}",)),
+    ("tests/kept_texts.py", ("tests/ptxsim/compiler/test_cache.py",)),
+    ("tests/without_nvrtc/*", ("tests/ptxsim/compiler/test_cache.py",)),
+    ("tests/golden/h100.*", (
+        "tests/ptxsim/test_kernels.py::test_frozen_result_is_current",
+        "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
+    )),
+    ("tests/golden/record.py", ("tests/ptxsim/test_kernels.py::test_frozen_result_is_current",)),
+    ("tools/lab_extension/*", ("tests/tools/test_lab_extension.py",)),
+    ("tools/live/*", ("tests/tools/live",)),
+    ("tools/learner/*", ("tests/tools/learner",)),
+    ("tools/install.py", ("tests/tools/test_frame.py",)),
+    ("conftest.py", (
+        "tests/tools/test_sample.py",
+        "tests/tools/test_frame.py::test_what_shares_something_runs_in_one_process",
+    )),
+    ("Makefile", ("tests/tools/test_frame.py",)),
+    (".ci/run", ("tests/tools/test_frame.py::test_ci_calls_make_test_and_nothing_else",)),
+    ("environment.yml", ("tests/tools/test_frame.py::test_environment_and_pyproject_ask_for_the_same",)),
+    (".git*", ("tests/tools/test_frame.py",)),
+    ("*Dockerfile", ("tests/tools/test_hosts.py",)),
+    (".dockerignore", ("tests/tools/test_hosts.py",)),
+    (".devcontainer/*", ("tests/tools/test_hosts.py",)),
+    (".github/*", ("tests/tools/test_hosts.py",)),
+    (".vscode/*", ("tests/tools/test_hosts.py",)),
+    ("binder/*", ("tests/tools/test_hosts.py",)),
+    ("CITATION.cff", ("tests/tools/test_citation.py",)),
     ("docs/hangs.md", ("tests/tools/test_hangs.py",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
     ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
     ("*.toml", ("tests/tools/test_wheel.py::test_every_package_is_named", "tests/tools/test_hosts.py")),
     ("requirements.lock", ("tests/tools/test_hosts.py",)),
 )  # fmt: skip
-"""What else a changed file asks for, by its name. `{file}`: itself; `{results}`: the cases of the instructions that the
-file registers; `{exercises}`: those of its lesson."""
+"""What else a changed file asks for, by its name. `{file}`: itself; `{results}` and `{kernels}`: the cases and the test
+kernels of the instructions that the file registers; `{exercises}`: those of its lesson; `{notebook}`: the notebook of
+an archive."""
+
+NO_TEST = {
+    "LICENSE*": "the text of a license",
+    "tests/*/__init__.py": "makes a folder a package, or is imported by what asks for it",
+    "tests/course_lib/serve/load.py": "a load of thirty clients, started by hand",
+}
+"""Files for which no test can be asked, by their names, and why."""
 
 SLOW = (
     "tests/ptxsim",
@@ -87,19 +139,23 @@ SLOW = (
 
 
 def main() -> int:
-    """0 when style, import rules and the tests are all right."""
+    """0 when style, import rules and the tests are all right, and tests ran for all that changed."""
     changed = changes()
     steps = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
     status = max(run(step) for step in steps)
     stale = stale_reports()
+    for text, places in stale.items():
+        print(f"These words are nowhere in ptxsim any more: {text!r}. They stand in")
+        print("\n".join(f"  {place}" for place in places))
     if stale:
-        print(
-            "These words of reports stand in outputs of notebooks and nowhere in ptxsim any more: `make outputs`."
-        )
-        print("\n".join(f"  {path}: {text}" for text, path in stale.items()))
+        print("`make outputs` renews notebooks; pages are mended by hand.")
     chosen = [IMPORTS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
-    status = max([status, bool(stale), *map(run_tests, grouped(chosen))])
+    failed = [run_tests(tests) for tests in grouped(chosen)]
+    untested = [file for file in changed if not tested(file)]
+    for file in untested:
+        print(f"no test ran for {file}")
+    status = max([status, bool(stale), bool(untested), *failed])
     print("quick: all right; `make test` is the proof" if not status else "quick: something is wrong")
     return status
 
@@ -117,19 +173,27 @@ def git(*words: str) -> str:
 def tests_of(changed: Iterable[str]) -> list[str]:
     """What pytest is given for these files, without repetitions."""
     found: dict[str, None] = {}
-    for file in changed:
-        found |= dict.fromkeys(beside(file))
+    for file in filter(lambda file: (ROOT / file).exists(), changed):
+        of_it = beside(file)
         for pattern, tests in TABLE:
-            if fnmatch(file, pattern) and (ROOT / file).exists():
-                found |= dict.fromkeys(filled for test in tests if (filled := fill(test, file)))
+            if fnmatch(file, pattern):
+                of_it += [place for test in tests for place in fill(test, file)]
+        found |= dict.fromkeys(of_it or importers(file))
     return list(found)
 
 
+def tested(file: str) -> bool:
+    """Whether tests are asked for a changed file, or cannot be; one that is gone is for `make test`."""
+    if not (ROOT / file).exists() or any(fnmatch(file, pattern) for pattern in NO_TEST):
+        return True
+    return bool(tests_of([file]))
+
+
 def beside(file: str) -> list[str]:
-    """The tests that lie where a file of the two packages, or of tools, lies: of its name, else of its room."""
+    """The tests that lie where a file of the two packages, of tools or of tests lies: of its name, else of its room."""
     place = Path(file)
     if place.suffix != ".py" or place.parts[0] not in ("ptxsim", "course_lib", "tools"):
-        return []
+        return [place.parent.as_posix()] if place.name == "conftest.py" and place.parts[0] == "tests" else []
     room = Path("tests", *place.parts[:-1])
     own = room / f"test_{place.stem}.py"
     if (ROOT / own).exists():
@@ -137,24 +201,83 @@ def beside(file: str) -> list[str]:
     return [room.as_posix()] if (ROOT / room).is_dir() and room.as_posix() not in SLOW else []
 
 
-def fill(test: str, file: str) -> str:
-    """A place of TABLE for one file; "" where it has nothing for it."""
+def importers(file: str) -> list[str]:
+    """The test files that import a helper of the tests, or name this file, also through another helper."""
+    if not file.startswith("tests/"):
+        return []
+    waiting, found = [file], {file}
+    while waiting:
+        wanted = Path(waiting.pop())
+        module = ".".join(wanted.with_suffix("").parts).removesuffix(".__init__")
+        named = wanted.as_posix() if wanted.suffix == ".py" else wanted.stem
+        new = {path for path, (modules, text) in helpers().items() if module in modules or named in text}
+        waiting += new - found
+        found |= new
+    return sorted(path for path in found - {file} if Path(path).name.startswith("test_"))
+
+
+@cache
+def helpers() -> dict[str, tuple[set[str], str]]:
+    """Of each Python file of the tests: the modules that it imports, and its text."""
+    found = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        text, modules = path.read_text(encoding="utf-8"), set()
+        rooms = path.relative_to(ROOT).parts[:-1]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                modules |= {name.name for name in node.names}
+            if isinstance(node, ast.ImportFrom):
+                above = rooms[: len(rooms) + 1 - node.level] if node.level else ()
+                module = ".".join((*above, *filter(None, [node.module])))
+                modules |= {module, *(f"{module}.{name.name}" for name in node.names)}
+        found[path.relative_to(ROOT).as_posix()] = modules, text
+    return found
+
+
+def fill(test: str, file: str) -> list[str]:
+    """The places that a place of TABLE means for one file."""
     number = re.search(r"(?:^|[/_])(\d\d)(?=[_.])", file)
     if "{exercises}" in test:
-        return test.replace("{exercises}", f'"{number[1]}."') if number else ""
-    if "{results}" in test:
-        roots = registered(ROOT / file)
-        words = " or ".join(f"[{root}." for root in roots)
-        return test.partition("::")[0] + f' -k "{words}"' if roots else ""
-    return test.replace("{file}", file)
+        return [test.replace("{exercises}", f'"{number[1]}."')] if number else []
+    if test == "{results}":
+        return cases_of(registered(ROOT / file))
+    if test == "{kernels}":
+        return kernels_with(registered(ROOT / file))
+    if test == "{notebook}":
+        path = Path("notebooks", Path(file).relative_to("course_lib/compiled")).with_suffix(".ipynb")
+        return [path.as_posix()]
+    return [test.replace("{file}", file)]
+
+
+def cases_of(roots: list[str]) -> list[str]:
+    """The cases of these instructions alone."""
+    from tests.kernels.instruction_cases import CASES
+
+    names = [case.name for case in CASES if case.name.split(".")[0] in roots]
+    return [f"{RESULTS}::test_instruction_runs_and_gives_the_frozen_result[{name}]" for name in names]
+
+
+def kernels_with(roots: list[str]) -> list[str]:
+    """The test kernels whose text names one of these instructions; all of them where none does, as of `ld`."""
+    from tests.kernels.cases import CASES
+
+    named = [case.name for case in CASES if any(root in case.source for root in roots)]
+    return [f"{KERNELS}[{name}]" for name in named or [case.name for case in CASES]] if roots else []
 
 
 def registered(path: Path) -> list[str]:
-    """The names of the instructions that a file registers, whether one by one or from a table."""
+    """The names of the instructions that a file registers, one by one or from a table of forms.py."""
+    from ptxsim.instructions import forms
     from ptxsim.instructions.registry import CONTROL, MACHINE, PURE
 
-    text = path.read_text(encoding="utf-8")
-    return [name for name in {**PURE, **MACHINE, **CONTROL} if f'"{name}"' in text]
+    text, module = path.read_text(encoding="utf-8"), f"ptxsim.instructions.{path.stem}"
+    from_table = {name for name, build in PURE.items() if build.__module__ == forms.__name__}
+    builders = {**PURE, **MACHINE, **CONTROL}
+    return [
+        name
+        for name, build in builders.items()
+        if build.__module__ == module or (name in from_table and "forms" in text and f'"{name}"' in text)
+    ]
 
 
 def grouped(chosen: list[str]) -> list[list[str]]:
@@ -165,9 +288,12 @@ def grouped(chosen: list[str]) -> list[list[str]]:
 
 
 def run_tests(tests: list[str]) -> int:
-    notebooks = ["--nbval"] * any(test.endswith(".ipynb") for test in tests)
-    status = run(["pytest", *PYTEST, *notebooks, *tests])
-    return 0 if status == 5 else status  # 5: none of that name
+    """What pytest ends with: 5 where it finds no test. Two processes where each has seconds of work of its own."""
+    notebooks = any(test.endswith(".ipynb") for test in tests)
+    processes = 2 if notebooks or "-k" in tests else 0
+    return run(
+        ["pytest", "-q", "--no-header", f"--numprocesses={processes}", *["--nbval"] * notebooks, *tests]
+    )
 
 
 def run(command: list[str]) -> int:
@@ -175,8 +301,8 @@ def run(command: list[str]) -> int:
     return subprocess.run([sys.executable, "-m", *command], cwd=ROOT).returncode
 
 
-def stale_reports() -> dict[str, str]:
-    """Words that a change takes out of the simulator's messages, and a notebook whose outputs still have them."""
+def stale_reports() -> dict[str, list[str]]:
+    """Words that a change takes out of the simulator's messages, and the notebooks and pages that still show them."""
     now = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "ptxsim").rglob("*.py"))
     gone = {
         piece.strip()
@@ -186,10 +312,21 @@ def stale_reports() -> dict[str, str]:
         for piece in re.split(r"\{[^}]*\}", text)
         if len(piece.strip()) > 15 and piece.strip() not in now
     }
-    outputs = (
-        {path: shown(path) for path in sorted((ROOT / "notebooks").rglob("[0-9]*.ipynb"))} if gone else {}
-    )
-    return {text: path.name for text in gone for path, all_of_it in outputs.items() if text in all_of_it}
+    if not gone:
+        return {}
+    pages = {
+        name: words((ROOT / name).read_text(encoding="utf-8")) for name in git("ls-files", "*.md").split()
+    }
+    outputs = {name: words(shown(ROOT / name)) for name in git("ls-files", "notebooks/*.ipynb").split()}
+    places = {
+        text: [name for name, shows in (outputs | pages).items() if words(text) in shows] for text in gone
+    }
+    return {text: names for text, names in places.items() if names}
+
+
+def words(text: str) -> str:
+    """The text with one space wherever it has white space, as a page breaks its lines anywhere."""
+    return " ".join(text.split())
 
 
 def shown(path: Path) -> str:

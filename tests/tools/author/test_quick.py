@@ -21,6 +21,16 @@ def test_every_place_of_the_table_is_there():
     ("changed", "asked"),
     [
         ("ptxsim/instructions/bits.py", "[xor."),
+        (
+            "ptxsim/instructions/tensor.py",
+            "test_right_kernel_gives_the_reference_and_no_report[mma_f16_k16_f32]",
+        ),
+        ("ptxsim/instructions/memory.py", "test_right_kernel_gives_the_reference_and_no_report[wgmma.n]"),
+        ("tests/kernels/gemm.py", "tests/ptxsim/test_kernels.py"),
+        ("tests/course_lib/serve/ask.py", "tests/course_lib/serve"),
+        ("tests/golden/newer_h100.npz", "tests/ptxsim/instructions/test_newer.py"),
+        ("course_lib/compiled/exercises/01_mainloop.zip", "notebooks/exercises/01_mainloop.ipynb"),
+        ("Makefile", "tests/tools/test_frame.py"),
         ("ptxsim/gpus.py", "tests/ptxsim/test_gpus.py"),
         ("ptxsim/races/findings.py", "tests/ptxsim/races/test_hazards_cases.py"),
         ("course_lib/exercises/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
@@ -37,11 +47,50 @@ def test_a_changed_file_asks_for_its_tests(changed, asked):
 
 @pytest.mark.parametrize(
     ("wrong", "ended", "status"),
-    [("", 0, 0), ("ruff check", 1, 1), ("ruff format", 1, 1), ("pytest", 1, 1), ("pytest", 5, 0)],
+    [("", 0, 0), ("ruff check", 1, 1), ("ruff format", 1, 1), ("pytest", 1, 1), ("pytest", 5, 5)],
 )
 def test_it_ends_as_its_steps_do(monkeypatch, wrong, ended, status):
-    """pytest ends with 5 where it finds no test of a name."""
+    """pytest ends with 5 where it finds no test: no success either."""
     monkeypatch.setattr(quick, "changes", list)
     monkeypatch.setattr(quick, "stale_reports", dict)
     monkeypatch.setattr(quick, "run", lambda command: ended if wrong in " ".join(command) else 0)
     assert quick.main() == status
+
+
+def test_every_tracked_file_asks_for_tests_or_says_why_not():
+    assert not [file for file in quick.git("ls-files").split() if not quick.tested(file)]
+
+
+def test_instructions_ask_for_their_own_cases_and_for_every_case_there_is():
+    of_compare = quick.tests_of(["ptxsim/instructions/compare.py"])
+    assert any("[setp." in test for test in of_compare) and not any("[add." in test for test in of_compare)
+    from tests.kernels.instruction_cases import CASES
+
+    files = [file for file in quick.git("ls-files").split() if file.startswith("ptxsim/instructions/")]
+    asked = "\n".join(quick.tests_of(files))
+    assert not [case.name for case in CASES if f"[{case.name}]" not in asked]
+
+
+def test_a_file_without_a_test_is_named_and_no_success(monkeypatch, capsys):
+    monkeypatch.setattr(quick, "changes", lambda: ["LICENSE", "gone.py", ".ci/run", "ptxsim/README.md"])
+    monkeypatch.setattr(quick, "stale_reports", dict)
+    monkeypatch.setattr(quick, "run", lambda command: 0)
+    assert quick.main() == 0
+    monkeypatch.setattr(quick, "TABLE", ())
+    assert quick.main() == 1
+    said = capsys.readouterr().out
+    assert "no test ran for .ci/run" in said and "no test ran for ptxsim/README.md" in said
+    assert "LICENSE" not in said and "gone.py" not in said
+
+
+def test_words_that_are_gone_are_named_with_all_their_places(monkeypatch):
+    """A page may break its lines within them."""
+    sentence = "is read before the copy that writes it was waited for"
+    monkeypatch.setattr(quick, "git", lambda *asked: {
+        "diff": f'-    "{sentence} {{since}}"\n',
+        "ls-files": "a.ipynb b.ipynb" if asked[-1].endswith(".ipynb") else "a.md b.md",
+    }[asked[0]])  # fmt: skip
+    monkeypatch.setattr(quick, "shown", lambda path: sentence)
+    broken = sentence.replace("copy that", "copy\n  that")
+    monkeypatch.setattr(quick.Path, "read_text", lambda path, **_: broken if path.name == "b.md" else "")
+    assert quick.stale_reports() == {sentence: ["a.ipynb", "b.ipynb", "b.md"]}
