@@ -16,12 +16,14 @@ import sys
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = "tests/tools/test_imports.py"
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
-KERNELS = "tests/ptxsim/test_kernels.py::test_right_kernel_gives_the_reference_and_no_report"
+KERNELS = "tests/ptxsim/test_kernels.py"
+RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ptxsim/instructions/*.py", (
         "{results}",
@@ -33,6 +35,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
         "tests/ptxsim/instructions/test_instruction_cases.py",
     )),
+    ("tests/kernels/*.py", ("{cases}",)),
     ("ptxsim/gpus.py", (
         "tests/ptxsim/test_gpus.py",
         "tests/ptxsim/clock/test_engines.py",
@@ -119,8 +122,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("requirements.lock", ("tests/tools/test_hosts.py",)),
 )  # fmt: skip
 """What else a changed file asks for, by its name. `{file}`: itself; `{results}` and `{kernels}`: the cases and the test
-kernels of the instructions that the file registers; `{exercises}`: those of its lesson; `{notebook}`: the notebook of
-an archive."""
+kernels of the instructions that the file registers; `{cases}`: the test kernels of the file; `{exercises}`: those of
+its lesson; `{notebook}`: the notebook of an archive."""
 
 NO_TEST = {
     "LICENSE*": "the text of a license",
@@ -243,6 +246,8 @@ def fill(test: str, file: str) -> list[str]:
         return cases_of(registered(ROOT / file))
     if test == "{kernels}":
         return kernels_with(registered(ROOT / file))
+    if test == "{cases}":
+        return kernels_of(file)
     if test == "{notebook}":
         path = Path("notebooks", Path(file).relative_to("course_lib/compiled")).with_suffix(".ipynb")
         return [path.as_posix()]
@@ -262,7 +267,21 @@ def kernels_with(roots: list[str]) -> list[str]:
     from tests.kernels.cases import CASES
 
     named = [case.name for case in CASES if any(root in case.source for root in roots)]
-    return [f"{KERNELS}[{name}]" for name in named or [case.name for case in CASES]] if roots else []
+    return [f"{KERNELS}::{RIGHT}[{name}]" for name in named or [case.name for case in CASES]] if roots else []
+
+
+def kernels_of(file: str) -> list[str]:
+    """The test kernels that a file of tests/kernels defines, and whether their frozen results are of today's text."""
+    from tests.kernels import cases
+
+    module = import_module(file.removesuffix(".py").replace("/", "."))
+    names = [case.name for case in getattr(module, "CASES", ()) if case in cases.CASES]
+    of_file = file != "tests/kernels/cases.py"
+    return [
+        f"{KERNELS}::{test}[{name}]"
+        for name in names * of_file
+        for test in (RIGHT, "test_frozen_result_is_current")
+    ]
 
 
 def registered(path: Path) -> list[str]:
