@@ -33,6 +33,8 @@ BROWSER = (
     "browser/test_lab.py",
     "browser/test_explore_page.py",
     "browser/test_live.py",
+    "browser/test_live_more.py",
+    "browser/test_live_lessons.py",
 )
 SHARED = ("test_clock.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""

@@ -5,6 +5,9 @@ other files would run into. `open_page(address, width=1280, dark=False)` opens a
 that remembers what a reader would not see: `page.said`, errors in the console and in scripts, and `page.outside`, what
 it asked of other machines. Such a request is refused. `keep(page, name)` leaves a picture in build/screenshots.
 Without Chromium or Playwright these tests are skipped, or fail under COURSE_NOTHING_MISSING=1.
+
+`live_book` is a book whose cells run in the page; `sitting` and `playground` are pages of it, each with a Python of its
+own that all tests of a file share. Minutes of such tests are in `make long` only.
 """
 
 import os
@@ -14,9 +17,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.browser import live
+from tests.course_lib.serve.conftest import serving
 from tests.sample import EVERY
 
-collect_ignore = [] if EVERY else ["test_live.py"]
+collect_ignore = [] if EVERY else ["test_live_more.py", "test_live_lessons.py"]
+LESSON = "02_producer_consumer"
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 HERE = ("localhost", "127.0.0.1", "::1")
@@ -94,3 +100,52 @@ def keep():
         return path
 
     return keep_one
+
+
+@pytest.fixture(scope="session")
+def live_book(tmp_path_factory):
+    """One lesson, as committed."""
+    if not live.python_is_there():
+        missing("Python for a browser (`make live`)")
+    return live.write_live_book(tmp_path_factory.mktemp("live") / "course", [LESSON])
+
+
+@pytest.fixture(scope="module")
+def live_host(live_book):
+    """`hiding-latency serve`: the book with a compiler."""
+    with serving(live_book, seconds=5) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture(scope="module")
+def plain_host(live_book):
+    with live.plain_server(live_book) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def shared(browser):
+    """Pages for several tests, since each starts a Python of its own: `shared(address)`."""
+    contexts, pages = [], {}
+
+    def open_one(address: str):
+        if address not in pages:
+            contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}))
+            pages[address] = watched(contexts[-1].new_page())
+            pages[address].set_default_timeout(live.PATIENCE)
+            pages[address].goto(address)
+        return pages[address]
+
+    yield open_one
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def sitting(shared, live_host):
+    return shared(f"{live_host}/notebooks/{LESSON}-2.html")
+
+
+@pytest.fixture
+def playground(shared, live_host):
+    return shared(f"{live_host}/playground.html")

@@ -1,143 +1,35 @@
 """The book's cells run in the page: Python in a real Chromium; the host that serves it compiles edited kernels.
 
-The book has one lesson, as committed. Python for a browser lies in build/pyodide; where nothing may be missing, pip
-gets it (77 MB, once). Compiler Explorer is a stand-in, which answers as its documentation says. In `make long`
-only: five minutes where others work too.
+One lesson, three Breaks, one link, one edited kernel: about a minute on idle cores. test_live_more.py has the rest,
+test_live_lessons.py every cell of all lessons; both are in `make long` only.
 """
 
 import json
-import os
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
-import pytest
+from tests.browser.conftest import LESSON
+from tests.browser.live import (
+    as_given,
+    begin_with,
+    cell_of,
+    cells,
+    link_to,
+    loaded,
+    opened_by_a_new_reader,
+    press,
+    printed,
+    run,
+    texts,
+    write,
+)
 
-from course_lib.gpu import device
-from course_lib.lessons import sources
-from ptxsim.compiler import nvrtc
-from tests.browser.conftest import missing, watched
-from tests.browser.test_book import CUT
-from tests.course_lib.serve.conftest import serving
-from tests.lessons import cuda_of, replaced
-from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
-from tools.book.build import write_book, write_sources
-from tools.learner import course
-from tools.live import fetch
-
-LESSON = "02_producer_consumer"
-FIRST, SECOND, THIRD = (f"notebooks/{LESSON}-{number}.html" for number in (1, 2, 3))
-PATIENCE = 120_000
-"""Milliseconds; Python is ready after some seconds on a quiet machine."""
-MINE = 'extern "C" __global__ void mine(float* out) { out[threadIdx.x] = 2.5f * threadIdx.x; }'
-SAID = "argument 1 is now 0 2.5 5 7.5"
+SITTING = f"notebooks/{LESSON}-2.html"
 
 
-@pytest.fixture(scope="module")
-def book(tmp_path_factory, browser):
-    if fetch.missing() and not (os.environ.get("COURSE_NOTHING_MISSING") and fetch.main([]) == 0):
-        missing("Python for a browser (`make live`)")
-    out = tmp_path_factory.mktemp("live") / "course"
-    path = sources.NOTEBOOKS / f"{LESSON}.ipynb"
-    write_book([course.outcome(LESSON, course.read(path), 0.0, [])], "recorded", out, live=True)
-    return out
-
-
-@pytest.fixture(scope="module")
-def host(book):
-    """`hiding-latency serve`: the book with a compiler."""
-    with serving(book, seconds=5) as server:
-        yield f"http://127.0.0.1:{server.server_port}"
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture(scope="module")
-def plain_host(book):
-    """Any server of files: nobody compiles there."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(book))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def shared(browser):
-    """Pages for several tests, since each starts a Python of its own: `shared(address)`."""
-    contexts, pages = [], {}
-
-    def open_one(address: str):
-        if address not in pages:
-            contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}))
-            pages[address] = watched(contexts[-1].new_page())
-            pages[address].set_default_timeout(PATIENCE)
-            pages[address].goto(address)
-        return pages[address]
-
-    yield open_one
-    for context in contexts:
-        context.close()
-
-
-@pytest.fixture
-def sitting(shared, host):
-    return shared(f"{host}/{SECOND}")
-
-
-@pytest.fixture
-def playground(shared, host):
-    return shared(f"{host}/playground.html")
-
-
-def cell_of(page, cell: str):
-    return page.locator(f"div.cell.tag_live-{cell}")
-
-
-def run(page, cell: str):
-    """Run a cell and wait for what it prints; the box of its outputs."""
-    box = cell_of(page, cell)
-    box.locator("button.live-run").click()
-    box.locator("button.live-run:enabled").wait_for()
-    return box.locator(".live-output")
-
-
-def write(page, cell: str, text: str):
-    """Put a text into a cell, as a reader who edits it."""
-    box = cell_of(page, cell)
-    if not box.locator("textarea").count():
-        box.get_by_role("button", name="Edit").click()
-    box.locator("textarea").fill(text)
-
-
-def as_given(page, cell: str):
-    cell_of(page, cell).get_by_role("button", name="As in the lesson").click()
-
-
-def cells() -> dict:
-    read = json.loads((sources.NOTEBOOKS / f"{LESSON}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return {cell["id"]: cell for cell in read}
-
-
-def printed(cell: str) -> str:
-    """What the lesson has as printed."""
-    outputs = cells()[cell]["outputs"]
-    return "".join("".join(each.get("text") or each["data"]["text/plain"]) for each in outputs).strip()
-
-
-def texts(box) -> str:
-    return "\n".join(box.locator(".output:is(.stream, .text_plain) pre").all_inner_texts()).strip()
-
-
-def loaded(page) -> list[str]:
-    return page.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
-
-
-def test_before_the_first_run_a_page_says_how_much_is_loaded_and_loads_nothing(book, open_page, host):
-    page = open_page(f"{host}/{SECOND}")
-    about = json.loads((book / "_static/live/about.json").read_text())
+def test_before_the_first_run_a_page_says_how_much_is_loaded_and_loads_nothing(
+    live_book, open_page, live_host
+):
+    page = open_page(f"{live_host}/{SITTING}")
+    about = json.loads((live_book / "_static/live/about.json").read_text())
     buttons = page.locator("button.live-run")
     assert buttons.count() >= 7
     assert {*buttons.all_inner_texts()} == {f"Run here (loads {about['bytes']['first'] / 1e6:.1f} MB once)"}
@@ -147,7 +39,7 @@ def test_before_the_first_run_a_page_says_how_much_is_loaded_and_loads_nothing(b
 
 def test_a_break_runs_and_its_lines_are_marked_in_the_kernel(sitting, keep):
     box = run(sitting, "c028")
-    assert texts(box) == printed("c028")
+    assert texts(box) == printed(LESSON, "c028")
     assert "write-after-read" in box.inner_text()
     marked = cell_of(sitting, "c027").locator("span.blamed")
     assert marked.count() == 2 and "write-after-read" in marked.first.get_attribute("title")
@@ -159,234 +51,33 @@ def test_a_break_runs_and_its_lines_are_marked_in_the_kernel(sitting, keep):
 
 
 def test_a_later_cell_shares_what_is_loaded(sitting):
-    assert texts(run(sitting, "c040")) == printed("c040")
+    assert texts(run(sitting, "c040")) == printed(LESSON, "c040")
     assert {*sitting.locator("button.live-run").all_inner_texts()} == {"Run here"}
     assert len([name for name in loaded(sitting) if name.endswith("worker.js")]) == 1
 
 
-def test_a_figure_loads_what_it_needs_on_top(sitting):
-    assert cell_of(sitting, "d2").count() and run(sitting, "d2").locator("pre span").count() > 20
-
-
-def test_a_prediction_is_written_in_the_page_and_scored(sitting):
-    write(sitting, "p3a", "my_after, my_early = 51, 9.34")
-    said = texts(run(sitting, "c030p"))
-    assert (
-        "FMAs after the copies: you said 51; it is 51" in said and "you said 9.34 (2 times too high)" in said
-    )
-    as_given(sitting, "p3a")
-    assert "no prediction" in texts(run(sitting, "c030p"))
-
-
-def answered(cell: str, name: str, changes=()) -> str:
-    """The cell of an exercise as a reader fills it: with the text of its solution, some of it replaced."""
-    _, solution = EXERCISES[name]
-    text = cuda_of(solution)
-    for old, new in changes:
-        text = replaced(text, old, new)
-    source = "".join(cells()[cell]["source"])
-    return source[: source.index('r"""') + 4] + text + source[source.rindex('"""') :]
-
-
-def test_an_exercise_is_judged_with_the_compiler_of_this_host(sitting):
-    assert texts(run(sitting, "e2a")) == printed("e2a")
-    write(sitting, "e2a", answered("e2a", "02.2"))
-    assert "02.2 passed" in texts(run(sitting, "e2a"))
-    _, changes, hint = WRONG_ANSWERS["02.2"][1]
-    write(sitting, "e2a", answered("e2a", "02.2", changes))
-    said = run(sitting, "e2a").inner_text()
-    assert "02.2 not yet" in said and hint in said
-    as_given(sitting, "e2a")
-
-
 def test_an_edited_kernel_gives_the_errors_of_its_own_line(sitting):
-    given = "".join(cells()["c027"]["source"])
+    given = "".join(cells(LESSON)["c027"]["source"])
     write(sitting, "c027", given.replace("wait_all();", "wait_everything();", 1))
     said = run(sitting, "c028").inner_text()
     assert 'identifier "wait_everything" is undefined' in said
     as_given(sitting, "c027")
-    assert texts(run(sitting, "c028")) == printed("c028")
+    assert texts(run(sitting, "c028")) == printed(LESSON, "c028")
 
 
-def test_stop_ends_a_loop_and_python_starts_again(sitting):
-    write(sitting, "c040", "while True: pass")
-    cell_of(sitting, "c040").locator("button.live-run").click()
-    sitting.wait_for_timeout(500)
-    cell_of(sitting, "c040").get_by_role("button", name="Stop").click()
-    cell_of(sitting, "c040").locator("button.live-run:enabled").wait_for()
-    assert "Stopped" in cell_of(sitting, "c040").locator(".live-state").first.inner_text()
-    as_given(sitting, "c040")
-    assert texts(run(sitting, "c040")) == printed("c040")
-
-
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
-def test_cells_that_ran_are_whole_at_each_width_and_axe_finds_nothing(sitting, keep, width, dark):
-    run(sitting, "c028")
-    look(sitting, keep, "live-sitting", width, dark)
-
-
-def look(page, keep, name: str, width: int, dark: bool):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme="dark" if dark else "light", reduced_motion="reduce")
-    page.wait_for_timeout(500)  # the theme fades its colours in
-    page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
-    keep(page, f"{name}-{width}", full_page=True)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert page.evaluate(CUT) == []
-    found = Axe().run(page).response["violations"]
-    hard = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in hard] == []
-
-
-def test_a_page_from_plain_files_has_no_button_and_says_how(book, open_page):
-    for name, what in ((SECOND, "cells of this page"), ("playground.html", "playground")):
-        page = open_page((book / name).as_uri())
-        assert page.locator("button.live-run, .live-bar").count() == 0
-        said = page.locator(".live-hint").inner_text()
-        assert what in said and "make serve" in said
-        assert page.said == [] and page.outside == []
-
-
-def press(page, name: str) -> str:
-    """Press a button of the playground, wait, and return the report."""
-    page.get_by_role("button", name=name, exact=True).click()
-    page.wait_for_function("!playground.working")
-    return page.locator("#live-playground .live-output").inner_text()
-
-
-def link_to(page) -> str:
-    page.get_by_role("button", name="Link to this").click()
-    page.locator(".live-state", has_text="characters").wait_for()
-    return page.url
-
-
-def own_text(page, text: str):
-    page.locator("#which").select_option(label="your own")
-    page.locator("#live-playground .live-editor textarea").fill(text)
-    page.locator("[name=args]").fill("float32 64 zeros")
-
-
-@pytest.mark.parametrize(
-    ("label", "kind"),
-    [
-        ("two_buffers: no wait", "unwaited-copy"),
-        ("specialised: a slot is filled too early", "deadlock"),
-        ("round_trip: without its barrier", "read-after-write"),
-    ],
-)
-def test_a_break_of_another_lesson_runs_in_the_playground(playground, label, kind):
-    playground.locator("#which").select_option(label=label)
-    assert kind in press(playground, "Run")
+def test_breaks_of_other_sittings_and_lessons_run_in_the_playground(playground):
+    begin_with(playground, "specialised: a slot is filled too early")
+    assert "deadlock" in press(playground, "Run")
+    begin_with(playground, "two_buffers: no wait")
+    assert "unwaited-copy" in press(playground, "Run")
     assert playground.locator(".live-numbers .blamed").count() > 0
-    assert playground.said == [] and playground.outside == []
 
 
 def test_a_link_brings_a_new_reader_to_the_same_report(playground, open_page):
-    playground.locator("#which").select_option(label="two_buffers: no wait")
+    begin_with(playground, "two_buffers: no wait")
     first = press(playground, "Run")
-    other = open_page(link_to(playground))
-    other.set_default_timeout(PATIENCE)
-    other.wait_for_function("window.playground?.inputs")
+    other = opened_by_a_new_reader(open_page, link_to(playground))
     assert other.evaluate("playground.content()") == playground.evaluate("playground.content()")
     assert press(other, "Run") == first
-    assert other.outside == [] and other.said == []
-
-
-BROKEN = {
-    "eJyrVi": "This link is broken",
-    "!!!": "This link is broken",
-    "eJyrVkrOzytJzStRslJQUqoFACpbBNY": "not made by this playground",
-}
-"""A link that was cut, one that was never one, one with {"content": ""}."""
-
-
-def test_a_broken_or_foreign_link_is_said(plain_host, open_page):
-    page = open_page(f"{plain_host}/playground.html")
-    for part, words in BROKEN.items():
-        page.goto(f"{plain_host}/playground.html?{part}#{part}")
-        page.locator(".live-state", has_text=words).wait_for(timeout=10_000)
-    assert page.said == []
-
-
-def test_the_serving_host_compiles_a_text_of_ones_own(playground):
-    own_text(playground, MINE)
-    assert SAID in press(playground, "Run")
-    own_text(playground, MINE.replace("2.5f", "nothing"))
-    assert 'identifier "nothing" is undefined' in press(playground, "Run")
-
-
-class CompilerExplorer:
-    """A stand-in: answers as its documentation says, with what NVRTC here makes. `asked`: what came."""
-
-    def __init__(self, page):
-        self.asked = []
-        page.context.route("https://godbolt.org/**", self.answer)
-
-    def answer(self, route):
-        address, asked = route.request.url.partition("godbolt.org")[2], route.request.post_data
-        self.asked.append((address, asked and json.loads(asked)))
-        found = (
-            self.compiled(json.loads(asked)["source"])
-            if asked
-            else [{"id": f"nvcc{n}", "name": "NVCC", "semver": f"{n}.0"} for n in ("9", "13", "12")]
-        )
-        route.fulfill(json=found, headers={"Access-Control-Allow-Origin": "*"})
-
-    def compiled(self, source: str) -> dict:
-        options = [each for each in device.OPTIONS if not each.startswith("-DCOURSE")]
-        try:
-            made = nvrtc.compile_ptx(source, (), options)
-        except nvrtc.CompileError as error:
-            return {"code": 2, "stderr": [{"text": str(error)}], "devices": {}}
-        lines = [{"text": line} for line in made.ptx.splitlines()]
-        return {"code": 0, "stderr": [], "asm": [], "devices": {"PTX (sm_80)": {"asm": lines}}}
-
-
-def test_compiler_explorer_is_asked_after_a_yes_and_a_link_needs_no_compiler(plain_host, open_page):
-    page = open_page(f"{plain_host}/playground.html")
-    page.set_default_timeout(PATIENCE)
-    explorer = CompilerExplorer(page)
-    page.locator("#which").wait_for()
-    own_text(page, MINE)
-    assert "a browser has no CUDA compiler" in press(page, "Run")
-    assert explorer.asked == [] and page.outside == []
-    page.get_by_role("button", name="Send it to godbolt.org").click()
-    page.get_by_text(SAID).wait_for()
-    (_, _), (address, asked) = explorer.asked
-    assert address == "/api/compiler/nvcc13/compile" and asked["source"].startswith('#line 1 "kernel.cu"\n')
-    assert "-arch=compute_80" in asked["options"]["userArguments"]
-    link = link_to(page)
-    page.goto("about:blank")
-    page.goto(link)
-    page.locator("#which").wait_for()
-    page.wait_for_function("window.playground?.inputs")
-    assert SAID in press(page, "Run") and len(explorer.asked) == 2
-
-
-@pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
-def test_the_playground_is_whole_at_each_width_and_axe_finds_nothing(playground, keep, width, dark):
-    playground.locator("#which").select_option(label="early_copy: a barrier less: all have read it")
-    assert "write-after-read" in press(playground, "Run")
-    look(playground, keep, "playground", width, dark)
-
-
-def test_all_of_the_playground_is_reached_by_keyboard(playground):
-    playground.locator("#which").focus()
-    reached = set()
-    for _ in range(14):
-        reached.add(
-            playground.evaluate(
-                "document.activeElement.textContent.trim() || document.activeElement.ariaLabel"
-            )
-        )
-        playground.keyboard.press("Tab")
-    assert {"Run", "Check all sizes", "Link to this", "CUDA source of the kernel"} <= reached
-
-
-def test_a_book_without_python_has_none_of_it(tmp_path):
-    source = tmp_path / "course"
-    path = sources.NOTEBOOKS / "00_start_here.ipynb"
-    write_sources([course.outcome("00_start_here", course.read(path), 0.0, [])], "recorded", source)
-    assert not (source / "playground.md").exists()
+    for page in (playground, other):
+        assert page.said == [] and page.outside == []

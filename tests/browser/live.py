@@ -1,0 +1,121 @@
+"""A book whose cells run in the page, and what a reader does there, for the tests of it."""
+
+import json
+import os
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from course_lib.lessons import sources
+from tools.book.build import write_book
+from tools.learner import course
+from tools.live import fetch
+
+PATIENCE = 120_000
+"""Milliseconds; Python is ready after some seconds on a quiet machine."""
+
+
+def python_is_there() -> bool:
+    """Whether Python for a browser lies in build/pyodide. Where nothing may be missing, pip gets it: 77 MB, once."""
+    return not fetch.missing() or bool(os.environ.get("COURSE_NOTHING_MISSING") and fetch.main([]) == 0)
+
+
+def write_live_book(out: Path, names: list[str]) -> Path:
+    """A book of these notebooks as committed, whose cells run."""
+    found = [
+        course.outcome(name, course.read(sources.NOTEBOOKS / f"{name}.ipynb"), 0.0, []) for name in names
+    ]
+    write_book(found, "recorded", out, live=True)
+    return out
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def plain_server(folder: Path):
+    """Any server of files: nobody compiles there. Its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+# ---- a page of a lesson
+
+
+def cell_of(page, cell: str):
+    return page.locator(f"div.cell.tag_live-{cell}")
+
+
+def run(page, cell: str):
+    """Run a cell and wait for what it prints; the box of its outputs."""
+    box = cell_of(page, cell)
+    box.locator("button.live-run").click()
+    box.locator("button.live-run:enabled").wait_for()
+    return box.locator(".live-output")
+
+
+def write(page, cell: str, text: str):
+    """Put a text into a cell, as a reader who edits it."""
+    box = cell_of(page, cell)
+    if not box.locator("textarea").count():
+        box.get_by_role("button", name="Edit").click()
+    box.locator("textarea").fill(text)
+
+
+def as_given(page, cell: str):
+    cell_of(page, cell).get_by_role("button", name="As in the lesson").click()
+
+
+def cells(name: str) -> dict:
+    """The cells of a notebook by their ids."""
+    read = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    return {cell["id"]: cell for cell in read}
+
+
+def printed(name: str, cell: str) -> str:
+    """What a lesson has as printed."""
+    outputs = cells(name)[cell]["outputs"]
+    return "".join("".join(each.get("text") or each["data"]["text/plain"]) for each in outputs).strip()
+
+
+def texts(box) -> str:
+    return "\n".join(box.locator(".output:is(.stream, .text_plain) pre").all_inner_texts()).strip()
+
+
+def loaded(page) -> list[str]:
+    return page.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
+
+
+# ---- the playground
+
+
+def press(page, name: str) -> str:
+    """Press a button, wait, and return the report."""
+    page.get_by_role("button", name=name, exact=True).click()
+    page.wait_for_function("!playground.working")
+    return page.locator("#live-playground .live-output").inner_text()
+
+
+def link_to(page) -> str:
+    page.get_by_role("button", name="Link to this").click()
+    page.locator(".live-state", has_text="characters").wait_for()
+    return page.url
+
+
+def begin_with(page, label: str):
+    """Choose a kernel by what stands in the list."""
+    page.locator("#which").select_option(label=label)
+
+
+def opened_by_a_new_reader(open_page, link: str):
+    """A link in a profile that has nothing of ours; the page, ready to run."""
+    page = open_page(link)
+    page.set_default_timeout(PATIENCE)
+    page.wait_for_function("window.playground?.inputs")
+    return page

@@ -1,0 +1,255 @@
+"""All cells of all lessons, live in the book: they print what the lesson has as printed. Exercises get the verdicts
+that they get here, and links of the playground give a new reader the same report.
+
+In `make long` only: half an hour. build/live_lessons.md has the tables afterwards.
+"""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.lessons import sources
+from tests.browser import live
+from tests.browser.conftest import missing, watched
+from tests.course_lib.serve.conftest import serving
+from tests.lessons import cuda_of, replaced
+from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
+from tools.book.pages import pages_of
+from tools.learner import course
+from tools.live.inside import notebook
+
+TABLES = Path(__file__).parents[2] / "build" / "live_lessons.md"
+LESSONS = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
+BANK = [f"exercises/{name}" for name in LESSONS]
+NOTE_ANSWERS = """() => {
+    const ask = python.ask.bind(python);
+    python.ask = async (...asked) => window.answer = await ask(...asked);
+}"""
+ASK = "cell => python.ask('run', {notebook, cell, edits: {}}, {lessons: [notebook]})"
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    if not live.python_is_there():
+        missing("Python for a browser (`make live`)")
+    return live.write_live_book(tmp_path_factory.mktemp("live") / "course", [*LESSONS, *BANK])
+
+
+@pytest.fixture(scope="module")
+def host(book):
+    """With a compiler: wrong answers do not ship."""
+    with serving(book, seconds=20) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Lines for build/live_lessons.md, by title."""
+    found: dict[str, list[str]] = {}
+    yield found
+    TABLES.parent.mkdir(exist_ok=True)
+    parts = [f"## {title}\n\n" + "\n".join(lines) for title, lines in found.items()]
+    TABLES.write_text("# The lessons live in the book\n\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def open_live(browser, host):
+    """Open a page of the book; its Python runs until another one is opened."""
+    contexts = []
+
+    def open_one(name: str):
+        while contexts:
+            contexts.pop().close()
+        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}))
+        page = watched(contexts[-1].new_page())
+        page.set_default_timeout(live.PATIENCE)
+        page.goto(f"{host}/notebooks/{name}.html")
+        page.evaluate(NOTE_ANSWERS)
+        return page
+
+    yield open_one
+    while contexts:
+        contexts.pop().close()
+
+
+# ---- every cell
+
+
+def code_cells(page) -> list:
+    return [cell for cell in page.notebook.cells if cell.cell_type == "code" and cell.id != notebook.NEVER]
+
+
+def parts_of(name: str) -> list:
+    """The pages of a notebook that have code."""
+    return [
+        page for page in pages_of(course.read(sources.NOTEBOOKS / f"{name}.ipynb"), name) if code_cells(page)
+    ]
+
+
+def said(outputs: list[dict]) -> dict[str, str]:
+    """What a cell shows, by form: all that it prints, and all in each other form."""
+    found: dict[str, str] = {}
+    for each in outputs:
+        data = {"text/plain": each["text"]} if "text" in each else each.get("data", {})
+        if each["output_type"] == "error":
+            data = {"error": each["evalue"]}
+        for form, text in data.items():
+            found[form] = found.get(form, "") + "".join(text)
+    return found
+
+
+def live_answer(page, cell) -> list[dict]:
+    """Run a cell by its button, or, where it shows nothing and has none, by a question to Python."""
+    if live.cell_of(page, cell.id).locator("button.live-run").count():
+        live.run(page, cell.id)
+        return page.evaluate("answer.outputs")
+    return page.evaluate(ASK, cell.id)["outputs"]
+
+
+def differences(cell, outputs: list[dict]) -> list[str]:
+    """The forms that differ from the lesson's own; pictures are there or not."""
+    here, there = said(cell.outputs), said(outputs)
+    pictures = {form for form in here | there if form.startswith("image/")}
+    return sorted(
+        form
+        for form in here | there
+        if (form in here) != (form in there)
+        or (form not in pictures and here[form].strip() != there[form].strip())
+    )
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_cell_prints_what_the_lesson_has_as_printed(name, open_live, tables):
+    ran, breaks, differ, begin = 0, 0, {}, time.monotonic()
+    for part in parts_of(name):
+        page = open_live(part.name)
+        for cell in code_cells(part):
+            assert page.evaluate(
+                "id => cells.find(each => each.id === id).given", cell.id
+            ) == cell.source.rstrip("\n")
+            outputs = live_answer(page, cell)
+            ran += 1
+            breaks += bool(page.evaluate("answer.blamed.length"))
+            if forms := differences(cell, outputs):
+                differ[cell.id] = forms, said(cell.outputs), said(outputs)
+        assert page.said == [] and page.outside == []
+    lines = tables.setdefault(
+        "Cells", ["| lesson | cells | with a hazard | differ | seconds |", "|---|--:|--:|---|--:|"]
+    )
+    lines.append(f"| {name} | {ran} | {breaks} | {', '.join(differ)} | {time.monotonic() - begin:.0f} |")
+    (TABLES.parent / f"live_{name}.json").write_text(json.dumps(differ, indent=1))
+    assert differ == {}
+
+
+# ---- exercises
+
+
+def filled(source: str, name: str, changes=()) -> str:
+    """The cell of an exercise as a reader fills it: with the text of its solution, some of it replaced."""
+    solution = EXERCISES[name][1]
+    for old, new in changes:
+        solution = replaced(solution, old, new)
+    if "```cuda" in solution:
+        return source[: source.index('r"""') + 4] + cuda_of(solution) + source[source.rindex('"""') :]
+    answer = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
+    *above, check = source.rstrip().split("\n")
+    return "\n".join([*above, answer, check])
+
+
+def judged() -> dict[str, list[tuple]]:
+    """By notebook: page, cell, exercise. Those whose answer is one kernel, or Python without a kernel."""
+    found = {}
+    for name in [*LESSONS, *BANK]:
+        for part in parts_of(name):
+            for cell in code_cells(part):
+                exercise = re.search(r'check_exercise\("([\d.]+)"', cell.source)
+                if (
+                    "exercise" in cell.metadata.get("tags", ())
+                    and exercise
+                    and _is_one(cell.source, exercise[1])
+                ):
+                    found.setdefault(name, []).append((part.name, cell, exercise[1]))
+    return found
+
+
+def _is_one(source: str, exercise: str) -> bool:
+    kernel, python = (kind in EXERCISES[exercise][1] for kind in ("```cuda", "```python"))
+    return kernel != python and (python or source.count('r"""') == 1)
+
+
+JUDGED = judged()
+
+
+def test_there_are_forty_exercises_with_one_answer():
+    assert sum(map(len, JUDGED.values())) >= 40
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_right_and_wrong_answers_get_the_verdicts_that_they_get_here(name, open_live, host, tables):
+    here = notebook.Notebook((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+    differ = []
+    for page_name in dict.fromkeys(place for place, _, _ in JUDGED[name]):
+        page, compiled = open_live(page_name), []
+        page.on(
+            "request",
+            lambda request, to=compiled: to.append(request.url) if request.method == "POST" else None,
+        )
+        for _, cell, exercise in [each for each in JUDGED[name] if each[0] == page_name]:
+            _, changes, _ = WRONG_ANSWERS[exercise][0]
+            for text, verdict in (
+                (filled(cell.source, exercise), "passed"),
+                (filled(cell.source, exercise, changes), "not yet"),
+            ):
+                live.write(page, cell.id, text)
+                live.run(page, cell.id)
+                there = said(page.evaluate("answer.outputs"))
+                expected = said(here.run(cell.id, {cell.id: text})["outputs"])
+                if there != expected or f"{exercise} {verdict}" not in there.get("text/plain", ""):
+                    differ.append((exercise, verdict, expected, there))
+                if verdict == "passed":
+                    assert compiled == [], f"{exercise}: its solution does not ship"
+            live.as_given(page, cell.id)
+        assert page.said == [] and page.outside == []
+    lines = tables.setdefault(
+        "Exercises", ["| notebook | a right and a wrong answer of | differ |", "|---|---|---|"]
+    )
+    lines.append(
+        f"| {name} | {', '.join(each[2] for each in JUDGED[name])} | {', '.join(each[0] for each in differ)} |"
+    )
+    assert differ == []
+
+
+# ---- links
+
+
+LINKS = 20
+
+
+def test_twenty_links_give_a_new_reader_the_same_report(host, browser, tables):
+    def opened(address: str):
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        page = watched(context.new_page())
+        page.set_default_timeout(live.PATIENCE)
+        page.goto(address)
+        page.wait_for_function("window.playground?.inputs")
+        return page
+
+    first = opened(f"{host}/playground.html")
+    labels = first.locator("#which option").all_inner_texts()
+    chosen = [label for label in labels if ": " in label]  # the Breaks
+    chosen += [label for label in labels if label not in chosen and label != "your own"]
+    lines = tables.setdefault("Links", ["| kernel | characters | report |", "|---|--:|---|"])
+    assert len(chosen) >= LINKS
+    for label in chosen[:LINKS]:
+        live.begin_with(first, label)
+        report = live.press(first, "Run")
+        link = live.link_to(first)
+        other = opened(link)
+        assert live.press(other, "Run") == report, label
+        assert other.said == [] and other.outside == []
+        other.context.close()
+        lines.append(f"| {label} | {len(link)} | {report.strip().splitlines()[0][:80]} |")
+    first.context.close()
