@@ -3,7 +3,7 @@
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
 # what tests in a browser and teachers need; what a target needs beyond a learner's packages it adds itself (NEEDS).
 # Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`;
-# LIVE names folders or archives that `make live` takes its files from, instead of PyPI.
+# LIVE names folders or archives that `make live` and `make lite` take their files from, instead of PyPI.
 
 PYTHON ?=
 EXTRA ?=
@@ -17,7 +17,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab live serve test quick long outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab live lite serve test quick long outputs record tune bench classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -25,6 +25,7 @@ To learn
   make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make serve       the book and a compiler for browsers: on this machine, or for a room (SERVE="--host 0.0.0.0")
   make live        from then on the book's cells run in the browser: fetches Python for it, once (LIVE="FOLDER": from there)
+  make lite        the lessons as notebooks in the browser, beside the book: build/course/lite (behind make course)
   make install     make .venv, or bring it up to date; every other target does that first
   make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
 
@@ -59,6 +60,9 @@ serve: install
 live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
 	@$(MAKE) --no-print-directory course
+
+lite: install
+	@$(RUN) -m tools.live.lite $(LIVE)
 
 test quick outputs record bench: NEEDS += dev
 
