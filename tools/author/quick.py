@@ -128,6 +128,7 @@ its lesson; `{notebook}`: the notebook of an archive."""
 NO_TEST = {
     "LICENSE*": "the text of a license",
     "tests/*/__init__.py": "makes a folder a package, or is imported by what asks for it",
+    "tests/browser/lite*.py": "all lessons in JupyterLite in a real browser, started by hand",
     "tests/course_lib/serve/load.py": "a load of thirty clients, started by hand",
 }
 """Files for which no test can be asked, by their names, and why."""
