@@ -28,7 +28,7 @@ def who_meets_whom(run: Run, M: int, N: int, K: int) -> Mistake | None:
         return None
     rows = {"A": M, "B": N}
     if _only_misplaced(run, M, N, K):
-        text = "The numbers are right, and stand in the wrong places of C: look at the index of C."
+        text = "Each number of C is there, and some stand in a wrong place: look at the index of C."
         return _line("wrong-places", text)
     found = {name: _others(run, name, rows, chunks) for name in rows}  # of A: what meets the chunks of A
     if any(np.isnan(each).any() for each in found.values()):

@@ -131,7 +131,7 @@ def _first_error(log: str) -> str:
 def _in_short(finding: str) -> str:
     """The most telling line of a long finding: kind and line of a hazard, a known mistake, what is wrong."""
     hazard = rf"(?:{'|'.join(KINDS)}) at .*?(?=: | \()"
-    known = r"(?:What was written equals|In row|Row|Column|k =|The numbers are right, and stand) .*"
+    known = r"(?:What was written equals|In row|Row|Column|k =|Each number of C is there) .*"
     for pattern in (hazard, known, r"\d+ of .*"):
         if found := re.search(
             f"^{pattern}", finding, re.MULTILINE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ptxsim.gpus import GPUS
+from ptxsim.gpus import GPUS, Gpu
 
 from ..gpu.limits import this_gpu
 from ..gpu.timing import CUBLAS
@@ -14,7 +14,7 @@ from .rows import Row
 FLOP = 4096
 """Of an SM's tensor cores in a cycle, with wgmma and float16."""
 HELD = 0.97
-"""A clock below this part of the highest one in the table is held down by something."""
+"""A clock below this part of the highest one, the table's or the GPU's, is held down by something."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TensorShares:
         if not known:
             return f"{self.results.title}: registers, clock and power need a GPU, and there is no record"
         wide = max(len(row.label) for row in known)
-        highest = max(max(row.sustained_mhz, row.sm_clock_mhz or 0) for row in known)
+        highest = max(max(row.sustained_mhz, row.sm_clock_mhz or 0, _free_clock(row)) for row in known)
         lines = [f"{self.results.title}, {known[0].origin}, running on and on"]
         for row in known:
             held = row.limits if row.limits and row.sustained_mhz < HELD * highest else "nothing"
@@ -48,10 +48,20 @@ def share_of(row: Row) -> float | None:
     """FLOP that were done, over those that the tensor cores could do in as many cycles."""
     if not (row.sustained and row.sustained_mhz):
         return None
-    # a record may be of another GPU than the one in use
-    of_record = (gpu.sms for gpu in GPUS.values() if row.gpu and gpu.driver_name == row.gpu)
-    sms = next(of_record, 0) or this_gpu().sms
+    gpu = _gpu_of(row)
+    sms = gpu.sms if gpu else this_gpu().sms
     return row.sustained * 1e6 / (sms * row.sustained_mhz * FLOP)
+
+
+def _gpu_of(row: Row) -> Gpu | None:
+    """That of the record, which may be another one than the GPU in use; None where it is not known."""
+    return next((gpu for gpu in GPUS.values() if row.gpu and gpu.driver_name == row.gpu), None)
+
+
+def _free_clock(row: Row) -> int:
+    """In MHz, of its GPU when nothing holds it down; 0 where that is not known."""
+    gpu = _gpu_of(row)
+    return gpu.rates.clock_mhz if gpu and gpu.rates else 0
 
 
 def tensor_shares(results: Results, cublas: bool = False) -> TensorShares:

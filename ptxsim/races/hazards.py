@@ -40,7 +40,8 @@ _MEANINGS = {
 }
 _FATAL_MEANINGS = {
     "barrier-count": "threads at a named barrier that disagree about their number",
-    "mbarrier": "an mbarrier that nobody initialised, that counts what it cannot, or that is used as plain memory",
+    "mbarrier": "an mbarrier that nobody initialised, or somebody once more; that counts what it cannot; "
+    "that is used as plain memory",
     "deadlock": "all threads wait, and nobody is left to come",
     "assertion-failed": "assert() is false",
     "trap": "the kernel ended itself, with __trap()",
@@ -123,6 +124,7 @@ CAUSES = (
         "mbarrier-as-data",
         "a plain access, or a copy, to the place of an mbarrier that nobody has invalidated",
     ),
+    Cause("mbarrier-made-again", "mbarrier.init where an mbarrier lies that nobody has invalidated"),
     Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
     Cause("too-many-bytes", "a phase is told to expect more bytes than it can count"),
     Cause("too-many-arrivals", "more arrivals than the phase lacks"),

@@ -124,6 +124,7 @@ class Mbarrier(Rendezvous):
         if (wrong := np.flatnonzero((count < 1) | (count > MOST))).size:
             text = f"mbarrier.init counts 1 to {MOST} arrivals, not {count[wrong[0]]}"
             raise Fault("mbarrier", text, int(wrong[0]), "bad-arrival-count")
+        self._must_be_free(blocks)
         self.machine.shared.hold(self.unit(blocks), True)
         self.count[blocks] = self.pending[blocks] = count
         self.bytes[blocks] = self.expected[blocks] = self.phase[blocks] = 0
@@ -136,6 +137,17 @@ class Mbarrier(Rendezvous):
     def inval(self, blocks: np.ndarray) -> None:
         self.machine.shared.hold(self.unit(blocks), False)
         self.count[blocks] = 0
+
+    def _must_be_free(self, blocks: np.ndarray) -> None:
+        """Fault, where one lies there already (PTX ISA, "mbarrier.init": over a valid one the effect is undefined)."""
+        if (wrong := np.flatnonzero(self.count[blocks])).size:
+            text = (
+                f"there is an mbarrier at {self.machine.shared.describe(self.offset)} already, and the effect of a "
+                "second mbarrier.init on it is undefined. Nobody resets an mbarrier: make it once, and wait for phase "
+                "p with the parity p % 2. Where the place shall hold another one, mbarrier.inval and a barrier come "
+                "first"
+            )
+            raise Fault("mbarrier", text, int(wrong[0]), "mbarrier-made-again")
 
     def must_be_there(self, lanes: np.ndarray, blocks: np.ndarray) -> None:
         """Fault, where these lanes find no mbarrier."""

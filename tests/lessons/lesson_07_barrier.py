@@ -64,6 +64,18 @@ LOOP = "    for (int p = 0;"
 READY = "        mbarrier_wait(&full, p % 2);\n"
 ONE_WAITS = f"        if (threadIdx.x == 0) {READY.strip()}\n"
 ALL_ARRIVE = f"        else mbarrier_arrive(&full);\n{READY}"
+MADE = """\
+    if (threadIdx.x == 0) {
+        mbarrier_init(&full, 1);
+        mbarrier_init_done();
+    }
+    __syncthreads();
+"""
+MADE_ANEW = [(MADE, ""), (ONE_THREAD, MADE + ONE_THREAD), ("p % 2);", "0);")]
+AGAIN = """\
+        if (p && threadIdx.x == 0) mbarrier_init(&full, 1);
+        __syncthreads();
+"""
 PARITY = [(LOOP, f"    int parity = 0;\n{LOOP}"), ("p % 2);", "parity);\n        parity ^= 1;")]
 
 STEP = "a + 2 * k, b + 2 * k"
@@ -92,6 +104,12 @@ RIGHT_ANSWERS = {
 WRONG_ANSWERS = {
     "07.1": [
         ("parity 0", [("p % 2);\n", "0);\n")], "Which parity has the phase"),
+        ("made anew for each piece", MADE_ANEW, "nobody resets a barrier"),
+        (
+            "made anew from the second piece on",
+            [(ONE_THREAD, AGAIN + ONE_THREAD), ("p % 2);", "0);")],
+            "nobody resets a barrier",
+        ),
         ("the other parity", [("p % 2);\n", "1 - p % 2);\n")], "Which parity has the phase"),
         ("bytes of one array", [("sizeof xs + sizeof ys", "sizeof xs")], "all bytes of both copies"),
         ("floats for bytes", [("sizeof xs + sizeof ys", "2 * PIECE")], "compare the bytes"),

@@ -25,6 +25,10 @@ GAPS = ["07.3"]
 EXPECT = "            mbarrier_expect(&s.full[slot], sizeof(Slot));\n"
 FREE = "            if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 1) % SLOTS]);\n"
 WAIT = "            wgmma_wait<1>();\n"
+FREE_LATE = """\
+            wgmma_wait<2>();
+            if (k_tile > 1 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(k_tile - 2) % SLOTS]);
+"""
 WAIT_EMPTY = "            mbarrier_wait(&s.empty[slot], (turn + 1) % 2);\n"
 FREE_AT_ONCE = "            if (threadIdx.x == 128) mbarrier_arrive(&s.empty[slot]);\n"
 READ_ALL = "            wgmma_wait<0>();\n"
@@ -36,6 +40,9 @@ WAIT_LONGER = WAIT_MULTIPLIED.replace("k_tile > 0", "k_tile >= SLOTS - 1").repla
 )
 WAIT_MULTIPLIED_LATER = WAIT_MULTIPLIED.replace("k_tile > 0", "k_tile >= SLOTS")
 LOOP = "        for (int k_tile = 0; k_tile < k_tiles && threadIdx.x == 0; ++k_tile) {\n"
+MADE_AGAIN = (
+    "        for (int slot = 0; slot < SLOTS && threadIdx.x == 0; ++slot) mbarrier_init(&s.empty[slot], 1);\n"
+)
 NUMBERS = "int slot = k_tile % SLOTS, turn = k_tile / SLOTS;"
 WAIT_PRIMED = WAIT_EMPTY.replace("(turn + 1) % 2", "turn % 2")
 CONSUMER = "        float d[128];\n"
@@ -81,6 +88,13 @@ WRONG_ANSWERS = wrong_answers(
         A, k_tile * TK, m -> A, 0, m
     three slots written down: made from SLOTS
         $NUMBERS -> int slot = k_tile % 3, turn = k_tile / 3;
+    freed two k-tiles late: with two slots, which one
+        $WAIT$FREE -> $FREE_LATE
+    three slots in the turns of the producer: made from SLOTS
+        -             $NUMBERS
+        - $WAIT_EMPTY
+        +             int slot = k_tile % SLOTS, turn = k_tile / 3;
+        + $WAIT_EMPTY
     barriers of two slots: nobody has made
         slot < SLOTS; ++slot -> slot < SLOTS - 1; ++slot
     one slot for all: goes to slot `t % SLOTS`
@@ -97,6 +111,10 @@ WRONG_ANSWERS = wrong_answers(
         $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE
     each copy landed before the next one starts: who waits for `full`
         n, &s.full[slot]); -> n, &s.full[slot]); mbarrier_wait(&s.full[slot], turn % 2);
+    the sums never begin: must set them
+        k_tile > 0); -> true);
+    barriers made again by the producer: made once
+        $LOOP -> $MADE_AGAIN$LOOP
     only the first k-tiles ahead: as soon as that slot is free
         $WAIT_EMPTY -> $WAIT_MULTIPLIED_LATER
         $WAIT$FREE -> $READ_ALL$FREE_AT_ONCE

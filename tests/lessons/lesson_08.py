@@ -69,6 +69,8 @@ WAIT_TILE = (
     "                if (k_tile == 0 && count > 0)"
     " mbarrier_wait(&s.empty[(count - 1) % SLOTS], (count - 1) / SLOTS % 2);\n"
 )
+WAIT_LANDED = "                mbarrier_wait(&s.full[slot], turn % 2);\n"
+MADE_ANEW = "                if (k_tile == 0) mbarrier_init(&s.full[slot], 1);\n"
 READ_ALL = "                wgmma_wait<0>();\n"
 READ_ONE = "                wgmma_wait<1>();\n"
 READ_LAST = "            wgmma_wait<0>();\n"
@@ -144,6 +146,12 @@ WRONG_ANSWERS = wrong_answers(
         -                 mbarrier_wait(&s.full[slot], turn % 2);
     a barrier for both roles: waits for ever
         $STORE -> $STORE$BLOCK
+    each copy landed before the next one starts: who waits for `full`
+        $LOAD -> $LOAD$WAIT_LANDED
+    the sums never begin: must set them
+        k_tile > 0); -> true);
+    barriers of each tile: made, once for all tiles
+        $LOAD -> $MADE_ANEW$LOAD
 
 08.2
     freed before the wait: freed before

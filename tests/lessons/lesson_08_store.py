@@ -25,7 +25,7 @@ no barrier before the store: read-after-write|missing-proxy-fence
     + fence_async();
 no wait at the end: exited-block
     -         if (thread == 0) wait_stores();
-no swizzle: wrong places
+no swizzle: in a wrong place
     -  ^ lane % 8…
 both halves to the same columns: are wrong
     n + half * 128 + box * 64 -> n + box * 64
@@ -38,6 +38,18 @@ GAPS = ["08.3"]
 
 FENCE, WAIT = "        fence_async();\n", "        if (thread == 0) wait_stores_read();\n"
 BARRIER, COMMIT = "        __syncthreads();\n", "            commit_stores();\n"
+ONE_BOX = f"""\
+{FENCE}{BARRIER}        if (thread == 0) {{
+            store_box(C, n + box * 64, m, s.C);
+{COMMIT}        }}
+    }}
+"""
+ALL_BOXES = f"""\
+    }}
+{FENCE}{BARRIER}    if (thread == 0) {{
+        for (int box = 0; box < 4; ++box) store_box(C, n + box * 64, m, s.B + box * 64 * 64);
+{COMMIT}    }}
+"""
 RIGHT_ANSWERS = right_answers(
     """
 08.3
@@ -56,6 +68,10 @@ RIGHT_ANSWERS = right_answers(
         +                 int r = warp * 16 + i % 2 * 8 + lane / 4, at = (2 * j + i / 2) ^ r % 8;
         +                 *(unsigned*)&s.C[r * 64 + at * 8 + lane % 4 * 2] = packed(sum[2 * i], sum[2 * i + 1]);
         +             }
+    all four boxes where B was
+        $WAIT$BARRIER ->
+        s.C + row -> s.B + box * 64 * 64 + row
+        $ONE_BOX -> $ALL_BOXES
     waits until C is written
         wait_stores_read() -> wait_stores()
     the storing thread fences
@@ -95,23 +111,25 @@ WRONG_ANSWERS = wrong_answers(
         +         fence_async();
     nobody waits for the reads: still reads the one before
         $WAIT ->
-    no commit: still reads the one before
+    no commit: who closes them
         $COMMIT ->
     no barrier behind the wait: The others learn it
         $WAIT$BARRIER -> $WAIT
     no barrier before the store: one thread starts the store for all
         $FENCE$BARRIER -> $FENCE
-    no swizzle: (swizzled) chunk
+    no swizzle: swizzled by its row
         -  ^ row % 8…
-    swizzled by another row: (swizzled) chunk
+    swizzled by another row: swizzled by its row
         ^ row % 8 -> ^ row / 8
     all boxes to the same columns: from 64 b on
         n + box * 64 -> n
+    sums of a place of their own: A, B and `d` are right
+        d + box * 32 -> d + box * 8
     the sums of the first box: which of `d`
         d + box * 32 -> d
     the same columns for all blocks: two blocks write one place
         n + box * 64 -> box * 64
-    matrices in another order: not in its place
+    matrices in another order: matrix 1 lies below matrix 0
         - packed(sum[2], sum[3]),
         -                         packed(sum[4], sum[5])…
         + packed(sum[4], sum[5]),
@@ -127,6 +145,8 @@ WRONG_ANSWERS = wrong_answers(
         warp * 16 + lane % 16 -> lane % 16
     no wait at the end: gives its shared memory
         -     if (thread == 0) wait_stores();
+    the row before the column: takes the column first
+        n + box * 64, m, s.C -> m, n + box * 64, s.C
 """,
     **globals(),
 )

@@ -14,6 +14,7 @@ from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.spans import Spans
+from ptxsim.gpus import H100
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = ROOT / "assets"
@@ -101,7 +102,8 @@ def test_a_limit_stands_only_where_it_holds_the_clock_down(notebook, cell):
     lines = [line for line in printed(notebook, cell).splitlines() if "MHz" in line]
     clocks = {line: [int(mhz) for mhz in re.findall(r"(\d+) MHz", line)][-1] for line in lines}
     assert any("power cap" in line for line in lines)
-    assert [line for line, mhz in clocks.items() if mhz == max(clocks.values()) and "power cap" in line] == []
+    free = 0.97 * H100.rates.clock_mhz
+    assert [line for line, mhz in clocks.items() if mhz > free and "power cap" in line] == []
 
 
 def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
@@ -190,8 +192,8 @@ def row_of(label: str, size: int) -> dict:
 
 
 def test_per_cent_of_what():
-    cublas, fastest = row_of("cuBLAS", 4096), row_of("05 fastest", 4096)
-    times = round(cublas["tflops"] / fastest["tflops"], 2)
+    fastest = row_of("05 fastest", 4096)
+    times = round(fastest["cublas_tflops"] / fastest["tflops"], 2)  # of the same run
     assert said("`fastest` reaches it, and cuBLAS is {} times as fast", "deeper/06_limits") == [times]
     whole = [
         int(each) for each in re.findall(r"100 % are (\d+)", printed("deeper/06_limits", "roof-percent"))

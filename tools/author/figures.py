@@ -143,9 +143,15 @@ def full_table(record: dict, shown: list[Row]) -> str:
         f"Median of {shown[0].entry['repeats']} launches, warm L2 cache; sustained: over two seconds, in "
         f"which the chip's power limit lowers the clock of tensor-core kernels. {origin['gpu']}, "
         f"SM clock {min(clocks)} to {max(clocks)} MHz, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
-        f"{origin['date']}."
+        f"{_dates(shown)}."
     )
     return "\n".join([*lines, "", note])
+
+
+def _dates(shown: list[Row]) -> str:
+    """The date of these measurements, or the first and the last, as ISO 8601 writes an interval."""
+    dates = [row.entry["date"] for row in shown]
+    return "/".join(dict.fromkeys((min(dates), max(dates))))
 
 
 def steps(shown: list[Row]) -> list[tuple[Row, str]]:
@@ -160,7 +166,7 @@ def short_table(record: dict, shown: list[Row]) -> str:
         lines.append(f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} |")
     origin = record["provenance"]
     note = (
-        f"{' x '.join(map(str, SHAPE))}, {origin['gpu']}, {origin['date']}; float32 up to lesson 03, then "
+        f"{' x '.join(map(str, SHAPE))}, {origin['gpu']}, {_dates(shown)}; float32 up to lesson 03, then "
         "float16; cuBLAS of the same type, layout and run."
     )
     return "\n".join([*lines, "", note])

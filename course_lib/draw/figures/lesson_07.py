@@ -334,7 +334,7 @@ def ring(slots: int = 4, k_tiles: int = 9):
     ax.set_yticks([row + 0.5 for row in range(slots + 3)], names)
     ax.set_xlabel("time, in units of the math of a k-tile (a sketch)", fontsize=8)
     return figure, (
-        f"A ring of {slots} slots and {k_tiles} k-tiles. {slots - 1} copies start at once; each later one "
-        "starts when its slot has been read. A phase of full ends when a copy has landed, one of empty when "
-        f"the math has read the slot. {'. '.join(words)}. Phases of odd number are coloured."
+        f"A ring of {slots} slots and {k_tiles} k-tiles. {slots - 1} copies start at once, and copy {slots - 1} in "
+        "turn 0; each later one starts when its slot has been read. A phase of full ends when a copy has landed, one "
+        f"of empty when the math has read the slot. {'. '.join(words)}. Phases of odd number are coloured."
     )

@@ -82,8 +82,8 @@ def cluster():
 
     for block, x in ((0, 0.0), (1, 9.0)):
         box(x, 1.6, 2.0, 1.1, f"A, rows of\nblock {block}: 16 KB", style.ORANGE)
-        box(x + 2.1, 1.6, 2.0, 1.1, "B, first half:\n16 KB", style.SKY)
-        box(x + 4.2, 1.6, 2.0, 1.1, "B, second half:\n16 KB", style.SKY)
+        box(x + 2.1, 1.6, 2.0, 1.1, "B, from\nproducer 0: 16 KB", style.SKY)
+        box(x + 4.2, 1.6, 2.0, 1.1, "B, from\nproducer 1: 16 KB", style.SKY)
         ax.text(x, 1.45, f"a slot of block {block}", fontsize=8, va="bottom")
         box(x, 3.2, 2.9, 0.9, "full: 48 KB", style.FACE)
         box(x + 3.3, 3.2, 2.9, 0.9, "empty: 4 arrivals", style.FACE)
@@ -105,8 +105,8 @@ def cluster():
     ax.set(xlim=(-0.2, 15.4), ylim=(6.2, -0.1))
     ax.axis("off")
     return figure, (
-        "Two blocks of a cluster with one slot each. Producer 0 loads block 0's rows of A and the first half "
-        "of B, which lands in both blocks; producer 1 loads block 1's rows of A and the second half of B, "
+        "Two blocks of a cluster with one slot each. Producer 0 loads block 0's rows of A and one half "
+        "of B, which lands in both blocks; producer 1 loads block 1's rows of A and the other half of B, "
         "for both. The full barrier of each block counts the 48 KB that land there. Each of the four "
         "consumers arrives at the empty barriers of both blocks: four arrivals at each."
     )

@@ -81,6 +81,8 @@ EXERCISES = {
         "missing-bytes": "compare the bytes that were expected with those that came: both copies count, "
         "in every phase, and in bytes.",
         "no-mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
+        "mbarrier-made-again": "nobody resets a barrier: it is made once, before the loop, and its phases follow each "
+        "other. Which parity has phase p?",
         "too-many-arrivals": "a phase gets more arrivals than it counts. Who arrives, and how often? And do all wait "
         "in every turn, for its parity, before anybody arrives again?",
         "unwaited-copy": "a piece is read before it has come. Which parity has the phase of piece p? Are all bytes of "

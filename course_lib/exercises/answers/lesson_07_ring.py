@@ -115,20 +115,24 @@ def _ring(answer: object) -> None:
         )
     except CheckFailed as error:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
-        demand(False, f"right for three slots, and {found} for SLOTS = 2.", "fixed-slots")
+        cause = "stuck-with-two-slots" if found == "deadlock" else "fixed-slots"
+        demand(False, f"right for three slots, and {found} for SLOTS = 2.", cause)
     _demand_ring(report, 7, 3)
     demand_no_wait_for_landing(report)
 
 
 EXERCISES = {
     "07.3": (_ring, {
-        "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`. And "
-        "with two slots, how far behind its math may the consumer free one?",
+        "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
+        "stuck-with-two-slots": "with two slots, which one does the consumer free, and how far behind its math? And is "
+        "every slot and every turn made from SLOTS?",
         "unused-slots": "k-tile t goes to slot `t % SLOTS`, and the consumer finds it there.",
         "not-ahead": "the producer fills a slot as soon as that slot is free: it waits for the `empty` of this slot, "
         "of the turn before, and for nothing else. The consumer frees a slot no later than one k-tile behind its math.",
         "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
         "no-mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
+        "mbarrier-made-again": "a barrier is made once, by one thread, before the roles part; its phases go on by "
+        "themselves. Which parity has the phase of this turn?",
         "wgmma-still-reads": 
         "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
         "warpgroup arrive in a turn?",
@@ -153,8 +157,9 @@ EXERCISES = {
         "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
         "turn? And is `full` told to expect all bytes, of A and of B?",
         "uninitialised-read": 
-        "something is read that nobody has set. A slot: which slot and which k-tile does each role take? Or the "
-        "sums: the first k-tile of a tile must set them, the others add.",
+        "a slot is read that nobody has filled: which slot and which k-tile does each role take?",
+        "sums-not-set": "the sums begin with whatever is in their registers: the first k-tile of a tile must set them, "
+        "the others add.",
         "out-of-bounds|misaligned": "where do the rows of a k-tile lie, and where its slot?",
         "missing-wgmma-fence|unwaited-wgmma": 
         "`start_k_tile` holds the fence and the commit; the sums are read after `wgmma_wait<0>`.",

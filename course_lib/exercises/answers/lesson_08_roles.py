@@ -85,7 +85,8 @@ EXERCISES = {
         "and does the producer wait for anything but its slot?",
         "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
         "another-block": "block b makes the tiles b, b + gridDim.x, b + 2 * gridDim.x, ...",
-        "no-mbarrier": "the barriers were made; leave these lines as they are.",
+        "no-mbarrier|mbarrier-made-again": "the barriers were made, once for all tiles; leave these lines as they are. "
+        "Their phases go on from tile to tile.",
         "wgmma-still-reads": "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has?",
         "write-after-read": "a slot is filled while it is still read. Slot and turn go on from tile to tile: what "
         "numbers them?",
@@ -100,8 +101,9 @@ EXERCISES = {
         "too, and do both roles count their turns on from tile to tile?",
         "mbarrier|unwaited-copy": "phases go on from tile to tile: `count` numbers slots and turns, and both roles "
         "wait for what they must.",
-        "uninitialised-read": "something is read that nobody has set. A slot: do both roles name the same one? Or the "
-        "sums: the first k-tile of each tile must set them.",
+        "uninitialised-read": "a slot is read that nobody has filled: do both roles name the same one?",
+        "sums-not-set": "the sums begin with whatever is in their registers: the first k-tile of each tile must set "
+        "them.",
         "unwaited-wgmma|missing-wgmma-fence": "the sums are read after `wgmma_wait<0>()`.",
         "block-conflict|write-after-write": "a tile is made twice: which ones belong to this block?",
         "out-of-bounds|misaligned": "where does tile `number` begin? Its row and its column are given above.",

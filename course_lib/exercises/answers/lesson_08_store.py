@@ -29,7 +29,8 @@ EXERCISES = {
         "missing-proxy-fence": "the copy engine reads through a proxy of its own. Which call shows it what a thread "
         "wrote? Before the barrier every thread that wrote makes it, between its writes and the store.",
         "copy-still-reads": "the next box is written while the copy "
-        "engine still reads the one before. Who must wait for what, before anybody writes?",
+        "engine still reads the one before. Who must wait for what, before anybody writes? A wait covers the stores of "
+        "closed groups: who closes them?",
         "read-after-write": "one thread starts the store for all: a barrier must stand between their writes and it.",
         "write-after-read": "the thread that started the stores has waited until they have read. The others learn it "
         "at a barrier.",
@@ -44,9 +45,12 @@ EXERCISES = {
         "pointer": "leave the parameters as they are: store_box(C, column, row, s.C) writes C.",
         "exited-block": "a block that has ended gives its shared memory to the next one. At the end the thread that "
         "started the stores must wait until they have read it. Which stores are in a group, and who has closed it?",
-        "wrong-numbers": "all is in order, but not in its place. Follow one sum: which of `d`, which row and which "
-        "(swizzled) chunk of the box, which of the four matrices of stmatrix, which columns of C? `store_box` takes "
-        "the column first.",
+        "wrong-places": "each sum arrives, at another place. Which row and which chunk does each lane name, is the "
+        "chunk swizzled by its row, and which sums are which matrix of stmatrix (matrix 1 lies below matrix 0)? "
+        "`store_box` takes the column first.",
+        "wrong-numbers": "A, B and `d` are right, and all is in order, but not in its place. Follow one sum: which of "
+        "`d`, which row and which (swizzled) chunk of the box, which of the four matrices of stmatrix, which columns "
+        "of C? `store_box` takes the column first.",
         "": "for each of four boxes: wait until the box has been read, barrier, 4 x stmatrix_x4, fence_async, barrier, "
         "and one thread: store_box and commit_stores."}),
 }  # fmt: skip

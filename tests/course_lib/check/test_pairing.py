@@ -28,7 +28,7 @@ def with_k(k):
 
 SAID = {
     ("", ""): dict(),
-    ("wrong-places", "The numbers are right, and stand in the wrong places of C"): dict(
+    ("wrong-places", "Each number of C is there, and some stand in a wrong place"): dict(
         of_c=lambda C: C[::-1]
     ),
     ("unused-b", "k = 8 to 15 of B is never multiplied, and k = 16 to 23 more than once: look at B"): dict(

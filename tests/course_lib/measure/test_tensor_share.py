@@ -51,6 +51,13 @@ def test_the_table_names_what_holds_the_clock_down_and_cublas_where_it_is_asked_
     assert "cuBLAS" in repr(tensor_shares(RESULTS, cublas=True))
 
 
+def test_the_highest_clock_of_a_table_may_be_held_down_too():
+    """At 700 W even the slowest kernel of a table may run below the clock that its GPU has."""
+    held = replace(row("slow", 0.34, 1770), gpu=H100.driver_name)
+    shown = repr(tensor_shares(Results("C = A @ B.T", "float16", (held, row("fast", 0.9, 1309)), 1.0)))
+    assert shown.splitlines()[1].endswith("held down by: power cap")
+
+
 def test_without_a_record_it_says_so():
     empty = Results("C = A @ B.T", "float16", (Row("new"),), 1.0)
     assert "there is no record" in repr(tensor_shares(empty))

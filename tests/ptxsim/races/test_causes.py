@@ -51,6 +51,10 @@ def test_a_finding_has_a_declared_kind_and_cause(kind, cause):
         ("part-of-warps", "BAR(1, 33); out[t] = t;"),
         ("no-mbarrier", MBARRIER + ARRIVE),
         (
+            "mbarrier-made-again",
+            MBARRIER + "for (int i = 0; i < in[0] + 2; ++i) { if (t == 0)\n" + INIT + "}",
+        ),
+        (
             "too-many-arrivals",
             MBARRIER + "if (t)\nreturn;\n" + INIT + ARRIVE.replace("_, [%0]", "_, [%0], 2"),
         ),

@@ -118,6 +118,18 @@ RIGHT = {
         "if (t == 0) { inval(&bar[0]); bar[0] = 3; } __syncthreads(); out[t] = bar[0];",
         lambda t: 0 * t + 3,
     ),
+    "made-anew-behind-inval": (
+        ready(64) + "for (int i = 0; i < 3; ++i) {\n"
+        "  tile[t] = i + t; arrive(&bar[0]); wait(&bar[0], 0); out[t] = tile[63 - t]; __syncthreads();\n"
+        "  if (t == 0) { inval(&bar[0]); init(&bar[0], 64); } __syncthreads();\n}",
+        lambda t: 65 - t,
+    ),
+    "inval-by-one-made-anew-by-another": (
+        ready(64)
+        + "if (t == 0) inval(&bar[0]); __syncthreads(); if (t == 33) init(&bar[0], 32); __syncthreads();\n"
+        "if (t < 32) arrive(&bar[0]); wait(&bar[0], 0); out[t] = t;",
+        lambda t: t,
+    ),
     "bytes-that-are-not-expected": (
         ready(64) + "expect(&bar[0], 0); wait(&bar[0], 0); out[t] = t;",
         lambda t: t,
@@ -234,6 +246,29 @@ def test_an_mbarrier_is_no_plain_memory(name):
     report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
     assert found(report) == (["mbarrier"], set()), str(report)
     assert report.hazards[0].cause == "mbarrier-as-data" and "bar[" in report.hazards[0].message
+
+
+AGAIN = {
+    "in each turn": SETUP + "for (int i = 0; i < 2; ++i) {\nif (t == 0)\ninit(&bar[0], 64); // HERE\n"
+    "__syncthreads(); arrive(&bar[0]); wait(&bar[0], 0); __syncthreads();\n}",
+    "before anybody came": ready(64) + "if (t == 0)\ninit(&bar[0], 64); // HERE\n",
+    "for another number of arrivals": ready(64)
+    + "arrive(&bar[0]); wait(&bar[0], 0); __syncthreads();\nif (t == 0)\ninit(&bar[0], 32); // HERE\n",
+    "by another thread": ready(64) + "if (t == 40)\ninit(&bar[0], 64); // HERE\n",
+    "in the midst of a phase": ready(2) + "if (t == 0) arrive(&bar[0]);\n__syncthreads();\nif (t == 0)\n"
+    "init(&bar[0], 2); // HERE\n",
+    "after inval of its neighbour": ready(64, 64)
+    + "if (t == 0) { inval(&bar[1]);\ninit(&bar[0], 64); // HERE\n}",
+}
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_an_mbarrier_is_made_once(name):
+    report, _ = run_on_numbers(AGAIN[name] + "\nout[t] = t;", 64, before=OPS, block=64, options=HOPPER)
+    (hazard,) = report.hazards
+    assert (hazard.kind, hazard.cause) == ("mbarrier", "mbarrier-made-again"), str(report)
+    assert "// HERE" in report.kernel.source.splitlines()[hazard.call_line - 1]
+    assert "at bar[0] already" in hazard.message and "mbarrier.inval" in hazard.message
 
 
 RELAXED = (
