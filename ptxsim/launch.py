@@ -70,6 +70,7 @@ def launch(
     max_steps: int | None = None,
     seed: int | None = None,
     cooperative: bool = False,
+    in_turn: str | None = None,
 ) -> Report:
     """Run a kernel over the whole grid and report what was found.
 
@@ -78,7 +79,8 @@ def launch(
     ends a launch after so much work (see work.py), and by that alone; by default one that does not get on ends after at
     most about 15 seconds.
     `seed` chooses another legal order of the warps. `cooperative`: all blocks run at once, so that grid.sync() of
-    cooperative groups may wait for them.
+    cooperative groups may wait for them. `in_turn`: each block (each cluster) begins when the one before has ended,
+    from the first one "up" or from the last one "down". A GPU promises no order of blocks that do not wait for others.
 
     Raises LaunchError before anything runs, and SimulatorError where the simulator itself fails. A hazard never raises;
     one that stops the kernel is the last in the report. An access out of bounds, or a misaligned one, does not: it has
@@ -88,12 +90,13 @@ def launch(
     _check_whole(max_steps or 0, "max_steps", "a whole number, or None")
     _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
     _check_limits(grid, block, kernel, shared_mem)
+    _check_turns(in_turn, cooperative)
     bound = bind(kernel, args)
-    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed, cooperative)
+    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed, cooperative, in_turn)
     blocks = grid[0] * grid[1] * grid[2]
     batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
     cluster = math.prod(kernel.code.program.cluster)
-    batch = max(batch // cluster, 1) * cluster
+    batch = cluster if in_turn else max(batch // cluster, 1) * cluster
     if cooperative and blocks > batch:
         raise LaunchError(
             f"a cooperative launch of {blocks:,} blocks, and a GPU holds at most {batch:,} of them at once: it refuses "
@@ -125,6 +128,7 @@ def _start(
     max_steps: int | None,
     seed: int | None,
     cooperative: bool,
+    in_turn: str | None,
     watched: int,
     clock: Clock | None,
 ) -> LaunchState:
@@ -152,6 +156,7 @@ def _start(
         counters=Counters(code.program.instructions),
         budget=Budget(max_steps),
         seed=seed,
+        downwards=in_turn == "down",
         workspace=workspace,
         watched=watched,
         clock=clock,
@@ -267,6 +272,13 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
     _check_clusters(kernel, grid)
     _check_memory(kernel.code.program, shared_mem)
     _check_threads(kernel, block, threads, shared_mem)
+
+
+def _check_turns(in_turn: str | None, cooperative: bool) -> None:
+    if in_turn not in (None, "up", "down"):
+        raise LaunchError(f'in_turn is {in_turn!r}; it is "up", "down" or None')
+    if in_turn and cooperative:
+        raise LaunchError("a cooperative launch runs all blocks at once, and in_turn one after the other")
 
 
 def _check_clusters(kernel: Kernel, grid: tuple) -> None:

@@ -1,5 +1,7 @@
 """A smaller step for each exercise on the way: offered when the third answer was not right."""
 
+from collections.abc import Sequence
+
 STEPS = {
     "00.1": "Let x and y be 32 and 8 long, and one block run. On paper: which row and which column should thread "
     "0, 31, 32 and 255 take? Then write the two lines for m and n alone, and C[...] last.",
@@ -66,5 +68,27 @@ STEPS = {
     "08.3": "Write one box only, and let the kernel end behind it: stmatrix, fence, barrier, store, commit, wait. The "
     "loop over four boxes then asks one question more: may the box be written again?",
 }
+INSTEAD = {
+    "06.1": {
+        "any-m": "Only M now, at 129 x 128 x 64. The copy of A: 0 bytes where a row is not below M, as behind K. Then "
+        "the store: write down, for one lane, the row of C in which sum[0][0][0] stands, and the one of sum[0][0][2]; "
+        "which rows does C have?",
+        "any-n": "Only N now, at 128 x 136 x 64. B has rows as A has: what does its copy ask? Then the store: write "
+        "down, for one lane, the columns in which sum[0][0][0] and sum[0][0][1] stand; which columns does C have?",
+        "all-three": "Take 3 x 5 x 8: one chunk of three rows of A and of five rows of B. Say for each guard what it "
+        "compares, and with which of M, N and K.",
+        "zeros-in-one": "Only K, at 128 x 128 x 40: which chunks of the second k-tile does A have, and which does B "
+        "have? Both copies ask the same of k.",
+        "no-mma|more-mma|nothing-ahead|copied-again": "Every size is right: the guards are done. Put your loop beside "
+        "the one that was given, line by line: what else is different?",
+    },
+}
+"""For some findings another step, because the first one is done. Keys are words, as those of a hint."""
 OFFERED_AT = 3
 """So many answers in a row that were not right."""
+
+
+def step(name: str, words: Sequence[str]) -> str | None:
+    """The smaller step for what was found, in words, the most telling first."""
+    of_word = {word: text for key, text in INSTEAD.get(name, {}).items() for word in key.split("|")}
+    return next((of_word[word] for word in words if word in of_word), STEPS.get(name))

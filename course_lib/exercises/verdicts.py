@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ptxsim import CompileError
@@ -71,49 +71,56 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     if any(part is None or GAP in getattr(part, "code", "") for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
     kernel = next((part.name for part in parts if hasattr(part, "code")), "")
-    verdict = replace(_judged(name, answer, *known[name]), kernel=kernel)
+    verdict, words = _judged(name, answer, *known[name])
+    verdict = replace(verdict, kernel=kernel)
     logbook.keep_exercise(name, verdict.ok)
     if verdict.ok:
         _not_yet.pop(name, None)
         return verdict
-    return _with_a_smaller_step(verdict)
+    return _with_a_smaller_step(verdict, words)
 
 
 _not_yet: Counter[str] = Counter()
 """Exercise -> answers in a row that were not right, in this session."""
 
 
-def _with_a_smaller_step(verdict: ExerciseVerdict) -> ExerciseVerdict:
+def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> ExerciseVerdict:
     """The same verdict; from the third one in a row on it ends with a smaller step, where there is one."""
     _not_yet[verdict.name] += 1
-    step = smaller.STEPS.get(verdict.name)
+    step = smaller.step(verdict.name, words)
     if step is None or _not_yet[verdict.name] < smaller.OFFERED_AT:
         return verdict
     return replace(verdict, text=f"{verdict.text}\nA smaller step: {step}")
 
 
-def _judged(name: str, answer: object, test: Callable, hints: dict[str, str]) -> ExerciseVerdict:
+def _judged(
+    name: str, answer: object, test: Callable, hints: dict[str, str]
+) -> tuple[ExerciseVerdict, Sequence[str]]:
+    """The verdict, and the words of what was found."""
     try:
         test(answer)
     except ToolMissing:
         raise
     except CompileError as error:
         hint = f" Hint: {hints[NOT_COMPILED]}" if NOT_COMPILED in hints else ""
-        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}")
+        return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), ()
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
-        return ExerciseVerdict(
-            name, False, f"{_in_short(str(error))} Hint: {_hint(EVERYWHERE | hints, error)}"
-        )
-    return ExerciseVerdict(name, True, "right, and proved by the check.")
+        words = _words(error)
+        told = f"{_in_short(str(error))} Hint: {_hint(EVERYWHERE | hints, words)}"
+        return ExerciseVerdict(name, False, told), words
+    return ExerciseVerdict(name, True, "right, and proved by the check."), ()
 
 
-def _hint(hints: dict[str, str], error: Exception) -> str:
-    """That of the first word which has one: of each hazard, the most serious first, its cause and then its kind; then
-    the causes of the check itself. The hint for "" fits all else."""
+def _words(error: Exception) -> list[str]:
+    """Of each hazard, the most serious first, its cause and then its kind; then the causes of the check itself."""
     words = [word for hazard in getattr(error, "hazards", ()) for word in (hazard.cause, hazard.kind)]
-    words += getattr(error, "causes", ())
+    return words + list(getattr(error, "causes", ()))
+
+
+def _hint(hints: dict[str, str], words: Sequence[str]) -> str:
+    """That of the first word which has one. The hint for "" fits all else."""
     of_word = {word: hint for key, hint in hints.items() for word in key.split("|")}
     return next((of_word[word] for word in words if word in of_word), of_word[""])
 

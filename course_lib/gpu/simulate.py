@@ -20,15 +20,19 @@ def simulate(
     shared_mem: int = 0,
     max_steps: int | None = None,
     seed: int | None = None,
+    in_turn: str | None = None,
 ) -> ptxsim.Report:
     """Run a launch in the simulator, on every machine, and return its report. `seed`: in another order of the warps.
+    `in_turn`: its blocks one after the other, from block 0 "up" or from the last one "down".
 
     Array arguments are updated in place, as a launch would. Nothing is raised for a hazard: after one that
     stops the kernel, it is the last entry of `report.hazards`.
     """
     copies: dict[int, tuple[object, np.ndarray]] = {}
     values = [_on_host(arg, copies) for arg in args]
-    report = ptxsim.launch(compiled(kernel), grid, block, values, shared_mem, max_steps, seed)
+    report = ptxsim.launch(
+        compiled(kernel), grid, block, values, shared_mem, max_steps, seed, in_turn=in_turn
+    )
     for array, copy in copies.values():
         array.set(copy)
     return report

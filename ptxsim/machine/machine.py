@@ -73,6 +73,7 @@ class LaunchState:
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     seed: int | None = None
+    downwards: bool = False  # the last block (the last cluster) begins first
     workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
@@ -107,7 +108,8 @@ class LaunchState:
     @cached_property
     def blocks(self) -> np.ndarray:
         """The blocks of the grid in the order in which they run."""
-        return cluster_by_cluster(self.grid, self.code.program.cluster)
+        order = cluster_by_cluster(self.grid, self.code.program.cluster)
+        return order.reshape(-1, self.cluster_size)[::-1].ravel() if self.downwards else order
 
 
 class Machine:

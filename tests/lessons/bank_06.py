@@ -1,10 +1,15 @@
 """The exercises in notebooks/exercises/06_complete_gemm.ipynb."""
 
-from tests.lessons import solved_function
+from tests.lessons import kernel, replaced, solved_function
 
 
 def _kernel_and_tests(skeleton, solution, changes=()):
-    return skeleton[0], solved_function("my_answer")(skeleton, solution, changes)
+    """The kernel as it stands, or with a change that is called "kernel"; and the tests of the solution."""
+    given, *texts = skeleton[0], *changes
+    if texts and texts[0][0] == "kernel":
+        (_, change), *texts = texts
+        given = kernel(replaced(given.code, *change), given.name)
+    return given, solved_function("my_answer")(skeleton, solution, texts)
 
 
 _TIME = "return waves * -(-k_tiles // parts) + (extra if parts > 1 else 0)"
@@ -19,6 +24,11 @@ _COUNT = """    if (threadIdx.x == 0) {
 """
 _FIRST, _THEN = "{\n        __threadfence();\n        is_last", "gridDim.x - 1;\n        __threadfence();\n"
 _BACK = "    if (threadIdx.x == 0) atomicExch(count, 0);       // for the next launch\n"
+_SUM = "    float sum = 0;\n"
+_RETURN = "    if (!is_last) return;"
+_RESET = "    if (threadIdx.x == 0) atomicExch(count, 0);\n"
+_IN_0 = _RESET.replace("threadIdx.x", "blockIdx.x + threadIdx.x")
+_IN_LAST = _RESET.replace("(threadIdx.x == 0", "(threadIdx.x == 0 && blockIdx.x == gridDim.x - 1")
 _ORDER = "for (int block = 0; block < gridDim.x; ++block)"
 _CHOICE = """    if (all % 8 == 0) copy<uint4>(from + first, to, count, width, stride);
     else if (all % 4 == 0) copy<uint2>(from + first, to, count, width, stride);
@@ -49,6 +59,8 @@ RIGHT_ANSWERS = {
     ],
     "06.13": [
         ("fences of all threads as well", [(_BARRIER, "    __threadfence();\n" + _BARRIER)]),
+        ("fences of all threads, and none of thread 0 before it counts", [  # __threadfence() is fence.sc
+            (_BARRIER, "    __threadfence();\n" + _BARRIER), (_FIRST, "{\n        is_last")]),
         ("another thread counts", [("if (threadIdx.x == 0) {", "if (threadIdx.x == 40) {")]),
         ("a count that comes round", [("atomicAdd(count, 1)", "atomicInc(count, gridDim.x - 1)"), (_BACK, "")]),
         ("a count that goes on", [("atomicAdd(count, 1) ==", "atomicAdd(count, 1) % gridDim.x =="), (_BACK, "")]),
@@ -101,6 +113,14 @@ WRONG_ANSWERS = {
         ("NaN where it is read", [(_ONE, "(2, 0.5, sums, bias, C * np.nan)")], "goes into the result"),
         ("too large", [("sums + 2049", "sums * 1e5 + 0.1")], "are infinite in a half"),
         ("a bias for each element", [("2 * np.arange(8.0) + 2", "np.ones((8, 8))")], "the bias has 8 elements"),
+        ("four tests", [(_TWO, _ONE + "," + _TWO + "," + _TWO)], "two are enough"),
+        ("no test", [(_ONE + ",", ""), (_TWO + ",", "")], "two are enough"),
+        ("no list", [("my_answer = tests", "my_answer = 3")], "and a list of tests"),
+        ("all is negative", [(_ONE, "(2, 0.5, sums - 999, bias, C)"), ("sums + 2049", "-sums - 999")],
+         "must be positive to show anything"),
+        ("a kernel that fails with each mistake", [
+            ("kernel", ("column] = __half(MISTAKE", "column] = MISTAKE ? __half(99) : __half(MISTAKE")),
+            (_TWO + ",", "")], "put it back as it was"),
         ("four things", [(_ONE, "(2, 0.5, sums, bias)")], "two numbers and three arrays"),
     ],
     "06.13": [
@@ -115,6 +135,21 @@ WRONG_ANSWERS = {
         ("set back too early", [
             (_BACK, ""), ("    if (!is", "    if (threadIdx.x == 0) atomicExch(count, 0);\n    if (!is")],
          "when nobody needs it any more"),
+        ("set back by every block at first", [(_BACK, ""), (_SUM, _RESET + _SUM)], "who alone knows that all have"),
+        ("set back by block 0 at first", [(_BACK, ""), (_SUM, _IN_0 + _SUM)], "who alone knows that all have"),
+        ("set back by block 0 before a barrier", [(_BACK, ""), (_SUM, _IN_0 + "    __syncthreads();\n" + _SUM)],
+         "who alone knows that all have"),
+        ("set back by the last block at first", [(_BACK, ""), (_SUM, _IN_LAST + _SUM)],
+         "who alone knows that all have"),
+        ("set back by block 0 behind its count", [(_BACK, ""), (_RETURN, _IN_0 + _RETURN)],
+         "who alone knows that all have"),
+        ("set back by the last block behind its count", [(_BACK, ""), (_RETURN, _IN_LAST + _RETURN)],
+         "who alone knows that all have"),
+        ("block 0 waits for all", [
+            ("is_last = atomicAdd(count, 1) == gridDim.x - 1;",
+             "atomicAdd(count, 1);\n        is_last = blockIdx.x == 0;\n"
+             "        while (is_last && atomicAdd(count, 0) < gridDim.x) ;")],
+         "nobody need wait"),
         ("set back by a plain store", [("atomicExch(count, 0)", "*count = 0")], "by atomics only"),
         ("added the other way", [(_ORDER, "for (int block = gridDim.x - 1; block >= 0; --block)")],
          "must give the same bits"),

@@ -36,7 +36,7 @@ RIGHT_ANSWERS = {
     ],
     "06.3": [
         (
-            "longer pieces first",
+            "longer shares first",
             [
                 (BEGIN, "begin = block * (row // blocks) + min(block, row % blocks)"),
                 (END, "end = begin + row // blocks + (block < row % blocks)"),
@@ -98,13 +98,13 @@ WRONG_ANSWERS = {
          "reaches over the end"),
         ("length rounded up, cut off", [(BEGIN, "begin = min(-(-row // blocks) * block, row)"),
                                         (END, "end = min(begin - (-row // blocks), row)")],
-         "no piece be two k-tiles longer"),
+         "no share be two k-tiles longer"),
         ("the last one takes the rest", [(BEGIN, "begin = row // blocks * block"),
                                          (END, "end = row if block == blocks - 1 else begin + row // blocks")],
-         "no piece be two k-tiles longer"),
+         "no share be two k-tiles longer"),
         ("whole tiles for each", [(BEGIN, "begin = tiles * block // blocks * k_tiles"),
                                   (END, "end = tiles * (block + 1) // blocks * k_tiles")],
-         "no piece be two k-tiles longer"),
+         "no share be two k-tiles longer"),
         ("the last k-tile, not the one behind", [(END, "end = row * (block + 1) // blocks - 1")], "the next begins"),
         ("two have one", [(BEGIN, "begin = max(row * block // blocks - 1, 0)")], "two blocks would make one k-tile"),
         ("from 1", [(BEGIN, "begin = row * block // blocks + 1"), (END, "end = row * (block + 1) // blocks + 1")],

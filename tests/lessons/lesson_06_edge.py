@@ -33,6 +33,15 @@ BY_HAND = """    if (m_tile + TM > M || n_tile + TN > N || K % TK) {
     }
 """
 
+ZEROS_OR_A_CHUNK = [  # of which another chunk is read behind K: one that exists
+    ("template <int ROWS>", "template <int ROWS, bool ZEROS = true>"),
+    (ROWS, "!ZEROS || k + chunk * 8 < K ? size - first - row : 0"),
+    (
+        "matrix + (first + row) * K + k + chunk * 8;",
+        "matrix + (first + row) * K + (k + chunk * 8 < K ? k + chunk * 8 : 0);",
+    ),
+]
+
 RIGHT_ANSWERS = {
     "06.1": [
         ("two slots", [*SMALL, ("STAGES = 3", "STAGES = 2")]),
@@ -53,6 +62,10 @@ WRONG_ANSWERS = {
         ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "they lie in the next row"),
         ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
         ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "how many bytes may cp.async read"),
+        ("zeros in A alone", [*SMALL, *ZEROS_OR_A_CHUNK, ("copy_tile<TN>", "copy_tile<TN, false>")],
+         "a zero in one operand is not enough"),
+        ("zeros in B alone", [*SMALL, *ZEROS_OR_A_CHUNK, ("copy_tile<TM>", "copy_tile<TM, false>")],
+         "a zero in one operand is not enough"),
         ("rows that are not there", [*SMALL, (ROWS, "k + chunk * 8 < K ? ROWS : 0")], "rows of A behind M are read"),
         ("only B's rows are guarded", [*SMALL, ("A, m_tile, M,", "A, m_tile, 1 << 20,")],
          "rows of A behind M are read"),

@@ -214,9 +214,10 @@ def test_exercises_say_first_what_they_need_and_take(path):
     numbers = [number for number, _ in headings]
     assert numbers == [f"{lesson}.{number}" for number in range(11, 11 + len(numbers))] and len(numbers) >= 3
     assert {kind for _, kind in headings} <= KINDS_OF_EXERCISES
-    assert f"{len(numbers)} exercises, about {8 * len(numbers)} minutes" in first
+    minutes = sum(cell["metadata"].get("minutes", 8) for cell in cells if "exercise" in tags_of(cell))
+    assert f"{len(numbers)} exercises, about {minutes} minutes" in first
     assert re.search(rf"\*\*Needs\*\* \[{lesson} · [^]]+\]\(\.\./{path.name}\).*sitting", first)
-    link = f"[{MORE[len(numbers)]} more](exercises/{path.name}), about {8 * len(numbers)} minutes: "
+    link = f"[{MORE[len(numbers)]} more](exercises/{path.name}), about {minutes} minutes: "
     assert link in (path.parents[1] / path.name).read_text(encoding="utf-8")
     folds = [fold for text in texts for fold in re.findall(r"<summary>(.*?)</summary>", text)]
     assert folds == ["Hint", "Solution"] * len(numbers)

@@ -424,3 +424,75 @@ def test_a_failure_of_the_simulator_is_not_told_as_one_of_the_kernel(monkeypatch
         ptxsim.SimulatorError, match=r"failed while it ran scale: TypeError: Cannot cast.*not in the"
     ):
         run(SCALE, "scale", *scale_arguments(), grid=(4,))
+
+
+TAKES_A_NUMBER = r"""
+extern "C" __global__ void CLUSTERS number(int* begun, int* order)
+{
+    if (threadIdx.x == 0) order[atomicAdd(begun, 1)] = blockIdx.x;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("clusters", "in_turn", "order"),
+    [
+        ("", "up", [0, 1, 2, 3, 4, 5]),
+        ("", "down", [5, 4, 3, 2, 1, 0]),
+        ("__cluster_dims__(2)", "up", [0, 1, 2, 3, 4, 5]),
+        ("__cluster_dims__(2)", "down", [4, 5, 2, 3, 0, 1]),
+    ],
+)
+def test_blocks_in_turn(clusters, in_turn, order):
+    source = TAKES_A_NUMBER.replace("CLUSTERS", clusters)
+    kernel = ptxsim.compile(source, "number", ("-arch=sm_90a",))
+    begun, found = np.zeros(1, np.int32), np.full(6, -1, np.int32)
+    assert launch(kernel, 6, 32, (begun, found), in_turn=in_turn).ok
+    assert found.tolist() == order
+
+
+SETS_BACK = r"""
+extern "C" __global__ void count(int* counted)
+{
+    if (threadIdx.x) return;
+    if (blockIdx.x == 0) atomicExch(counted, 0);
+    atomicAdd(counted, 1);
+}
+"""
+
+
+@pytest.mark.parametrize(("in_turn", "left"), [("up", 4), ("down", 1)])
+def test_blocks_in_turn_show_who_loses_counts(in_turn, left):
+    counted = np.zeros(1, np.int32)
+    assert run(SETS_BACK, "count", counted, grid=4, in_turn=in_turn).ok
+    assert counted[0] == left
+
+
+WAITS = r"""
+extern "C" __global__ void wait(int* flags)
+{
+    asm volatile("st.release.gpu.s32 [%0], 1;" :: "l"(flags + blockIdx.x) : "memory");
+    int there = blockIdx.x == 0;
+    while (!there)
+        asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(there) : "l"(flags + blockIdx.x - 1) : "memory");
+}
+"""
+
+
+@pytest.mark.parametrize(("in_turn", "ends"), [(None, True), ("up", True), ("down", False)])
+def test_a_block_in_turn_waits_for_nobody_behind_it(in_turn, ends):
+    report = run(WAITS, "wait", np.zeros(4, np.int32), grid=4, in_turn=in_turn, max_steps=100_000)
+    assert report.ok == ends
+    assert ends or report.hazards[-1].kind in ("deadlock", "step-limit")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"in_turn": "back"}, '"up", "down" or None'),
+        ({"in_turn": "up", "cooperative": True}, "all blocks at once"),
+    ],
+)
+def test_turns_that_cannot_be_are_refused(more, words):
+    with pytest.raises(LaunchError, match=words):
+        run(SETS_BACK, "count", np.zeros(1, np.int32), **more)

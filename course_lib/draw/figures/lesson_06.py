@@ -10,8 +10,8 @@ from .. import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PIECES = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE, style.BLUE, style.VERMILLION)
-"""Of the pieces of the row of k-tiles, one block after the other."""
+SHARES = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE, style.BLUE, style.VERMILLION)
+"""Of the shares of the row of k-tiles, one block after the other."""
 PART = 0.3
 """Of the sides of a tile at the edge that exists, in a sketch."""
 
@@ -68,13 +68,13 @@ def _words(axes: Axes, x: float, y: float, words: str, ground: str) -> None:
 
 
 @style.styled
-def k_row(tiles: int, k_tiles: int, pieces: Sequence[tuple[int, int]]):
-    """The k-tiles of all tiles in one row, and the piece of each block: (its first k-tile, the one behind its last)."""
+def k_row(tiles: int, k_tiles: int, shares: Sequence[tuple[int, int]]):
+    """The k-tiles of all tiles in one row, and the share of each block: (its first k-tile, the one behind its last)."""
     figure, words = style.new_figure(1.9), []
     axes, last = style.axes(figure), tiles * k_tiles
-    for block, (begin, end) in enumerate(pieces):
+    for block, (begin, end) in enumerate(shares):
         for k_tile in range(begin, end):
-            _box(axes, k_tile, 0, 1, 1, PIECES[block % len(PIECES)])
+            _box(axes, k_tile, 0, 1, 1, SHARES[block % len(SHARES)])
         _words(axes, (begin + end) / 2, 0.5, f"block {block}", style.FACE)
         words.append(f"block {block}: {begin} to {end - 1}")
         if end % k_tiles and end < last:  # what it leaves, and to whom
@@ -145,7 +145,16 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     ):
         for name, x, y in marks:
             axes.plot(x, y, shape, color=colour, markeredgecolor=style.TEXT, zorder=3)
-            axes.annotate(name, (x, y), at, textcoords="offset points", ha=side, va="center", fontsize=7)
+            beside = any(x / 10 < other < x and 0.8 < y / height < 1.25 for _, other, height in marks)
+            axes.annotate(
+                name,
+                (x, y),
+                at,
+                textcoords="offset points",
+                ha="left" if beside else side,
+                va="center",
+                fontsize=7,
+            )  # right of it, where another mark's label is at its left
     axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
              xlabel="FLOP per byte, if A, B and C each move once", ylabel="TFLOP/s")  # fmt: skip
     axes.xaxis.set_major_formatter("{x:g}")

@@ -13,6 +13,7 @@ from ptxsim import launch
 from ...check.verdict import CheckFailed
 from ...gpu import cupy_on_numpy
 from ...gpu.simulate import compiled, simulate
+from ...measure.records import source_key
 from .common import demand, demand_kernel, demand_no_hazard, results_of
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?
@@ -116,6 +117,8 @@ def _parts(answer: object) -> None:
 # --------------------------------------------------------------------------- 06.12: tests that see it
 
 SIZE = 8
+EPILOGUE = "582d68c46bd4dc74"
+"""Key of the kernel's text as the exercise brings it: its mistakes are what the tests must see."""
 
 
 def _tests(answer: object) -> None:
@@ -124,10 +127,13 @@ def _tests(answer: object) -> None:
     demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.", "wrong-form")
     kernel, tests = answer
     demand_kernel(kernel)
-    some = isinstance(tests, list | tuple) and 1 <= len(tests) <= 3
     demand(
-        some, f"the answer is a kernel and a list of one to three tests, and not {tests!r:.40}.", "wrong-form"
+        source_key(kernel.name, kernel.code) == EPILOGUE,
+        "the answer is the exercise's kernel and tests for it, and this kernel is another one.",
+        "kernel-changed",
     )
+    demand(isinstance(tests, list | tuple), f"tests is {tests!r:.40}, and must be a list.", "wrong-form")
+    demand(1 <= len(tests) <= 3, f"the list has {len(tests)} tests, and must have one to three.", "how-many")
     prepared = [_prepared(number, test) for number, test in enumerate(tests, 1)]
     for number, test in enumerate(prepared, 1):
         demand(
@@ -135,6 +141,8 @@ def _tests(answer: object) -> None:
             f"test {number} fails with the right kernel, or gives no finite numbers.",
             "right-fails",
         )
+    shown = any((_expected(test) > 0).any() for test in prepared)
+    demand(shown, "no test sees a mistake: with each the right result is 0 everywhere.", "all-cut-off")
     for mistake in 1, 3, 4, 6, 5, 2:
         seen = any(_fails(kernel, mistake, test) for test in prepared)
         demand(seen, f"no test sees mistake {mistake}.", f"mistake-{mistake}")
@@ -164,33 +172,47 @@ def _prepared(number: int, test: object) -> tuple:
 def _fails(kernel, mistake: int, test: tuple) -> bool:
     """Whether the kernel with this mistake gives something else than float64, rounded once."""
     alpha, beta, sums, bias, C = test
-    with np.errstate(all="ignore"):
-        x = float(alpha) * sums.astype(float) + bias.astype(float)
-        x = x + float(beta) * C.astype(float) if beta else x
-        expected = np.where(x < 0, 0, x).astype(np.float16)
+    expected = _expected(test)
     wrong = cupy_on_numpy.RawKernel(kernel.code, kernel.name, (*kernel.options, f"-DMISTAKE={mistake}"))
     result = C.copy()
     report = simulate(wrong, (SIZE,), (SIZE,), (sums, bias, result, alpha, beta, np.int32(SIZE)))
     return not (report.ok and np.isfinite(expected).all() and np.array_equal(result, expected))
 
 
+def _expected(test: tuple) -> np.ndarray:
+    """What the right kernel stores."""
+    alpha, beta, sums, bias, C = test
+    with np.errstate(all="ignore"):
+        x = float(alpha) * sums.astype(float) + bias.astype(float)
+        x = x + float(beta) * C.astype(float) if beta else x
+        return np.where(x < 0, 0, x).astype(np.float16)
+
+
 # --------------------------------------------------------------------------- 06.13: the last block adds
 
 
+LAUNCHES: list[tuple[str, str, dict]] = [
+    ("first", "", {}),
+    ("second", "", {"seed": 1}),
+    ("third", "", {"seed": 2}),
+    ("fourth", " (one block after the other)", {"in_turn": "up"}),
+    ("fifth", " (one block after the other, the last one first)", {"in_turn": "down"}),
+]
+"""With one count: which launch, how it differs, and the order of its warps or blocks."""
+
+
 def _last(answer: object) -> None:
-    """Three launches with one count, whose parts are added in the order of the blocks."""
+    """Five launches with one count, whose parts are added in the order of the blocks."""
     demand_kernel(answer)
     for blocks in 4, 1, 5:
         left, count = np.full((blocks, 64), np.nan, np.float32), np.zeros(1, np.uint32)
-        for number, which in enumerate(("first", "second", "third")):  # the warps in three different orders
+        for number, (which, told, order) in enumerate(LAUNCHES):
             A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
             C = np.full(64, np.nan, np.float32)
             args = (A, left, count, C, np.int32(len(A)))
-            demand_no_hazard(
-                launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, seed=number or None)
-            )
-            causes = f"{which}-launch-stores-nothing", "launch-stores-nothing"
-            demand(not np.isnan(C).all(), f"in the {which} launch C stays as it was.", *causes)
+            demand_no_hazard(launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
+            causes = "counts-lost" if told else f"{which}-launch-stores-nothing", "launch-stores-nothing"
+            demand(not np.isnan(C).all(), f"in the {which} launch{told} C stays as it was.", *causes)
             demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
             expected = _in_order(_in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1)))
             near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
@@ -275,12 +297,17 @@ EXERCISES = {
         "from-0": "range(8) counts from 0; the parts are 1 to 8.",
         "": "time = waves * k-tiles of a part + extra, if there is more than one part; waves and k-tiles rounded up."}),
     "06.12": (_tests, {
-        "wrong-form|no-kernel": "leave the kernel as it is; tests is a list.",
+        "wrong-form|no-kernel": "the answer is the kernel as it is, and a list of tests.",
+        "kernel-changed": "put it back as it was (what is to be written is tests): a mistake is seen by a test, and "
+        "not by another kernel.",
+        "how-many": "one test may show several mistakes. 5 wants a beta of 0, and 6 another one: two are enough.",
+        "all-cut-off": "ReLU makes 0 of all that is negative: results must be positive to show anything.",
         "wrong-test": "a test is (alpha, beta, sums, bias, C): two numbers and three arrays.",
         "wrong-shapes": "sums and C are 8 x 8, and the bias has 8 elements.",
         "right-fails": "the data are too hard: results beyond 65504 are infinite in a half, and a NaN in sums or "
         "bias, or in a C that is read, goes into the result. Exact numbers are best: the kernel calculates in float32.",
-        "mistake-1": "a bias for each row and one for each column look the same where all its elements are equal.",
+        "mistake-1": "a bias for each row and one for each column look the same where all its elements are equal, and "
+        "where ReLU makes 0 of both.",
         "mistake-3": "ReLU before the bias differs where the scaled sum is negative: does any test have that?",
         "mistake-4": "alpha times the bias is the bias where alpha is 1, or the bias is 0; and both must not be cut "
         "off by ReLU.",
@@ -297,11 +324,13 @@ EXERCISES = {
         "barrier between the two was right.",
         "barrier-divergence|left-out-of-barrier|deadlock": "all threads of a block must come to a __syncthreads(), "
         "and all lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
-        "step-limit": "nobody need wait: who is not the last returns.",
+        "step-limit|nobody-writes": "nobody need wait: who is not the last returns.",
         "first-launch-stores-nothing": "C was full of NaN. Either nobody was the last: one block draws the number "
         "gridDim.x - 1. Or something was added to what C held: the last block overwrites it.",
         "launch-stores-nothing": "what is in `count` when this launch begins? Somebody must set it back, when nobody "
         "needs it any more.",
+        "counts-lost": "nobody was the last: a count was lost. When `count` is set back, another block may "
+        "have counted already: who alone knows that all have?",
         "unwritten-part": "the one who adds came too early, or adds a part that does not exist.",
         "last-bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
         "order.",

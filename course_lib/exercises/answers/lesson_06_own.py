@@ -196,7 +196,21 @@ def _for_every_size(answer: object) -> tuple[object, Launch]:
     causes = [(f"any-{cause.removeprefix('any-')}-{why}", cause) for cause, _, why in missing[:1]]
     words = ", ".join(text for _, text, _ in missing)
     demand(not missing, f"right for {reached}; not yet for {words}.", *sum(causes, ()))
+    _demand_zeros_in_both(kernel, launch)
     return kernel, launch
+
+
+def _demand_zeros_in_both(kernel: object, launch: Launch) -> None:
+    """Behind K stand zeros in A and in B. Rows that are all infinite show it: what is copied out of them makes NaN of
+    a zero. All else is positive, so that no NaN is right."""
+    TM, TN, TK = launch.tile
+    args, C = _product(TM, TN, TK + 8, "float16", (0, 1, 2))
+    for matrix in args[:2]:
+        matrix[:] = abs(matrix) + 1
+        matrix[:2] = np.inf
+    simulate(kernel, (1, 1), launch.block, args, launch.shared_mem, 8 * MOST_STEPS)
+    told = f"right, but at {TM} x {TN} x {TK + 8} with infinite numbers in A and B {np.isnan(C).sum()} sums are NaN."
+    demand(not np.isnan(C).any(), told, "zeros-in-one")
 
 
 def _demand_exact(kernel: object, launch: Launch) -> None:
@@ -260,6 +274,8 @@ _SIZES = {
     "any-k": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills with zeros when it "
     "is told to read fewer bytes than it writes.",
     "any-k-read|any-k-write": "behind K nothing may be read: how many bytes may cp.async read there?",
+    "zeros-in-one": "0 times infinity is NaN: behind K a zero in one operand is not enough. Which of the two copies "
+    "brings something else?",
     "any-m": "the sums of a row need that row of A alone. What stands in rows that exist, and are they stored?",
     "any-m-read": "rows of A behind M are read. What is computed from them does no harm, but they do not exist.",
     "any-m-write": "rows of C behind M are stored: which sums have a place in C?",

@@ -44,6 +44,14 @@ def _from_row_0(number: int, down: int, across: int, group: int) -> tuple[int, i
     return row % group, column
 
 
+def _up_and_down(number: int, down: int, across: int, group: int) -> tuple[int, int]:
+    """The next column of a group begins where the last one ended."""
+    row, column = _tile(number, down, across, group)
+    first = row // group * group
+    last = min(first + group, down) - 1
+    return (first + last - row if column % 2 else row), column
+
+
 ORDERS: list[tuple[str, str, Callable]] = [
     (
         "along-rows",
@@ -56,6 +64,12 @@ ORDERS: list[tuple[str, str, Callable]] = [
         lambda number, down, across, group: (number % down, number // down),
     ),
     ("groups-of-columns", "has groups of columns", _by_columns_in_group),
+    (
+        "16-always",
+        "has groups of 16 always",
+        lambda number, down, across, group: _tile(number, down, across, 16),
+    ),
+    ("up-and-down", "goes down one column of a group and up the next", _up_and_down),
     ("column-first", "gives the column first", lambda *case: _tile(*case)[::-1]),
     ("from-row-0", "begins every group at row 0", _from_row_0),
 ]
@@ -120,27 +134,27 @@ def _last_in(begin: int, end: int, tile: int, k_tiles: int) -> bool:
 
 
 FINISHED: list[tuple[str, str, Callable[[int, int, int, int], bool]]] = [
-    ("whole-tiles-only", "has only tiles that lie wholly in the piece",
+    ("whole-tiles-only", "has only tiles that lie wholly in the share",
      lambda begin, end, tile, k_tiles: begin <= tile * k_tiles and (tile + 1) * k_tiles <= end),
-    ("all-touched", "has every tile of which a part lies in the piece",
+    ("all-touched", "has every tile of which a part lies in the share",
      lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles and tile * k_tiles < end),
-    ("first-k-tile", "has the tiles whose first k-tile lies in the piece",
+    ("first-k-tile", "has the tiles whose first k-tile lies in the share",
      lambda begin, end, tile, k_tiles: begin <= tile * k_tiles < end),
-    ("end-inside", "leaves out a tile that ends where the piece ends",
+    ("end-inside", "leaves out a tile that ends where the share ends",
      lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles < end),
-    ("begin-counted", "has a tile that ended where the piece begins",
+    ("begin-counted", "has a tile that ended where the share begins",
      lambda begin, end, tile, k_tiles: begin <= (tile + 1) * k_tiles <= end),
 ]  # fmt: skip
-"""(a word for a wrong rule, what it does, whether by it a piece finishes a tile)"""
+"""(a word for a wrong rule, what it does, whether by it a share finishes a tile)"""
 
 
 def _share(answer: object) -> None:
-    """Equal pieces of the row, one behind the other, and for each the tiles whose last k-tile it has."""
+    """Equal shares of the row, one behind the other, and for each the tiles whose last k-tile it has."""
     for blocks, tiles, k_tiles in SHARED:
         cases = [(block, blocks, tiles, k_tiles) for block in range(blocks)]
         given = [_three(each) for each in results_of(answer, "share", cases)]
         told = f"(blocks = {blocks}, tiles = {tiles}, k_tiles = {k_tiles})"
-        _demand_pieces([piece[:2] for piece in given], tiles, k_tiles, told)
+        _demand_shares([share[:2] for share in given], tiles, k_tiles, told)
         _demand_finished(given, tiles, k_tiles, told)
 
 
@@ -159,31 +173,31 @@ def _three(given: object) -> tuple[int, int, set[int]]:
     return int(begin), int(end), {int(tile) for tile in finishes}
 
 
-def _demand_pieces(pieces: list[tuple[int, int]], tiles: int, k_tiles: int, told: str) -> None:
-    """The whole row, each k-tile once, in pieces that differ by one k-tile at most."""
+def _demand_shares(shares: list[tuple[int, int]], tiles: int, k_tiles: int, told: str) -> None:
+    """The whole row, each k-tile once, in shares that differ by one k-tile at most."""
     row = tiles * k_tiles
     found = [
-        (pieces[0][0] == 0, f"the first piece begins at {pieces[0][0]}, and not at 0", "not-from-0"),
-        *((one[1] == other[0], f"a piece ends at {one[1]}, and the next one begins at {other[0]}",
-           "overlap" if other[0] < one[1] else "left-out") for one, other in pairwise(pieces)),
-        (pieces[-1][1] == row, f"the last piece ends at {pieces[-1][1]}, and the row at {row}",
-         "rest-dropped" if pieces[-1][1] < row else "beyond-the-row"),
+        (shares[0][0] == 0, f"the first share begins at {shares[0][0]}, and not at 0", "not-from-0"),
+        *((one[1] == other[0], f"a share ends at {one[1]}, and the next one begins at {other[0]}",
+           "overlap" if other[0] < one[1] else "left-out") for one, other in pairwise(shares)),
+        (shares[-1][1] == row, f"the last share ends at {shares[-1][1]}, and the row at {row}",
+         "rest-dropped" if shares[-1][1] < row else "beyond-the-row"),
     ]  # fmt: skip
     for right, words, cause in found:
-        _demand_drawn(right, f"{words} {told}.", cause, pieces, tiles, k_tiles)
-    lengths = [end - begin for begin, end in pieces]
+        _demand_drawn(right, f"{words} {told}.", cause, shares, tiles, k_tiles)
+    lengths = [end - begin for begin, end in shares]
     even = max(lengths) - min(lengths) <= 1
-    words = f"the pieces have from {min(lengths)} to {max(lengths)} k-tiles {told}."
-    _demand_drawn(even, words, "uneven", pieces, tiles, k_tiles)
+    words = f"the shares have from {min(lengths)} to {max(lengths)} k-tiles {told}."
+    _demand_drawn(even, words, "uneven", shares, tiles, k_tiles)
 
 
 def _demand_drawn(
-    right: bool, words: str, cause: str, pieces: list[tuple[int, int]], tiles: int, k_tiles: int
+    right: bool, words: str, cause: str, shares: list[tuple[int, int]], tiles: int, k_tiles: int
 ) -> None:
     """As `demand`; a small row is drawn, as it was cut."""
-    small = tiles * k_tiles <= 40 and all(0 <= begin <= end <= tiles * k_tiles for begin, end in pieces)
+    small = tiles * k_tiles <= 40 and all(0 <= begin <= end <= tiles * k_tiles for begin, end in shares)
     if not right:
-        raise CheckFailed(words, causes=(cause,), picture=k_row(tiles, k_tiles, pieces) if small else None)
+        raise CheckFailed(words, causes=(cause,), picture=k_row(tiles, k_tiles, shares) if small else None)
 
 
 def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles: int, told: str) -> None:
@@ -194,11 +208,11 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
     if mine == right:
         return
     for cause, words, rule in FINISHED:
-        demand(mine != of(rule), f"the pieces are right; what a block finishes {words} {told}.", cause)
+        demand(mine != of(rule), f"the shares are right; what a block finishes {words} {told}.", cause)
     for block, (one, other) in enumerate(zip(mine, right, strict=True)):
         demand(
             one == other,
-            f"the pieces are right; block {block} finishes {sorted(other)}, and not {sorted(one)} {told}.",
+            f"the shares are right; block {block} finishes {sorted(other)}, and not {sorted(one)} {told}.",
         )
 
 
@@ -211,18 +225,18 @@ EXERCISES = {
         "no-whole-number": "/ makes a float; a k-tile has a whole number.",
         "no-list": "a block may finish no tile, one, or several.",
         "not-from-0": "k-tiles are counted from 0, and the first block has the first one.",
-        "overlap": "two blocks would make one k-tile: where one piece ends, the next begins.",
-        "left-out": "nobody makes the k-tiles between: where one piece ends, the next begins.",
+        "overlap": "two blocks would make one k-tile: where one share ends, the next begins.",
+        "left-out": "nobody makes the k-tiles between: where one share ends, the next begins.",
         "rest-dropped": "something rounded down drops the rest. Round the *place* of each cut, not the length, and "
         "with //: a float is not exact.",
         "beyond-the-row": "a length that was rounded up reaches over the end. Round the *place* of each cut.",
-        "uneven": "all blocks should be done at the same time: let no piece be two k-tiles longer than another one.",
+        "uneven": "all blocks should be done at the same time: let no share be two k-tiles longer than another one.",
         "whole-tiles-only": "a tile that was begun by another block must be finished, too. By whom?",
         "all-touched": "then two blocks would store one tile. Only who has its last k-tile finishes it.",
         "first-k-tile": "who has the *last* k-tile of a tile finishes it.",
-        "end-inside": "`end` is the k-tile behind the last one: a piece may end where a tile ends.",
-        "begin-counted": "a tile that ends where the piece begins was finished by the block before.",
-        "": "draw five tiles of eight k-tiles, cut the row in four, and write down which tiles end in each piece."}),
+        "end-inside": "`end` is the k-tile behind the last one: a share may end where a tile ends.",
+        "begin-counted": "a tile that ends where the share begins was finished by the block before.",
+        "": "draw five tiles of eight k-tiles, cut the row in four, and write down which tiles end in each share."}),
     "06.5": (_scheduler, {
         "gap": "which group is it, how many rows has it, and which of its tiles is it?",
         "no-function": "write the name without brackets after it.",
@@ -232,6 +246,8 @@ EXERCISES = {
         "along-rows|down-columns": "`group` rows of tiles belong together: all their columns come before the "
         "rows below.",
         "groups-of-columns": "a group is `group` rows of tiles, over all columns.",
+        "16-always": "use the argument group; 16 is what it is where nobody says.",
+        "up-and-down": "every column of a group begins at the group's first row.",
         "column-first": "return row, column.",
         "from-row-0": "rows are counted from the top of C: add the first row of the group.",
         "outside-c": "where does the group of this tile begin, in rows of tiles, and how many rows has it? The "
@@ -239,5 +255,6 @@ EXERCISES = {
         "twice": "two numbers come to one tile. Follow them: in which group is each, which number inside of it, and "
         "how many rows has this group?",
         "no-default": "keep group=16 in the line with def.",
-        "": "row of the group + number in the group % rows of the group; the column is what // gives."}),
+        "": "on paper, a group of 3 rows and 4 columns: how many of its tiles come before a tile, how many whole "
+        "columns do they fill, and how many tiles are left over?"}),
 }  # fmt: skip

@@ -83,9 +83,9 @@ HINTS = {"read-after-write|deadlock": "kind", "no-barrier": "cause", "few": "of 
     ],
 )
 def test_the_first_word_that_has_a_hint_counts(hint, error):
-    assert verdicts._hint(HINTS, error) == hint
+    assert verdicts._hint(HINTS, verdicts._words(error)) == hint
 
 
 def test_of_two_hints_for_a_word_the_later_one_counts():
     error = CheckFailed("", (hazard("deadlock", "deadlock"),))
-    assert verdicts._hint(HINTS | {"deadlock": "its own"}, error) == "its own"
+    assert verdicts._hint(HINTS | {"deadlock": "its own"}, verdicts._words(error)) == "its own"

@@ -3,13 +3,14 @@
 import html
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 import ptxsim
 from course_lib import OPTIONS, check_exercise, cp
 from course_lib.exercises import smaller, verdicts
-from course_lib.exercises.answers import exercises
+from course_lib.exercises.answers import exercises, lesson_06_own
 from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
 from course_lib.lessons import sources
 from ptxsim.machine.machine import Machine
@@ -155,6 +156,15 @@ def test_the_third_answer_that_is_not_right_gets_a_smaller_step():
     said = [check_exercise("05.4", lambda tile, latency, ahead: 1).text for _ in range(3)]
     assert "A smaller step" not in said[0] + said[1]
     assert said[2].startswith(said[0]) and smaller.STEPS["05.4"] in said[2]
+
+
+def test_the_smaller_step_is_that_of_the_first_edge_that_is_not_right():
+    steps = smaller.INSTEAD["06.1"]
+    assert smaller.step("06.1", ["any-n-read", "any-n"]) == steps["any-n"]
+    assert smaller.step("06.1", ["any-k-numbers", "any-k"]) == smaller.STEPS["06.1"]
+    assert smaller.step("06.2", ["any-n"]) == smaller.STEPS["06.2"]
+    given = Path(lesson_06_own.__file__).read_text(encoding="utf-8")
+    assert [word for key in steps for word in key.split("|") if f'"{word}"' not in given] == []
 
 
 def test_every_exercise_on_the_way_has_a_smaller_step():

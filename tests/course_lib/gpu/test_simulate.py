@@ -100,6 +100,18 @@ def test_max_steps_ends_an_endless_loop():
     assert [hazard.kind for hazard in report.hazards] == ["step-limit"]
 
 
+@pytest.mark.parametrize(("in_turn", "order"), [("up", [0, 1, 2, 3]), ("down", [3, 2, 1, 0])])
+def test_blocks_run_in_turn(in_turn, order):
+    source = """extern "C" __global__ void number(unsigned* begun, unsigned* order)
+    {
+        if (threadIdx.x == 0) order[atomicAdd(begun, 1)] = blockIdx.x;
+    }"""
+    kernel = cupy_on_numpy.RawKernel(source, "number", options=OPTIONS)
+    begun, found = np.zeros(1, np.uint32), np.full(4, 99, np.uint32)
+    simulate(kernel, (4,), (32,), (begun, found), in_turn=in_turn)
+    assert found.tolist() == order
+
+
 def test_what_is_not_a_kernel_is_refused():
     with pytest.raises(TypeError, match=r"expected cp.RawKernel\(source, name, options=OPTIONS\), got a str"):
         simulate(COPY, (1,), (32,), ())
