@@ -17,4 +17,5 @@
 | short_ways.py | the evening of 90 minutes, and the core of eight sittings |
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |
 | colab.py | the cell for Google Colab |
+| try_it.py | how to try the course in a browser, in README |
 """

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import tempfile
-import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.live.bytecode import compile_in_place
+from tools.live.bytecode import Place, compile_in_place
 from tools.live.fetch import FOLDER, ROOT
 from tools.live.inside import playground
+from tools.live.packages import LOCK, packed, stored, write, write_packed
 from tools.live.pins import pins
 
 HERE = Path(__file__).parent
 PACKED = (".wasm", ".asm.js")
-"""Large texts and code: packed here, since plain servers send files as they are; the worker unpacks."""
+"""Of the runtime, what gets much smaller."""
 LEFT_OUT = {".pdf", ".svg", ".png", ".zip", ".md", ".toml"}
 """Of the course's folders: pictures, and what the compiler made, which comes lesson by lesson."""
 COURSE = ("course_lib", "ptxsim", "notebooks", "assets")
@@ -30,19 +30,14 @@ def build(target: Path, pyodide: Path = FOLDER) -> dict:
     target.mkdir(parents=True, exist_ok=True)
     for script in sorted((HERE / "page").iterdir()):
         shutil.copy(script, target)
-    sizes = {"runtime": 0, "numpy": 0, "figures": 0}
-    for file in pins().files:
-        sizes[file.part] += _put(pyodide / file.name, target / "pyodide")
-    lock = target / "pyodide" / "pyodide-lock.json"
-    lock.write_text(json.dumps(pins().lock()), encoding="utf-8")
-    bytecode = pack_course(target / "course.zip", pyodide)
+    sizes = put_python(target / "pyodide", pyodide)
+    bytecode, sizes["course"] = put_course(target / "course.zip", pyodide)
     for archive in sorted((ROOT / "course_lib" / "compiled").rglob("*.zip")):
         place = target / "lessons" / archive.relative_to(ROOT / "course_lib" / "compiled")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(archive, place)
     kernels = json.dumps(playground.kernels(), ensure_ascii=False, separators=(",", ":"))
     (target / "kernels.json").write_text(kernels, encoding="utf-8")
-    first = sizes["runtime"] + sizes["numpy"] + (target / "course.zip").stat().st_size
     about = {
         "pyodide": pins().version,
         "python": pins().python,
@@ -50,37 +45,34 @@ def build(target: Path, pyodide: Path = FOLDER) -> dict:
             file.package: file.version for file in pins().files if file.package in ("numpy", "matplotlib")
         },
         "bytecode": bytecode,
-        "bytes": {"first": first, "figures": sizes["figures"]},
+        "bytes": {"first": sum(sizes.values()) - sizes["figures"], "figures": sizes["figures"]},
     }
     (target / "about.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     return about
 
 
-def _put(file: Path, folder: Path) -> int:
-    """Copy a file, packed where that saves much; return its bytes there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if file.name.endswith(PACKED):
-        place = folder / f"{file.name}.packed"
-        place.write_bytes(gzip.compress(file.read_bytes(), 9, mtime=0))
-    else:
-        place = folder / file.name
-        shutil.copy(file, place)
-    return place.stat().st_size
+def put_python(target: Path, pyodide: Path) -> Counter[str]:
+    """The runtime, its library and the packages; the bytes of each part."""
+    target.mkdir()
+    ready, sizes = packed(pyodide), Counter()
+    shutil.copy(ready / LOCK, target)
+    for file in pins().files:
+        if file.is_archive:
+            place = Path(shutil.copy(ready / f"{file.name}.packed", target))
+            sizes[file.part] += place.stat().st_size
+        elif file.name.endswith(PACKED):
+            sizes[file.part] += write_packed(target / file.name, (pyodide / file.name).read_bytes())
+        else:
+            sizes[file.part] += Path(shutil.copy(pyodide / file.name, target)).stat().st_size
+    return sizes
 
 
-def pack_course(archive: Path, pyodide: Path) -> bool:
-    """The library, the simulator, the lessons' code and the records; whether it is bytecode."""
+def put_course(archive: Path, pyodide: Path) -> tuple[bool, int]:
+    """The library, the simulator, the lessons' code and the records: whether it is bytecode, and its bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        for name, data in course_files():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_bytes(data)
-        bytecode = compile_in_place(root, pyodide)
-        with zipfile.ZipFile(archive, "w") as packed:
-            for path in sorted(path for path in root.rglob("*") if path.is_file()):
-                entry = zipfile.ZipInfo(path.relative_to(root).as_posix())  # with the date 1980-01-01
-                packed.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED, 9)
-    return bytecode
+        write(Path(folder) / "course", course_files())
+        bytecode = compile_in_place(Path(folder), pyodide, {"course": Place("/course")})
+        return bytecode, write_packed(archive, stored(Path(folder) / "course"))
 
 
 def course_files() -> Iterator[tuple[str, bytes]]:

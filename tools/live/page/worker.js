@@ -23,11 +23,11 @@ const plainFetch = self.fetch.bind(self);
 self.fetch = (what, options) => {
   const address = String(what.url ?? what);
   if (address.endsWith(".wasm")) return unpacked(address, "application/wasm");
-  return /\.(whl|zip)$/.test(address) ? counted(address) : plainFetch(what, options);
+  return /\.(whl|zip)$/.test(address) ? unpacked(address, "application/zip") : plainFetch(what, options);
 };
 
 async function start() {
-  const course = counted("course.zip").then((reply) => reply.arrayBuffer());
+  const course = unpacked("course.zip", "application/zip").then((reply) => reply.arrayBuffer());
   const machine = unpacked("pyodide/pyodide.asm.js", "text/javascript").then((reply) => reply.text());
   importScripts("compile.js", "pyodide/pyodide.js");
   (0, eval)(await machine);
