@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +239,27 @@ def test_the_speeds_of_the_last_wave():
     us = [called(f"bias and ReLU, 4096 x 4096 x {K}")["plain"] for K in (4096, 128)]
     words = "The product alone takes {} us at K = 4096 and {} at K = 128"
     assert said(words, "06_complete_gemm") == [round(each) for each in us]
+
+
+def test_who_has_most_pieces_ends_last():
+    """The count below the prediction of what stream-K gains: a k-tile takes 1 us, and a piece 5 us more."""
+    shown = printed("06_complete_gemm", "gain")
+    assert "at most three at K = 4096 (64 k-tiles), two at K = 512 (8)" in prose("06_complete_gemm")
+    for k_tiles, most in (64, 3), (8, 2):
+        cuts = [145 * k_tiles * block // 132 for block in range(133)]
+        pieces = [(end - 1) // k_tiles - begin // k_tiles + 1 for begin, end in pairwise(cuts)]
+        assert max(pieces) == most
+        share = 145 * k_tiles / 132
+        gain = 2 * (k_tiles + 5) / (share + most * 5)
+        assert f"K = {64 * k_tiles}, counted: no prediction; it is {gain:.3g}\n" in shown
+        assert f"2 x ({k_tiles} + 5) us over {share:.1f} + {most} x 5" in shown
+
+
+def test_what_three_kernels_take_at_most_is_counted_from_the_numbers_of_the_text():
+    (cell,) = (each for each in cells("06_complete_gemm") if each["id"] == "layer-drawn")
+    counted = re.search(r"product = \{4096: (\d+), 128: (\d+)\}", source(cell)).groups()
+    words = "The product alone takes {} us at K = 4096 and {} at K = 128"
+    assert said(words, "06_complete_gemm") == [float(each) for each in counted]
 
 
 def test_roofs_are_roofs():
