@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from math import prod
 
 import numpy as np
 
@@ -41,17 +43,17 @@ class Layout:
 
     @property
     def box_bytes(self) -> int:
-        return int(np.prod(self.box)) * self.itemsize
+        return prod(self.box) * self.itemsize
 
     def place(self, coordinates: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """The elements of the box that begins at these coordinates, in the order in which they lie in shared memory:
         their bytes from the array's address on, and which of them are in the array."""
-        offset, inside = np.zeros(1, np.int64), np.ones(1, bool)
+        start, inside = 0, np.ones(1, bool)
         for first, size, box, stride in zip(coordinates, self.shape, self.box, self.strides, strict=True):
+            start += first * stride
             index = first + np.arange(box)
-            offset = ((index * stride)[:, None] + offset).ravel()
             inside = (((index >= 0) & (index < size))[:, None] & inside).ravel()
-        return offset, inside
+        return start + _offsets(self.box, self.strides), inside
 
     def swizzled(self, chunks: np.ndarray) -> np.ndarray:
         """Where chunks of 16 bytes (numbers in shared memory) lie in truth: three, two or one bits of the chunk's place
@@ -83,6 +85,15 @@ class Layout:
             *lists,
             packed["kind"].decode(),
         )
+
+
+@cache
+def _offsets(box: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The bytes from a box's first element on."""
+    offset = np.zeros(1, np.int64)
+    for size, stride in zip(box, strides, strict=True):
+        offset = ((np.arange(size) * stride)[:, None] + offset).ravel()
+    return offset
 
 
 def _order(array: np.ndarray) -> list[int]:

@@ -120,6 +120,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
             numbers // machine.warps_per_block * machine.warps_per_block
             + numbers % machine.warps_per_block // WARPGROUP
         )
+        reads = []
         for key in dict.fromkeys(zip(groups.tolist(), first_a.tolist(), first_b.tolist())):
             at = np.flatnonzero((groups == key[0]) & (first_a == key[1]) & (first_b == key[2]))
             base = int(machine.block_base[lanes[at[0] * WARP]]) // CHUNK
@@ -130,8 +131,9 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
             else:
                 whole, more = _matrix(machine, key[1], M, kind_a, bool(trans_a), base, at[0], pc)
                 A, chunks = whole.reshape(WARPGROUP, 16, -1)[rows], np.union1d(chunks, more)
-            machine.math.issue(numbers[at], pc, chunks, held)
+            reads.append((numbers[at], chunks))
             result[at] = np.matmul(A * float(signs[0]), B.T * float(signs[1])) + old[at]
+        machine.math.issue(pc, reads, held)
         rounded = result.astype(np.float32 if to == "f32" else np.float16)
         back = np.empty((warps, rounded[0].size), rounded.dtype)
         back[:, order.ravel()] = rounded.reshape(warps, -1)

@@ -214,8 +214,8 @@ class Orders:
 
     def unseen(self, lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Whether what the lanes `others` of the grid did at these times is unordered with what each lane does now."""
-        if len(lanes) > FEW and lanes[0] == lanes[-1]:  # a tile that a few copies brought, read for one lane
-            starts = np.flatnonzero(_changes(lanes) | _changes(others) | _changes(times))
+        if len(lanes) > FEW and lanes[0] == lanes[FEW]:
+            starts = starts_of_runs(lanes, others, times)
             if len(starts) < len(lanes) // FEW:
                 found = self.unseen(lanes[starts], others[starts], times[starts])
                 return np.repeat(found, np.diff(starts, append=len(lanes)))
@@ -227,8 +227,11 @@ class Orders:
         return self.messages.not_told(lanes, theirs, times, found) if found.any() else found
 
 
-def _changes(values: np.ndarray) -> np.ndarray:
-    """Where another value begins."""
-    found = np.ones(len(values), bool)
-    np.not_equal(values[1:], values[:-1], out=found[1:])
-    return found
+def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
+    """Where another value begins in one of these: a tile that a few copies brought, read for one lane, is a few
+    runs."""
+    found = np.ones(len(columns[0]), bool)
+    found[1:] = columns[0][1:] != columns[0][:-1]
+    for values in columns[1:]:
+        found[1:] |= values[1:] != values[:-1]
+    return np.flatnonzero(found)

@@ -24,7 +24,7 @@ from ..work import Budget
 from .dependent import MOST_KEPT, Dependent, Doubt
 from .hazards import Reporting
 from .messages import BLOCK, CLUSTER, GRID
-from .orders import Orders
+from .orders import FEW, Orders, starts_of_runs
 from .proxies import GLOBAL, SHARED, ProxyFences
 from .touches import Found, Touch, Touches, granules_of
 
@@ -258,11 +258,10 @@ class Shadow:
     ) -> None:
         """The copy engine or the tensor cores read here for one lane. `noted`: as a read of now; otherwise
         `on_read_over` follows."""
-        count = size // self.granule
         if noted:
             self.on_access(machine, Act(True, False), lanes, unit, size, pc)
         else:
-            self._check(machine, Act(True, False), lanes, unit, count, pc, None)
+            self._check(machine, Act(True, False), lanes, unit, size // self.granule, pc, None)
         self.on_async_touch(machine, lanes, unit, size, pc)
 
     def on_async_touch(
@@ -294,6 +293,7 @@ class Shadow:
         times: np.ndarray,
     ) -> None:
         """`writers` and `times` are tables by granule."""
+        lanes, granules = _one_of_each_run(lanes, granules, writers, times)
         times, writers = times[granules], writers[granules].astype(np.int64)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
@@ -523,6 +523,8 @@ class Shadow:
         pc: int,
         changed: Callable[[], np.ndarray] | None,
     ) -> None:
+        if changed is None:
+            lanes, granules = _one_of_each_run(lanes, granules, self.writer, self.write_time)
         times = self.write_time[granules]
         if act.reads:
             self._tell(machine, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
@@ -658,6 +660,17 @@ class Shadow:
 
 def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarray:
     return changed()[inside]
+
+
+def _one_of_each_run(
+    lanes: np.ndarray, granules: np.ndarray, writers: np.ndarray, times: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of granules side by side that one lane touches, and that one lane wrote at one time, the first; `writers` and
+    `times` are tables by granule."""
+    if len(lanes) <= FEW or lanes[0] != lanes[FEW]:
+        return lanes, granules
+    starts = starts_of_runs(lanes, writers[granules], times[granules])
+    return lanes[starts], granules[starts]
 
 
 def _one_warp(machine: Watched, lanes: np.ndarray, others: np.ndarray) -> bool:

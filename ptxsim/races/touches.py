@@ -61,6 +61,7 @@ class Touches:
         self.of_block = of_block
         self.noted: list[Touch] = []
         self.bounds: dict[int, tuple[int, int]] = {}  # of those that were asked for, by their time
+        self.kept: list[np.ndarray] = []  # what goes to `further` once all that is entered together was
         self.waiting = 0
         self.latest = 0  # the time of the last touch; 0: nothing was touched
 
@@ -82,19 +83,19 @@ class Touches:
         """Enter what was noted, at least what may lie at these granules and was not before the time `seen`."""
         if not self.noted:
             return
-        later = []
         bounds = None if near is None else self._bounds(near)
+        due, later = [], []
         for touch in self.noted:
-            if touch.time < low:
-                continue
-            if touch.time < seen or (bounds and self._apart(touch, bounds)):
-                later.append(touch)
-            else:
-                self._enter(*touch.spread(), touch.time, low)
+            if touch.time >= low:
+                wait = touch.time < seen or (bounds and self._apart(touch, bounds))
+                (later if wait else due).append(touch)
         if len(later) > MOST_LATER:  # looking at each again and again would take longer
-            for touch in later:
-                self._enter(*touch.spread(), touch.time, low)
-            later = []
+            due, later = due + later, []
+        if len(later) == len(self.noted):
+            return
+        for touch in due:
+            self._enter(*touch.spread(), touch.time, low)
+        self._add_kept(low)
         self.noted = later
         if not later:
             self.bounds.clear()
@@ -102,7 +103,7 @@ class Touches:
 
     def _bounds(self, granules: np.ndarray) -> tuple[int, int]:
         """The first and the last of them, counted from the start of a block's memory."""
-        places = granules % self.of_block
+        places = granules if self.of_block == len(self.time) else granules % self.of_block
         return int(places.min()), int(places.max())
 
     def _apart(self, touch: Touch, bounds: tuple[int, int]) -> bool:
@@ -173,22 +174,25 @@ class Touches:
         before, who = self.time[granules], self.lane[granules]
         if (late := before > time).any():  # entered after a newer one
             kept = late & (who != lanes)
-            self._keep(granules[kept], lanes[kept], np.full(np.count_nonzero(kept), time, np.int32), low)
+            self._keep(granules[kept], lanes[kept], np.full(np.count_nonzero(kept), time, np.int32))
             lanes, granules, before, who = lanes[~late], granules[~late], before[~late], who[~late]
         other = (before >= max(low, 1)) & (who != lanes)
         if other.any():
-            self._keep(granules[other], who[other], before[other], low)
+            self._keep(granules[other], who[other], before[other])
         self.time[granules] = time
         self.lane[granules] = lanes
         beaten = self.lane[granules] != lanes  # by another lane of the same instruction
         if beaten.any():
-            self._keep(
-                granules[beaten], lanes[beaten], np.full(np.count_nonzero(beaten), time, np.int32), low
-            )
+            self._keep(granules[beaten], lanes[beaten], np.full(np.count_nonzero(beaten), time, np.int32))
 
-    def _keep(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
+    def _keep(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray) -> None:
         self.several[granules] = True
-        self.further.add(granules, lanes, times, low)
+        self.kept.append(np.stack([granules, lanes, times]).astype(np.int64))
+
+    def _add_kept(self, low: int) -> None:
+        if self.kept:
+            self.further.add(np.hstack(self.kept), low)
+            self.kept = []
 
 
 class _Further:
@@ -204,8 +208,9 @@ class _Further:
             self.since = np.zeros(of, np.int32)
         self.since[granules] = time
 
-    def add(self, granules: np.ndarray, lanes: np.ndarray, times: np.ndarray, low: int) -> None:
-        self.runs.append(self._sorted(np.stack([granules, lanes, times]).astype(np.int64), low))
+    def add(self, run: np.ndarray, low: int) -> None:
+        """`run`: (3, n), unsorted."""
+        self.runs.append(self._sorted(run, low))
         while len(self.runs) > 1 and self.runs[-2].shape[1] < 2 * self.runs[-1].shape[1]:
             last = self.runs.pop()
             self.runs[-1] = self._sorted(np.hstack([self.runs[-1], last]), low)

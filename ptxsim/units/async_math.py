@@ -55,8 +55,16 @@ class AsyncMath:
         for written in self.dirty.values():
             written[warps] = False
 
-    def issue(self, warps: np.ndarray, pc: int, chunks: np.ndarray, registers: frozenset[int]) -> None:
-        """These warps of one warpgroup start a wgmma that reads these chunks and these registers."""
+    def issue(self, pc: int, reads: list[tuple[np.ndarray, np.ndarray]], registers: frozenset[int]) -> None:
+        """Warps start a wgmma on these registers: for each warpgroup its warps, and the chunks that it reads."""
+        machine = self.machine
+        flights = [self._take_off(pc, warps, chunks, registers) for warps, chunks in reads]
+        readers = np.repeat([flight.reader for flight in flights], [len(chunks) for _, chunks in reads])
+        chunks = np.concatenate([flight.chunks for flight in flights])
+        machine.shadow.on_async_read(machine, readers, chunks, CHUNK, pc, noted=False)
+
+    def _take_off(self, pc: int, warps: np.ndarray, chunks: np.ndarray, registers: frozenset[int]) -> Flight:
+        """These warps of one warpgroup start."""
         machine = self.machine
         machine.work(ISSUE * len(warps))
         if not self.fenced[warps].all() or any(
@@ -71,11 +79,12 @@ class AsyncMath:
         reader = (
             first // machine.warps_per_block * machine.launch.threads + first % machine.warps_per_block * WARP
         )
-        machine.shadow.on_async_read(machine, np.full(len(chunks), reader), chunks, CHUNK, pc, noted=False)
         if self.reading is None:
             self.reading = np.zeros(len(machine.shared.memory.data) // CHUNK, np.int32)
         self.reading[chunks] += 1
-        self.flights.append(Flight(warps, int(self.committed[first]), pc, reader, chunks, registers))
+        flight = Flight(warps, int(self.committed[first]), pc, reader, chunks, registers)
+        self.flights.append(flight)
+        return flight
 
     def must_be_set(self, warps: np.ndarray, pc: int, sums: list[int]) -> None:
         """These warps add to sums: an instruction should have written the registers that hold them."""

@@ -130,13 +130,18 @@ class BulkCopies:
     def overwrite(self, pc: int, lanes: np.ndarray, unit: np.ndarray, size: int) -> None:
         """These lanes start copies to these units of `size` bytes. What a store may still read there is told here, and
         not when it has read it."""
-        for store in self.stores:
-            if store.read:
+        reading = [store for store in self.stores if not store.read and len(store.chunks)]
+        if not (reading and len(unit)):
+            return
+        chunks = unit * size // CHUNK
+        first, last = chunks.min(), chunks.max()
+        for store in reading:
+            if last < store.chunks.min() or store.chunks.max() < first:
                 continue
-            hit = np.isin(unit * size // CHUNK, store.chunks)
+            hit = np.isin(chunks, store.chunks)
             if hit.any():
                 self.machine.findings.still_reads(pc, lanes[hit], unit[hit] * size, store.pc, store.lane)
-                store.chunks = store.chunks[~np.isin(store.chunks, unit * size // CHUNK)]
+                store.chunks = store.chunks[~np.isin(store.chunks, chunks)]
 
     def commit(self, lanes: np.ndarray) -> None:
         self.committed[lanes] += 1
