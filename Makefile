@@ -67,7 +67,7 @@ lite: install
 test quick outputs record bench: NEEDS += dev
 
 test: install
-	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto --maxprocesses 4 tests notebooks"; do \
+	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto tests notebooks"; do \
 	  echo "== $$step"; $(RUN) -m $$step || status=1; done; exit $$status
 
 quick: install

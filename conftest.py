@@ -40,6 +40,9 @@ SHARED = ("test_clock.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""
 QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")
 """Their tests take milliseconds, about as long as handing out one: all cases of a function go out together."""
+LONG = ("tests/browser/", "tests/tools/", "tests/ptxsim/clock/", "notebooks/")
+"""Here one test, or a group, takes up to minutes: they begin first, so that none is alone at the end."""
+MOST_WORKERS = 4
 
 
 def pytest_configure():
@@ -69,6 +72,7 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(items):
     """The notebooks carry no execution counts, and by them nbval tells which cells were run: all of ours were."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     for item in items:
         if cell := getattr(item, "cell", None):
             cell.execution_count = 1
@@ -80,6 +84,12 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: a test in a browser, or of a server, waits for most of its time."""
+    return min((os.cpu_count() or 1) + 1, MOST_WORKERS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,7 +11,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
-from tests.sample import sample
+from tests.sample import one_in, sample
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 from tools.book.pages import pages_of
@@ -47,6 +47,8 @@ READERS = sample(
     kind=lambda case: case[0],
 )
 """Every other page in the dark; each in light and dark with every case."""
+WIDTHS = one_in(2, [(name, width) for name in PAGES for width in (390, 800, 1280)])
+"""Each page at one width or two, each width with every other page."""
 CUT = """() => [...document.querySelectorAll("article pre, article table, article img, article svg")].filter(box => {
     if (!box.checkVisibility()) return false;
     for (let around = box; around.tagName !== "ARTICLE"; around = around.parentElement) {
@@ -104,8 +106,7 @@ def address(book: Path, page: str) -> str:
     return (book / f"{page}.html").as_uri()
 
 
-@pytest.mark.parametrize("width", [390, 800, 1280])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(("name", "width"), WIDTHS)
 def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
     page = open_page(address(book, name), width)
     for theme in ("light", "dark"):
@@ -119,7 +120,7 @@ def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
         assert page.said == [] and page.outside == []
 
 
-@pytest.mark.parametrize("width", [1280, 1440, 1600, 1920])
+@pytest.mark.parametrize("width", one_in(3, [1280, 1440, 1600, 1920]))
 def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
     page = open_page(address(book, PAGES[-1]), width)
     for name in PAGES:
