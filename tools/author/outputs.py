@@ -73,7 +73,7 @@ def renew(path: Path) -> int:
 
 def named(path: Path) -> str:
     """A notebook with its folder: exercises have the names of their lessons."""
-    return path.relative_to(sources.NOTEBOOKS.parent).as_posix()
+    return "/".join(path.parts[-2:])
 
 
 def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:
