@@ -40,8 +40,7 @@ _MEANINGS = {
 }
 _FATAL_MEANINGS = {
     "barrier-count": "threads at a named barrier that disagree about their number",
-    "mbarrier": "an mbarrier that nobody initialised, or somebody once more; that counts what it cannot; "
-    "that is used as plain memory",
+    "mbarrier": "an mbarrier that is not initialised, or twice; that counts what it cannot; used as plain memory",
     "deadlock": "all threads wait, and nobody is left to come",
     "assertion-failed": "assert() is false",
     "trap": "the kernel ended itself, with __trap()",
@@ -118,13 +117,13 @@ CAUSES = (
     Cause("no-such-block", "a block that the cluster has not"),
     Cause("different-counts", "threads at one barrier name different numbers of threads"),
     Cause("part-of-warps", "a barrier that counts a number of threads which is no multiple of 32"),
-    Cause("bad-arrival-count", "an mbarrier initialised for a number of arrivals that it cannot count"),
+    Cause("bad-arrival-count", "a number of arrivals that no mbarrier can count"),
     Cause("no-mbarrier", "nobody has initialised the mbarrier"),
     Cause(
         "mbarrier-as-data",
-        "a plain access, or a copy, to the place of an mbarrier that nobody has invalidated",
+        "a plain access, or a copy, to the place of a valid mbarrier",
     ),
-    Cause("mbarrier-made-again", "mbarrier.init where an mbarrier lies that nobody has invalidated"),
+    Cause("mbarrier-made-again", "an mbarrier is initialised again, without mbarrier.inval"),
     Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
     Cause("too-many-bytes", "a phase is told to expect more bytes than it can count"),
     Cause("too-many-arrivals", "more arrivals than the phase lacks"),
