@@ -123,7 +123,7 @@ CAUSES = (
         "mbarrier-as-data",
         "a plain access, or a copy, to the place of a valid mbarrier",
     ),
-    Cause("mbarrier-made-again", "an mbarrier is initialised again, without mbarrier.inval"),
+    Cause("mbarrier-made-again", "an mbarrier initialised again, without mbarrier.inval"),
     Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
     Cause("too-many-bytes", "a phase is told to expect more bytes than it can count"),
     Cause("too-many-arrivals", "more arrivals than the phase lacks"),
