@@ -20,7 +20,7 @@ from .gpu.simulate import simulate
 from .gpu.tensor_maps import tensor_map
 from .gpu.timing import cublas
 from .launch import Launch
-from .lessons import folders
+from .lessons import folders, lite
 from .lessons.sources import course_header, edited, kernel_source, lesson_kernel, show_diff
 from .matmul.matmul import matmul, matmul_source
 from .matmul.tune import tune, tuned
@@ -35,6 +35,8 @@ from .measure.timeline import timeline
 from .measure.waves import waves
 
 cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
+if lite.HERE:
+    lite.prepare()
 
 __all__ = [
     "HOPPER", "OPTIONS", "Gemm", "HazardError", "Launch", "benchmark", "check_exercise", "checklist", "course_header",

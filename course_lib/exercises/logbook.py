@@ -1,8 +1,9 @@
 """What a learner has solved and predicted, kept in `my_lessons/progress.jsonl`: one line for each new answer.
 
 A line holds the exercise's permanent id (ids.py), a hash of the answer and the date, and nothing about the person. It
-is written only from a notebook that lies in the folder of a learner's copies. Lines are added at the end, in one piece
-each, so that two notebooks at the same time lose nothing, and a line that cannot be read costs only itself.
+is written only from a notebook that lies in the folder of a learner's copies; in a browser that is its storage. Lines
+are added at the end, in one piece each, so that two notebooks at the same time lose nothing, and a line that cannot be
+read costs only itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from datetime import date
 from pathlib import Path
 
-from ..lessons import sources
+from ..lessons import lite, sources
 from .ids import id_of
 
 FILE, GIVEN = "progress.jsonl", ".course.json"
@@ -142,7 +143,7 @@ def _folder() -> Path | None:
     """The folder of the copies that the running notebook lies in."""
     notebook = _notebook()
     above = notebook.parents[:2] if notebook else ()
-    return next((folder for folder in above if (folder / GIVEN).is_file()), None)
+    return next((folder for folder in above if folder == lite.DRIVE or (folder / GIVEN).is_file()), None)
 
 
 def _notebook() -> Path | None:

@@ -81,7 +81,8 @@ def _machine() -> tuple[ModuleType | None, str, str]:
     try:
         import cupy
     except ImportError:
-        return None, "", "CuPy is not installed"
+        browser = sys.platform == "emscripten"
+        return None, "", "a browser reaches no GPU with CUDA" if browser else "CuPy is not installed"
     if not cupy.cuda.is_available():
         return cupy, "", "no NVIDIA GPU with a working driver was found"
     about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
@@ -106,9 +107,11 @@ def show_env() -> None:
     try:
         compiler = "{}.{}".format(*nvrtc.version())
     except nvrtc.NvrtcMissing:
-        mac = sys.platform == "darwin"
-        compiler = "missing: " + ("NVIDIA makes none for macOS" if mac else "`make install` installs it")
+        why = {"darwin": "NVIDIA makes none for macOS", "emscripten": "a browser has none"}
+        compiler = "missing: " + why.get(sys.platform, "`make install` installs it")
         works = f"the lessons as they are; kernels that you edit {'do not run' if simulated else 'are not checked'}"
+        if sys.platform == "emscripten":
+            works = "the lessons, simulated, measurements recorded; edited kernels if `make serve` serves this page"
     print("course  ", _version())
     print("backend ", f"simulator: {reason}" if simulated else "cupy")
     print("GPU     ", gpu or "none used")

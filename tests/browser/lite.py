@@ -1,9 +1,11 @@
-"""The JupyterLite site in Chromium, for tests: `served(site)` is its address; `Opened` is a notebook there."""
+"""The JupyterLite site in Chromium, for tests: `Opened` is a notebook there."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
+import shutil
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -30,32 +32,27 @@ CELLS = "() => window.jupyterapp.shell.currentWidget.context.model.sharedModel.t
 
 
 class _Files(SimpleHTTPRequestHandler):
-    """The site's files, and in the settings one more: the application is there for the page's scripts."""
-
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".wasm": "application/wasm"}
-
-    def do_GET(self) -> None:
-        path = Path(self.translate_path(self.path))
-        if path.name != "jupyter-lite.json" or not path.is_file():
-            super().do_GET()
-            return
-        settings = json.loads(path.read_text(encoding="utf-8"))
-        settings["jupyter-config-data"]["exposeAppInBrowser"] = "true"
-        data = json.dumps(settings).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
         pass
 
 
+def for_tests(site: Path, folder: Path) -> Path:
+    """The site in this folder, with one setting more: the application is there for the page's scripts."""
+    shutil.copytree(site, folder, copy_function=os.link)
+    settings = folder / "jupyter-lite.json"
+    read = json.loads(settings.read_text(encoding="utf-8"))
+    read["jupyter-config-data"]["exposeAppInBrowser"] = "true"
+    settings.unlink()  # a link to the site's own
+    settings.write_text(json.dumps(read), encoding="utf-8")
+    return folder
+
+
 @contextlib.contextmanager
-def served(site: Path) -> Iterator[str]:
-    """Serve the site on this machine meanwhile; its address."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=site)) as server:
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder of files on this machine meanwhile; its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
@@ -69,9 +66,14 @@ class Opened:
     def __init__(self, page, address: str, name: str) -> None:
         self.page = page
         page.goto(f"{address}/lab/index.html?path={name}")
-        self.wait_until_ready()
+        self._wait()
 
-    def wait_until_ready(self) -> None:
+    def open_again(self) -> None:
+        """Load the page anew, with a Python that knows nothing."""
+        self.page.reload()
+        self._wait()
+
+    def _wait(self) -> None:
         self.page.wait_for_function(
             "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel", timeout=PATIENCE
         )
@@ -106,8 +108,11 @@ class Opened:
 
 
 def text_of(cell: dict) -> str:
-    """What a cell printed, and the text of what it showed."""
-    parts = [out.get("text") or out.get("data", {}).get("text/plain", "") for out in cell.get("outputs", ())]
+    """What a cell printed, the text of what it showed, and of what it raised."""
+    parts = [
+        out.get("text") or out.get("evalue") or out.get("data", {}).get("text/plain", "")
+        for out in cell.get("outputs", ())
+    ]
     return "".join("".join(part) for part in parts).strip()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from course_lib.lessons import sources
 from tests.browser.conftest import NAMES, SCREENSHOTS, watched
-from tests.browser.lite import Opened, compared, errors, served
+from tests.browser.lite import Opened, compared, errors, for_tests, served
 from tools.live.lite.__main__ import ROOT, TARGET
 
 FOUND = ROOT / "build" / "lite-differences.json"
@@ -65,7 +66,11 @@ def main(lessons: list[str]) -> int:
     wanted = [name for name in names if not lessons or name[:2] in lessons]
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     found, failed = {}, False
-    with served(TARGET) as address, sync_playwright() as playwright:
+    with (
+        tempfile.TemporaryDirectory(dir=TARGET.parent) as folder,
+        served(for_tests(TARGET, Path(folder, "lite"))) as address,
+        sync_playwright() as playwright,
+    ):
         path = next(filter(None, map(shutil.which, NAMES)))
         chromium = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         for number, name in enumerate(wanted):

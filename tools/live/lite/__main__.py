@@ -6,31 +6,44 @@ where they are not in build/pyodide.
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+from course_lib.lessons.lite import NOTEBOOK
 from tools.learner import copies
 from tools.live import fetch
 from tools.live.lite import environment
 from tools.live.lite.lock import files, lock
+from tools.live.lite.packages import put_compiled
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 TARGET = ROOT / "build" / "course" / "lite"
 OF_THE_COURSE = ("course_lib", "ptxsim", "notebooks", "assets", "tools/lab_extension")
 OF_LAB = ROOT / "tools" / "learner" / "labconfig" / "default_setting_overrides.json"
-IN_NO_RELEASE = "comm"
-"""The one package that the kernel wants and Pyodide's release has not."""
 EXTENSION = ROOT / "tools" / "lab_extension" / "labextensions" / "cuda-in-strings"
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
+OF_THE_KERNEL = (
+    ("ssl", "sqlite3", "jedi", "ipython", "micropip"),
+    ("piplite", "pyodide_kernel", "ipykernel"),
+    ("comm",),
+)
+"""What a kernel loads before its first cell: from Pyodide's release, from the kernel's own package, from neither."""
 SETTINGS = {
     "jupyter-lite-schema-version": 0,
     "jupyter-config-data": {
         "appName": "Hiding latency",
-        "litePluginSettings": {KERNEL: {"disablePyPIFallback": True}},  # no other host is asked
+        "litePluginSettings": {
+            KERNEL: {
+                "disablePyPIFallback": True,  # no other host is asked
+                # All at once, in place of one after the other, each looked for first.
+                "loadPyodideOptions": {"packages": [*itertools.chain(*OF_THE_KERNEL), "hiding-latency"]},
+            },
+        },
     },
 }
 
@@ -40,19 +53,26 @@ def build(target: Path = TARGET) -> dict[str, int]:
     environment.prepare()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        put_python(root / "static" / "pyodide", course_wheel(root / "wheel"))
+        put_python(root / "static" / "pyodide", wheels(root / "wheels"))
         put_lessons(root / "lessons")
-        environment.download(IN_NO_RELEASE, root / "wheels")
         shutil.copy(OF_LAB, root / "overrides.json")
         (root / "jupyter-lite.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
         shutil.rmtree(target, ignore_errors=True)
-        given = [f"--piplite-wheels={each}" for each in (root / "wheels").glob("*.whl")]
-        given += ["--apps=lab", "--no-sourcemaps", f"--LiteBuildConfig.federated_extensions={EXTENSION}"]
+        given = ["--apps=lab", "--no-sourcemaps", f"--LiteBuildConfig.federated_extensions={EXTENSION}"]
         given += [f"--contents={root / 'lessons'}", f"--output-dir={target}"]
         environment.jupyter("lite", "build", f"--lite-dir={root}", *given, folder=root)
         for left in target.rglob("*.map"):
             left.unlink()
     return sizes(target)
+
+
+def wheels(folder: Path) -> list[Path]:
+    """What Pyodide's release has not: the course, and some of the kernel."""
+    _, own, others = OF_THE_KERNEL
+    for name in others:
+        environment.download(name, folder)
+    found = [next(environment.WHEELS.glob(f"{name}-*.whl")) for name in own]
+    return [course_wheel(folder), *found, *(next(folder.glob(f"{name}-*.whl")) for name in others)]
 
 
 def course_wheel(folder: Path) -> Path:
@@ -65,24 +85,30 @@ def course_wheel(folder: Path) -> Path:
             shutil.copy(path, source)
     options = ["--no-deps", "--no-build-isolation", "--disable-pip-version-check", "-w", folder]
     environment.run(sys.executable, "-m", "pip", "-q", "wheel", *options, source)
-    return next(folder.glob("*.whl"))
+    return next(folder.glob("hiding_latency-*.whl"))
 
 
-def put_python(folder: Path, wheel: Path) -> None:
-    """Pyodide's files, the course among them, and its lock."""
-    folder.mkdir(parents=True)
-    for file in files():
-        shutil.copy(fetch.FOLDER / file.name, folder)
-    shutil.copy(wheel, folder)
-    (folder / "pyodide-lock.json").write_text(json.dumps(lock(wheel)), encoding="utf-8")
+def put_python(folder: Path, wheels: list[Path]) -> None:
+    """Pyodide's files, these wheels among them, and its lock."""
+    pinned = [fetch.FOLDER / file.name for file in files()]
+    modules = [path for path in pinned if path.suffix == ".whl" or path.name == "python_stdlib.zip"]
+    put_compiled([*modules, *wheels], folder, fetch.FOLDER)
+    for path in pinned:
+        if path not in modules:
+            shutil.copy(path, folder)
+    (folder / "pyodide-lock.json").write_text(json.dumps(lock(folder, wheels)), encoding="utf-8")
 
 
 def put_lessons(folder: Path) -> None:
-    """The copies that `make lab` gives a learner: the lessons as they are, with a cell that shows the progress."""
+    """The copies that `make lab` gives a learner, lessons as they are with a cell that shows the progress; and in each
+    cell's metadata its notebook's name, which nothing else says in a browser."""
     for lesson in copies.originals(ROOT):
-        place = folder / lesson.relative_to(ROOT / "notebooks")
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(copies.copy_of(lesson), encoding="utf-8")
+        name = lesson.relative_to(ROOT / "notebooks")
+        notebook = json.loads(copies.copy_of(lesson))
+        for cell in notebook["cells"]:
+            cell["metadata"][NOTEBOOK] = name.as_posix()
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(notebook, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def sizes(site: Path) -> dict[str, int]:

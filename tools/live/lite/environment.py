@@ -11,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 VENV = ROOT / ".venv-lite"
 PINNED = Path(__file__).with_name("requirements.txt")
+WHEELS = VENV / "share/jupyter/labextensions/@jupyterlite/pyodide-kernel-extension/static/pypi"
+"""The wheels that the kernel brings with it."""
 KEPT = VENV / "requirements.txt"
 """What was installed: its last file, so that an interrupted installation is not taken for a whole one."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from tools.live.pins import File, pins
 
 LIST = Path(__file__).with_name("kernel.toml")
 OF_LISTS = ("imports", "depends")
+COURSE = {"imports": ["course_lib", "ptxsim"], "depends": ["numpy", "matplotlib"]}
 
 
 def kernel_files() -> list[File]:
@@ -28,19 +31,29 @@ def files() -> list[File]:
     return [*pins().files, *kernel_files()]
 
 
-def lock(wheel: Path) -> dict:
-    """Pyodide's lock: the pinned packages, those of the kernel, and the course."""
+def lock(folder: Path, wheels: Iterable[Path]) -> dict:
+    """Pyodide's lock: the pinned packages and these wheels, all of which lie in the folder as they ship."""
     made = pins().lock()
+    packages = made["packages"]
     figures = [file.package for file in pins().of("figures")]
-    made["packages"]["matplotlib"]["depends"] = ["numpy", *(name for name in figures if name != "matplotlib")]
-    for each in _kernel():
-        made["packages"][each["package"]] = _entry(each)
-    made["packages"]["hiding-latency"] = _course(wheel)
+    packages["matplotlib"]["depends"] = ["numpy", *(name for name in figures if name != "matplotlib")]
+    for each in [*_kernel(), *map(_of_wheel, wheels)]:
+        packages[each["package"]] = _entry(each)
+    for package in packages.values():
+        package["sha256"] = hashlib.sha256((folder / package["file_name"]).read_bytes()).hexdigest()
     return made
 
 
+@cache
 def _kernel() -> list[dict]:
     return tomllib.loads(LIST.read_text(encoding="utf-8"))["file"]
+
+
+def _of_wheel(wheel: Path) -> dict:
+    name, version = wheel.name.split("-")[:2]
+    package = name.replace("_", "-")
+    loads = COURSE if package == "hiding-latency" else {"imports": [name], "depends": []}
+    return {"package": package, "version": version, "name": wheel.name, **loads}
 
 
 def _entry(pinned: dict) -> dict:
@@ -48,23 +61,9 @@ def _entry(pinned: dict) -> dict:
         "name": pinned["package"],
         "version": pinned["version"],
         "file_name": pinned["name"],
-        "sha256": pinned["sha256"],
         "imports": pinned["imports"],
         "depends": pinned["depends"],
         "install_dir": pinned.get("install", "site"),
         "package_type": pinned.get("kind", "package"),
         "unvendored_tests": False,
     }
-
-
-def _course(wheel: Path) -> dict:
-    return _entry(
-        {
-            "package": "hiding-latency",
-            "version": wheel.name.split("-")[1],
-            "name": wheel.name,
-            "sha256": hashlib.sha256(wheel.read_bytes()).hexdigest(),
-            "imports": ["course_lib", "ptxsim"],
-            "depends": ["numpy", "matplotlib"],
-        }
-    )
