@@ -36,6 +36,7 @@ def prepare() -> None:
     note_notebook(shell.kernel.get_parent())
     shell.events.register("pre_run_cell", lambda _: note_notebook(shell.kernel.get_parent()))
     elsewhere.ask_with(ask_host)
+    sys.path.append("")  # a learner's own modules; last, since looking there asks the page
     cache.HINTS.clear()  # they say what to install
     # "Matplotlib is building the font cache": natively that happens once, here whenever Python starts.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)

@@ -33,15 +33,21 @@ OF_THE_KERNEL = (
     ("comm",),
 )
 """What a kernel loads before its first cell: from Pyodide's release, from the kernel's own package, from neither."""
+LINES = {"name": "lines", "extensions": [".jsonl"], "fileFormat": "text", "mimeTypes": ["text/plain"]}
+"""The file with the progress. JupyterLite would take it for JSON, and writing one line would never end."""
 SETTINGS = {
     "jupyter-lite-schema-version": 0,
     "jupyter-config-data": {
         "appName": "Hiding latency",
+        "fileTypes": {"lines": LINES},
         "litePluginSettings": {
             KERNEL: {
                 "disablePyPIFallback": True,  # no other host is asked
                 # All at once, in place of one after the other, each looked for first.
-                "loadPyodideOptions": {"packages": [*itertools.chain(*OF_THE_KERNEL), "hiding-latency"]},
+                "loadPyodideOptions": {
+                    "packages": [*itertools.chain(*OF_THE_KERNEL), "hiding-latency"],
+                    "env": {"PYTHONSAFEPATH": "1"},  # each import would ask the page for its folder
+                },
             },
         },
     },
