@@ -64,16 +64,16 @@ class Opened:
     """A notebook in the page, whose Python is there."""
 
     def __init__(self, page, address: str, name: str) -> None:
-        self.page = page
-        page.goto(f"{address}/lab/index.html?path={name}")
-        self._wait()
+        self.page, self.address = page, f"{address}/lab/index.html?path={name}"
+        self._open()
 
     def open_again(self) -> None:
-        """Load the page anew, with a Python that knows nothing."""
-        self.page.reload()
-        self._wait()
+        """Save, and load the page anew, with a Python that knows nothing."""
+        self._act("docmanager:save")
+        self._open()
 
-    def _wait(self) -> None:
+    def _open(self) -> None:
+        self.page.goto(self.address)
         self.page.wait_for_function(
             "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel", timeout=PATIENCE
         )
