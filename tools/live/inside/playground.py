@@ -19,12 +19,16 @@ LARGEST = 1 << 22
 SHOWN = 8
 """Of an array that a launch changed, so many values are shown."""
 SMALL = {
-    "saxpy": ("2", "64", "float32 = 2\nfloat32 128 arange\nfloat32 128 ones\nint32 = 100"),
-    "mirror": ("2", "256", "float32 512 arange\nfloat32 512 zeros"),
-    "round_trip": ("2", "256", "float32 2048 arange\nfloat32 2048 zeros"),
-    "hand_over": ("1", "64", "float32 1024 arange\nfloat32 1024 zeros"),
-}
-"""Kernels that are no GEMM: grid, block, arguments."""
+    "saxpy": ("2", "64", 0, "float32 = 2\nfloat32 128 arange\nfloat32 128 ones\nint32 = 100"),
+    "mirror": ("2", "256", 0, "float32 512 arange\nfloat32 512 zeros"),
+    "round_trip": ("2", "256", 0, "float32 2048 arange\nfloat32 2048 zeros"),
+    "hand_over": ("1", "64", 0, "float32 1024 arange\nfloat32 1024 zeros"),
+    "batch": (
+        "5", "128", 3 * 128 * 64 * 2,
+        "float16 21600 ones\nfloat16 28080 ones\nfloat16 39000 zeros\nint32 = 3\nint32 = 100\nint32 = 130\nint32 = 72",
+    ),
+}  # fmt: skip
+"""Kernels that are no GEMM: grid, block, shared memory, arguments."""
 BREAKS = (
     ("01_mainloop", "tiled", "a barrier less: the k-tile is complete",
      "__syncthreads();                              // the k-tile is complete", ""),
@@ -62,8 +66,8 @@ def kernels() -> list[dict]:
 
 def _launch_of(lesson: str, name: str, launch: Launch | None) -> dict:
     if launch is None:
-        grid, block, arguments = SMALL[name]
-        return {"kind": "plain", "grid": grid, "block": block, "shared_mem": 0, "args": arguments}
+        grid, block, shared_mem, arguments = SMALL[name]
+        return {"kind": "plain", "grid": grid, "block": block, "shared_mem": shared_mem, "args": arguments}
     dtype = "float32" if lesson < "04" else "float16"
     threads = ", ".join(map(str, launch.block))
     return {
