@@ -3,4 +3,5 @@
 sources  kernels and their launches, read out of the notebooks, which are their only home
 folders  where notebooks and assets lie: beside the package, or inside an installed one
 colab    what a notebook's first cell does on Colab
+lite     which notebook runs, and its progress, in a browser's JupyterLite
 """

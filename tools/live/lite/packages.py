@@ -13,7 +13,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.live.bytecode import compile_in_place
+from tools.live.bytecode import Place, compile_in_place
+from tools.live.pins import SITE_PACKAGES
 
 COMPILED = "bytecode"
 """In the folder of Pyodide's files: what was compiled."""
@@ -36,7 +37,8 @@ def _compile(archives: list[Path], made: dict[Path, Path], pyodide: Path) -> Non
         for archive in archives:
             with zipfile.ZipFile(archive) as packed:
                 packed.extractall(Path(folder, archive.name))
-        if not compile_in_place(Path(folder), pyodide):
+        places = {archive.name: Place(SITE_PACKAGES) for archive in archives}
+        if not compile_in_place(Path(folder), pyodide, places):
             return
         (pyodide / COMPILED).mkdir(exist_ok=True)
         for archive in archives:
