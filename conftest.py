@@ -66,8 +66,19 @@ def compiled_anew():
 def pytest_ignore_collect(collection_path, config):
     """A learner's own notebooks are not tested; None leaves it to pytest."""
     folder = config.rootpath / "notebooks"
-    ours = sources.every_notebook(folder)
+    ours = sampled(folder) if folder.name in config.args else sources.every_notebook(folder)
     return (collection_path.suffix == ".ipynb" and collection_path not in ours) or None
+
+
+def sampled(folder: Path) -> list[Path]:
+    """Of a folder of notebooks that is tested as a whole: the lessons, every other one of what goes deeper, every third
+    of more exercises. Each of these starts a kernel for a few cells, of kinds that the others have too."""
+    if not TESTS.is_dir():
+        return sources.every_notebook(folder)
+    from tests.sample import one_in
+
+    deeper, exercises = sources.deeper_notebooks(folder), sources.exercise_notebooks(folder)
+    return [*sources.notebooks(folder), *one_in(2, deeper), *one_in(3, exercises)]
 
 
 def pytest_collection_modifyitems(items):

@@ -11,6 +11,7 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -22,6 +23,7 @@ from packaging.version import Version
 
 import conftest
 from course_lib.lessons import sources
+from tests import sample
 from tests.rules import ABSOLUTE, ROOT
 from tools import install
 from tools.author import outputs
@@ -922,6 +924,24 @@ def test_what_shares_something_runs_in_one_process():
         "tests/ptxsim/instructions/test_instructions.py::test_edge_values",
         "tests/course_lib/gpu/test_simulate.py::test_the_same[lesson.ring]",
     ]
+
+
+def test_of_all_notebooks_every_lesson_is_run_and_in_make_long_all(monkeypatch):
+    everything = sources.every_notebook(sources.NOTEBOOKS)
+    monkeypatch.setattr(sample, "EVERY", True)
+    assert sorted(conftest.sampled(sources.NOTEBOOKS)) == sorted(everything)
+    monkeypatch.setattr(sample, "EVERY", False)
+    of_a_run = set(conftest.sampled(sources.NOTEBOOKS))
+    assert set(sources.notebooks(sources.NOTEBOOKS)) < of_a_run < set(everything)
+    for args, ignored in (
+        ([path.as_posix() for path in everything], set()),
+        (
+            ["tests", "notebooks"],
+            set(everything) - of_a_run,
+        ),
+    ):
+        config = SimpleNamespace(rootpath=ROOT, args=args)
+        assert {path for path in everything if conftest.pytest_ignore_collect(path, config)} == ignored
 
 
 def test_the_cells_of_a_notebook_run_in_one_process(tmp_path):
