@@ -61,10 +61,10 @@ live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
 	@$(MAKE) --no-print-directory course
 
+lite test quick outputs record bench: NEEDS += dev
+
 lite: install
 	@$(RUN) -m tools.live.lite $(LIVE)
-
-test quick outputs record bench: NEEDS += dev
 
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto tests notebooks"; do \

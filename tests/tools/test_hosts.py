@@ -27,10 +27,11 @@ from ptxsim.compiler import nvrtc
 from tests.rules import ROOT
 from tools.author import colab
 from tools.learner import copies
+from tools.live.pins import pins
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 NOTEBOOKS = sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb"))
-DOCKERFILE, WORKFLOW = "Dockerfile", ".github/workflows/ci.yml"
+DOCKERFILE, WORKFLOW, PUBLISH = "Dockerfile", ".github/workflows/ci.yml", ".github/workflows/publish.yml"
 DEVCONTAINER, VSCODE = ".devcontainer/devcontainer.json", ".vscode/settings.json"
 
 
@@ -236,3 +237,12 @@ def test_contributing_names_commands_that_exist():
     for module in re.findall(r"python -m ([\w.]+)", text("CONTRIBUTING.md")):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_what_is_published_is_made_of_the_pinned_pyodide():
+    """The book first: writing it replaces the folder that the notebooks are in."""
+    job = yaml.safe_load(text(PUBLISH))["jobs"]["publish"]
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    archive = f"pyodide-{pins().version}.tar.bz2"
+    assert job["env"]["PYODIDE"] == archive and f"/{pins().version}/" in runs[0]
+    assert [run.split(" LIVE=")[0] for run in runs[1:]] == ["make live", "make lite"]

@@ -302,17 +302,27 @@ def test_a_wrong_value_of_course_backend(machine):
         device.backend()
 
 
+def no_nvrtc():
+    raise nvrtc.NvrtcMissing("not here")
+
+
 @pytest.mark.parametrize("platform, words", [("darwin", "none for macOS"), ("linux", "`make install`")])
 def test_without_nvrtc_it_says_what_still_works(machine, monkeypatch, capsys, platform, words):
-    def missing():
-        raise nvrtc.NvrtcMissing("not here")
-
     machine(cupy=None)
-    monkeypatch.setattr(nvrtc, "version", missing)
+    monkeypatch.setattr(nvrtc, "version", no_nvrtc)
     monkeypatch.setattr(sys, "platform", platform)
     text = shown(capsys)
     assert "NVRTC    missing: " in text and words in text
     assert "works    the lessons as they are; kernels that you edit do not run" in text
+
+
+def test_in_a_browser_it_says_where_the_gpus_part_begins(machine, monkeypatch, capsys):
+    machine(cupy=None)
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    monkeypatch.setattr(nvrtc, "version", no_nvrtc)
+    text = shown(capsys)
+    assert "simulator: a browser reaches no GPU" in text and "a browser has none" in text
+    assert "measurements recorded; edited kernels if" in text
 
 
 @pytest.mark.parametrize("activated", [True, False])
