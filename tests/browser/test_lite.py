@@ -79,5 +79,19 @@ def test_the_progress_outlives_the_page(notebook):
     assert "✓ 00.1" in said and "· 00.2" in said and "prediction" in said
 
 
+def test_a_copy_that_is_deleted_is_the_sites_own_again(notebook):
+    mine, given = notebook.page.evaluate(
+        """async (name) => {
+        const { contents } = window.jupyterapp.serviceManager;
+        const cells = async () => (await contents.get(name)).content.cells.map(({ source }) => source);
+        const mine = await cells();
+        await contents.delete(name);
+        return [mine, await cells()].map((each) => each.flat().join(""));
+    }""",
+        LESSON,
+    )
+    assert '("blocks", 4, 4)' in mine and '("blocks", 4, 4)' not in given and "show_env()" in given
+
+
 def test_no_other_host_was_asked(notebook):
     assert notebook.page.outside == []
