@@ -80,7 +80,8 @@ class Opened:
         self.page.evaluate(OPEN)
 
     def run_all(self) -> list[dict]:
-        """Run all cells; return them with what they printed."""
+        """Run all cells; return them with what they printed. What the site's copy has as printed goes first."""
+        self._act("notebook:clear-all-cell-outputs")
         self._act("notebook:run-all-cells")
         return self.cells()
 

@@ -2,8 +2,8 @@
 
 The site is in build/course/lite (`python -m tools.live.lite`). A lesson's line: code cells; how many print another text
 than in the repository, of those that print the same everywhere; errors that were not meant; requests to other hosts;
-seconds until Python is there, and for all cells; memory of the browser's process for the page. What differs goes to
-build/lite-differences.json, pictures to build/screenshots.
+seconds until Python is there, and for all cells; memory of the browser's process for the page; what was loaded.
+What differs goes to build/lite-differences.json, pictures to build/screenshots.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def try_one(chromium, address: str, name: str, dark: bool) -> tuple[str, list, b
     """The lesson's line, what it prints otherwise, and whether it failed."""
     scheme = "dark" if dark else "light"
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    page, begin = watched(context.new_page()), time.monotonic()
+    page, begin, sizes = watched(context.new_page()), time.monotonic(), []
+    context.on("response", lambda reply: sizes.append(int(reply.headers.get("content-length", 0))))
     try:
         notebook = Opened(page, address, name)
         ready = time.monotonic()
@@ -52,7 +53,7 @@ def try_one(chromium, address: str, name: str, dark: bool) -> tuple[str, list, b
         line = (
             f"{name[:2]}: {code} code cells, {len(others)} of {count} print another text, {len(wrong)} errors, "
             f"{len(page.outside)} requests to other hosts, ready {ready - begin:.0f} s, all cells {end - ready:.0f} s, "
-            f"{memory(chromium)} MB"
+            f"{memory(chromium)} MB of memory, {sum(sizes) / 1e6:.1f} MB loaded"
         )
         return "\n    ".join([line, *wrong, *page.outside]), others, bool(wrong or page.outside)
     finally:
