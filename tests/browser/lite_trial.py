@@ -41,7 +41,13 @@ def try_one(chromium, address: str, name: str, dark: bool) -> tuple[str, list, b
     scheme = "dark" if dark else "light"
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     page, begin, sizes = watched(context.new_page()), time.monotonic(), []
-    context.on("response", lambda reply: sizes.append(int(reply.headers.get("content-length", 0))))
+    # What goes through the page's service worker is told twice.
+    context.on(
+        "response",
+        lambda reply: sizes.append(
+            int(reply.headers.get("content-length", 0)) * (not reply.from_service_worker)
+        ),
+    )
     try:
         notebook = Opened(page, address, name)
         ready = time.monotonic()

@@ -33,6 +33,8 @@ OF_THE_KERNEL = (
     ("comm",),
 )
 """What a kernel loads before its first cell: from Pyodide's release, from the kernel's own package, from neither."""
+DARK_AT_NIGHT = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
+"""Light or dark as the reader's system is, like the book."""
 LINES = {"name": "lines", "extensions": [".jsonl"], "fileFormat": "text", "mimeTypes": ["text/plain"]}
 """The file with the progress. JupyterLite would take it for JSON, and writing one line would never end."""
 SETTINGS = {
@@ -61,7 +63,8 @@ def build(target: Path = TARGET) -> dict[str, int]:
         root = Path(folder)
         put_python(root / "static" / "pyodide", wheels(root / "wheels"))
         put_lessons(root / "lessons")
-        shutil.copy(OF_LAB, root / "overrides.json")
+        overrides = json.loads(OF_LAB.read_text(encoding="utf-8")) | DARK_AT_NIGHT
+        (root / "overrides.json").write_text(json.dumps(overrides), encoding="utf-8")
         (root / "jupyter-lite.json").write_text(json.dumps(SETTINGS), encoding="utf-8")
         shutil.rmtree(target, ignore_errors=True)
         given = ["--apps=lab", "--no-sourcemaps", f"--LiteBuildConfig.federated_extensions={EXTENSION}"]
