@@ -83,7 +83,8 @@ def test_a_copy_that_is_deleted_is_the_sites_own_again(notebook):
     mine, given = notebook.page.evaluate(
         """async (name) => {
         const { contents } = window.jupyterapp.serviceManager;
-        const cells = async () => (await contents.get(name, { content: true })).content.cells.map(({ source }) => source);
+        const get = async () => (await contents.get(name, { content: true })).content;
+        const cells = async () => (await get()).cells.map(({ source }) => source);
         const mine = await cells();
         await contents.delete(name);
         return [mine, await cells()].map((each) => each.flat().join(""));
