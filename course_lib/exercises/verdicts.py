@@ -22,6 +22,8 @@ EVERYWHERE = {
     "nobody-writes": "a loop has no end: it waits for something that nobody can change any more.",
     "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
     "changes in each turn.",
+    "mbarrier-made-again": "an mbarrier is made once, by one thread, before anybody uses it; its phases go on by "
+    "themselves. Which parity has the phase of this turn?",
     "order-dependent": "volatile (or relaxed) accesses are no race and no order either: a barrier must stand between "
     "what one thread writes and another one reads, and before it is written again.",
 }

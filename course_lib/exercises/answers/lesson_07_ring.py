@@ -131,8 +131,6 @@ EXERCISES = {
         "of the turn before, and for nothing else. The consumer frees a slot no later than one k-tile behind its math.",
         "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
         "no-mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
-        "mbarrier-made-again": "a barrier is made once, by one thread, before the roles part; its phases go on by "
-        "themselves. Which parity has the phase of this turn?",
         "wgmma-still-reads": 
         "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
         "warpgroup arrive in a turn?",
