@@ -20,16 +20,16 @@ from .problem import Problem
 
 SMALL = ((3, 1, 2), (1, 2, 3), (2, 3, 1), (5, 2, 1))
 """(k-tiles, blocks along M, along N) of the simulated checks."""
-ONE_BLOCK = (4, 6, 7, 8)
+ONE_BLOCK = (4, 6, 7, MOST := 8)
 """k-tiles of more checks, with one block each: a pipeline may fail for one number only."""
 
 
 SHOWN, OTHERS = 5, (4, 6, 7)
 """k-tiles of `one_block`, and of its further tries where these are right."""
 
-SEVERAL_TILES = (5, 4, 1)
-"""Of persistent kernels, in place of the last of SMALL: tiles enough for several a block, and more k-tiles than a ring
-has slots."""
+SEVERAL_TILES = 2
+"""Of persistent kernels, for each block, or cluster, of a launch in place of the last of SMALL, which has more k-tiles
+than a ring has slots."""
 
 IDLE_BLOCKS = 16
 """Of persistent kernels, for the last launch of the first shape: most of them find no tile."""
@@ -57,7 +57,10 @@ class CheckFailed(MessageOnly, AssertionError):
 
 
 class Verdict(str):
-    """What `Gemm.check` returns when everything is right: one line."""
+    """What `Gemm.check` returns when everything is right: one line. `one_block`: the report of one block with MOST
+    k-tiles, for who asks more than whether it is right."""
+
+    one_block: Report
 
     __repr__ = str.__str__
 
@@ -66,7 +69,7 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
     """See `Gemm.check`; `max_steps` is that of each simulated launch."""
     tile = launch.tile
     gemm.grid(launch)
-    shapes = (*SMALL[:-1], SEVERAL_TILES) if launch.blocks else SMALL
+    shapes = (*SMALL[:-1], _several_tiles(kernel, launch)) if launch.blocks else SMALL
     first, *others = [_small(gemm, tile, *counts) for counts in shapes]
     others += [gemm.like(*tile[:2], k_tiles * tile[2]) for k_tiles in ONE_BLOCK]
     _check_simulated(first, kernel, launch, seed, max_steps)
@@ -74,7 +77,7 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
     assembled = in_background(lambda: assemble(compiled(kernel), launch.block, launch.shared_mem))
     try:
         for other in others:
-            _check_simulated(other, kernel, launch, seed, max_steps)
+            report = _check_simulated(other, kernel, launch, seed, max_steps)
         for order in ORDERS if compiled(kernel).code.order_matters else ():
             _check_simulated(first, kernel, launch, seed, max_steps, order)
     except CheckFailed:
@@ -85,7 +88,9 @@ def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | Non
     if limits.runs_here(kernel, launch):
         _check_here(gemm, kernel, launch, gemm.random(seed), "random data", gemm.limit)
         _check_here(gemm, kernel, launch, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
-    return Verdict("check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64")
+    verdict = Verdict(f"check passed: exact for 1 to {MOST} k-tiles, no hazard, random data as in float64")
+    verdict.one_block = report  # of the last one
+    return verdict
 
 
 def one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int | None) -> Report:
@@ -118,7 +123,7 @@ def _check_simulated(
     seed: int,
     max_steps: int | None,
     order: int | None = None,
-) -> None:
+) -> Report:
     """The report comes first: a race may leave the numbers right, on this machine, today. `order`: of the warps."""
     (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps, order)
     failed = _failed(gemm, launch) + " in another order of the warps," * (order is not None)
@@ -135,6 +140,7 @@ def _check_simulated(
         why = why or _meetings(gemm, kernel, launch)
         text = f"{failed} no hazard, wrong numbers\n{_told(wrong, why)}"
         raise CheckFailed(text, causes=(*_causes(C, why), "wrong-numbers"), problem=gemm)
+    return report
 
 
 def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str, limit: float) -> None:
@@ -143,6 +149,12 @@ def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str
     expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
     if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
         raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}", problem=gemm)
+
+
+def _several_tiles(kernel, launch: Launch) -> tuple[int, int, int]:
+    """For a persistent kernel: k-tiles, and tiles along M and N."""
+    clusters = launch.small().blocks // compiled(kernel).code.program.cluster[0]
+    return SMALL[-1][0], SEVERAL_TILES * max(clusters, 1), 1
 
 
 def _with_idle_blocks(launch: Launch) -> Launch:

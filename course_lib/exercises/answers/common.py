@@ -103,6 +103,11 @@ def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
 
 def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> object:
     """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
+    return checked_block(answer, right, dtype)[0]
+
+
+def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, Report]:
+    """The same, and the report of one block with MOST k-tiles."""
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
     demand_kernel(kernel)
     demand(
@@ -111,8 +116,8 @@ def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> objec
         "wrong-launch",
     )
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
-    check(Gemm(*(4 * size for size in right.tile), dtype), kernel, right, 0, MOST_STEPS)
-    return kernel
+    verdict = check(Gemm(*(4 * size for size in right.tile), dtype), kernel, right, 0, MOST_STEPS)
+    return kernel, verdict.one_block
 
 
 def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], float]]:

@@ -10,10 +10,10 @@ from ptxsim import Report
 from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
 
 from ...check.gemm import Gemm
-from ...check.verdict import CheckFailed
+from ...check.verdict import MOST, CheckFailed
 from ...gpu.simulate import simulate
 from ...launch import Launch
-from .common import FOR_ALL, checked_gemm, demand, demand_kernel, in_flight
+from .common import FOR_ALL, checked_block, demand, demand_kernel, in_flight
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
@@ -148,14 +148,13 @@ def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -
 
 def _two_buffers(answer: object) -> None:
     """A right product with the next k-tile on its way during the math of every turn."""
-    kernel = _checked(answer)
-    _demand_overlap(_simulated(kernel, 8), 8, SMALL, 0.25)
+    _demand_overlap(_checked(answer), MOST, SMALL, 0.25)
 
 
-def _checked(answer: object) -> object:
-    """The kernel of a right product without a hazard; of a wrong one, why a copy is read too early."""
+def _checked(answer: object) -> Report:
+    """One block with MOST k-tiles of a right product without a hazard; of a wrong one, why a copy is read too early."""
     try:
-        return checked_gemm(answer, SMALL)
+        return checked_block(answer, SMALL)[1]
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if why := _told_apart(kernel, error):
@@ -214,7 +213,7 @@ def _fragments_ahead(answer: object) -> None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
-        _checked(answer)
+        report = _checked(answer)
     except CheckFailed as error:
         if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
             try:
@@ -231,7 +230,7 @@ def _fragments_ahead(answer: object) -> None:
         "the k-block before is multiplied.",
         "no-fragments-ahead",
     )
-    _demand_overlap(_simulated(kernel, 8), 8, SMALL, 0.5)
+    _demand_overlap(report, MOST, SMALL, 0.5)
 
 
 def _unfinished(error: CheckFailed) -> bool:
@@ -296,14 +295,14 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
 
 def _taking_turns(answer: object) -> None:
     try:
-        kernel = checked_gemm(answer, SMALL)
+        _, report = checked_block(answer, SMALL)
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
         if hasattr(answer, "code") and _empty_behind_the_loop(answer):
             raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
-    _demand_both_between_barriers(_simulated(kernel, 8))
+    _demand_both_between_barriers(report)
 
 
 def _empty_behind_the_loop(kernel: object) -> bool:
@@ -316,7 +315,7 @@ def _empty_behind_the_loop(kernel: object) -> bool:
 
 
 def _one_ahead(answer: object) -> None:
-    _demand_both_between_barriers(_simulated(checked_gemm(answer, SMALL), 8))
+    _demand_both_between_barriers(checked_block(answer, SMALL)[1])
 
 
 def _padded_by_1(kernel: object) -> None:
@@ -327,10 +326,8 @@ def _padded_by_1(kernel: object) -> None:
         f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.",
         "other-padding",
     )
-    checked_gemm(kernel, Launch((128, 128, 8), 256))
-    gemm = Gemm(128, 128, 8 * 8)
-    report = simulate(kernel, (1, 1), (256,), gemm.arguments(*gemm.inputs))
-    _demand_overlap(report, 8, Launch((128, 128, 8), 256), 0.25)
+    launch = Launch((128, 128, 8), 256)
+    _demand_overlap(checked_block(kernel, launch)[1], MOST, launch, 0.25)
 
 
 _ENDLESS = {

@@ -12,11 +12,11 @@ from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Work
 
 from ...check.gemm import Gemm
-from ...check.verdict import CheckFailed
+from ...check.verdict import MOST, CheckFailed
 from ...gpu import cupy_on_numpy
 from ...gpu.simulate import simulate
 from ...launch import Launch
-from .common import FOR_ALL, checked_gemm, demand, in_flight, results_of
+from .common import FOR_ALL, MOST_STEPS, checked_block, demand, in_flight, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -28,10 +28,11 @@ RATE = 2730
 """FLOP of mma per cycle and SM."""
 
 
-def _ring(answer: object, stages: int) -> object:
-    """The kernel, a right ring of so many slots. What a loop did before it was found endless is no finding."""
+def _ring(answer: object, stages: int) -> tuple[object, Report]:
+    """The kernel, a right ring of so many slots, and one block of it with MOST k-tiles. What a loop did before it was
+    found endless is no finding."""
     try:
-        return checked_gemm(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16")
+        return checked_block(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16")
     except CheckFailed as error:
         endless = tuple(hazard for hazard in error.hazards if hazard.kind == "step-limit")
         if endless:
@@ -44,7 +45,7 @@ def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
     gemm, random = Gemm(128, 64, 32 * k_tiles, "float16"), np.random.default_rng(k_tiles)
     A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
     args = gemm.arguments(A, B)
-    report = simulate(kernel, (1, 1), (64,), args, stages * SLOT)
+    report = simulate(kernel, (1, 1), (64,), args, stages * SLOT, MOST_STEPS)
     return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
 
 
@@ -97,20 +98,21 @@ def _demand_full_hands(report: Report) -> None:
 
 def _four_slots(answer: object) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    kernel = _ring(answer, 4)
-    _demand_asked_for(_one_block(kernel, 4, 12)[1], 4, 12, ahead=3)
+    _, report = _ring(answer, 4)
+    _demand_asked_for(report, 4, MOST, ahead=3)
 
 
 def _for_every_length(answer: object, lengths: Sequence[int]) -> Iterator[tuple[int, int, Report]]:
-    """(slots, k-tiles, report of one block) of a ring that is right for three slots, with other lengths too."""
-    kernel = _ring(answer, 3)
+    """(slots, k-tiles, report of one block) of a ring that is right for three slots, and then for others, which turn
+    once and a bit more."""
+    kernel, report = _ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
     demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.", "no-stages")
+    yield 3, MOST, report
     for stages in lengths:
         source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {stages}", kernel.code)
         other = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
-        short = (1, stages) if stages != 3 else ()  # of three slots these are right by now
-        for k_tiles in (*short, 2 * stages + 2):
+        for k_tiles in (1, stages, stages + 3):
             try:
                 right, report = _one_block(other, stages, k_tiles)
             except CompileError as error:
@@ -127,14 +129,14 @@ def _for_every_length(answer: object, lengths: Sequence[int]) -> Iterator[tuple[
 
 def _any_slots(answer: object) -> None:
     """A ring that is right for every number of slots, and keeps all but one of them on their way."""
-    for stages, k_tiles, report in _for_every_length(answer, (3, 2, 5)):
+    for stages, k_tiles, report in _for_every_length(answer, (2, 5)):
         _demand_asked_for(report, stages, k_tiles, ahead=stages - 1)
 
 
 def _turn(answer: object) -> None:
     """The three-stage turn: the newest k-tile may be late, and every warp has fragments ahead at each barrier. Those of
     turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
-    for stages, k_tiles, report in _for_every_length(answer, (3, 2, 4)):
+    for stages, k_tiles, report in _for_every_length(answer, (2, 4)):
         _demand_full_hands(report)
         _demand_asked_for(report, stages, k_tiles, ahead=stages - 2, behind=2)
     before, load, after = answer.code.partition(FIRST_LOAD)
@@ -152,15 +154,14 @@ def _turn(answer: object) -> None:
 def _printed(answer: object) -> None:
     """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
     multiplied."""
-    kernel = _ring(answer, 3)
-    _, report = _one_block(kernel, 3, 8)
+    _, report = _ring(answer, 3)
     for events in report.events:
         copied = multiplied = 0.0
         for event in events:
             if isinstance(event, Copy):
                 copied += event.bytes / (SLOT / len(report.events))
             elif isinstance(event, Work) and event.mma:
-                ahead, wanted = round(copied - int(multiplied / MMA)), min(2, 8 - int(multiplied / MMA))
+                ahead, wanted = round(copied - int(multiplied / MMA)), min(2, MOST - int(multiplied / MMA))
                 demand(
                     ahead >= wanted,
                     "the product is right, but copy and math take turns: no k-tile is in another slot while one is "
