@@ -140,6 +140,8 @@ class Advice:
         near = known[known // WARP == other // WARP]
         if len(near) and len(near) < WARP - 1:
             mate, barrier = int(near[0]), "__syncwarp()"
+            if threads > WARP and self._warp(race) == -1:  # to another block often all warps hand over
+                barrier = "__syncthreads() (where only one warp has written: a __syncwarp())"
         elif len(known) == 1:
             mate, barrier = int(known[0]), "barrier of the threads of both"
         else:

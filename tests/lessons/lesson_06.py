@@ -96,6 +96,7 @@ WRONG_ANSWERS = {
         ("tiles", [(COUNT, "tiles")], "are one wave"),
         ("area", [(TILES, "M * N / (TM * TN)"), (COUNT, "-int(-tiles // places)")], "in each direction"),
         ("tiles rounded down", [(TILES, "(M // TM) * (N // TN)")], "reaches over the edge"),
+        ("sides exchanged", [(TILES, "-(-M // TN) * -(-N // TM)  ")], "TM rows of C"),
         ("the busy share", [(IDLE, "1 - (count * places - tiles) / places")], "1 minus that"),
         ("the remainder", [(IDLE, "tiles % places / places")], "1 minus that"),
         ("a full wave is idle", [(IDLE, "1 - tiles % places / places")], "full, not empty"),

@@ -13,6 +13,10 @@ BY_STORES = """        if (i < rows) asm volatile("cp.async.cg.shared.global [%0
                                    :: "r"(to + i * TK * 2), "l"(from + i * K) : "memory");
         else *(uint4*)(tile + swizzled<TK>(row, chunk) + i * TK) = make_uint4(0, 0, 0, 0);
 """
+NOT_COPIED = """        if (i < size - first - row)
+            asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
+                         :: "r"(to + i * TK * 2), "l"(from + i * K), "r"(k + chunk * 8 < K ? 16 : 0) : "memory");
+"""
 EXISTING_ROW = """        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
                      :: "r"(to + i * TK * 2), "l"(from + (first + row + i < size ? i : size - 1 - first - row) * K),
                         "r"(k + chunk * 8 < K ? 16 : 0) : "memory");
@@ -62,6 +66,7 @@ WRONG_ANSWERS = {
         ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "they lie in the next row"),
         ("K rounded down", [*SMALL, (K_TILES, "K / TK")], "one more turn"),
         ("no zeros behind K", [*SMALL, (ROWS, "size - first - row")], "how many bytes may cp.async read"),
+        ("rows that are not there left as they are", [*SMALL, (COPY, NOT_COPIED)], "nobody has written the rows"),
         ("zeros in A alone", [*SMALL, *ZEROS_OR_A_CHUNK, ("copy_tile<TN>", "copy_tile<TN, false>")],
          "a zero in one operand is not enough"),
         ("zeros in B alone", [*SMALL, *ZEROS_OR_A_CHUNK, ("copy_tile<TM>", "copy_tile<TM, false>")],

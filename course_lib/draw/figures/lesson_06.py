@@ -145,16 +145,13 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     ):
         for name, x, y in marks:
             axes.plot(x, y, shape, color=colour, markeredgecolor=style.TEXT, zorder=3)
-            beside = any(x / 10 < other < x and 0.8 < y / height < 1.25 for _, other, height in marks)
-            axes.annotate(
-                name,
-                (x, y),
-                at,
-                textcoords="offset points",
-                ha="left" if beside else side,
-                va="center",
-                fontsize=7,
-            )  # right of it, where another mark's label is at its left
+            near = [(other, height) for _, other, height in marks if 0.8 < y / height < 1.25]
+            beside = any(x / 10 < other < x for other, _ in near)  # a label at the left is that one's
+            # Labels above each other stand apart.
+            up = sum((y > height) - (y < height) for other, height in near if other == x)
+            axes.annotate(name, (x, y), (at[0], at[1] + 2 * up), textcoords="offset points",
+                          ha="left" if beside else side, va="center", fontsize=7,
+                          bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 0.6})  # fmt: skip
     axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
              xlabel="FLOP per byte, if A, B and C each move once", ylabel="TFLOP/s")  # fmt: skip
     axes.xaxis.set_major_formatter("{x:g}")

@@ -226,6 +226,11 @@ MISTAKES_OF_WAVES: Wrong = [
         "leaves out the tiles at the edge",
         lambda M, N, tile, at_once, sms=SMS: _waves((M // tile[0]) * (N // tile[1]), at_once, sms),
     ),
+    (
+        "sides-of-tile",
+        "takes TN down C and TM across it",
+        lambda M, N, tile, at_once, sms=SMS: _waves(ceil(M / tile[1]) * ceil(N / tile[0]), at_once, sms),
+    ),
 ]
 MISTAKES_OF_IDLE: Wrong = [
     ("1-where-full", "is 1 where the last wave is full", _of(lambda *case: 1 - _last(*case) % 1)),
@@ -238,6 +243,11 @@ MISTAKES_OF_IDLE: Wrong = [
     ("percent", "is in percent", _of(lambda *case: 100 * (1 - _last(*case)))),
     ("places", "is a number of places", _of(lambda tiles, at_once, sms: -tiles % (sms * at_once))),
     ("all-waves", "is that of all waves", _of(lambda *case: (1 - _last(*case)) / _waves(*case))),
+    (
+        "sides-of-tile",
+        "takes TN down C and TM across it",
+        lambda M, N, tile, at_once, sms=SMS: 1 - _last(ceil(M / tile[1]) * ceil(N / tile[0]), at_once, sms),
+    ),
     ("share-without-at-once", "forgets at_once", _of(lambda tiles, at_once, sms: 1 - _last(tiles, 1, sms))),
 ]
 
@@ -363,6 +373,7 @@ EXERCISES = {
         "tiles": "sms * at_once blocks run at the same time, and are one wave.",
         "by-area": "round the tiles up in each direction, as the grid does, before you multiply.",
         "no-edge": "a tile that reaches over the edge is a block, too: round up in each direction.",
+        "sides-of-tile": "a tile has TM rows of C, down from M, and TN columns, along N.",
         "1-where-full": "a remainder of 0 means that the last wave is full, not empty.",
         "busy-share": "what is asked for is the share without a block: 1 minus that. A full wave leaves 0.",
         "percent": "a share is a number from 0 to 1.",

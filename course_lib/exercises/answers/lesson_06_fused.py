@@ -100,7 +100,7 @@ EXERCISES = {
         "no-1": "erf goes from -1 to 1, and a share from 0 to 1: 0.5f * (1 + erff(...)).",
         "silu": "this is called SiLU. GELU has erf in place of the sigmoid.",
         "sigmoid": "this is an approximation, wrong by up to 0.02. Use erff.",
-        "tanh": "many networks use it, and it is wrong by up to 0.0005, the count above says. Asked for is erff.",
+        "tanh": "many networks use it, and it is wrong by up to 0.0005, as the exercise says. Asked for is erff.",
         "less-bias": "the bias is added.",
         "near": "is something a half before the end, or a formula an approximation? Keep floats: "
         "float(bias), constants with an f; only the return value is a half.",

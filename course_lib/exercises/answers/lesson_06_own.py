@@ -247,6 +247,8 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
         if kinds:
             causes = {hazard.cause for hazard in report.hazards}
             beyond = [word for word in ("read", "write") if f"{word}-beyond-array" in causes]
+            if kinds == "uninitialised-read" and not _what_is_wrong(C, *args[:2]):
+                return f"{M} x {N} x {K}: {kinds}", "unwritten"
             words = ["misaligned"] if "misaligned" in kinds else beyond or [report.hazards[0].kind]
             return f"{M} x {N} x {K}: {kinds}", "_and_".join(words).replace("-", "_")
         if wrong := _what_is_wrong(C, *args[:2]):
@@ -276,6 +278,8 @@ _SIZES = {
     "any-k-read|any-k-write": "behind K nothing may be read: how many bytes may cp.async read there?",
     "zeros-in-one": "0 times infinity is NaN: behind K a zero in one operand is not enough. Which of the two copies "
     "brings something else?",
+    "any-m-unwritten|any-n-unwritten": "the numbers are right, and nobody has written the rows behind the edge that "
+    "are multiplied. Bring zeros there, or a row that exists.",
     "any-m": "the sums of a row need that row of A alone. What stands in rows that exist, and are they stored?",
     "any-m-read": "rows of A behind M are read. What is computed from them does no harm, but they do not exist.",
     "any-m-write": "rows of C behind M are stored: which sums have a place in C?",

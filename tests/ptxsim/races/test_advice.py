@@ -95,6 +95,22 @@ def test_before_an_elected_arrival(body, words):
     assert re.search(words, report.hazards[0].message), report
 
 
+FOR_ANOTHER_BLOCK = """
+__shared__ int last; if (t < 64) { out[64 * blockIdx.x + t] = in[t]; SYNC }
+if (t == 0) { __threadfence(); last = atomicAdd(out + 999, 1); __threadfence(); }
+__syncthreads(); if (last == 0) out[256 + t] = out[t] + out[64 + t];"""
+
+
+def test_several_warps_that_hand_over_to_another_block_are_told_of_their_barrier():
+    more = {"grid": 2, "block": 64, "size": 1024}
+    report, _ = run_on_numbers(FOR_ANOTHER_BLOCK.replace("SYNC", ""), **more)
+    assert "a __syncthreads() (where only one warp has written: a __syncwarp()) is missing" in str(report), (
+        report
+    )
+    report, _ = run_on_numbers(FOR_ANOTHER_BLOCK.replace("SYNC", "__syncthreads();"), **more)
+    assert report.ok, report
+
+
 def test_what_it_says_of_an_elected_arrival_mends_it():
     body = ELECTED.replace("COUNT", "1").replace("BEFORE", "__syncwarp()")
     report, _ = run_on_numbers(body, block=64, before=OPS, options=HOPPER)
