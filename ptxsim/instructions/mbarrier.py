@@ -182,6 +182,8 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
         answers, stays = np.zeros(len(lanes), bool), np.zeros(len(lanes), bool)
         for barrier, at, _ in places(machine):  # always one's own
             mine = lanes[at]
+            if parity:
+                _must_be_parities(asked[at])
             phases = barrier.phase_of(mine, asked[at] & 1) if parity else asked[at] >> 32
             if not looks:
                 answers[at] = barrier.is_over(mine, phases)
@@ -201,6 +203,17 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
         return goes_on
 
     return step
+
+
+def _must_be_parities(asked: np.ndarray) -> None:
+    """Fault, where a parity is neither 0 nor 1 (PTX ISA, "mbarrier.test_wait, mbarrier.try_wait")."""
+    if (wrong := np.flatnonzero((asked != 0) & (asked != 1))).size:
+        number = int(asked[wrong[0]])
+        text = (
+            f"a wait for parity {number}: a parity is 0 or 1, and that of phase p is p % 2. What a wait for another "
+            "number waits for is not said"
+        )
+        raise Fault("mbarrier", text, int(wrong[0]), "no-parity")
 
 
 def _pending(decoder: Operands, ins: Instruction) -> Callable:

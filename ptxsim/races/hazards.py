@@ -125,6 +125,7 @@ CAUSES = (
     ),
     Cause("mbarrier-made-again", "an mbarrier initialised again, without mbarrier.inval"),
     Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
+    Cause("no-parity", "a wait for a parity that is not 0 or 1"),
     Cause("too-many-bytes", "a phase is told to expect more bytes than it can count"),
     Cause("too-many-arrivals", "more arrivals than the phase lacks"),
     Cause("mbarrier-elsewhere", "a copy to one block with an mbarrier in another"),

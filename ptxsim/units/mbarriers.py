@@ -209,10 +209,7 @@ class Mbarrier(Rendezvous):
     ) -> np.ndarray:
         if (wrong := np.flatnonzero(count > self.pending[blocks])).size:
             at = int(wrong[0])
-            text = (
-                f"{count[at]} arrivals at once, and the phase lacks {self.pending[blocks[at]]} of "
-                f"{self.count[blocks[at]]}. Nobody waited for the end of this phase before arriving again?"
-            )
+            text = self._in_words(int(count[at]), int(blocks[at]))
             raise Fault("mbarrier", text, at, "too-many-arrivals")
         state = self.phase[blocks] << 32 | self.pending[blocks]
         (self._release if releases else self._tell_fenced)(lanes, blocks)
@@ -221,6 +218,13 @@ class Mbarrier(Rendezvous):
             np.subtract.at(self.count, blocks, count)
         self._look(np.unique(blocks))
         return state
+
+    def _in_words(self, count: int, block: int) -> str:
+        """More arrivals than the phase lacks."""
+        waited = "Nobody waited for the end of this phase before arriving again?"
+        if not (lacks := self.pending[block]):
+            return f"an arrival in a phase that has all its arrivals already, {self.count[block]}. {waited}"
+        return f"{count} arrivals at once, and the phase lacks {lacks} of {self.count[block]}. {waited}"
 
     def ask(self, lanes: np.ndarray, phases: np.ndarray, acquires: bool = True) -> np.ndarray:
         """Whether these phases are complete, for each lane; those for which they are have acquired it, or heard of

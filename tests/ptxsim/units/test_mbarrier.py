@@ -315,6 +315,28 @@ def test_what_a_relaxed_arrival_and_a_relaxed_wait_order(arrive, wait_for, right
     assert found(report) == ([] if right else ["read-after-write"], set()), str(report)
 
 
+@pytest.mark.parametrize(
+    ("parity", "right"),
+    [("in[0] * 0", True), ("in[0] * 0 + 1", True), ("in[0] * 0 + 2", False), ("in[0] * 0 + 4", False),
+     ("t / 32 * 2", False), ("-1", False)],
+)  # fmt: skip
+def test_a_parity_is_0_or_1(parity, right):
+    body = ready(64) + f"arrive(&bar[0]);\nif (t % 32 == 0)\nwait(&bar[0], {parity}); // HERE\nout[t] = t;"
+    if parity.endswith("+ 1"):  # that of the phase which comes next
+        body = body.replace("// HERE", "").replace("arrive(&bar[0]);", "")
+    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    assert [hazard.cause for hazard in report.hazards] == ([] if right else ["no-parity"]), str(report)
+    if not right:
+        assert "a parity is 0 or 1" in report.hazards[0].message
+
+
+def test_an_arrival_too_many_is_told_of_its_phase():
+    # the bytes keep the phase from its end
+    body = ready(1) + "if (t == 0) { expect(&bar[0], 16);\narrive(&bar[0]); // HERE\n} out[t] = t;"
+    report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
+    assert "an arrival in a phase that has all its arrivals already, 1." in report.hazards[0].message
+
+
 def test_a_deadlock_says_what_is_missing():
     for name, words in (
         ("one-arrival-too-few", "lacks 1 of 65 arrivals"),
