@@ -24,6 +24,7 @@ EVERYWHERE = {
     "changes in each turn.",
     "mbarrier-made-again": "an mbarrier is made once, by one thread, before anybody uses it; its phases go on by "
     "themselves. Which parity has the phase of this turn?",
+    "no-parity": "the barrier knows even and odd phases only: which parity, 0 or 1, has the phase that is waited for?",
     "order-dependent": "volatile (or relaxed) accesses are no race and no order either: a barrier must stand between "
     "what one thread writes and another one reads, and before it is written again.",
 }

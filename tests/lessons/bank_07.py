@@ -44,7 +44,7 @@ WRONG_ANSWERS = {
         ("one arrival", [("49152, 2", "49152, 1")], "must need every arrival"),
         ("all threads", [("49152, 2", "49152, 256")], "is too many: the simulator finds deadlock"),
         ("no parity changes", [(_FULL, "[0] * 8")], "number t / SLOTS"),
-        ("the number of the k-tile", [(_FULL, "[0, 1] * 4")], "number t / SLOTS"),
+        ("the number of the k-tile", [(_FULL, "[0, 1] * 4")], "for the first time at k-tile 1:"),
         ("the producer as the consumers", [(_EMPTY, _FULL)], "has always ended"),
         ("a turn late", [(_EMPTY, "[1, 1, 1, 1, 1, 1, 0, 0]")], "has always ended"),
         ("three of them", [(_FULL, "[0, 1, 0]")], "one parity for each of eight"),
@@ -59,6 +59,8 @@ WRONG_ANSWERS = {
         ("always 128 bytes", [("{128: 1, 64: 2, 32: 3}[width]", "1")], "3 for 32"),
         ("another bit", [("<< 62", "<< 61")], "3 for 32"),
         ("divided", [("address // 16", "address / 16")], "joined by"),
+        ("divided and added", [("address // 16 + 2 * k_step | width // 2 << 32 | swizzle << 62",
+                                "address / 16 + 2 * k_step + (width // 2 << 32) + (swizzle << 62)")], "with a point"),
     ],
     "07.13": [
         ("only the arrivals", [(_BEGIN, "A + mine,")], "rows 64 to 127"),

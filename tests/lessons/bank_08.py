@@ -60,7 +60,9 @@ WRONG_ANSWERS = {
          "rows are read that are not in this slot"),
         ("operands, and the old tile", [("TM = 256, TN = 128", "TM = 128, TN = 256")], "Are TM and TN those"),
         ("half of A alone", [("s.slots[slot].A, k_tile > 0", "s.slots[slot].A + mine * TK, k_tile > 0")],
-         "Which of the two is a row of C"),
+         "columns 64 to 127 belong to"),
+        ("64 halves for 64 rows", [(_OPERANDS, "s.slots[slot].B + mine, s.slots[slot].A,")], "where do they begin"),
+        ("rows of C that are M apart", [("8 * j + i) * N +", "8 * j + i) * M +")], "How far apart are two rows"),
         ("store_sums", [
             (_STORE, ";"), ("        int thread =", "        store_sums(C + (size_t)m * N + n + mine, N, d);\n"
                                                     "        int thread =")], "its row comes from the column"),

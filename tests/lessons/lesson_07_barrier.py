@@ -42,6 +42,12 @@ TWO_THREADS = """\
             else load_bytes(ys, y + p * PIECE, sizeof ys, &full);
         }
 """
+SIXTEEN_BYTES = """\
+        int i = threadIdx.x * 4;
+        mbarrier_expect(&full, 32);
+        load_bytes(xs + i, x + p * PIECE + i, 16, &full);
+        load_bytes(ys + i, y + p * PIECE + i, 16, &full);
+"""
 X_ALONE = """\
         if (threadIdx.x == 0) {
             mbarrier_expect(&full, sizeof xs);
@@ -85,6 +91,10 @@ ALL_STEPS = f"        for (int k = 0; k < TK / 16; ++k)\n            {MATH}{COMM
 HELPER = "        start_k_tile(d, s.A, s.B, k_tile > 0);\n"
 RIGHT_ANSWERS = {
     "07.1": [
+        (
+            "each thread copies 16 bytes",
+            [("init(&full, 1)", "init(&full, 128)"), (ONE_THREAD, SIXTEEN_BYTES)],
+        ),
         ("two threads copy", [("init(&full, 1)", "init(&full, 2)"), (ONE_THREAD, TWO_THREADS)]),
         ("all arrive", [("init(&full, 1)", "init(&full, 128)"), (READY, ALL_ARRIVE)]),
         ("in halves", [("            load_bytes(ys, y + p * PIECE, sizeof ys, &full);\n", HALVES)]),
@@ -110,6 +120,7 @@ WRONG_ANSWERS = {
             [(ONE_THREAD, AGAIN + ONE_THREAD), ("p % 2);", "0);")],
             "nobody resets a barrier",
         ),
+        ("the phase for its parity", [("p % 2);\n", "p);\n")], "which parity, 0 or 1"),
         ("the other parity", [("p % 2);\n", "1 - p % 2);\n")], "Which parity has the phase"),
         ("bytes of one array", [("sizeof xs + sizeof ys", "sizeof xs")], "all bytes of both copies"),
         ("floats for bytes", [("sizeof xs + sizeof ys", "2 * PIECE")], "compare the bytes"),

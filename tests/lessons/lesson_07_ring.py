@@ -95,6 +95,10 @@ WRONG_ANSWERS = wrong_answers(
         - $WAIT_EMPTY
         +             int slot = k_tile % SLOTS, turn = k_tile / 3;
         + $WAIT_EMPTY
+    the turn for its parity: which parity, 0 or 1
+        slot], turn % 2); -> slot], turn);
+    the roles meet at barriers: one role alone
+        $NUMBERS -> __syncthreads(); $NUMBERS
     barriers of two slots: nobody has made
         slot < SLOTS; ++slot -> slot < SLOTS - 1; ++slot
     one slot for all: goes to slot `t % SLOTS`

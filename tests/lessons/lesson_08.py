@@ -78,6 +78,7 @@ FREE_OWN = "                if (threadIdx.x == 128) mbarrier_arrive(&s.empty[slo
 FREE_BEFORE = (
     "                if (k_tile > 0 && threadIdx.x == 128) mbarrier_arrive(&s.empty[(count - 1) % SLOTS]);\n"
 )
+FREE_COUNTED = FREE_BEFORE.replace("k_tile > 0", "count > 0")
 FREE_LAST = "            if (threadIdx.x == 128) mbarrier_arrive(&s.empty[(count - 1) % SLOTS]);\n"
 STORE = "            store_sums(C + (size_t)m * N + n, N, d);\n"
 BLOCK = "            __syncthreads();\n"
@@ -150,6 +151,9 @@ WRONG_ANSWERS = wrong_answers(
         $LOAD -> $LOAD$WAIT_LANDED
     the sums never begin: must set them
         k_tile > 0); -> true);
+    another arrival at the end of a tile: arrive twice for one k-tile
+        $READ_ALL$FREE_OWN -> $READ_ONE$FREE_COUNTED
+        $STORE -> $READ_LAST$FREE_LAST$STORE
     barriers of each tile: made, once for all tiles
         $LOAD -> $MADE_ANEW$LOAD
 
@@ -182,6 +186,9 @@ WRONG_ANSWERS = wrong_answers(
         -             store_sums…
         +             wgmma_wait<0>();
         +             store_sums…
+    arrivals at home, made for both: how many come
+        - $ARRIVE
+        +                 if (thread == 0) mbarrier_arrive(&s.empty[slot]);
     each block fetches all of B: half of B, for both
         load_rows_shared<CLUSTER>( -> load_rows(
 """,
@@ -202,6 +209,11 @@ RIGHT_ANSWERS = right_answers(
         + $FLAT
     slot and parity counted on
         int slot = count % SLOTS, turn = count / SLOTS; -> int slot = count % SLOTS, turn = (count - slot) / SLOTS;
+    neighbouring tiles for each block
+        tiles && threadIdx.x == 0; number += gridDim.x -> LAST && threadIdx.x == 0; ++number
+        number < tiles; number += gridDim.x -> number < LAST; ++number
+        number = blockIdx.x -> number = tiles * blockIdx.x / gridDim.x
+        LAST -> tiles * (blockIdx.x + 1) / gridDim.x
     all arrive
         empty[slot], 1) -> empty[slot], 128)
         if (threadIdx.x == 128) mbarrier_arrive -> mbarrier_arrive

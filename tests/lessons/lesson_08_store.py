@@ -145,6 +145,15 @@ WRONG_ANSWERS = wrong_answers(
         warp * 16 + lane % 16 -> lane % 16
     no wait at the end: gives its shared memory
         -     if (thread == 0) wait_stores();
+    all threads start the store: the same one thread
+        - if (thread == 0) {
+        -             store…
+        + {
+        +             store…
+    a chunk beyond its row: a chunk's place is 0 to 7
+        ^ row % 8 -> ^ row % 16
+    two boxes of four: Which boxes are stored
+        box < 4 -> box < 2
     the row before the column: takes the column first
         n + box * 64, m, s.C -> m, n + box * 64, s.C
 """,

@@ -84,7 +84,7 @@ def cluster():
         box(x, 1.6, 2.0, 1.1, f"A, rows of\nblock {block}: 16 KB", style.ORANGE)
         box(x + 2.1, 1.6, 2.0, 1.1, "producer 0's\nB: 16 KB", style.SKY)
         box(x + 4.2, 1.6, 2.0, 1.1, "producer 1's\nB: 16 KB", style.SKY)
-        ax.text(x, 1.45, f"a slot of block {block}", fontsize=8, va="bottom")
+        ax.text(x, 2.8, f"a slot of block {block}", fontsize=8, va="top")
         box(x, 3.2, 2.9, 0.9, "full: 48 KB", style.FACE)
         box(x + 3.3, 3.2, 2.9, 0.9, "empty: 4 arrivals", style.FACE)
         box(x, 0.1, 2.6, 0.7, f"producer {block}", style.FACE)

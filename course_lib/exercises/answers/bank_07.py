@@ -39,6 +39,7 @@ def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slo
             False,
             f"no hazard, but the product is wrong in {place}, M={shape[0]}, N={shape[1]}, K={shape[2]}.",
             *(("wrong-from-row-64",) if rows[0] == 64 else ()),
+            *(("wrong-from-column-64",) if columns[0] == 64 else ()),
             "wrong-numbers",
         )
 
@@ -83,8 +84,8 @@ def _phases(answer: object) -> None:
         demand(number == right, f"{name} = {number} is too {side}: {found}", f"{name}-too-{side}")
     turns = [k_tile // SLOTS for k_tile in range(K_TILES)]
     for name, parities, first in (("my_full", lists[0], 0), ("my_empty", lists[1], 1)):
-        off = [k for k, turn in enumerate(turns) if parities[k] != (turn + first) % 2]
-        demand(not off, f"{name} is wrong for k-tile {', '.join(map(str, off))}: {found}", name)
+        off = next((k for k, turn in enumerate(turns) if parities[k] != (turn + first) % 2), None)
+        demand(off is None, f"{name} is wrong, for the first time at k-tile {off}: {found}", name)
     demand(report.ok and not wrong.any(), f"{found[:-1]}: take the kernel of the exercise as it is.")
 
 
@@ -111,6 +112,9 @@ def _descriptor(answer: object) -> None:
     """The fields of descriptors for tiles of three widths, at several k-steps."""
     for case, given in zip(DESCRIBED, results_of(answer, "descriptor_of", DESCRIBED)):
         call = f"descriptor_of{case}"
+        demand(
+            not isinstance(given, float), f"{call} is {given}, with a point: / and not //.", "no-whole-number"
+        )
         mine = whole_number(given, call)
         demand(0 <= mine < 1 << 64, f"{call} is {mine}: no number of 64 bits.", "no-64-bits")
         for (name, first, bits), right in zip(FIELDS, _right_fields(*case), strict=True):
@@ -172,7 +176,8 @@ EXERCISES = {
         "deadlock": "somebody waits for what never comes. For one k-tile, how many threads arrive, at which slot's "
         "barrier, and what was it initialised for? (One role alone cannot meet at a __syncthreads().)",
         "unwaited-copy|unwaited-wgmma": "the waits for full and for the math were right: put them back.",
-        "uninitialised-read|out-of-bounds": "rows of A that are not in the slot: where does row 64 begin, in halves?",
+        "uninitialised-read|out-of-bounds": "rows that are not in the slot: where does row 64 of A begin, in halves, "
+        "and which operand is the same for both warpgroups?",
         "wrong-from-row-64": "no slot is overwritten early any more. Rows 64 to 127 belong to the second "
         "warpgroup: where does its A begin? A pointer to __half counts halves.",
         "wrong-numbers": "which rows of A does each warpgroup read, and which rows of C does it write?",

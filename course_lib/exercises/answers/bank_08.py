@@ -125,7 +125,10 @@ EXERCISES = {
         "write-after-read|unwaited-wgmma": "the ring was right, and needs no change.",
         "unwaited-copy|uninitialised-read|beyond-shared-memory": "rows are read that are not in this slot: each "
         "warpgroup takes 64 rows of the first operand, and 256 of the second. Which matrix has 256 rows now?",
-        "block-conflict|write-beyond-array": "a block writes beyond its 256 x 128 of C. Are TM and TN those of the new "
+        "wrong-from-column-64": "columns 64 to 127 belong to the second warpgroup. Which rows of B does it take, "
+        "and where do they begin, in halves? And which rows of A?",
+        "block-conflict|write-beyond-array": "a block writes beyond its 256 x 128 of C. How far apart are two rows of "
+        "C? Are TM and TN those of the new "
         "tile? Is the thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the "
         "sums, its column from the row of the sums and from the warpgroup.",
         "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "

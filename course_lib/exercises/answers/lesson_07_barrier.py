@@ -13,6 +13,8 @@ from ...launch import Launch
 from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard
 
 PIECE, THREADS = 512, 128
+MANY_COPIES = 4 * MOST_STEPS
+"""Of a launch in which each thread copies its own 16 bytes, as in lessons 02 to 05: right, and more than one copy."""
 HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
 
 
@@ -24,7 +26,7 @@ def _difference(answer: object) -> None:
         x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
         out = np.full(pieces * PIECE, np.nan, np.float32)
         args = x, y, out, np.int32(pieces)
-        report = simulate(answer, (1,), (THREADS,), args, max_steps=MOST_STEPS)
+        report = simulate(answer, (1,), (THREADS,), args, max_steps=MANY_COPIES)
         demand_no_hazard(report)
         right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
         wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
@@ -65,7 +67,11 @@ def _hasty(answer: object) -> None:
             f"of {gemm.K} columns only the last {last} are in the sums.",
             "only-last-columns",
         )
-        demand(last, f"with {k_tiles} k-tiles the product is wrong, and there is no hazard.", "wrong-numbers")
+        demand(
+            last,
+            f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard.",
+            "wrong-numbers",
+        )
 
 
 def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -149,7 +149,9 @@ EXERCISES = {
         "stuck-in-first-phases": 
         "in its first turn every slot is free, and the phase before the first has parity 1. Does the producer's "
         "wait let it pass there? And does it call `mbarrier_expect`?",
-        "deadlock|barrier-divergence": 
+        "barrier-divergence": "one role alone cannot meet at a `__syncthreads()`: `full` and `empty` are all that the "
+        "two share.",
+        "deadlock": 
         "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in which turn?",
         "unwaited-copy": 
         "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
