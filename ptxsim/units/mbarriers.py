@@ -223,7 +223,7 @@ class Mbarrier(Rendezvous):
         """More arrivals than the phase lacks."""
         waited = "Nobody waited for the end of this phase before arriving again?"
         if not (lacks := self.pending[block]):
-            return f"an arrival in a phase that has all its arrivals already, {self.count[block]}. {waited}"
+            return f"an arrival in a phase that has all its arrivals ({self.count[block]}) already. {waited}"
         return f"{count} arrivals at once, and the phase lacks {lacks} of {self.count[block]}. {waited}"
 
     def ask(self, lanes: np.ndarray, phases: np.ndarray, acquires: bool = True) -> np.ndarray:

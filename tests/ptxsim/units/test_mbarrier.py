@@ -334,7 +334,7 @@ def test_an_arrival_too_many_is_told_of_its_phase():
     # the bytes keep the phase from its end
     body = ready(1) + "if (t == 0) { expect(&bar[0], 16);\narrive(&bar[0]); // HERE\n} out[t] = t;"
     report, _ = run_on_numbers(body, 64, before=OPS, block=64, options=HOPPER)
-    assert "an arrival in a phase that has all its arrivals already, 1." in report.hazards[0].message
+    assert "an arrival in a phase that has all its arrivals (1) already." in report.hazards[0].message
 
 
 def test_a_deadlock_says_what_is_missing():
