@@ -65,6 +65,7 @@ def test_it_says_what_a_browser_has_not(notebook):
 
 
 def test_an_edited_kernel_is_compiled_by_the_host_that_serves_the_page(notebook):
+    notebook.run("c03")  # its imports
     kernel = cuda_of(text("c33"))
     mine = re.sub(r'r""".*?"""', lambda _: f'r"""{kernel}// mine"""', text("c31"), flags=re.DOTALL)
     assert "00.1 passed" in text_of(notebook.run("c31", mine))
@@ -73,6 +74,7 @@ def test_an_edited_kernel_is_compiled_by_the_host_that_serves_the_page(notebook)
 
 
 def test_the_progress_outlives_the_page(notebook):
+    """The test above solved 00.1."""
     notebook.run("c11", 'from course_lib import score\n\nscore([("blocks", 4, 4)])')
     notebook.open_again()
     said = text_of(notebook.run("safe-progress"))
