@@ -74,7 +74,7 @@ def main(lessons: list[str]) -> int:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     found, failed = {}, False
     with (
-        tempfile.TemporaryDirectory(dir=TARGET.parent) as folder,
+        tempfile.TemporaryDirectory(dir=ROOT / "build") as folder,
         served(for_tests(TARGET, Path(folder, "lite"))) as address,
         sync_playwright() as playwright,
     ):
