@@ -42,6 +42,10 @@ PLAYGROUND = Path(__file__).with_name("playground.md")
 _FOR_TEACHERS = ("docs/instructor",)
 
 
+LITE = "lite"
+"""Below the book, the lessons as notebooks in the browser, where somebody made them (tools/live/lite): they stay."""
+
+
 class BookError(RuntimeError):
     """Sphinx could not make the book; the message is what it said."""
 
@@ -55,19 +59,28 @@ def write_book(outcomes: Sequence[Outcome], machine: str, out: Path, live: bool 
     part, old = out.with_name(f"{out.name}.part"), out.with_name(f"{out.name}.old")
     if old.exists() and not out.exists():  # stopped between the two moves below
         os.replace(old, out)
+    _bring_lite(old, out)
     for folder in (part, old):
         shutil.rmtree(folder, ignore_errors=True)
     write_sources(outcomes, machine, part / "source", live)
-    about = site.build(part / "live") if live else {}
-    remarks = run_sphinx(part / "source", part / "pages", part / "doctrees", about.get("bytes", {}))
+    about = site.build(part / "live")["bytes"] if live else {}
+    told = {f"live_{each}": size for each, size in about.items()} | {LITE: int((out / LITE).is_dir())}
+    remarks = run_sphinx(part / "source", part / "pages", part / "doctrees", told)
     if live:
         os.replace(part / "live", part / "pages" / "_static" / "live")
     if out.exists():
         os.replace(out, old)
     os.replace(part / "pages", out)
+    _bring_lite(old, out)
     for folder in (part, old):
         shutil.rmtree(folder, ignore_errors=True)
     return remarks
+
+
+def _bring_lite(old: Path, out: Path) -> None:
+    """From the book that was there to the new one."""
+    if (old / LITE).is_dir() and not (out / LITE).exists():
+        os.replace(old / LITE, out / LITE)
 
 
 def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path, live: bool = False) -> None:
@@ -125,11 +138,11 @@ def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
     )
 
 
-def run_sphinx(source: Path, out: Path, doctrees: Path, live: Mapping[str, int]) -> list[str]:
-    """Make pages; return warnings. `live`: what a page says that it loads, in bytes; empty where no cell runs in it.
+def run_sphinx(source: Path, out: Path, doctrees: Path, told: Mapping[str, int]) -> list[str]:
+    """Make pages; return warnings. `told`: what the templates are told, such as the bytes that a page loads.
     A process of its own: Ctrl-C ends it, and nothing of it stays in this one."""
     options = ["-q", "--no-color", "-j", "auto", "-c", str(Path(__file__).parent), "-d", str(doctrees)]
-    options += [f"-Alive_{part}={size}" for part, size in live.items()]
+    options += [f"-A{name}={value}" for name, value in told.items()]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", "-b", "html", *options, str(source), str(out)],
         cwd=ROOT,

@@ -28,7 +28,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from course_lib.lessons import sources
-from tools.book.build import BookError, write_book
+from tools.book.build import LITE, BookError, write_book
 from tools.install import alone
 from tools.learner import copies, kept
 from tools.live import fetch
@@ -286,7 +286,8 @@ def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
     begin, stamp = time.monotonic(), out / "made-of"
     ran = [text for o in outcomes for text in (o.name, nbformat.writes(o.notebook), *o.failures)]
     live = not fetch.missing()
-    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, str(live), *ran])
+    beside = str((out / LITE).is_dir())
+    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, str(live), beside, *ran])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == made_of:
         print("the book: as before", flush=True)
         return True

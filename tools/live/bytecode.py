@@ -34,7 +34,11 @@ def node() -> str | None:
     return shutil.which("node")
 
 
-def compile_in_place(folder: Path, pyodide: Path, places: Mapping[str, Place]) -> bool:
+THE_COURSE = {"": Place("/course")}
+"""Of a folder that is one place."""
+
+
+def compile_in_place(folder: Path, pyodide: Path, places: Mapping[str, Place] = THE_COURSE) -> bool:
     """Replace every .py in the folder by its .pyc; False where there is no Node. `places`: of each folder in it."""
     if (program := node()) is None:
         return False

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.live.bytecode import Place, compile_in_place
+from tools.live.bytecode import compile_in_place
 from tools.live.fetch import FOLDER, ROOT
 from tools.live.inside import playground
 from tools.live.packages import LOCK, packed, stored, write, write_packed
@@ -70,9 +70,9 @@ def put_python(target: Path, pyodide: Path) -> Counter[str]:
 def put_course(archive: Path, pyodide: Path) -> tuple[bool, int]:
     """The library, the simulator, the lessons' code and the records: whether it is bytecode, and its bytes."""
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder) / "course", course_files())
-        bytecode = compile_in_place(Path(folder), pyodide, {"course": Place("/course")})
-        return bytecode, write_packed(archive, stored(Path(folder) / "course"))
+        write(Path(folder), course_files())
+        bytecode = compile_in_place(Path(folder), pyodide)
+        return bytecode, write_packed(archive, stored(Path(folder)))
 
 
 def course_files() -> Iterator[tuple[str, bytes]]:
