@@ -24,6 +24,8 @@ from tools.live.inside import notebook
 TABLES = Path(__file__).parents[2] / "build" / "live_lessons.md"
 LESSONS = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
 BANK = [f"exercises/{name}" for name in LESSONS]
+ALLOWED = {("00_start_here", "c03"): "which packages are installed, and whether there is a compiler"}
+"""Cells that print something else in a page, and why."""
 NOTE_ANSWERS = """() => {
     const ask = python.ask.bind(python);
     python.ask = async (...asked) => window.answer = await ask(...asked);
@@ -133,7 +135,7 @@ def test_every_cell_prints_what_the_lesson_has_as_printed(name, open_live, table
             outputs = live_answer(page, cell)
             ran += 1
             breaks += bool(page.evaluate("answer.blamed.length"))
-            if forms := differences(cell, outputs):
+            if (forms := differences(cell, outputs)) and (name, cell.id) not in ALLOWED:
                 differ[cell.id] = forms, said(cell.outputs), said(outputs)
         assert page.said == [] and page.outside == []
     lines = tables.setdefault(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import json
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from . import blame, names, outputs
 
+SHOWN = 60
+"""Characters of a line that names a cell."""
 NEVER = "host-colab"
 """The cell for Colab has nothing to do here."""
 
@@ -126,4 +129,7 @@ def _note(text: str) -> dict:
 
 
 def _first_line(source: str) -> str:
-    return next((line.strip() for line in source.splitlines() if line.strip()), "")
+    """The first line of code, or a comment where there is nothing else, no longer than a phone shows."""
+    lines = [line.strip() for line in source.splitlines() if line.strip()]
+    line = next((line for line in lines if not line.startswith("#")), lines[0] if lines else "")
+    return textwrap.shorten(line, SHOWN, placeholder=" …")
