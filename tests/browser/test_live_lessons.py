@@ -201,6 +201,7 @@ def test_right_and_wrong_answers_get_the_verdicts_that_they_get_here(name, open_
         )
         for _, cell, exercise in [each for each in JUDGED[name] if each[0] == page_name]:
             _, changes, _ = WRONG_ANSWERS[exercise][0]
+            compiled.clear()
             for text, verdict in (
                 (filled(cell.source, exercise), "passed"),
                 (filled(cell.source, exercise, changes), "not yet"),
