@@ -228,3 +228,11 @@ def test_a_book_without_python_has_none_of_it(tmp_path):
     path = sources.NOTEBOOKS / "00_start_here.ipynb"
     write_sources([course.outcome("00_start_here", course.read(path), 0.0, [])], "recorded", source)
     assert not (source / "playground.md").exists()
+    assert "playground" not in (source / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_first_page_leads_to_the_playground(live_host, open_page):
+    page = open_page(f"{live_host}/index.html")
+    page.get_by_role("link", name="Try it here").click()
+    page.locator("#which").wait_for()
+    assert page.url.endswith("/playground.html")

@@ -96,7 +96,7 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path, live:
                     cell.source = library.follow(cell.source, place.parent)
             (source / place).parent.mkdir(parents=True, exist_ok=True)
             nbformat.write(page.notebook, source / place)
-    front = library.follow(front_page(outcomes, machine), Path())
+    front = library.follow(front_page(outcomes, machine, live), Path())
     notes = library.notes()
     if live:
         shutil.copy(PLAYGROUND, source)

@@ -27,15 +27,16 @@ _RECORDED = re.compile(
 _LESSON = re.compile(r"^\| `(\d\d_\w+)` \| (.+?) \|$", re.MULTILINE)
 
 
-def front_page(outcomes: Sequence[Outcome], machine: str) -> str:
-    """The Markdown of the first page. `machine` is what ran the kernels, as course_lib.device calls it."""
+def front_page(outcomes: Sequence[Outcome], machine: str, live: bool = False) -> str:
+    """The Markdown of the first page. `machine` is what ran the kernels, as course_lib.device calls it; `live`: cells
+    run in the page."""
     lessons = [outcome for outcome in outcomes if "/" not in outcome.name]
     record = json.loads(records.files()[0].read_text(encoding="utf-8"))
     measured = figures.measured(record)
     failed = [f"* {_plain(o.title)}: {_plain(why)}" for o in outcomes for why in o.failures]
     recorded = {name: _recorded(figures.ROOT / "assets" / file) for name, file in figures.PICTURES.items()}
     return Template(TEXT.read_text(encoding="utf-8")).substitute(
-        buttons=_buttons(lessons),
+        buttons=_buttons(lessons, live),
         in_turn=recorded["one_buffer"],
         overlapped=recorded["specialised"],
         gain=gain(record, measured),
@@ -45,10 +46,11 @@ def front_page(outcomes: Sequence[Outcome], machine: str) -> str:
     )
 
 
-def _buttons(lessons: Sequence[Outcome]) -> str:
-    """Read and run; without a lesson there is nothing to read."""
+def _buttons(lessons: Sequence[Outcome], live: bool) -> str:
+    """Read, try and run; without a lesson there is nothing to read."""
     read = [f"[Read: {_plain(each.title)}](notebooks/{each.name}.ipynb)" for each in lessons[:1]]
-    return "\n".join([*read, "[Run it: `make lab`](#run-it)"])
+    here = ["[Try it here: take a barrier out](playground.md)"] if live else []
+    return "\n".join([*read, *here, "[Run it: `make lab`](#run-it)"])
 
 
 def _recorded(picture: Path) -> str:
