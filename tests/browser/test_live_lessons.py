@@ -1,5 +1,5 @@
-"""All cells of all lessons, live in the book: they print what the lesson has as printed. Exercises get the verdicts
-that they get here, and links of the playground give a new reader the same report.
+"""All cells of all lessons, live in the book: they print what the lesson has as printed. Exercises get their
+verdicts, and links of the playground give a new reader the same report.
 
 In `make long` only: half an hour. build/live_lessons.md has the tables afterwards.
 """
@@ -30,6 +30,8 @@ NOTE_ANSWERS = """() => {
     const ask = python.ask.bind(python);
     python.ask = async (...asked) => window.answer = await ask(...asked);
 }"""
+ASK_EDITED = """([notebook, cell, text]) =>
+    python.ask("run", {notebook, cell, edits: {[cell]: text}}, {lessons: [notebook]})"""
 ASK = "cell => python.ask('run', {notebook, cell, edits: {}}, {lessons: [notebook]})"
 
 
@@ -162,7 +164,7 @@ def filled(source: str, name: str, changes=()) -> str:
 
 
 def judged() -> dict[str, list[tuple]]:
-    """By notebook: page, cell, exercise. Those whose answer is one kernel, or Python without a kernel."""
+    """By notebook: cell, exercise. Those whose answer is one kernel, or Python without a kernel."""
     found = {}
     for name in [*LESSONS, *BANK]:
         for part in parts_of(name):
@@ -173,7 +175,7 @@ def judged() -> dict[str, list[tuple]]:
                     and exercise
                     and _is_one(cell.source, exercise[1])
                 ):
-                    found.setdefault(name, []).append((part.name, cell, exercise[1]))
+                    found.setdefault(name, []).append((cell, exercise[1]))
     return found
 
 
@@ -189,39 +191,42 @@ def test_there_are_forty_exercises_with_one_answer():
     assert sum(map(len, JUDGED.values())) >= 40
 
 
+@pytest.fixture(scope="module")
+def one_python(browser, host):
+    """A page whose Python judges all exercises, asked as a button asks it: `ask(notebook, cell, text)` gives what the
+    cell prints, and how many texts this host had to compile."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page, sent = watched(context.new_page()), []
+    page.set_default_timeout(live.PATIENCE)
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.goto(f"{host}/notebooks/{LESSONS[0]}-1.html")
+
+    def ask(name: str, cell: str, text: str) -> tuple[str, int]:
+        before = len(sent)
+        outputs = page.evaluate(ASK_EDITED, [name, cell, text])["outputs"]
+        return said(outputs).get("text/plain", ""), len(sent) - before
+
+    yield ask
+    assert page.said == [] and page.outside == []
+    context.close()
+
+
 @pytest.mark.parametrize("name", JUDGED)
-def test_right_and_wrong_answers_get_the_verdicts_that_they_get_here(name, open_live, host, tables):
-    here = notebook.Notebook((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
+def test_right_and_wrong_answers_get_their_verdicts(name, one_python, tables):
     differ = []
-    for page_name in dict.fromkeys(place for place, _, _ in JUDGED[name]):
-        page, compiled = open_live(page_name), []
-        page.on(
-            "request",
-            lambda request, to=compiled: to.append(request.url) if request.method == "POST" else None,
-        )
-        for _, cell, exercise in [each for each in JUDGED[name] if each[0] == page_name]:
-            _, changes, _ = WRONG_ANSWERS[exercise][0]
-            compiled.clear()
-            for text, verdict in (
-                (filled(cell.source, exercise), "passed"),
-                (filled(cell.source, exercise, changes), "not yet"),
-            ):
-                live.write(page, cell.id, text)
-                live.run(page, cell.id)
-                there = said(page.evaluate("answer.outputs"))
-                expected = said(here.run(cell.id, {cell.id: text})["outputs"])
-                if there != expected or f"{exercise} {verdict}" not in there.get("text/plain", ""):
-                    differ.append((exercise, verdict, expected, there))
-                if verdict == "passed":
-                    assert compiled == [], f"{exercise}: its solution does not ship"
-            live.as_given(page, cell.id)
-        assert page.said == [] and page.outside == []
+    for cell, exercise in JUDGED[name]:
+        _, changes, hint = WRONG_ANSWERS[exercise][0]
+        right, compiled = one_python(name, cell.id, filled(cell.source, exercise))
+        wrong, _ = one_python(name, cell.id, filled(cell.source, exercise, changes))
+        if f"{exercise} passed" not in right or compiled:
+            differ.append((exercise, compiled, right))
+        if f"{exercise} not yet" not in wrong or hint not in wrong:
+            differ.append((exercise, hint, wrong))
+    names = ", ".join(exercise for _, exercise in JUDGED[name])
     lines = tables.setdefault(
         "Exercises", ["| notebook | a right and a wrong answer of | differ |", "|---|---|---|"]
     )
-    lines.append(
-        f"| {name} | {', '.join(each[2] for each in JUDGED[name])} | {', '.join(each[0] for each in differ)} |"
-    )
+    lines.append(f"| {name} | {names} | {', '.join(each[0] for each in differ)} |")
     assert differ == []
 
 
