@@ -19,18 +19,28 @@ async function unpacked(name, type) {
 }
 
 const plainFetch = self.fetch.bind(self);
+const early = new Map();  // by address: what Pyodide asks for only when Python runs
 // Pyodide fetches its parts by itself.
 self.fetch = (what, options) => {
   const address = String(what.url ?? what);
+  if (early.has(address)) return early.get(address).then((data) => new Response(data));
   if (address.endsWith(".wasm")) return unpacked(address, "application/wasm");
   return /\.(whl|zip)$/.test(address) ? unpacked(address, "application/zip") : plainFetch(what, options);
 };
 
+async function bringEarly(name) {
+  const { packages } = await (await plainFetch("pyodide/pyodide-lock.json")).json();
+  const address = new URL(`pyodide/${packages[name].file_name}`, location).href;
+  early.set(address, unpacked(address, "application/zip").then((reply) => reply.arrayBuffer()));
+}
+
 async function start() {
+  const numpy = bringEarly("numpy");
   const course = unpacked("course.zip", "application/zip").then((reply) => reply.arrayBuffer());
   const machine = unpacked("pyodide/pyodide.asm.js", "text/javascript").then((reply) => reply.text());
   importScripts("compile.js", "pyodide/pyodide.js");
   (0, eval)(await machine);
+  await numpy;  // it is asked for, not yet here
   const python = await loadPyodide({ indexURL: "pyodide/", lockFileURL: "pyodide/pyodide-lock.json", packages: ["numpy"] });
   say({ step: "Python is here" });
   python.unpackArchive(await course, "zip", { extractDir: "/course" });
