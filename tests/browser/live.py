@@ -13,8 +13,8 @@ from tools.book.build import write_book
 from tools.learner import course
 from tools.live import fetch
 
-PATIENCE = 120_000
-"""Milliseconds; Python is ready after some seconds on a quiet machine."""
+PATIENCE = 600_000
+"""Milliseconds; on a quiet machine Python is ready after some seconds, and no cell takes half a minute."""
 
 
 def python_is_there() -> bool:
