@@ -181,7 +181,16 @@ def judged() -> dict[str, list[tuple]]:
 
 def _is_one(source: str, exercise: str) -> bool:
     kernel, python = (kind in EXERCISES[exercise][1] for kind in ("```cuda", "```python"))
-    return kernel != python and (python or source.count('r"""') == 1)
+    return kernel != python and (python or source.count('r"""') == 1) and wrong_answer(exercise) is not None
+
+
+def wrong_answer(exercise: str):
+    """The first one that changes text of the solution: (what is wrong, changes, hint)."""
+    solution = EXERCISES[exercise][1]
+    for answer in WRONG_ANSWERS[exercise]:
+        if all(isinstance(new, str) and old in solution for old, new in answer[1]):
+            return answer
+    return None
 
 
 JUDGED = judged()
@@ -215,7 +224,7 @@ def one_python(browser, host):
 def test_right_and_wrong_answers_get_their_verdicts(name, one_python, tables):
     differ = []
     for cell, exercise in JUDGED[name]:
-        _, changes, hint = WRONG_ANSWERS[exercise][0]
+        _, changes, hint = wrong_answer(exercise)
         right, compiled = one_python(name, cell.id, filled(cell.source, exercise))
         wrong, _ = one_python(name, cell.id, filled(cell.source, exercise, changes))
         if f"{exercise} passed" not in right or compiled:
