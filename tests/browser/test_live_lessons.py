@@ -94,10 +94,11 @@ def parts_of(name: str) -> list:
 
 
 def said(outputs: list[dict]) -> dict[str, str]:
-    """What a cell shows, by form: all that it prints, and all in each other form."""
+    """What a cell shows, by form: all that it prints, and all in each other form. Jupyter keeps what is printed, and what
+    is shown in between, in another order than a page."""
     found: dict[str, str] = {}
     for each in outputs:
-        data = {"text/plain": each["text"]} if "text" in each else each.get("data", {})
+        data = {"printed": each["text"]} if "text" in each else each.get("data", {})
         if each["output_type"] == "error":
             data = {"error": each["evalue"]}
         for form, text in data.items():
@@ -215,7 +216,8 @@ def one_python(browser, host):
     def ask(name: str, cell: str, text: str) -> tuple[str, int]:
         before = len(sent)
         outputs = page.evaluate(ASK_EDITED, [name, cell, text])["outputs"]
-        return said(outputs).get("text/plain", ""), len(sent) - before
+        shown = said(outputs)
+        return shown.get("printed", "") + shown.get("text/plain", ""), len(sent) - before
 
     yield ask
     assert page.said == [] and page.outside == []
