@@ -94,8 +94,8 @@ def parts_of(name: str) -> list:
 
 
 def said(outputs: list[dict]) -> dict[str, str]:
-    """What a cell shows, by form: all that it prints, and all in each other form. Jupyter keeps what is printed, and what
-    is shown in between, in another order than a page."""
+    """What a cell shows, by form: all that it prints, and all in each other form. Jupyter keeps what is printed, and
+    what is shown in between, in another order than a page."""
     found: dict[str, str] = {}
     for each in outputs:
         data = {"printed": each["text"]} if "text" in each else each.get("data", {})
