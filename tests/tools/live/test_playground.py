@@ -1,5 +1,8 @@
 """The playground's side in Python: every kernel of the lessons is there, and its launch and arguments are read."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ from tests.sample import sample
 from tools.live.inside import playground
 
 ALL = playground.kernels()
+COMPILED = Path(__file__).parents[3] / "course_lib" / "compiled"
 BREAKS = [each for each in ALL if ":" in each["title"]]
 
 
@@ -32,7 +36,9 @@ def test_a_kernel_runs_as_it_is_given_and_has_no_hazard(given):
 
 
 @pytest.mark.parametrize("given", BREAKS, ids=lambda each: each["title"])
-def test_a_break_is_blamed_and_needs_no_compiler(given, monkeypatch):
+def test_a_break_is_blamed_and_needs_no_compiler(given, monkeypatch, tmp_path):
+    """With the texts of the notebooks that the page loads for it."""
+
     def no_compiler():
         raise nvrtc.NvrtcMissing("none here")
 
@@ -40,6 +46,10 @@ def test_a_break_is_blamed_and_needs_no_compiler(given, monkeypatch):
     monkeypatch.setattr(nvrtc, "_nvrtc", no_compiler)
     monkeypatch.setattr(nvrtc, "_include_paths", lambda: ())
     monkeypatch.setattr(cache, "made_by", lambda: "another machine")
+    for name in given["texts"]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(COMPILED / f"{name}.zip", (tmp_path / name).with_suffix(".zip"))
+    monkeypatch.setattr(cache, "FOLDERS", [tmp_path])
     answer = playground.run(given["source"], given["name"], given["launch"], check=False)
     nvrtc._compile.cache_clear()
     assert answer["reports"] and "⚠" in answer["reports"][0]

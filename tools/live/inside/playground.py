@@ -36,12 +36,13 @@ BREAKS = (
      "__syncthreads();                              // all have read it", "//"),
     ("02_producer_consumer", "round_trip", "without its barrier", "__syncthreads();", "//"),
     ("02_producer_consumer", "specialised", "a slot is filled too early",
-     "if (k_tile >= SLOTS) named_sync<THREADS>(EMPTY + slot);", ""),
+     "if (k_tile >= SLOTS) named_sync<THREADS>(EMPTY + slot);", "", "deeper/02_slots"),
     ("03_double_buffer", "two_buffers", "no wait", "wait_all();", ""),
     ("03_double_buffer", "two_buffers", "no barrier", "__syncthreads();", ""),
     ("07_hopper", "ring", "the wrong parity", "(turn + 1) % 2", "turn % 2"),
 )  # fmt: skip
-"""Lesson, kernel, what is missing, and the edit that takes it out: the lessons' own, so they need no compiler."""
+"""Lesson, kernel, what is missing, and the edit that takes it out: the lessons' own, so they need no compiler. Behind
+that the notebook that has the edit, where it is another one."""
 
 
 class AskedWrong(ValueError):
@@ -49,16 +50,23 @@ class AskedWrong(ValueError):
 
 
 def kernels() -> list[dict]:
-    """Every kernel of the lessons, and behind it its Breaks: title, name, text, launch."""
+    """Every kernel of the lessons, and behind it its Breaks: title, name, text, launch; and the notebooks with which
+    its compiled text ships."""
     found = []
     for path in sources.with_kernels(sources.NOTEBOOKS):
         for name, (source, launch) in sources._kernel_cells(path.stem).items():
             lesson = path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix()
             as_given = {"lesson": lesson, "name": name, "launch": _launch_of(path.stem, name, launch)}
+            as_given["texts"] = [lesson]
             found.append({**as_given, "title": name, "source": source})
             found += [
-                {**as_given, "title": f"{name}: {what}", "source": edited(source, (old, new))}
-                for of, kernel, what, old, new in BREAKS
+                {
+                    **as_given,
+                    "title": f"{name}: {what}",
+                    "source": edited(source, (old, new)),
+                    "texts": [lesson, *others],
+                }
+                for of, kernel, what, old, new, *others in BREAKS
                 if (of, kernel) == (path.stem, name)
             ]
     return found

@@ -6,7 +6,7 @@ const FIELDS = {
 };
 const NUMBERS = ["blocks", "shared_mem"];
 const OWN = {
-  lesson: "", name: "mine", title: "your own",
+  lesson: "", texts: [], name: "mine", title: "your own",
   launch: { kind: "plain", grid: "1", block: "64", shared_mem: 0, args: "float32 64 arange\nfloat32 64 zeros" },
   source: `
 extern "C" __global__ void mine(const float* in, float* out)
@@ -66,6 +66,7 @@ class Playground {
 
   take(content) {
     this.lesson = content.lesson ?? "";
+    this.texts = content.texts ?? [];
     this.ptx = content.ptx ?? "";
     this.name.value = content.name;
     this.fill(content.launch);
@@ -105,7 +106,7 @@ class Playground {
     this.say();
     const begin = performance.now(), { source, name, launch, ptx = "" } = this.content();
     try {
-      const answer = await python.ask("play", { lesson: this.lesson, source, name, launch, check, ptx }, { lessons: this.lesson ? [this.lesson] : all(this.all) });
+      const answer = await python.ask("play", { lesson: this.lesson, source, name, launch, check, ptx }, { lessons: this.texts.length ? this.texts : all(this.all) });
       this.ptx = answer.ptx;
       this.show(answer, check);
       this.state.textContent = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
@@ -158,7 +159,7 @@ class Playground {
 }
 
 // A text of a link may come from any lesson.
-function all(kernels) { return [...new Set(kernels.map((each) => each.lesson).filter(Boolean))]; }
+function all(kernels) { return [...new Set(kernels.flatMap((each) => each.texts))]; }
 
 function labelled(words, input) { return make("label", {}, words, input); }
 
