@@ -53,6 +53,11 @@ def kernels(notebook: str) -> dict[str, str]:
     return {name: source for name, (source, _) in _kernel_cells(notebook).items()}
 
 
+def launches(notebook: str) -> dict[str, Launch]:
+    """Kernel name -> the launch that stands under it, of those that have one: the GEMMs."""
+    return {name: launch for name, (_, launch) in _kernel_cells(notebook).items() if launch is not None}
+
+
 def kernel_source(notebook: str, kernel_name: str) -> str:
     """CUDA source of one kernel: `kernel_source("01_mainloop", "tiled")`."""
     return _kernel_cell(notebook, kernel_name)[0]
@@ -62,10 +67,8 @@ def kernel_launch(notebook: str, kernel_name: str) -> Launch:
     """The launch that stands under a kernel, as `Gemm` takes it."""
     launch = _kernel_cell(notebook, kernel_name)[1]
     if launch is None:
-        known = [name for name, (_, launch) in _kernel_cells(notebook).items() if launch is not None]
-        raise ValueError(
-            f"{notebook} has no {kernel_name}_launch; kernels with a launch: {', '.join(known) or 'none'}"
-        )
+        known = ", ".join(launches(notebook)) or "none"
+        raise ValueError(f"{notebook} has no {kernel_name}_launch; kernels with a launch: {known}")
     return launch
 
 

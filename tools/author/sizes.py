@@ -21,7 +21,8 @@ def problems() -> Iterator[tuple[str, object, Gemm, Launch]]:
     """(name, kernel, problem, launch) of every kernel with marks that stands in a lesson, at each of the SIZES."""
     for size in SIZES:
         for path in sources.with_kernels(sources.NOTEBOOKS):
-            for name, source in sources.kernels(path.stem).items():
+            for name in sources.launches(path.stem):
+                source = sources.kernel_source(path.stem, name)
                 if "TRACE_BEGIN" in source:
                     kernel, launch = sources.lesson_kernel(path.stem, name)
                     dtype = "float16" if "__half" in source else "float32"
