@@ -10,7 +10,7 @@ import pytest
 from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import answers, verdicts
-from course_lib.exercises.answers import common, lesson_07_ring
+from course_lib.exercises.answers import bank_07, common, lesson_07_ring
 from course_lib.measure import checklist
 from ptxsim.races.hazards import WORDS, Hazard
 
@@ -18,7 +18,7 @@ ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
 ]
-SHARED = (common, lesson_07_ring, verdict, verdicts, mistakes, pairing, checklist)
+SHARED = (common, bank_07, lesson_07_ring, verdict, verdicts, mistakes, pairing, checklist)
 
 
 def given_causes(room) -> list[str]:
