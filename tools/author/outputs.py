@@ -21,9 +21,10 @@ from pathlib import Path
 import nbclient
 import nbformat
 
+from course_lib.gpu import device
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
-from ptxsim.compiler import cache
+from ptxsim.compiler import cache, nvrtc
 
 CELL_TIMEOUT = 600  # seconds
 
@@ -83,7 +84,15 @@ def compile_anew(path: Path, folder: Path) -> nbformat.NotebookNode | None:
     """
     os.environ[cache.KEEP] = str(folder)
     notebook = execute(path)
+    compile_kernels(path)
     return notebook if notebook and not solve(path) else None
+
+
+def compile_kernels(path: Path) -> None:
+    """A notebook's kernels in one piece, as other notebooks and the playground ask for them."""
+    found = sources.kernels(path.stem) if path in sources.with_kernels(sources.NOTEBOOKS) else {}
+    for source in found.values():
+        nvrtc.compile_ptx(source, options=device.options_for(source))
 
 
 def solve(path: Path) -> int:
