@@ -160,8 +160,9 @@ def filled(source: str, name: str, changes=()) -> str:
     if "```cuda" in solution:
         return source[: source.index('r"""') + 4] + cuda_of(solution) + source[source.rindex('"""') :]
     answer = re.search(r"```python\n(.*?)```", solution, re.DOTALL)[1]
-    if "my_answer" in answer and "my_answer" not in source:  # the cell has a name for each part
-        answer += f"{', '.join(re.findall(r'^(my_[a-z_]+) = None', source, re.MULTILINE))} = my_answer\n"
+    parts = re.findall(r"^(my_[a-z_]+) = None", source, re.MULTILINE)
+    if "my_answer" in answer and "my_answer" not in source and parts:  # the cell has a name for each part
+        answer += f"{', '.join(parts)} = my_answer\n"
     *above, check = source.rstrip().split("\n")
     return "\n".join([*above, answer, check])
 
