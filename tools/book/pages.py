@@ -26,12 +26,15 @@ class Page:
 
 
 def pages_of(notebook: nbformat.NotebookNode, name: str) -> list[Page]:
-    """The pages of a notebook: one where it has no sittings."""
+    """The pages of a notebook: one where it has no sittings. What a cell has above its heading ends the page before."""
     titles, parts = [""], [[]]
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (heading := HEADING.match(cell.source)):
+        if cell.cell_type == "markdown" and (heading := HEADING.search(cell.source)):
+            if above := cell.source[: heading.start()].rstrip():
+                parts[-1].append(nbformat.from_dict({**cell, "source": above}))
             titles.append(heading[1])
             parts.append([])
+            cell = nbformat.from_dict({**cell, "source": cell.source[heading.start() :]})
         parts[-1].append(cell)
     return [
         Page(f"{name}-{number}" if number else name, title, nbformat.from_dict({**notebook, "cells": cells}))

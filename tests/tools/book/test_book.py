@@ -21,7 +21,7 @@ from tests.rules import ROOT
 from tools.author import figures, sittings
 from tools.book import about, build, cuda_lines, excerpts, front, glossary, glyphs, lesson
 from tools.book.cuda_lexer import PythonWithCuda
-from tools.book.pages import Page
+from tools.book.pages import Page, pages_of
 from tools.learner import course
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -174,6 +174,20 @@ def test_a_lesson_is_a_page_a_sitting(chapter, sitting):
         ("left-prev", "00_a.html"),
         ("right-next", "00_a-2.html"),
     ]
+
+
+@pytest.mark.parametrize("path", sources.notebooks(sources.NOTEBOOKS), ids=lambda path: path.stem)
+def test_every_sitting_that_a_lesson_promises_has_its_page(path):
+    """What stands above a sitting's heading in the same cell is the last thing on the page before."""
+    notebook = nbformat.read(path, as_version=4)
+    first, *others = pages_of(notebook, path.stem)
+    promised = [title for title, _ in sittings.PROMISED.findall(first.notebook.cells[0].source)]
+    assert [page.title for page in others] == promised and promised
+    assert all(page.notebook.cells[0].source.startswith(f"# {page.title}\n") for page in others)
+    for page in (first, *others[:-1]):
+        assert not sittings.HEADING.search(page.notebook.cells[-1].source)
+    text = "\n\n".join(cell.source for page in (first, *others) for cell in page.notebook.cells)
+    assert text == "\n\n".join(cell.source for cell in notebook.cells), "no word is lost"
 
 
 def test_a_line_in_a_report_leads_to_the_line_of_the_kernel(pages, sitting):
