@@ -6,6 +6,13 @@ import os
 # of CPU time, in a check nine times. Its threads start when NumPy is imported, which is behind this line.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from cupy_or_sim import device
+from cupy_or_sim.device import HOPPER, OPTIONS, only_on, show_env
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.limits import this_gpu
+from cupy_or_sim.simulate import simulate
+from cupy_or_sim.tensor_maps import tensor_map
+from cupy_or_sim.timing import cublas
 from ptxsim import HazardError
 from ptxsim.compiler import cache
 
@@ -13,13 +20,6 @@ from . import draw
 from .check.gemm import Gemm
 from .exercises.logbook import show_progress
 from .exercises.verdicts import check_exercise, score
-from .gpu import device
-from .gpu.device import HOPPER, OPTIONS, only_on, show_env
-from .gpu.limits import this_gpu
-from .gpu.simulate import simulate
-from .gpu.tensor_maps import tensor_map
-from .gpu.timing import cublas
-from .launch import Launch
 from .lessons import folders, lite
 from .lessons.sources import course_header, edited, kernel_source, lesson_kernel, show_diff
 from .matmul.matmul import matmul, matmul_source

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from compile_service.limits import Limits
+from compile_service.server import Server
+
 from .lessons.folders import PACKAGE
-from .serve.limits import Limits
-from .serve.server import Server
 
 BOOK = PACKAGE.parent / "build" / "course"
 OPEN = (

@@ -15,10 +15,10 @@ import numpy as np
 import course_lib
 from course_lib.check import verdict
 from course_lib.check.problem import Problem
-from course_lib.gpu import cupy_on_numpy, device, power, timing
-from course_lib.gpu.simulate import launch_simulated
 from course_lib.matmul import matmul, tune
 from course_lib.measure import marks, records, waves
+from cupy_or_sim import cupy_on_numpy, device, power, timing
+from cupy_or_sim.simulate import launch_simulated
 from ptxsim.gpus import H100, SHARED_BY_DEFAULT, WARP, Gpu, find_gpu
 from ptxsim.occupancy import refusal
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cupy_or_sim import limits
+from cupy_or_sim.given import check_launched
+from cupy_or_sim.launch import STANDARD, Launch
 from ptxsim import Report
 
-from ..gpu import limits
-from ..gpu.given import check_launched
-from ..launch import STANDARD, Launch
 from . import verdict
 from .problem import Problem
 

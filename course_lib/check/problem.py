@@ -7,12 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from cupy_or_sim import device, limits
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import launch_simulated, simulate
+from cupy_or_sim.tensor_maps import box_of, mapped, tensor_map
 from ptxsim import Report
-
-from ..gpu import device, limits
-from ..gpu.simulate import launch_simulated, simulate
-from ..gpu.tensor_maps import box_of, mapped, tensor_map
-from ..launch import Launch
 
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
 # on normal data: several times the worst of a right kernel, far below that of a less exact type.

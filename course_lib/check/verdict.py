@@ -6,14 +6,14 @@ from concurrent.futures import wait
 
 import numpy as np
 
+from cupy_or_sim import limits
+from cupy_or_sim.launch import Launch, Tile
+from cupy_or_sim.simulate import compiled
 from ptxsim import Report, assemble
 from ptxsim.interrupts import in_background, result_of
 from ptxsim.races.hazards import BAD_ADDRESS, Hazard
 from ptxsim.report import MessageOnly
 
-from ..gpu import limits
-from ..gpu.simulate import compiled
-from ..launch import Launch, Tile
 from .mistakes import Mistake, guess, product, where_wrong
 from .pairing import who_meets_whom
 from .problem import Problem

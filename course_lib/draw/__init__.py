@@ -1,7 +1,5 @@
 """What a notebook's own figures are drawn with: one style, one set of colours, and a description in words for each.
 
-style                    colours, sizes, and how a picture is shown
-slim_svg                 an SVG without what nobody sees
 pictures                 what lanes do to banks and sectors
 cells, fragment_charts   drawings made of cells; who holds what of a fragment
 race_chart               a race, as two orders of one launch
@@ -9,13 +7,7 @@ explore, explore_chart   figures to drag: a pipeline, a hand-over
 figures                  those of single lessons, by name: `figure("02.turn")`
 """
 
-from ptxsim.instructions.tensor import fragment
-
-from .explore import handover, pipeline, schedule
-from .figures import figure
-from .pictures import bank_picture, fragment_picture, ldmatrix_picture, sector_picture
-from .race_chart import orders
-from .style import (
+from cupy_or_sim.style import (
     BLUE,
     FACE,
     GREEN,
@@ -30,6 +22,12 @@ from .style import (
     show,
     styled,
 )
+from ptxsim.instructions.tensor import fragment
+
+from .explore import handover, pipeline, schedule
+from .figures import figure
+from .pictures import bank_picture, fragment_picture, ldmatrix_picture, sector_picture
+from .race_chart import orders
 
 __all__ = [
     "BLUE", "FACE", "GREEN", "GRID", "ORANGE", "PURPLE", "SKY", "TEXT", "VERMILLION", "axes", "bank_picture",

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cupy_or_sim import style
 from ptxsim.gpus import WARP
 from ptxsim.observe.counters import NO_LANE
-
-from . import style
 
 
 def one_warp(offsets: Sequence[int], size: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from .style import FACE, GREEN, SKY, TEXT, VERMILLION
+from cupy_or_sim.style import FACE, GREEN, SKY, TEXT, VERMILLION
 
 LEFT, LANE, WINDOW = 1600, 18, 4
 """Labels take 16.00 % of the width; a lane is 18 pixels high; drawn is the time of 4 k-tiles in turn."""

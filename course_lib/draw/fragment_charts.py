@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cupy_or_sim import style
 from ptxsim.instructions.tensor import fragment
 
-from . import style
 from .cells import box, counted, grid, one_warp, write
 
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cupy_or_sim import style
 from ptxsim.gpus import WARP
 from ptxsim.observe.counters import BANKS, NO_LANE, SECTOR, global_sectors, shared_wavefronts
 
-from . import style
 from .cells import box, counted, grid, one_warp, write
 from .fragment_charts import fragment_figure, ldmatrix_figure
 

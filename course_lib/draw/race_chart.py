@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from cupy_or_sim import style
 from ptxsim import Report
 from ptxsim.races.hazards import Hazard
-
-from . import style
 
 ENDS = {
     "read-after-write": ("it reads what was written", "it reads what was there before"),

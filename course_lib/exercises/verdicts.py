@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from cupy_or_sim import style
 from ptxsim import CompileError
 from ptxsim.compiler.cache import ToolMissing
 from ptxsim.races.hazards import KINDS as TABLE
 from ptxsim.report import line_link
 
-from ..draw import style
 from . import logbook, smaller
 from .answers import exercises
 

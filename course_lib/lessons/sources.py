@@ -10,8 +10,9 @@ import operator
 import re
 from pathlib import Path
 
-from ..gpu import device
-from ..launch import Launch
+from cupy_or_sim import device
+from cupy_or_sim.launch import Launch
+
 from .folders import place
 
 NOTEBOOKS = place("notebooks")

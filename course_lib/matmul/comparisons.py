@@ -7,8 +7,9 @@ from functools import cache, partial
 
 import numpy as np
 
+from cupy_or_sim import device, timing
+
 from ..check.gemm import Gemm
-from ..gpu import device, timing
 from ..lessons.sources import edited
 from ..measure.spans import Spans, spans
 from ..measure.timed import Timed, timed

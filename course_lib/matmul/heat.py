@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..draw import style
+from cupy_or_sim import style
+
 from ..draw.cells import box
 from .plans import GROUP, Plan, Shape
 

@@ -8,10 +8,9 @@ from functools import cache, lru_cache
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from cupy_or_sim import device, timing
+from cupy_or_sim.tensor_maps import encoded
 from ptxsim import TensorMap
-
-from ..gpu import device, timing
-from ..gpu.tensor_maps import encoded
 
 TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloat16", "float32": "float"}
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from cupy_or_sim import device, style, timing
 from ptxsim.gpus import GPUS, H100, find_gpu
 from ptxsim.occupancy import occupancy
 
-from ..draw import style
-from ..gpu import device, timing
 from ..measure import records
 from . import heat, plans, sweep_file
 from .matmul import LESSON, here, matmul_source

@@ -19,8 +19,9 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from cupy_or_sim import device, power, timing
+
 from ..check.gemm import Gemm
-from ..gpu import device, power, timing
 from .matmul import Operand, gemm_kernel, here, instance, kernel_of, run
 from .plans import SMS, SPLITS, TILES, Plan, Shape, by_rule
 

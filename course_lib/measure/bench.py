@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..draw import style
-from ..gpu import limits, timing
-from ..gpu.given import check_labelled
-from ..launch import Launch
+from cupy_or_sim import limits, style, timing
+from cupy_or_sim.given import check_labelled
+from cupy_or_sim.launch import Launch
+
 from . import charts, records
 from .model import ORIGIN, modelled
 from .results import Results

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cupy_or_sim import style
+from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
-from ..draw import style
-from ..gpu.timing import CUBLAS
 from .rows import Row, origins
 
 if TYPE_CHECKING:

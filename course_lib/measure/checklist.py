@@ -8,10 +8,10 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
+from cupy_or_sim.given import check_launched
+from cupy_or_sim.launch import Launch
 from ptxsim.gpus import REGISTERS, SUB_CORES
 
-from ..gpu.given import check_launched
-from ..launch import Launch
 from .evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK, Evidence
 
 NO_LOOP = "not measured: no loop was found"

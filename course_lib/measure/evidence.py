@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from cupy_or_sim.launch import Launch
 from ptxsim import HazardError, Report
 from ptxsim.compiler.disassembly import NvdisasmMissing
 from ptxsim.gpus import H100, Gpu
@@ -16,7 +17,6 @@ from ptxsim.observe.events import Commit, Copy, Event, Load, UseLoads, Wait, Wor
 
 from ..check.mistakes import product, where_wrong
 from ..check.verdict import CheckFailed
-from ..launch import Launch
 from .bench import benchmark
 from .model import modelled as modelled_launch
 from .profile import profile

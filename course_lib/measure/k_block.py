@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import simulate
+
 from ..check.gemm import Gemm
-from ..gpu.simulate import simulate
-from ..launch import Launch
 
 FMA_A_CYCLE = 4  # instructions of a warp, one on each scheduler of an SM; and one wavefront a cycle
 

@@ -14,8 +14,9 @@ from math import ceil, prod
 
 import numpy as np
 
-from ..gpu import device, timing
-from ..launch import Launch
+from cupy_or_sim import device, timing
+from cupy_or_sim.launch import Launch
+
 from . import waves
 from .assembled import Distances, Marks, events_of, overlap, parts_of, turn_of
 from .events import PHASES, Event, Phase, to_rows

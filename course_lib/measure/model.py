@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import compiled
 from ptxsim.estimate import Estimate, estimate
-
-from ..gpu.simulate import compiled
-from ..launch import Launch
 
 BAND = 0.76, 1.35
 """Modelled over measured time of the lessons' kernels at 4096^3; tests/ptxsim/clock/test_clock_lessons.py holds it."""

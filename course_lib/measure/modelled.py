@@ -7,9 +7,9 @@ from bisect import bisect_right
 from dataclasses import replace
 from itertools import groupby
 
+from cupy_or_sim.launch import Launch
 from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
 
-from ..launch import Launch
 from . import model, records
 from .events import Event, Part, Phase, in_order, to_rows
 

@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..gpu import device, limits, timing
-from ..launch import Launch
+from cupy_or_sim import device, limits, timing
+from cupy_or_sim.launch import Launch
+
 from . import records
 
 TIMEOUT = 300  # seconds for all kernels of one call

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..draw import style
-from ..gpu import timing
-from ..gpu.given import check_labelled
+from cupy_or_sim import style, timing
+from cupy_or_sim.given import check_labelled
+
 from . import charts, ncu, records, tables
 
 

@@ -12,12 +12,13 @@ import os
 import re
 from pathlib import Path
 
-from ..gpu import timing
-from ..launch import Launch
+from cupy_or_sim import device, timing
+from cupy_or_sim.launch import Launch
+
 from ..lessons.folders import place
 from ..lessons.sources import in_one_piece
 
-HERE = Path(__file__).parent.parent
+HERE = device.INCLUDE.parent
 FOLDER = place("assets") / "measurements"
 PARTS = ("speeds", "timelines", "waves", "profiles", "calls", "texts")
 MARKS = "course/timeline.cuh"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..draw import style
+from cupy_or_sim import style
+
 from . import charts, roofline_chart, tables
 from .rows import HEADER, Row
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..draw import style
+from cupy_or_sim import style
+
 from .charts import ceiling, ceilings
 from .rows import Measured, Row, origins
 

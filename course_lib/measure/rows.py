@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..gpu.timing import CUBLAS
+from cupy_or_sim.timing import CUBLAS
 
 HEADER = (
     "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "sustained TFLOP/s",

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 import ptxsim
+from cupy_or_sim.simulate import compiled
 from ptxsim import SassInstruction
 
-from ..gpu.simulate import compiled
 from .order import Order, order_of
 
 SHOWN = 6

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..draw import style
+from cupy_or_sim import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

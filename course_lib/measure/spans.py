@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..draw import style
-from ..gpu import limits, timing
+from cupy_or_sim import limits, style, timing
+
 from . import records, span_chart
 
 

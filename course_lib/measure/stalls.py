@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import csv
 
-from ..launch import Launch
+from cupy_or_sim.launch import Launch
+
 from . import ncu
 from .events import Phase
 

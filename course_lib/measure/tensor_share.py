@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cupy_or_sim.limits import this_gpu
+from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Gpu
 
-from ..gpu.limits import this_gpu
-from ..gpu.timing import CUBLAS
 from .results import Results
 from .rows import Row
 

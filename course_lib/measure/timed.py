@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..gpu import limits, timing
+from cupy_or_sim import limits, timing
+
 from . import records, tables
 
 REPEATS = 20

@@ -13,10 +13,10 @@ from typing import get_args
 
 import numpy as np
 
-from ..draw import style
-from ..gpu import limits
-from ..gpu.given import check_launched
-from ..launch import STANDARD, Launch
+from cupy_or_sim import limits, style
+from cupy_or_sim.given import check_launched
+from cupy_or_sim.launch import STANDARD, Launch
+
 from . import marks, modelled, records, stalls, timeline_chart
 from .events import PHASES, Part, Phase, Shown, Source, together
 from .model import ORIGIN

@@ -7,7 +7,8 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from ..draw import style
+from cupy_or_sim import style
+
 from .events import Drawn, Event, Part, Phase, Shown
 
 if TYPE_CHECKING:

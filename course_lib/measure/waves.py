@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..gpu import device, limits, timing
-from ..gpu.given import check_launched
-from ..launch import STANDARD, Launch
+from cupy_or_sim import device, limits, timing
+from cupy_or_sim.given import check_launched
+from cupy_or_sim.launch import STANDARD, Launch
+
 from . import records
 from .first_statement import with_first
 from .spans import Spans

@@ -1,7 +1,7 @@
 """PTX from a compiler elsewhere: a compile service on another machine, or what came with a link.
 
 Asked only where this machine has no NVRTC and the text is not kept. `use` says what one text compiles to; `ask_with`
-names who answers for all others. A service is asked as `question` says, and answers as `course_lib.serve` does:
+names who answers for all others. A service is asked as `question` says, and answers as `compile_service` does:
 
 200  {"ptx": text, "log": text, "lowered": names}
 422  {"error": the compiler's errors}

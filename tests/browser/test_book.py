@@ -32,7 +32,7 @@ NAMES = [page.name for path in PATHS for page in pages_of(course.read(path), cou
 NAMES = NAMES if WHOLE else [name for name in NAMES if name in SHOWN]
 FIRST = "notebooks/00_start_here-1"
 """A sitting with kernels, reports, figures, exercises and solutions."""
-LINKED = ["course_lib/include/course/register_tile.cuh", "course_lib/matmul/plans.py", "ptxsim/README"]
+LINKED = ["cupy_or_sim/include/course/register_tile.cuh", "course_lib/matmul/plans.py", "ptxsim/README"]
 PAGES = [
     "index",
     PAGE,
@@ -263,13 +263,13 @@ def test_code_can_be_copied(book, open_page):
 @pytest.mark.skipif(not WHOLE, reason="the sample links to no listing")
 def test_of_a_listing_the_code_is_copied_and_not_its_numbers(book, open_page):
     page = open_page(
-        address(book, "course_lib/include/course/register_tile.cuh"),
+        address(book, "cupy_or_sim/include/course/register_tile.cuh"),
         permissions=["clipboard-read", "clipboard-write"],
     )
     page.locator("div.highlight").hover()
     page.locator("button.copybtn").click()
     page.locator("button.copybtn.success").wait_for()
-    header = ROOT / "course_lib" / "include" / "course" / "register_tile.cuh"
+    header = ROOT / "cupy_or_sim" / "include" / "course" / "register_tile.cuh"
     code = page.evaluate("navigator.clipboard.readText()")
     assert code.strip() == header.read_text(encoding="utf-8").strip()
 

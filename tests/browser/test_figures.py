@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from course_lib.draw import style
+from cupy_or_sim import style
 
 
 @pytest.mark.parametrize("dark_system", [False, True])

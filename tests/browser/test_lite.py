@@ -14,7 +14,7 @@ from course_lib.lessons import lite as in_course
 from course_lib.lessons import sources
 from tests.browser.conftest import missing, watched
 from tests.browser.lite import Opened, compared, errors, for_tests, text_of
-from tests.course_lib.serve.conftest import serving
+from tests.compile_service.conftest import serving
 from tests.lessons import cuda_of
 from tools.live import fetch
 from tools.live.lite import __main__ as lite

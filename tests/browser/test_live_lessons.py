@@ -14,7 +14,7 @@ import pytest
 from course_lib.lessons import sources
 from tests.browser import live
 from tests.browser.conftest import missing, watched
-from tests.course_lib.serve.conftest import serving
+from tests.compile_service.conftest import serving
 from tests.lessons import cuda_of, replaced
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.pages import pages_of

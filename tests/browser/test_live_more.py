@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from course_lib.gpu import device
 from course_lib.lessons import sources
+from cupy_or_sim import device
 from ptxsim.compiler import nvrtc
 from tests.browser.conftest import LESSON
 from tests.browser.live import (

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from course_lib.gpu.tensor_maps import encoded
+from cupy_or_sim.tensor_maps import encoded
 from ptxsim import TensorMap
 from tests.kernels import instruction_cases
 from tests.kernels.adapt import from_instruction

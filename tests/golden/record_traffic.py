@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from course_lib import OPTIONS, cp, tensor_map
-from course_lib.gpu.device import HOPPER
+from cupy_or_sim.device import HOPPER
 
 HERE = Path(__file__).parent
 SMS, TURNS, TRIES = 132, 16, 5

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib import HOPPER, Gemm
-from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons.sources import kernel_launch, kernel_source, kernels
+from cupy_or_sim import cupy_on_numpy
 from tests.kernels.case import Case, array_of
 
 HOMES = {name: notebook for notebook in ("07_hopper", "08_never_a_pause") for name in kernels(notebook)}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from course_lib import kernel_source
-from course_lib.gpu.device import OPTIONS, options_for
+from cupy_or_sim.device import OPTIONS, options_for
 from tests.kernels.case import Case
 from tests.kernels.gemm import gemm_args, gemm_float
 from tests.lessons import DTYPES, GEMMS, LESSONS

@@ -23,9 +23,9 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from course_lib.gpu import cupy_on_numpy
-from course_lib.gpu.device import options_for
 from course_lib.lessons import sources
+from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.device import options_for
 
 
 def kernel(source: str, name: str):

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from course_lib import kernel_source
-from course_lib.gpu.device import options_for
+from cupy_or_sim.device import options_for
 from ptxsim.compiler import nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 from tests.sample import one_in

@@ -5,8 +5,8 @@ import pytest
 
 from course_lib import OPTIONS, Gemm, simulate
 from course_lib.check.verdict import CheckFailed
-from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
+from cupy_or_sim import cupy_on_numpy
 from tests.lessons import GEMMS
 from tests.lessons.lesson_05 import NOTEBOOK
 

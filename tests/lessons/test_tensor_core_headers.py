@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, simulate
-from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.measure.records import canonical, course_headers
+from cupy_or_sim import cupy_on_numpy
 from tests.lessons.lesson_04 import NOTEBOOK
 
 WRITTEN_OUT = {

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from course_lib import OPTIONS, check_exercise
-from course_lib.gpu.device import cp
+from cupy_or_sim.device import cp
 from tests.lessons.test_lesson_kernels import solved
 
 BARRIERS = re.compile(r"__syncthreads\(\);|__syncwarp\(\);")

@@ -8,6 +8,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
+from tools.packages import PACKAGES
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -36,9 +37,7 @@ def test_each_file_that_contributing_names_is_there():
     assert len(named) > 12 and [name for name in named if not (ROOT / name).exists()] == []
 
 
-ROOMS = [
-    path for top in ("ptxsim", "course_lib", "tools") for path in sorted((ROOT / top).glob("*/__init__.py"))
-]
+ROOMS = [path for top in (*PACKAGES, "tools") for path in sorted((ROOT / top).glob("*/__init__.py"))]
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: f"{room.parent.parent.name}.{room.parent.name}")

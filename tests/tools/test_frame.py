@@ -915,14 +915,14 @@ def test_what_shares_something_runs_in_one_process():
             "tests/ptxsim/races/test_mutants.py::test_the_kernel_itself_is_right[lesson.ring-None]",
             "tests/ptxsim/races/test_sanitizer.py::test_right_kernels_are_right_on_the_gpu_too[lesson.ring: unchanged]",
             "tests/ptxsim/instructions/test_instructions.py::test_edge_values[add.s32]",
-            "tests/course_lib/gpu/test_simulate.py::test_the_same[lesson.ring]",
+            "tests/cupy_or_sim/test_simulate.py::test_the_same[lesson.ring]",
         )
     ]
     assert groups == [
         *["notebooks/00_start_here.ipynb"] * 2,
         *["lesson.ring"] * 3,
         "tests/ptxsim/instructions/test_instructions.py::test_edge_values",
-        "tests/course_lib/gpu/test_simulate.py::test_the_same[lesson.ring]",
+        "tests/cupy_or_sim/test_simulate.py::test_the_same[lesson.ring]",
     ]
 
 

@@ -8,12 +8,14 @@ import sys
 import pytest
 
 from tests.rules import ROOT
+from tools.packages import PACKAGES
 
 PLANTED = {
     "a circle of two modules": ("ptxsim/memory.py", "from .units import access"),
     "a circle by types": ("ptxsim/gpus.py", "if TYPE_CHECKING:\n    from .occupancy import Occupancy"),
-    "an arrow up": ("course_lib/gpu/power.py", "from ..check.gemm import Gemm"),
-    "the simulator imports the course": ("ptxsim/report.py", "from course_lib.launch import Launch"),
+    "an arrow up": ("course_lib/check/problem.py", "from ..measure import records"),
+    "what a GPU is looks into the course": ("cupy_or_sim/power.py", "from course_lib.check.gemm import Gemm"),
+    "the simulator imports the course": ("ptxsim/report.py", "from cupy_or_sim.launch import Launch"),
 }
 
 
@@ -32,7 +34,7 @@ def test_the_rules_hold():
 @pytest.mark.parametrize("what", PLANTED)
 def test_what_breaks_them_is_found(what, tmp_path):
     place, line = PLANTED[what]
-    for top in ("ptxsim", "course_lib"):
+    for top in PACKAGES:
         shutil.copytree(ROOT / top, tmp_path / top, ignore=shutil.ignore_patterns("*.zip", "__pycache__"))
     text = (tmp_path / place).read_text(encoding="utf-8")
     (tmp_path / place).write_text(f"{text}\n\nfrom typing import TYPE_CHECKING\n{line}\n", encoding="utf-8")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.rules import ROOT
+from tools.packages import PACKAGES
 
 OUTSIDE = """
 import course_lib
@@ -30,7 +31,7 @@ print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()
 
 
 CHECKSUMS = Path("cuda-in-strings/made_from.sha256")
-CONTENTS = ("course_lib/", "ptxsim/", "notebooks/", "assets/", "tools/lab_extension/")
+CONTENTS = (*(f"{package}/" for package in PACKAGES), "notebooks/", "assets/", "tools/lab_extension/")
 
 
 def setuptools_settings() -> dict:
@@ -38,7 +39,7 @@ def setuptools_settings() -> dict:
 
 
 def test_every_package_is_named():
-    inits = [path for top in ("course_lib", "ptxsim") for path in (ROOT / top).rglob("__init__.py")]
+    inits = [path for top in PACKAGES for path in (ROOT / top).rglob("__init__.py")]
     found = {path.parent.relative_to(ROOT).as_posix() for path in inits}
     mapped = setuptools_settings()["package-dir"]
     assert found == {
@@ -90,7 +91,7 @@ def test_a_wheel_holds_what_the_lessons_read(installed):
         "assets/**/*.json",
         "assets/*.svg",
         "assets/*.pdf",
-        "course_lib/**/*.cuh",
+        "cupy_or_sim/**/*.cuh",
         "course_lib/**/*.js",
         "course_lib/**/*.css",
         "course_lib/**/*.zip",

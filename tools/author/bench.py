@@ -14,8 +14,8 @@ import numpy as np
 
 import ptxsim
 from course_lib import OPTIONS, Gemm, kernel_source
-from course_lib.gpu import device
 from course_lib.lessons import sources
+from cupy_or_sim import device
 from tests.kernels.pipelined import Pipelined, gemm_fp16, gemm_fp32
 
 LESSON, KERNEL = "01_mainloop", "register_tile"

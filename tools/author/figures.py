@@ -13,12 +13,12 @@ from typing import NamedTuple
 from unittest import mock
 
 from course_lib import draw
-from course_lib.draw import style
-from course_lib.gpu.timing import CUBLAS
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import PHASES
 from course_lib.measure.timeline import timeline_of
+from cupy_or_sim import style
+from cupy_or_sim.timing import CUBLAS
 from tools.author import marked
 
 ROOT = Path(__file__).resolve().parents[2]

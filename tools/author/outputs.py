@@ -21,9 +21,9 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib.gpu import device
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
+from cupy_or_sim import device
 from ptxsim.compiler import cache, nvrtc
 
 CELL_TIMEOUT = 600  # seconds

@@ -19,6 +19,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from tools.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = "tests/tools/test_imports.py"
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
@@ -71,11 +73,11 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/course_lib/measure/test_measurements.py",
         "{file}",
     )),
-    ("course_lib/include/*", (
+    ("cupy_or_sim/include/*", (
         "tests/lessons/test_tensor_core_headers.py",
         "tests/course_lib/measure/test_measurements.py",
     )),
-    ("course_lib/*.py", ("tests/course_lib/gpu/test_device.py",)),
+    ("course_lib/*.py", ("tests/cupy_or_sim/test_device.py",)),
     ("tools/classroom/sandbox.*", ("tests/tools/classroom/test_sandbox.py",)),
     ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
     ("tools/book/*", ("tests/tools/book/test_book.py",)),
@@ -129,7 +131,7 @@ NO_TEST = {
     "LICENSE*": "the text of a license",
     "tests/*/__init__.py": "makes a folder a package, or is imported by what asks for it",
     "tests/browser/lite*.py": "all lessons in JupyterLite in a real browser, started by hand",
-    "tests/course_lib/serve/load.py": "a load of thirty clients, started by hand",
+    "tests/compile_service/load.py": "a load of thirty clients, started by hand",
 }
 """Files for which no test can be asked, by their names, and why."""
 
@@ -194,9 +196,9 @@ def tested(file: str) -> bool:
 
 
 def beside(file: str) -> list[str]:
-    """The tests that lie where a file of the two packages, of tools or of tests lies: of its name, else of its room."""
+    """The tests that lie where a file of the packages, of tools or of tests lies: of its name, else of its room."""
     place = Path(file)
-    if place.suffix != ".py" or place.parts[0] not in ("ptxsim", "course_lib", "tools"):
+    if place.suffix != ".py" or place.parts[0] not in (*PACKAGES, "tools"):
         return [place.parent.as_posix()] if place.name == "conftest.py" and place.parts[0] == "tests" else []
     room = Path("tests", *place.parts[:-1])
     own = room / f"test_{place.stem}.py"

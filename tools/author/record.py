@@ -20,9 +20,9 @@ from pathlib import Path
 import nbclient
 import nbformat
 
-from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
+from cupy_or_sim import device, timing
 from tools.author import sizes
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from course_lib.check.gemm import Gemm
-from course_lib.gpu import timing
-from course_lib.launch import Launch
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.timeline import timeline
+from cupy_or_sim import timing
+from cupy_or_sim.launch import Launch
 
 SIZES = 4096, 2048, 8192
 

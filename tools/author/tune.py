@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 import time
 
-from course_lib.gpu import device, timing
 from course_lib.matmul import plans, sweep_file, tuner
 from course_lib.matmul.matmul import LESSON, matmul_source
 from course_lib.measure import records
+from cupy_or_sim import device, timing
 
 CUBES = (512, 1024, 2048, 4096, 8192)
 SHAPES = (

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import nbformat
 from docutils import nodes
 
-from course_lib.draw.style import PICTURES
+from cupy_or_sim.style import PICTURES
 
 
 def descriptions(notebook: nbformat.NotebookNode) -> dict[str, str]:

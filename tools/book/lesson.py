@@ -8,7 +8,7 @@ import nbformat
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from course_lib.draw.style import PICTURES
+from cupy_or_sim.style import PICTURES
 from tools.learner.copies import COLAB_CELL
 
 KERNEL = re.compile(r'\w+ = r"""')

@@ -12,7 +12,7 @@ import re
 import nh3
 from nbconvert.exporters import HTMLExporter
 
-from course_lib.draw.style import with_words
+from cupy_or_sim.style import with_words
 
 RULE = (
     '<meta http-equiv="Content-Security-Policy" '

@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.packages import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY = ROOT / "build" / "sandbox"
 """The sandbox mounts its files over this folder, in its own view only; it stays empty."""
@@ -57,7 +59,7 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     process that starts is outside; killing it ends everything inside.
     """
     places = [Path(name) for name in (*SYSTEM, sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))]
-    places += [ROOT / "course_lib", ROOT / "ptxsim", ROOT / "assets"]
+    places += [ROOT / name for name in (*PACKAGES, "assets")]
     pairs = {place: place for place in places if place.exists()} | (seen or {})
     mounts = [str(path) for what, where in pairs.items() for path in (what.resolve(), where)]
     variables = {

@@ -24,9 +24,9 @@ import platform
 import tomllib
 from pathlib import Path
 
-from course_lib.draw.style import with_words
 from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
+from cupy_or_sim.style import with_words
 from tools.install import alone
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -32,11 +32,12 @@ from tools.book.build import LITE, BookError, write_book
 from tools.install import alone
 from tools.learner import copies, kept
 from tools.live import fetch
+from tools.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 CELL_SECONDS = 300
 MOST_AT_ONCE = 4  # lessons; each takes a core and half a gigabyte
-IN_THE_BOOK = ("tools", "docs", "assets", "course_lib", "ptxsim", "*.md", "pyproject.toml")
+IN_THE_BOOK = ("tools", "docs", "assets", *PACKAGES, "*.md", "pyproject.toml")
 """What makes the book, and what pages of it show or link to, besides the notebooks."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -312,7 +313,7 @@ def bring_copies() -> None:
 def main(again: bool = False) -> int:
     """Run what changed of the course, or all of it `again`; return the exit status: 0 when everything ran, every check
     passed and the book is there."""
-    from course_lib.gpu import device
+    from cupy_or_sim import device
 
     out, machine = ROOT / "build" / "course", device.backend()
     try:

@@ -15,10 +15,10 @@ from pathlib import Path
 import nbformat
 
 from tools.learner.copies import NO_NOTEBOOK
+from tools.packages import PACKAGES
 
 LIBRARY = (
-    "course_lib",
-    "ptxsim",
+    *PACKAGES,
     "assets/measurements",
     "assets/plans",
     "pyproject.toml",

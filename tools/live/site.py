@@ -14,14 +14,15 @@ from tools.live.fetch import FOLDER, ROOT
 from tools.live.inside import playground
 from tools.live.packages import LOCK, packed, stored, write, write_packed
 from tools.live.pins import pins
+from tools.packages import PACKAGES
 
 HERE = Path(__file__).parent
 PACKED = (".wasm", ".asm.js")
 """Of the runtime, what gets much smaller."""
 LEFT_OUT = {".pdf", ".svg", ".png", ".zip", ".md", ".toml"}
 """Of the course's folders: pictures, and what the compiler made, which comes lesson by lesson."""
-COURSE = ("course_lib", "ptxsim", "notebooks", "assets")
-NOT_THERE = ("__pycache__", "course_lib/serve/")
+COURSE = (*PACKAGES, "notebooks", "assets")
+NOT_THERE = ("__pycache__", "compile_service/")
 """What a page has no use for."""
 
 

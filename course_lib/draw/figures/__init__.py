@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from inspect import isfunction
 
-from .. import style
+from cupy_or_sim import style
 
 
 def figure(name: str, *values: object, **options: object) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cupy_or_sim import style
 from ptxsim.gpus import WARP
 
-from .. import style
 from ..cells import box
 
 

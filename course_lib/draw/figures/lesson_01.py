@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cupy_or_sim import style
 from ptxsim.gpus import GPUS
-
-from .. import style
 
 K = 4096
 SHOWN, BLOCK, THREAD = 256, 128, 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .. import style
+from cupy_or_sim import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from cupy_or_sim import style
 from ptxsim.instructions.tensor import fragment
 
-from .. import style
 from ..cells import counted
 from ..fragment_charts import COLOURS
 

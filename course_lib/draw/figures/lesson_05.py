@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import cos, radians, sin
 
-from .. import style
+from cupy_or_sim import style
 
 LOAD, FETCH = 0.28, 1.7
 """A load of fragments and a copy, in units of one k-step of math: of the schedules, which are sketches."""

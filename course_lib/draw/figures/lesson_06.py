@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .. import style
+from cupy_or_sim import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

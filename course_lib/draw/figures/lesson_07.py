@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from .. import style
+from cupy_or_sim import style
 
 COPY = 2.3
 """A copy of a k-tile, in units of its math: of the schedule, which is a sketch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .. import style
+from cupy_or_sim import style
 
 
 @style.styled

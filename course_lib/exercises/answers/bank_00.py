@@ -7,11 +7,11 @@ from functools import cache
 
 import numpy as np
 
+from cupy_or_sim import device
+from cupy_or_sim.simulate import simulate
 from ptxsim.observe.events import Load
 from ptxsim.races.hazards import KINDS
 
-from ...gpu import device
-from ...gpu.simulate import simulate
 from ...lessons.sources import kernel_source
 from .common import demand, demand_kernel, demand_no_hazard, kernel_and_numbers
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...gpu.simulate import simulate
+from cupy_or_sim.simulate import simulate
+
 from ...measure.sass import sass
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors, kernel_and_numbers
 

@@ -9,12 +9,12 @@ from functools import cache
 
 import numpy as np
 
+from cupy_or_sim import device
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Event, Store
 
 from ...check.verdict import CheckFailed
-from ...gpu import device
-from ...gpu.simulate import simulate
 from ...lessons.sources import kernel_source
 from .common import demand, demand_kernel, in_flight, kernel_and_numbers
 from .lesson_02 import LANDED

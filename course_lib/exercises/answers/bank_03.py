@@ -7,12 +7,12 @@ from functools import cache
 
 import numpy as np
 
+from cupy_or_sim import device
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from ...check.gemm import Gemm
-from ...gpu import device
-from ...gpu.simulate import simulate
-from ...launch import Launch
 from ...lessons.sources import kernel_source
 from .common import (
     FOR_ALL,

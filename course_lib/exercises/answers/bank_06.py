@@ -8,11 +8,11 @@ from numbers import Real
 
 import numpy as np
 
+from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import launch
 
 from ...check.verdict import CheckFailed
-from ...gpu import cupy_on_numpy
-from ...gpu.simulate import compiled, simulate
 from ...measure.records import source_key
 from .common import demand, demand_kernel, demand_no_hazard, results_of
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cupy_or_sim.simulate import compiled
 from ptxsim.gpus import H100, REGISTERS
 
-from ...gpu.simulate import compiled
 from .bank_07 import HOPPER_HINTS, demand_right
 from .common import demand, demand_kernel, results_of, whole_number
 

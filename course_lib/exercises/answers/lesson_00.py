@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Store
 
-from ...gpu.simulate import simulate
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors
 
 MOST_STEPS = 100_000

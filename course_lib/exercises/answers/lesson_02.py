@@ -10,6 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from cupy_or_sim.cupy_on_numpy import RawKernel
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 from ptxsim.ptx.flow import ENDS as ENDS_OF_PROGRAM
@@ -20,9 +23,6 @@ from ptxsim.ptx.provenance import read_by, written_by
 from ...check.gemm import Gemm
 from ...check.problem import Problem
 from ...check.verdict import CheckFailed
-from ...gpu.cupy_on_numpy import RawKernel
-from ...gpu.simulate import compiled, simulate
-from ...launch import Launch
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
 PIECES = 4  # of 1024 floats, in 02.1

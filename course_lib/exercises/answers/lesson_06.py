@@ -8,7 +8,8 @@ from numbers import Real
 
 import numpy as np
 
-from ...gpu.simulate import simulate
+from cupy_or_sim.simulate import simulate
+
 from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, results_of
 
 Wrong = Sequence[tuple[str, str, Callable]]

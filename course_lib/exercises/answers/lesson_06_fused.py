@@ -7,7 +7,8 @@ from math import erf, pi, sqrt
 
 import numpy as np
 
-from ...gpu.simulate import simulate
+from cupy_or_sim.simulate import simulate
+
 from .common import demand, demand_kernel, demand_no_hazard
 
 ROWS, COLUMNS = 6, 96

@@ -6,12 +6,12 @@ from math import prod
 
 import numpy as np
 
+from cupy_or_sim.launch import Launch
+from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from ...check.gemm import Gemm
 from ...check.verdict import check
-from ...gpu.simulate import simulate
-from ...launch import Launch
 from ...measure.checklist import checklist
 from .common import (
     FOR_ALL,

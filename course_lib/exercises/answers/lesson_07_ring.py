@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.launch import Launch
 from ptxsim import Report
 from ptxsim.clock.block import Block
 from ptxsim.clock.played import ALONE
@@ -13,8 +15,6 @@ from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 from ...check.gemm import Gemm
 from ...check.mistakes import product, where_wrong
 from ...check.verdict import CheckFailed
-from ...gpu import cupy_on_numpy
-from ...launch import Launch
 from .common import demand, demand_kernel
 
 SLOT = (64 + 256) * 64 * 2

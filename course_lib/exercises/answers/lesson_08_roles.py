@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from cupy_or_sim.simulate import compiled
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 
-from ...gpu.simulate import compiled
 from .common import demand, demand_kernel
 from .lesson_07_ring import SLOT, demand_no_wait_for_landing, fetched, flights, run
 

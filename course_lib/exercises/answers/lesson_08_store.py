@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ...launch import Launch
+from cupy_or_sim.launch import Launch
+
 from .common import checked_gemm, demand
 
 LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from course_lib.draw import figures, style
+from course_lib.draw import figures
+from cupy_or_sim import style
 
 
 def test_a_figure_is_shown_with_its_words(monkeypatch):

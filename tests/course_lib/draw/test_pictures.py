@@ -7,7 +7,8 @@ import pytest
 
 import ptxsim
 from course_lib import OPTIONS
-from course_lib.draw import pictures, style
+from course_lib.draw import pictures
+from cupy_or_sim import style
 from ptxsim.instructions.tensor import fragment
 
 LANE = np.arange(32)

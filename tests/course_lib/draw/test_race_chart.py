@@ -6,7 +6,7 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS, cp, draw, edited, kernel_source, simulate
 from course_lib.draw.race_chart import orders_figure
-from course_lib.gpu.simulate import compiled
+from cupy_or_sim.simulate import compiled
 
 WITHOUT = edited(kernel_source("00_start_here", "mirror"), ("__syncthreads();", ""))
 AGAIN = """extern "C" __global__ void again(float* y)

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from course_lib import matmul
-from course_lib.gpu import device
 from course_lib.lessons import sources
 from course_lib.matmul import operands, plans, tuner
 from course_lib.matmul.hopper_plans import HopperPlan
+from cupy_or_sim import device
 from ptxsim import HazardError
 from ptxsim.gpus import H100
 from tests.sample import one_in

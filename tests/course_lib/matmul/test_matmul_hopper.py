@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from course_lib import matmul
-from course_lib.gpu import device, timing
 from course_lib.matmul.hopper_plans import TILES, HopperPlan, hopper_plan
 from course_lib.matmul.plans import Plan
+from cupy_or_sim import device, timing
 from ptxsim.gpus import H100
 from tests.course_lib.matmul.test_matmul import Problem, check, edit, random_problem, with_plan, wrong_with
 from tests.sample import sample

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, edited, matmul_source, simulate
-from course_lib.gpu import cupy_on_numpy
 from course_lib.lessons import sources
 from course_lib.matmul import plans
+from cupy_or_sim import cupy_on_numpy
 from tests.course_lib.matmul import test_matmul
 from tests.course_lib.matmul.test_matmul import SMALL, Problem, check, edit, room, wrong_with
 

@@ -11,13 +11,12 @@ import pytest
 
 from course_lib import OPTIONS, Launch, kernel_source, score
 from course_lib.check.gemm import Gemm
-from course_lib.draw import style
-from course_lib.gpu import cupy_on_numpy, power, timing
 from course_lib.measure import charts, records
 from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
+from cupy_or_sim import cupy_on_numpy, power, style, timing
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = r"""

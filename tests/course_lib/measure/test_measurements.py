@@ -8,11 +8,10 @@ import nbclient
 import nbformat
 import pytest
 
-from course_lib.draw import style
-from course_lib.gpu import device, timing
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import to_rows
+from cupy_or_sim import device, style, timing
 from tests.course_lib.measure.test_timeline import a_part
 from tests.rules import ROOT
 

@@ -6,8 +6,8 @@ import pytest
 from cuda import pathfinder
 
 from course_lib import OPTIONS, kernel_source, sass
-from course_lib.gpu import cupy_on_numpy
-from course_lib.gpu.device import options_for
+from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.device import options_for
 from ptxsim.compiler import disassembly
 from ptxsim.compiler.disassembly import control_of, parse
 from tests.kernels.lesson_cases import GEMMS, OTHERS

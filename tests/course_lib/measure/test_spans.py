@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from course_lib import spans
-from course_lib.gpu import timing
 from course_lib.measure import span_chart
+from cupy_or_sim import timing
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = 'extern "C" __global__ void one(float* C) { C[0] = 1; }'

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_lib import timed
-from course_lib.gpu import timing
+from cupy_or_sim import timing
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = 'extern "C" __global__ void one(float* C) { C[0] = 1; }'

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS
-from course_lib.gpu import device
 from course_lib.measure import marks
 from course_lib.measure.assembled import Marks
+from cupy_or_sim import device
 from ptxsim import compile, estimate, launch
 from ptxsim.clock.clock import extend, play, settle, steady
 from ptxsim.gpus import H100

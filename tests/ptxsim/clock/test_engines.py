@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from course_lib.gpu.device import HOPPER
+from cupy_or_sim.device import HOPPER
 from ptxsim import TensorMap
 from ptxsim.clock import clock
 from ptxsim.clock.engines import wgmma_cycles

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from course_lib import kernel_source
-from course_lib.gpu.device import options_for
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
+from cupy_or_sim.device import options_for
 from ptxsim.compiler import cache, nvrtc
 from tests.kernels.lesson_cases import GEMMS, OTHERS
 from tests.rules import ROOT

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from course_lib.gpu.device import HOPPER, INCLUDE
+from cupy_or_sim.device import HOPPER, INCLUDE
 from ptxsim.compiler import cache, elsewhere, nvrtc
 
 SOURCE = 'extern "C" __global__ void of_elsewhere(float* x) { x[threadIdx.x] = 1; }'

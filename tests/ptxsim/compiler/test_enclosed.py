@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from course_lib.gpu.device import INCLUDE, OPTIONS
+from cupy_or_sim.device import INCLUDE, OPTIONS
 from ptxsim.compiler import headers, nvrtc
 from tests.rules import ROOT
 
@@ -17,7 +17,7 @@ PLAIN = 'extern "C" __global__ void k(float* x) { x[threadIdx.x] = 1; }'
 OF_OPTIONS = tuple(option for option in OPTIONS if not option.startswith("-I"))
 INSIDE = """
 import json, os, resource, sys
-from course_lib.gpu.device import INCLUDE
+from cupy_or_sim.device import INCLUDE
 from ptxsim.compiler import nvrtc
 known = nvrtc.all_headers([INCLUDE])
 nvrtc.compile_enclosed("ptx", 'extern "C" __global__ void k() {}', (), (), known)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from course_lib import Gemm, lesson_kernel
-from course_lib.gpu.simulate import compiled
+from cupy_or_sim.simulate import compiled
 from ptxsim import launch
 from tests.lessons import hopper_home
 

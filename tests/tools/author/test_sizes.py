@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from course_lib.gpu import timing
 from course_lib.measure import records
+from cupy_or_sim import timing
 from tools.author import sizes
 
 

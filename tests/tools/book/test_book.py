@@ -45,7 +45,7 @@ def first_lesson() -> nbformat.NotebookNode:
     cells = [
         v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)\n\n"
                              "* Sitting 1 · X: 20 minutes. Words.\n* Optional · Y: 5 minutes."),
-        v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../course_lib/include/course/tile.cuh), "
+        v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../cupy_or_sim/include/course/tile.cuh), "
                              "[notes](../docs/tuning.md), [card](../assets/card.svg)"),
         v4.new_code_cell("draw()", outputs=[picture, sharp], metadata={"tags": ["hide-input"]}),
         v4.new_code_cell(CUDA, metadata={"tags": ["kernel"]}, outputs=[report]),
@@ -123,7 +123,7 @@ def test_no_link_is_dead_and_nothing_comes_from_elsewhere(pages):
 
 
 def test_links_lead_to_lessons_headers_and_notes(sitting):
-    for address in ("../course_lib/include/course/tile.cuh.html", "../docs/tuning.html",
+    for address in ("../cupy_or_sim/include/course/tile.cuh.html", "../docs/tuning.html",
                     "../assets/card.svg.html"):  # fmt: skip
         assert f'href="{address}"' in sitting
 

@@ -12,7 +12,7 @@ from tools.learner import course, kept
 
 LIBRARY = (
     "course_lib/check/gemm.py",
-    "course_lib/include/course/a.cuh",
+    "cupy_or_sim/include/course/a.cuh",
     "course_lib/compiled/01_a.zip",
     "ptxsim/machine/machine.py",
     "assets/measurements/gpu.json",

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable
 
-from course_lib.gpu import device
+from cupy_or_sim import device
 from ptxsim.compiler import cache, elsewhere
 from ptxsim.ptx.program import MAIN_FILE
 

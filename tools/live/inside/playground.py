@@ -8,8 +8,8 @@ import numpy as np
 
 from course_lib import Gemm, Launch, cp, edited, simulate
 from course_lib.check.verdict import CheckFailed
-from course_lib.gpu import device
 from course_lib.lessons import sources
+from cupy_or_sim import device
 from ptxsim.compiler import cache, elsewhere, nvrtc
 
 from . import blame, outputs

@@ -19,11 +19,12 @@ from tools.live import fetch
 from tools.live.lite import environment
 from tools.live.lite.lock import files, lock
 from tools.live.lite.packages import put_compiled
+from tools.packages import PACKAGES
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 TARGET = ROOT / "build" / "course" / "lite"
-OF_THE_COURSE = ("course_lib", "ptxsim", "notebooks", "assets", "tools/lab_extension")
+OF_THE_COURSE = (*PACKAGES, "notebooks", "assets", "tools/lab_extension")
 OF_LAB = ROOT / "tools" / "learner" / "labconfig" / "default_setting_overrides.json"
 EXTENSION = ROOT / "tools" / "lab_extension" / "labextensions" / "cuda-in-strings"
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"

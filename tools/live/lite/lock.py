@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 
 from tools.live.pins import File, pins
+from tools.packages import PACKAGES
 
 LIST = Path(__file__).with_name("kernel.toml")
 OF_LISTS = ("imports", "depends")
-COURSE = {"imports": ["course_lib", "ptxsim"], "depends": ["numpy", "matplotlib"]}
+COURSE = {"imports": [*PACKAGES], "depends": ["numpy", "matplotlib"]}
 
 
 def kernel_files() -> list[File]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, simulate
-from course_lib.gpu import cupy_on_numpy
+from cupy_or_sim import cupy_on_numpy
 from ptxsim import LaunchError
 
 COPY = r"""

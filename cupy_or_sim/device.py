@@ -13,7 +13,7 @@ from types import ModuleType
 
 from ptxsim.compiler import nvrtc
 
-INCLUDE = Path(__file__).parents[1] / "include"
+INCLUDE = Path(__file__).parent / "include"
 _HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.cuh"))))
 
 OPTIONS: tuple[str, ...] = ("--std=c++17", f"-I{INCLUDE}", f"-DCOURSE_HEADERS=0x{_HEADERS.hexdigest()[:8]}")

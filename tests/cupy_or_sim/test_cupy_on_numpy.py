@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from course_lib import HazardError
-from course_lib.gpu import cupy_on_numpy as cp
+from cupy_or_sim import cupy_on_numpy as cp
 from ptxsim import CompileError, LaunchError
 
 ADD = r"""

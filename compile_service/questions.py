@@ -6,7 +6,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from ..gpu.device import OPTIONS
+from cupy_or_sim.device import OPTIONS
+
 from .limits import Limits
 
 ALLOWED = re.compile(

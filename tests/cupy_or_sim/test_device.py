@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_lib.gpu import device
 from course_lib.lessons import sources
+from cupy_or_sim import device
 from ptxsim.compiler import nvrtc
 
 
@@ -102,17 +102,17 @@ def test_options_are_a_tuple_with_the_course_headers():
 
 
 def test_an_edited_header_changes_the_options_and_so_cupys_cache_on_disk(tmp_path):
-    course = Path(device.__file__).parents[1]
-    shutil.copytree(course, tmp_path / "course_lib", ignore=shutil.ignore_patterns("__pycache__"))
+    package = Path(device.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
 
     def options():
-        code = "from course_lib import OPTIONS; print(*OPTIONS)"
+        code = "from cupy_or_sim.device import OPTIONS; print(*OPTIONS)"
         command = [sys.executable, "-c", code]
         return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
 
     before = options()
     assert options() == before
-    with (tmp_path / "course_lib/include/course/tile.cuh").open("a") as header:
+    with (tmp_path / "cupy_or_sim/include/course/tile.cuh").open("a") as header:
         header.write("// edited")
     assert options() != before
 
@@ -120,7 +120,7 @@ def test_an_edited_header_changes_the_options_and_so_cupys_cache_on_disk(tmp_pat
 def test_without_cupy_the_simulator_is_used(machine, capsys):
     machine(cupy=None)
     assert device.backend() == "simulator"
-    assert device.cp.__name__ == "course_lib.gpu.cupy_on_numpy"
+    assert device.cp.__name__ == "cupy_or_sim.cupy_on_numpy"
     assert "backend  simulator: CuPy is not installed" in shown(capsys)
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import IPython
 import pytest
 
-from course_lib.draw import style
+from cupy_or_sim import style
 
 
 def small_figure():

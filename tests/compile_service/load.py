@@ -1,4 +1,4 @@
-"""A room of learners for some minutes: `python -m tests.course_lib.serve.load`, with --minutes and --clients.
+"""A room of learners for some minutes: `python -m tests.compile_service.load`, with --minutes and --clients.
 
 Each edits a kernel of a lesson and has it compiled, waits 2 to 8 seconds, and goes on. Among their texts are broken,
 endless, greedy, too deep, huge and hostile ones. Every answer is judged; the table says how long they took, and what
@@ -22,7 +22,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from course_lib import kernel_source
-from course_lib.gpu.device import options_for
+from cupy_or_sim.device import options_for
 from ptxsim.compiler import elsewhere, nvrtc
 
 from .ask import DEEP, EAGER, ENDLESS, LARGE

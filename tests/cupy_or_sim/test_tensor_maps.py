@@ -7,11 +7,11 @@ import pytest
 
 from course_lib import HOPPER, OPTIONS, Gemm, Launch, simulate, tensor_map
 from course_lib.check.verdict import CheckFailed
-from course_lib.gpu import cupy_on_numpy, tensor_maps
-from course_lib.gpu.device import options_for
-from course_lib.gpu.tensor_maps import box_of, mapped
 from course_lib.matmul import operands
 from course_lib.measure import records
+from cupy_or_sim import cupy_on_numpy, tensor_maps
+from cupy_or_sim.device import options_for
+from cupy_or_sim.tensor_maps import box_of, mapped
 from ptxsim import TensorMap
 
 COPIES = r"""

@@ -1,6 +1,7 @@
-"""The GPU, or what stands in its place.
+"""CuPy where a GPU is, its stand-in on ptxsim elsewhere; and what kernels of the course are compiled and launched with.
 
 device         which machine this is: `cp`, compile options
+launch         how a GEMM kernel is launched
 given          what is taken for a kernel and a launch
 cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the simulator
 limits         what the GPU in use gives a block, and whether a launch fits
@@ -8,4 +9,7 @@ simulate       the simulator, for kernels and arrays of either `cp`
 tensor_maps    what the copy engine of a Hopper GPU is told of a matrix
 timing         launches timed on a GPU, cuBLAS, the machine's description
 power          how fast a kernel is when it runs on and on, and what the chip draws
+style          one look for the pictures of all packages above, and how a picture is shown
+slim_svg       an SVG without what nobody sees
+include/       the CUDA headers
 """

@@ -5,9 +5,9 @@ from dataclasses import asdict
 
 import pytest
 
-from course_lib.gpu.device import HOPPER, OPTIONS
-from course_lib.serve.limits import Limits
-from course_lib.serve.questions import LONGEST_OPTION, Question, Refused, read
+from compile_service.limits import Limits
+from compile_service.questions import LONGEST_OPTION, Question, Refused, read
+from cupy_or_sim.device import HOPPER, OPTIONS
 from ptxsim.compiler import elsewhere, nvrtc
 
 LIMITS = Limits()

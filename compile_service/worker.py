@@ -16,9 +16,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from cupy_or_sim.device import INCLUDE
 from ptxsim.compiler import nvrtc
 
-from ..gpu.device import INCLUDE
 from .limits import Limits
 from .questions import Question
 

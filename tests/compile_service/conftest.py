@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from course_lib.serve.limits import Limits
-from course_lib.serve.server import Server
+from compile_service.limits import Limits
+from compile_service.server import Server
 
 SECONDS = 2
 """Of work for a compilation: a good text takes a fifth of one."""

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
+from compile_service.limits import Limits
+from compile_service.server import Server
 from course_lib.__main__ import BOOK, main, parser, words
-from course_lib.serve.limits import Limits
-from course_lib.serve.server import Server
 from tests.rules import ROOT
 
 from .ask import GOOD, ask, error
@@ -185,8 +185,8 @@ def test_connections_are_counted(book):
 
 
 def test_who_does_not_read_the_answer_is_left(book, monkeypatch):
-    monkeypatch.setattr("course_lib.serve.server.SLOWEST", 10**9)
-    monkeypatch.setattr("course_lib.serve.server.GRACE", 0.5)
+    monkeypatch.setattr("compile_service.server.SLOWEST", 10**9)
+    monkeypatch.setattr("compile_service.server.GRACE", 0.5)
     large = book / "large.bin"
     large.write_bytes(b"\0" * (30 << 20))
     with (

@@ -105,7 +105,7 @@ class Worker:
             self._hello = {"error": "The compile service needs Linux; on Windows it runs inside WSL."}
             return
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "course_lib.serve.worker", json.dumps(asdict(self._limits))],
+            [sys.executable, "-m", "compile_service.worker", json.dumps(asdict(self._limits))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..launch import Launch
+from .launch import Launch
 
 KERNEL = "cp.RawKernel(source, name, options=OPTIONS)"
 

@@ -15,8 +15,8 @@ from ptxsim.gpus import H100, WARP, Gpu
 from ptxsim.occupancy import refusal
 from ptxsim.report import MessageOnly
 
-from ..launch import Launch
 from . import device
+from .launch import Launch
 
 T = TypeVar("T")
 _WGMMA = re.compile(r"course/wgmma|\bwgmma\.")

@@ -52,7 +52,7 @@ def compiled(kernel) -> ptxsim.Kernel:
     if kernel.code is None:
         raise TypeError("this kernel was loaded from a compiled file; the simulator needs its CUDA source")
     expressions = getattr(kernel, "name_expressions", None)
-    if type(kernel).__module__.startswith("cupy"):
+    if type(kernel).__module__.startswith("cupy."):
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
         expressions = kernel.__getstate__()["name_expressions"]
     return ptxsim.compile(kernel.code, kernel.name, kernel.options, expressions or ())

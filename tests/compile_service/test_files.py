@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from course_lib.serve import files
+from compile_service import files
 
 from .ask import ask
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from compile_service.limits import Limits
+from compile_service.pool import Kept, Pool, Worker
+from compile_service.questions import Question
+from compile_service.worker import compiled
 from course_lib import kernel_source
-from course_lib.gpu.device import INCLUDE, OPTIONS
-from course_lib.serve.limits import Limits
-from course_lib.serve.pool import Kept, Pool, Worker
-from course_lib.serve.questions import Question
-from course_lib.serve.worker import compiled
+from cupy_or_sim.device import INCLUDE, OPTIONS
 from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.rules import ROOT
 
