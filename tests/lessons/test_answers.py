@@ -8,7 +8,7 @@ import pytest
 from course_lib import check_exercise, cp
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises.answers import exercises
-from course_lib.exercises.answers.common import whole_number
+from course_lib.notebooks.answers.common import whole_number
 
 OTHER = 'extern "C" __global__ void other(float* p) { p[0] = 1; }'
 NONSENSE = {

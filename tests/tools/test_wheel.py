@@ -88,6 +88,7 @@ def test_a_wheel_holds_what_the_lessons_read(installed):
     there = {name.removeprefix("course_lib/") for name in zipfile.ZipFile(wheel).namelist()}
     for pattern in (
         "notebooks/**/[0-9][0-9]_*.ipynb",
+        "notebooks/*/*.py",
         "assets/**/*.json",
         "assets/*.svg",
         "assets/*.pdf",

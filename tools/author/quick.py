@@ -52,7 +52,11 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     )),
     ("ptxsim/races/hazards.py", ("tests/tools/author/test_kinds.py",)),
     ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
-    ("course_lib/exercises/answers/*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
+    ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
+    ("notebooks/answers/*.py", (
+        "tests/course_lib/exercises/test_hints.py",
+        "tests/lessons/test_lesson_kernels.py -k {exercises}",
+    )),
     ("tests/lessons/lesson_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("tests/lessons/bank_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
     ("notebooks/deeper/*.ipynb", (
@@ -101,6 +105,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools/lab_extension/*", ("tests/tools/test_lab_extension.py",)),
     ("tools/live/*", ("tests/tools/live",)),
     ("tools/learner/*", ("tests/tools/learner",)),
+    ("tools/packages.py", ("tests/tools/test_wheel.py::test_every_package_is_named",)),
     ("tools/install.py", ("tests/tools/test_frame.py",)),
     ("conftest.py", (
         "tests/tools/test_sample.py",

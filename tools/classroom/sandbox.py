@@ -59,7 +59,7 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     process that starts is outside; killing it ends everything inside.
     """
     places = [Path(name) for name in (*SYSTEM, sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))]
-    places += [ROOT / name for name in (*PACKAGES, "assets")]
+    places += [ROOT / name for name in (*PACKAGES, "assets", "notebooks/answers", "notebooks/figures")]
     pairs = {place: place for place in places if place.exists()} | (seen or {})
     mounts = [str(path) for what, where in pairs.items() for path in (what.resolve(), where)]
     variables = {

@@ -19,6 +19,8 @@ from tools.packages import PACKAGES
 
 LIBRARY = (
     *PACKAGES,
+    "notebooks/answers",
+    "notebooks/figures",
     "assets/measurements",
     "assets/plans",
     "pyproject.toml",

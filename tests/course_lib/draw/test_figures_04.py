@@ -2,8 +2,8 @@
 
 import pytest
 
-from course_lib.draw.figures import lesson_04
-from course_lib.draw.figures.lesson_04 import _idle
+from course_lib.notebooks.figures import lesson_04
+from course_lib.notebooks.figures.lesson_04 import _idle
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from course_lib.draw.figures import lesson_07, lesson_08
+from course_lib.notebooks.figures import lesson_07, lesson_08
 
 
 def texts(figure) -> list[str]:

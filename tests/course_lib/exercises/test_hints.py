@@ -9,9 +9,10 @@ import pytest
 
 from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
-from course_lib.exercises import answers, verdicts
-from course_lib.exercises.answers import bank_07, common, lesson_07_ring
+from course_lib.exercises import verdicts
 from course_lib.measure import checklist
+from course_lib.notebooks import answers
+from course_lib.notebooks.answers import bank_07, common, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard
 
 ROOMS = [

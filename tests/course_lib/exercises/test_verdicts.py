@@ -10,9 +10,10 @@ import pytest
 import ptxsim
 from course_lib import OPTIONS, check_exercise, cp
 from course_lib.exercises import smaller, verdicts
-from course_lib.exercises.answers import exercises, lesson_06_own
+from course_lib.exercises.answers import exercises
 from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
 from course_lib.lessons import sources
+from course_lib.notebooks.answers import lesson_06_own
 from ptxsim.machine.machine import Machine
 from tests.lessons.held import WAY
 

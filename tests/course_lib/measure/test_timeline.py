@@ -10,12 +10,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from course_lib import OPTIONS, Launch, cp, kernel_source, lesson_kernel, simulate
 from course_lib.check.gemm import Gemm
-from course_lib.draw.figures import lesson_02, lesson_04, lesson_05
 from course_lib.measure import marks, modelled, records, timeline_chart
 from course_lib.measure.events import PHASES, Event, Shown, from_rows, to_rows, together
 from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, traced
 from course_lib.measure.timeline import Timeline, timeline, timeline_of
 from course_lib.measure.timeline_chart import LOOKS
+from course_lib.notebooks.figures import lesson_02, lesson_04, lesson_05
 from cupy_or_sim import style
 from ptxsim.clock.played import Segment
 from ptxsim.compiler import nvrtc

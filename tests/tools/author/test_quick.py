@@ -35,7 +35,7 @@ def test_every_place_of_the_table_is_there():
         ("Makefile", "tests/tools/test_frame.py"),
         ("ptxsim/gpus.py", "tests/ptxsim/test_gpus.py"),
         ("ptxsim/races/findings.py", "tests/ptxsim/races/test_hazards_cases.py"),
-        ("course_lib/exercises/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
+        ("notebooks/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),
         ("notebooks/02_producer_consumer.ipynb", "test_every_notebook_with_kernels_has_a_room"),
         ("course_lib/measure/bench.py", "tests/course_lib/measure/test_bench.py"),
         ("tools/learner/lab.py", "tests/tools/learner"),

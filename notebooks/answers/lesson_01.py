@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Load
 
-from ...check.gemm import Gemm
-from ...check.verdict import CheckFailed
 from .common import (
     ALL_READ,
     COMPLETE,

@@ -1,13 +1,13 @@
-"""The figures of single lessons: lesson_NN.py has those of lesson NN, one function each."""
+"""The figures of single lessons: notebooks/figures/lesson_NN.py has those of lesson NN, one function each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from inspect import isfunction
 
 from cupy_or_sim import style
+
+from ..lessons import folders
 
 
 def figure(name: str, *values: object, **options: object) -> None:
@@ -24,11 +24,12 @@ def figure(name: str, *values: object, **options: object) -> None:
 
 def _figures(lesson: str) -> dict[str, Callable]:
     """The figures of a lesson by name: the public functions that its file defines."""
-    room = f"{__name__}.lesson_{lesson}"
-    if not (lesson.isalnum() and find_spec(room)):
+    name = f"lesson_{lesson}"
+    if name not in folders.modules("figures"):
         return {}
+    room = folders.module(f"figures.{name}")
     return {
         name: value
-        for name, value in vars(import_module(room)).items()
-        if isfunction(value) and value.__module__ == room and not name.startswith("_")
+        for name, value in vars(room).items()
+        if isfunction(value) and value.__module__ == room.__name__ and not name.startswith("_")
     }

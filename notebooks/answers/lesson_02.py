@@ -10,6 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.problem import Problem
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.cupy_on_numpy import RawKernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled, simulate
@@ -20,9 +23,6 @@ from ptxsim.ptx.flow import targets_of
 from ptxsim.ptx.program import Instruction
 from ptxsim.ptx.provenance import read_by, written_by
 
-from ...check.gemm import Gemm
-from ...check.problem import Problem
-from ...check.verdict import CheckFailed
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
 PIECES = 4  # of 1024 floats, in 02.1

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import MOST, CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
 
-from ...check.gemm import Gemm
-from ...check.verdict import MOST, CheckFailed
 from .common import FOR_ALL, checked_block, demand, demand_kernel, in_flight
 
 SMALL = Launch((64, 64, 16), 256)

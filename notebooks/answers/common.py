@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed, check
+from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
 from ptxsim.observe.counters import global_sectors
 from ptxsim.observe.events import Commit, Copy, Event, Wait, Work
-
-from ...check.gemm import Gemm
-from ...check.verdict import CheckFailed, check
-from ...draw.pictures import sector_figure
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""

@@ -7,13 +7,13 @@ from functools import cache
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
-from ...check.gemm import Gemm
-from ...lessons.sources import kernel_source
 from .common import (
     FOR_ALL,
     checked_gemm,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Load
 
-from ...check.gemm import Gemm
 from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard
 
 PIECE, THREADS = 512, 128

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim.instructions.tensor import fragment
 
-from ...check.gemm import Gemm
 from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, results_of
 
 # --------------------------------------------------------------------------- 04.11: who holds this element?

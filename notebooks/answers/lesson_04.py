@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 
-from ...check.gemm import Gemm
-from ...check.verdict import CheckFailed
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 
 _NARROW = Launch((32, 8, 32), 32)

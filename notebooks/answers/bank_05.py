@@ -7,13 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.measure.sass import sass
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Wait
 
-from ...check.gemm import Gemm
-from ...measure.sass import sass
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, k_tiles_on_their_way, kernel_and_numbers
 
 MOST_STEPS = 250_000

@@ -9,13 +9,13 @@ from functools import cache
 
 import numpy as np
 
+from course_lib.check.verdict import CheckFailed
+from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Event, Store
 
-from ...check.verdict import CheckFailed
-from ...lessons.sources import kernel_source
 from .common import demand, demand_kernel, in_flight, kernel_and_numbers
 from .lesson_02 import LANDED
 

@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import check
+from course_lib.measure.checklist import checklist
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
-from ...check.gemm import Gemm
-from ...check.verdict import check
-from ...measure.checklist import checklist
 from .common import (
     FOR_ALL,
     MOST_STEPS,

@@ -8,12 +8,12 @@ from numbers import Real
 
 import numpy as np
 
+from course_lib.check.verdict import CheckFailed
+from course_lib.measure.records import source_key
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import launch
 
-from ...check.verdict import CheckFailed
-from ...measure.records import source_key
 from .common import demand, demand_kernel, demand_no_hazard, results_of
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.mistakes import product, where_wrong
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
@@ -12,9 +15,6 @@ from ptxsim.clock.played import ALONE
 from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
-from ...check.gemm import Gemm
-from ...check.mistakes import product, where_wrong
-from ...check.verdict import CheckFailed
 from .common import demand, demand_kernel
 
 SLOT = (64 + 256) * 64 * 2

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...check.verdict import CheckFailed
-from ...draw.figures.lesson_06 import k_row
+from course_lib.check.verdict import CheckFailed
+
+from ..figures.lesson_06 import k_row
 from .common import demand, results_of
 
 SHAPES = [

@@ -8,14 +8,14 @@ from math import ceil
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import MOST, CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Work
 
-from ...check.gemm import Gemm
-from ...check.verdict import MOST, CheckFailed
 from .common import FOR_ALL, MOST_STEPS, checked_block, demand, in_flight, results_of
 
 SLOT = (128 + 64) * 32 * 2

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from course_lib.draw.cells import box
 from cupy_or_sim import style
 from ptxsim.gpus import WARP
-
-from ..cells import box
 
 
 @style.styled

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from course_lib.check.gemm import Gemm
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
-from ...check.gemm import Gemm
 from .common import demand, demand_kernel, demand_no_hazard, results_of, whole_number
 
 MOST_STEPS = 500_000
