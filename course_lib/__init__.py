@@ -8,6 +8,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from cupy_or_sim import device
 from cupy_or_sim.device import HOPPER, OPTIONS, only_on, show_env
+from cupy_or_sim.headers import course_header
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.limits import this_gpu
 from cupy_or_sim.simulate import simulate
@@ -21,7 +22,7 @@ from .check.gemm import Gemm
 from .exercises.logbook import show_progress
 from .exercises.verdicts import check_exercise, score
 from .lessons import folders, lite
-from .lessons.sources import course_header, edited, kernel_source, lesson_kernel, show_diff
+from .lessons.sources import edited, kernel_source, lesson_kernel, show_diff
 from .matmul.matmul import matmul, matmul_source
 from .matmul.tune import tune, tuned
 from .measure.bench import benchmark, so_far

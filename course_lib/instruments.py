@@ -1,6 +1,8 @@
 """Instruments that one or two lessons use: `from course_lib.instruments import show_k_blocks`."""
 
-from .lessons.sources import body, in_one_piece
+from cupy_or_sim.headers import in_one_piece
+
+from .lessons.sources import body
 from .matmul.comparisons import (
     bias_and_relu,
     in_pieces,

@@ -9,7 +9,8 @@ simulate       the simulator, for kernels and arrays of either `cp`
 tensor_maps    what the copy engine of a Hopper GPU is told of a matrix
 timing         launches timed on a GPU, cuBLAS, the machine's description
 power          how fast a kernel is when it runs on and on, and what the chip draws
+headers        the CUDA headers in include/, and kernels that hold their text themselves
+keys           under which names measurements of a kernel are kept
 style          one look for the pictures of all packages above, and how a picture is shown
 slim_svg       an SVG without what nobody sees
-include/       the CUDA headers
 """

@@ -73,6 +73,13 @@ def axes(figure: Figure) -> Axes:
     return figure.subplots()
 
 
+def box(axes, x: int, y: int, **look) -> None:
+    """Frame or fill the cell in column x, row y."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), 1, 1, edgecolor=TEXT, **{"linewidth": 0.4, **look}))
+
+
 def nothing(why: str) -> tuple[Figure, str]:
     """A figure of one line: why there is nothing to draw; and that line as its words."""
     figure = new_figure(0.5)

@@ -37,13 +37,6 @@ def grid(figure, width: int, height: int, every: int = 1):
     return axes
 
 
-def box(axes, x: int, y: int, **look) -> None:
-    """Frame or fill the cell in column x, row y."""
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), 1, 1, edgecolor=style.TEXT, **{"linewidth": 0.4, **look}))
-
-
 def write(axes, x: int, y: int, text: object, **look) -> None:
     """Write into the cell in column x, row y."""
     axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", **look)

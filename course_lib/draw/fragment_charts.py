@@ -9,7 +9,7 @@ import numpy as np
 from cupy_or_sim import style
 from ptxsim.instructions.tensor import fragment
 
-from .cells import box, counted, grid, one_warp, write
+from .cells import counted, grid, one_warp, write
 
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
 
@@ -27,9 +27,9 @@ def fragment_figure(operand: str, k: int = 16):
     axes = grid(figure, width, height)
     for (lane, element), row in np.ndenumerate(rows):
         x, weight = columns[lane, element], "normal" if lane else "bold"
-        box(axes, x, row, facecolor=COLOURS[element // packed], alpha=0.4)
+        style.box(axes, x, row, facecolor=COLOURS[element // packed], alpha=0.4)
         if not lane:
-            box(axes, x, row, fill=False, linewidth=2)
+            style.box(axes, x, row, fill=False, linewidth=2)
         write(axes, x, row, f"{lane}: {names[element]}", fontsize=7.5, weight=weight)
     what = f"{operand} ({height} x {width}) of mma.m16n8k{k}"
     held = f"Each lane has {counted(len(registers), 'register')}: {', '.join(registers)}"
@@ -56,9 +56,9 @@ def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0):
     for row, chunk in np.ndindex(height, width):
         lanes = named.get((row, chunk), [])
         look = {"facecolor": COLOURS[lanes[0] // 8], "alpha": 0.4} if lanes else {"facecolor": style.FACE}
-        box(axes, chunk, row, **look)
+        style.box(axes, chunk, row, **look)
         if len(lanes) > 1:
-            box(axes, chunk, row, fill=False, linewidth=1.8, hatch="//")
+            style.box(axes, chunk, row, fill=False, linewidth=1.8, hatch="//")
         receivers = [f"r{lane // 8} of lanes {lane % 8 * 4}-{lane % 8 * 4 + 3}" for lane in lanes]
         words = (
             f"lane {', '.join(map(str, lanes))} → {' and '.join(receivers)}"

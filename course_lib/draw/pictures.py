@@ -15,7 +15,7 @@ from cupy_or_sim import style
 from ptxsim.gpus import WARP
 from ptxsim.observe.counters import BANKS, NO_LANE, SECTOR, global_sectors, shared_wavefronts
 
-from .cells import box, counted, grid, one_warp, write
+from .cells import counted, grid, one_warp, write
 from .fragment_charts import fragment_figure, ldmatrix_figure
 
 
@@ -95,7 +95,7 @@ def sector_figure(offsets: Sequence[int], size: int):
         for word in range(words):
             asked = lanes.get(sector * words + word)
             look = {"facecolor": style.SKY} if asked else {"facecolor": "none", "hatch": "////"}
-            box(axes, left + word, row, **look)
+            style.box(axes, left + word, row, **look)
             if asked:
                 write(
                     axes,
@@ -120,6 +120,6 @@ def sector_figure(offsets: Sequence[int], size: int):
 
 def _access(axes, bank: int, lane: int, turn: int) -> None:
     colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
-    box(axes, bank, lane, facecolor=colour, hatch=hatch)
+    style.box(axes, bank, lane, facecolor=colour, hatch=hatch)
     ground = {"facecolor": colour, "edgecolor": "none", "pad": 0.8}
     write(axes, bank, lane, turn, fontsize=7, color=style.INK, bbox=ground)

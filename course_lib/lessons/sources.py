@@ -11,13 +11,13 @@ import re
 from pathlib import Path
 
 from cupy_or_sim import device
+from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.launch import Launch
 
 from .folders import place
 
 NOTEBOOKS = place("notebooks")
 _LESSON = re.compile(r"[0-9]{2}_[A-Za-z0-9_]+\.ipynb")
-_PART = re.compile(r"^#include <course/((?:gemm|hopper)/\w+\.cuh)>\n", re.MULTILINE)
 _ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
@@ -78,30 +78,6 @@ def lesson_kernel(notebook: str, kernel_name: str) -> tuple[object, Launch]:
     launch = kernel_launch(notebook, kernel_name)
     source = kernel_source(notebook, kernel_name)
     return device.cp.RawKernel(source, kernel_name, options=device.options_for(source)), launch
-
-
-def course_header(name: str) -> str:
-    """The text of a header that kernels include as `<course/NAME>`: `course_header("cp_async.cuh")`."""
-    path = device.INCLUDE / "course" / name
-    if not path.is_file():
-        known = ", ".join(sorted(each.name for each in path.parent.iterdir()))
-        raise ValueError(f"there is no header {name!r}; headers: {known}")
-    return path.read_text(encoding="utf-8")
-
-
-def in_one_piece(source: str) -> str:
-    """The source with the parts of `matmul` that it includes, `<course/gemm/...>` and `<course/hopper/...>`, written
-    out: each once, where it comes first. Then a part can be edited and marked as the kernel's own text, and a kernel
-    has the same records whether it includes its parts or holds them."""
-    written: set[str] = set()
-
-    def part(match: re.Match) -> str:
-        if match[1] in written:
-            return ""
-        written.add(match[1])
-        return _PART.sub(part, course_header(match[1]).replace("#pragma once\n", ""))
-
-    return _PART.sub(part, source)
 
 
 def body(source: str) -> str:

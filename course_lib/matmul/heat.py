@@ -9,7 +9,6 @@ import numpy as np
 
 from cupy_or_sim import style
 
-from ..draw.cells import box
 from .plans import GROUP, Plan, Shape
 
 if TYPE_CHECKING:
@@ -104,18 +103,18 @@ def _draw(
     for y, row in enumerate(rows):
         for x, value in enumerate(row):
             if not value:
-                box(axes, x, y, facecolor=style.FACE, hatch="xx", linewidth=0)
+                style.box(axes, x, y, facecolor=style.FACE, hatch="xx", linewidth=0)
                 continue
             shade = min(np.log(value) / np.log(darkest), 1)
             grey = 0.99 - 0.69 * shade  # pure white would turn dark on a dark page
-            box(axes, x, y, facecolor=(grey, grey, grey), linewidth=0)
+            style.box(axes, x, y, facecolor=(grey, grey, grey), linewidth=0)
             text = form.format(value) if value < 10 else f"{value:.0f}"
             look = {
                 "color": "#f8f8f8" if grey < 0.55 else style.INK,
                 "weight": "bold" if x == framed[y] else None,
             }
             axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", fontsize=8, **look)
-        box(axes, framed[y], y, fill=False, linewidth=1.6, clip_on=False)
+        style.box(axes, framed[y], y, fill=False, linewidth=1.6, clip_on=False)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns, fontsize=8)
     axes.set_yticks(np.arange(len(rows)) + 0.5, names, fontsize=8)

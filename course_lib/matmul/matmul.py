@@ -7,9 +7,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from cupy_or_sim import device
+from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.limits import this_gpu
 
-from ..lessons.sources import in_one_piece
 from .hopper_plans import HopperPlan, hopper_plan
 from .operands import ACTIVATIONS, Operand, allowed_lessons, begin, boxed, checked, type_of
 from .plans import Plan, Shape, plan, predicted

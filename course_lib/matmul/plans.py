@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 
+from cupy_or_sim import keys
 from ptxsim.gpus import H100
 
 from ..lessons.folders import place
-from ..measure import records
 
 FOLDER = place("assets") / "plans"
 """A file for each GPU that was tuned: the fastest plan for each of 30 problems, and the sweep that found it."""
@@ -173,7 +173,7 @@ def predicted(
 @cache
 def on_file(gpu: str) -> dict:
     """What tuning found on the GPU of this name; empty where nobody tuned it."""
-    path = FOLDER / records.file_name(gpu)
+    path = FOLDER / keys.file_name(gpu)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cupy_or_sim import device
+from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.limits import this_gpu
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
-from ..lessons.sources import in_one_piece
 from .operands import ACTIVATIONS
 from .plans import GROUP
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cupy_or_sim import device, style, timing
+from cupy_or_sim import device, keys, style, timing
 from ptxsim.gpus import GPUS, H100, find_gpu
 from ptxsim.occupancy import occupancy
 
-from ..measure import records
 from . import heat, plans, sweep_file
 from .matmul import LESSON, here, matmul_source
 from .plans import Plan, Shape
@@ -92,7 +91,7 @@ def tuned() -> Tuning:
     record = plans.on_file(mine) or plans.on_file(H100.driver_name)
     about = record["provenance"]
     origin = f"recorded on {about['gpu']}, {about['date']}: {about['layout']}, {about['clock']}"
-    if about["kernel"] != records.source_key(LESSON, matmul_source(6)):
+    if about["kernel"] != keys.source_key(LESSON, matmul_source(6)):
         origin += "; the kernel was edited since"
     times, chosen = sweep_file.times_of(record), sweep_file.chosen_of(record)
     power = tuple(record.get("power", ()))

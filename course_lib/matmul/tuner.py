@@ -21,7 +21,6 @@ import numpy as np
 
 from cupy_or_sim import device, power, timing
 
-from ..check.gemm import Gemm
 from .matmul import Operand, gemm_kernel, here, instance, kernel_of, run
 from .plans import SMS, SPLITS, TILES, Plan, Shape, by_rule
 
@@ -111,8 +110,10 @@ def climb(ladder: Ladder, times: Times, measure: Callable[[Plan], float]) -> Non
 class Problem:
     """A (M, K) and B (N, K) of normal random numbers, or of whole ones, on the GPU; float16, contiguous along K."""
 
+    dtype, order = "float16", "C"
+
     def __init__(self, shape: Shape, whole: bool = False) -> None:
-        M, N, K = self.shape = shape
+        self.M, self.N, self.K = M, N, K = self.shape = shape
         random = device.cp.random.default_rng(0)
         draw = (
             (lambda size: random.integers(-4, 5, size))
@@ -121,6 +122,14 @@ class Problem:
         )
         self.A, self.B = (draw(size).astype(np.float16) for size in ((M, K), (N, K)))
         self.C = device.cp.full((M, N), np.nan, np.float16)
+
+    @property
+    def inputs(self) -> tuple:
+        return self.A, self.B
+
+    def arguments(self, A: object, B: object) -> tuple:
+        """A, B, and C, which is written."""
+        return A, B, self.C
 
     def launch(self, plan: Plan) -> Callable[[], None]:
         M, N, K = self.shape
@@ -136,9 +145,7 @@ class Problem:
         return float(np.median(timing.time_launches(call, 10 if M * N * K > 2e11 else 20)))
 
     def cublas(self) -> Callable[[], None]:
-        gemm = Gemm(*self.shape, "float16")
-        gemm.inputs = (self.A, self.B)
-        return timing.cublas(gemm)
+        return timing.cublas(self)
 
     def sustained(self, plan: Plan) -> dict:
         """Speed, clock and power when the plan runs on and on, and the clock in a burst."""

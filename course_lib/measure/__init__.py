@@ -5,6 +5,7 @@ tables                                        a table as text and as HTML
 timed                                         calls compared, such as `matmul` with cuBLAS
 timeline, events, timeline_chart              one block's warps over time, recorded or modelled
 marks, assembled, first_statement, stalls     a timeline measured: two marks a launch, put together; ncu's samples
+watched                                       a kernel whose blocks note when they run
 modelled                                      a timeline by the simulator's clock
 pauses, tensor_share                          where a timeline has no math; the tensor cores' share of all cycles
 waves, spans, span_chart                      which SM works on what

@@ -17,7 +17,7 @@ import numpy as np
 from cupy_or_sim import device, timing
 from cupy_or_sim.launch import Launch
 
-from . import waves
+from . import watched
 from .assembled import Distances, Marks, events_of, overlap, parts_of, turn_of
 from .events import PHASES, Event, Phase, to_rows
 from .first_statement import with_first
@@ -124,7 +124,7 @@ class Bench:
     def noting(self) -> float:
         """By what part a launch takes longer whose blocks note their begin and their end: that changes the code between
         them too."""
-        return slower(self.bare, waves.watched(self.kernel, self.gemm, self.launch)[0], self.bare_us)
+        return slower(self.bare, watched.watched(self.kernel, self.gemm, self.launch)[0], self.bare_us)
 
     def turn(self) -> tuple[float, float]:
         """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with an eighth of
@@ -133,16 +133,16 @@ class Bench:
         it matters that a shorter launch may find more of its matrices in L2."""
         fewer = self.k_tiles // 8
         noted = self._noted(self.gemm)
-        spent = waves.cycles(noted).mean()
+        spent = watched.cycles(noted).mean()
         if fewer:
             less = self.gemm.like(self.gemm.M, self.gemm.N, fewer * self.launch.tile[2])
             less.inputs = tuple(_first_columns(matrix, less.K) for matrix in self.gemm.inputs)
-            spent -= waves.cycles(self._noted(less)).mean()
+            spent -= watched.cycles(self._noted(less)).mean()
         turns = (self.k_tiles - fewer) * self.tiles
-        return float(spent / turns / (1 + self.noting)), float(np.median(waves.mhz(noted)))
+        return float(spent / turns / (1 + self.noting)), float(np.median(watched.mhz(noted)))
 
     def _noted(self, gemm) -> np.ndarray:
-        return np.stack([waves.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
+        return np.stack([watched.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
 
     @cached_property
     def single(self) -> dict[int, Marked]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cupy_or_sim import limits, style, timing
+from cupy_or_sim import keys, limits, style, timing
 
 from . import records, span_chart
 
@@ -59,7 +59,7 @@ def spans(title: str, make: Callable[[], Mapping[str, object]], source: str | No
     """
     if source is None:
         return Spans(title, "model", _from_zero(make()))
-    key = records.source_key(title, source)
+    key = keys.source_key(title, source)
     if noted := limits.made(make):
         rows = _from_zero(noted)
         entry = {

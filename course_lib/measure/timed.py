@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cupy_or_sim import limits, timing
+from cupy_or_sim import keys, limits, timing
 
 from . import records, tables
 
@@ -53,7 +53,7 @@ def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], so
     against a drift of the clock, as many in the opposite order. Elsewhere the record with this title and this source is
     shown, and nothing runs.
     """
-    key = records.source_key(title, source)
+    key = keys.source_key(title, source)
     if calls := limits.made(make):
         entry = _measure(calls)
         records.remember("calls", {key: {"title": title, **entry}})

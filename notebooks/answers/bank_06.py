@@ -9,8 +9,8 @@ from numbers import Real
 import numpy as np
 
 from course_lib.check.verdict import CheckFailed
-from course_lib.measure.records import source_key
 from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import launch
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from course_lib.draw.cells import box
 from cupy_or_sim import style
 from ptxsim.gpus import WARP
 
@@ -16,7 +15,7 @@ def stray_threads(elements: int = 100, threads: int = 128):
     for thread in range(threads):
         stray = thread >= elements
         look = {"facecolor": style.VERMILLION, "hatch": "/////"} if stray else {"facecolor": style.SKY}
-        box(axes, thread % WARP, thread // WARP, **look)
+        style.box(axes, thread % WARP, thread // WARP, **look)
         if not stray:
             axes.text(thread % WARP + 0.5, thread // WARP + 0.55, "✓", fontsize=7, color=style.INK,
                       ha="center", va="center")  # fmt: skip

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from course_lib.measure.records import options_that_count, source_key
+from cupy_or_sim.keys import options_that_count, source_key
 from ptxsim import TensorMap
 
 CPP17 = ("--std=c++17",)

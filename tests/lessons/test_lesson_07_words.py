@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import Gemm
 from course_lib.lessons import sources
-from course_lib.measure.records import course_headers
+from cupy_or_sim.keys import course_headers
 
 NOTEBOOKS = [path for path in sources.with_kernels(sources.NOTEBOOKS) if path.stem.startswith(("07", "08"))]
 TEXTS = [

@@ -7,8 +7,8 @@ import pytest
 
 from course_lib import OPTIONS, simulate
 from course_lib.lessons import sources
-from course_lib.measure.records import canonical, course_headers
 from cupy_or_sim import cupy_on_numpy
+from cupy_or_sim.keys import canonical, course_headers
 from tests.lessons.lesson_04 import NOTEBOOK
 
 WRITTEN_OUT = {

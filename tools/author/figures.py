@@ -17,7 +17,7 @@ from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import PHASES
 from course_lib.measure.timeline import timeline_of
-from cupy_or_sim import style
+from cupy_or_sim import keys, style
 from cupy_or_sim.timing import CUBLAS
 from tools.author import marked
 
@@ -117,7 +117,7 @@ def measured(record: dict) -> list[Row]:
     shown = []
     for notebook in (path.stem for path in sources.with_kernels(sources.NOTEBOOKS)):
         for name, source in sources.kernels(notebook).items():
-            key = records.source_key(name, source)
+            key = keys.source_key(name, source)
             if found := [
                 each for each in speeds if each.get("source") == key and _own_launch(notebook, name, each)
             ]:

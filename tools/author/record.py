@@ -22,7 +22,7 @@ import nbformat
 
 from course_lib.lessons import sources
 from course_lib.measure import records
-from cupy_or_sim import device, timing
+from cupy_or_sim import device, keys, timing
 from tools.author import sizes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def main() -> int:
         )
         device.show_env()
         return 2
-    fresh, target = ROOT / "build" / "record.json", records.FOLDER / records.file_name(timing.name())
+    fresh, target = ROOT / "build" / "record.json", records.FOLDER / keys.file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)
     done = Done(fresh.with_name("recorded.json"), fresh)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it

@@ -10,6 +10,7 @@ from course_lib.lessons import sources
 from course_lib.measure import marks, records
 from course_lib.measure.assembled import overlap
 from course_lib.measure.events import Shown
+from cupy_or_sim import keys
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
@@ -46,7 +47,7 @@ def lesson_of(entry: dict) -> str:
     """The number of the lesson that has the kernel, or the one that it was edited from."""
     for path in sources.with_kernels(sources.NOTEBOOKS):
         for name, source in sources.kernels(path.stem).items():
-            if name == entry["kernel"] and records.source_key(name, source) == entry["source"]:
+            if name == entry["kernel"] and keys.source_key(name, source) == entry["source"]:
                 return path.stem[:2]
     return next(
         (

@@ -11,8 +11,7 @@ import time
 
 from course_lib.matmul import plans, sweep_file, tuner
 from course_lib.matmul.matmul import LESSON, matmul_source
-from course_lib.measure import records
-from cupy_or_sim import device, timing
+from cupy_or_sim import device, keys, timing
 
 CUBES = (512, 1024, 2048, 4096, 8192)
 SHAPES = (
@@ -57,12 +56,12 @@ def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...
     used = [[*key, number] for key, number in sorted(tuner.registers(found).items())]
     about = timing.provenance() | {"layout": "float16, TN", "clock": "median us, L2 warm", "method": METHOD}
     about |= {
-        "kernel": records.source_key(LESSON, matmul_source(6)),
+        "kernel": keys.source_key(LESSON, matmul_source(6)),
         "seconds": round(time.monotonic() - start),
     }
     others = {"cutlass2": old["cutlass2"]} if "cutlass2" in old else {}
     others |= {"power": drawn, "registers": used}
-    path = plans.FOLDER / records.file_name(name)
+    path = plans.FOLDER / keys.file_name(name)
     times = {shape: each.times for shape, each in found.items()}
     sweep_file.write(path, sweep_file.text(about, chosen, times, others))
     print(

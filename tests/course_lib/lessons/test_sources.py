@@ -7,7 +7,7 @@ import pytest
 
 from course_lib import OPTIONS, Launch, edited, kernel_source, lesson_kernel, show_diff
 from course_lib.lessons import sources
-from course_lib.measure import records
+from cupy_or_sim import headers, keys
 
 NAIVE = 'extern "C" __global__ void naive(float* C)\n{\n    C[0] = 1;\n}\n'
 
@@ -45,13 +45,13 @@ def test_a_kernel_holds_the_parts_that_it_includes_each_once(notebook, tmp_path,
     (include / "one.cuh").write_text("#pragma once\n#include <cuda_fp16.h>\nint one;\n", encoding="utf-8")
     two = "// two\n#pragma once\n#include <course/gemm/one.cuh>\nint two;\n"
     (include / "two.cuh").write_text(two, encoding="utf-8")
-    monkeypatch.setattr(sources.device, "INCLUDE", tmp_path)
+    monkeypatch.setattr(headers, "INCLUDE", tmp_path)
     both = "#include <course/gemm/two.cuh>\n#include <course/gemm/one.cuh>\n" + NAIVE
     notebook(cell(f'naive = r"""{both}"""\nnaive_launch = Launch(threads=1)', "kernel:naive"))
     piece = "// two\n#include <cuda_fp16.h>\nint one;\nint two;\n" + NAIVE
-    assert sources.in_one_piece(both) == kernel_source("01_mainloop", "naive") == piece
-    assert records.source_key("naive", both) == records.source_key("naive", piece)
-    assert records.source_key("naive", both) != records.source_key("naive", NAIVE)
+    assert headers.in_one_piece(both) == kernel_source("01_mainloop", "naive") == piece
+    assert keys.source_key("naive", both) == keys.source_key("naive", piece)
+    assert keys.source_key("naive", both) != keys.source_key("naive", NAIVE)
     assert sources.kernel_launch("01_mainloop", "naive") == Launch(threads=1)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from course_lib import matmul, tune, tuned
 from course_lib.matmul import heat, plans, sweep_file, tuner
-from course_lib.measure import records
+from cupy_or_sim import keys
 from ptxsim.gpus import H100
 from tools.author import tune as tool
 
@@ -148,7 +148,7 @@ def test_make_tune_without_a_gpu(capsys):
 
 
 def test_the_record_of_the_h100():
-    path = plans.FOLDER / records.file_name(H100.driver_name)
+    path = plans.FOLDER / keys.file_name(H100.driver_name)
     record = json.loads(path.read_text(encoding="utf-8"))
     assert path.stat().st_size < LARGEST
     assert record["provenance"].keys() >= {"gpu", "driver", "nvrtc", "cupy", "date", "method", "kernel"}

@@ -16,7 +16,7 @@ from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
-from cupy_or_sim import cupy_on_numpy, power, style, timing
+from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = r"""
@@ -99,7 +99,7 @@ def test_an_edited_course_header_changes_the_key(tmp_path, monkeypatch):
     headers.mkdir(parents=True)
     (headers / "timeline.cuh").write_text('#include "course/inner.cuh"\n')
     (headers / "inner.cuh").write_text("int inner;")
-    monkeypatch.setattr(records, "HERE", tmp_path)
+    monkeypatch.setattr(keys, "INCLUDE", tmp_path / "include")
     before = key_of()
     (headers / "inner.cuh").write_text("int inner;  // why")
     assert key_of() == before
@@ -361,7 +361,7 @@ def test_the_h100_is_asked_first(folder):
     a_record(folder)
     (folder / "another.json").write_text("{}")
     assert [path.name for path in records.files()] == ["nvidia-h100-80gb-hbm3.json", "another.json"]
-    assert records.file_name("NVIDIA H100 80GB HBM3") == "nvidia-h100-80gb-hbm3.json"
+    assert keys.file_name("NVIDIA H100 80GB HBM3") == "nvidia-h100-80gb-hbm3.json"
 
 
 def test_bars(folder):

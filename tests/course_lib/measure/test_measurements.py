@@ -11,7 +11,7 @@ import pytest
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.events import to_rows
-from cupy_or_sim import device, style, timing
+from cupy_or_sim import device, keys, style, timing
 from tests.course_lib.measure.test_timeline import a_part
 from tests.rules import ROOT
 
@@ -80,7 +80,7 @@ def missing(path, record):
     for part, where, name in measured_kernels(code_of(path)):
         source = sources.kernel_source(*where) if isinstance(where, tuple) else own.get(where)
         known = {entry.get("source") for entry in record.get(part, {}).values()}
-        if source is not None and records.source_key(name, source) not in known:
+        if source is not None and keys.source_key(name, source) not in known:
             found.append(f"{part}: {name}")
     return found
 
@@ -126,7 +126,7 @@ def lesson(tmp_path, monkeypatch):
 
 
 def test_an_edited_lesson_kernel_is_found(lesson):
-    entry = {"source": records.source_key("fast", SOURCE)}
+    entry = {"source": keys.source_key("fast", SOURCE)}
     record = {"speeds": {"a": entry}, "timelines": {"a": entry}}
     assert missing(lesson(), record) == []
     assert missing(lesson(SOURCE.replace("{", "{  /* first */")), record) == []
@@ -242,7 +242,7 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
         "disturbance": {"math.end": [0, 0.01]},
         "parts": {"steady": {"rows": to_rows(a_part().events), "length": a_part().length}},
     }  # fmt: skip
-    source = records.source_key("fast", SOURCE)
+    source = keys.source_key("fast", SOURCE)
     speeds = [
         a_speed("any", 20.0, registers=40, source=source, sustained=18.4),
         a_speed("cuBLAS", 50.0),

@@ -16,7 +16,7 @@ from course_lib.measure.marks import NONE, cluster_of, options_of, points_of, tr
 from course_lib.measure.timeline import Timeline, timeline, timeline_of
 from course_lib.measure.timeline_chart import LOOKS
 from course_lib.notebooks.figures import lesson_02, lesson_04, lesson_05
-from cupy_or_sim import style
+from cupy_or_sim import keys, style
 from ptxsim.clock.played import Segment
 from ptxsim.compiler import nvrtc
 from tests.course_lib.measure.test_assembled import K_TILES, TURN, times
@@ -83,7 +83,7 @@ def test_an_unknown_phase_does_not_compile_when_traced():
 
 
 def test_header_and_module_agree():
-    header = records.course_headers(TRACED)["course/timeline.cuh"]
+    header = keys.course_headers(TRACED)["course/timeline.cuh"]
     numbers = re.search(r"enum \{ (.*?) \};", header)[1].split(", ")
     assert numbers == [f"trace_{phase} = {2 * at}" for at, phase in enumerate(PHASES)]
     assert (
@@ -202,7 +202,7 @@ def test_measured_on_a_gpu_then_replayed_elsewhere(folder, monkeypatch):
     assert repr(replayed) == repr(seen) and replayed.small_print == seen.small_print
     assert not timeline(kernel_of(), Gemm(128, 128, 1024)).parts, "another launch has no record"
     (entry,) = json.loads(path.read_text())["timelines"].values()
-    assert entry["kernel"] == "tiled" and entry["source"] == records.source_key("tiled", TRACED)
+    assert entry["kernel"] == "tiled" and entry["source"] == keys.source_key("tiled", TRACED)
     assert entry["ncu"] == {"wait": 0.3}
 
 

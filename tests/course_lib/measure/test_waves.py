@@ -7,17 +7,8 @@ from course_lib import OPTIONS, Launch, cp, lesson_kernel, simulate, waves
 from course_lib.check.gemm import Gemm
 from course_lib.measure import span_chart
 from course_lib.measure.first_statement import with_first
-from course_lib.measure.waves import (
-    BEGIN_CYCLE,
-    BEGIN_NS,
-    END_CYCLE,
-    END_NS,
-    SM,
-    cycles,
-    mhz,
-    spans_of,
-    with_marks,
-)
+from course_lib.measure.watched import BEGIN_CYCLE, BEGIN_NS, END_CYCLE, END_NS, SM, cycles, mhz, with_marks
+from course_lib.measure.waves import spans_of
 from tests.fake_gpu import FakeCupy, install
 
 SOURCE = r"""
