@@ -1,25 +1,38 @@
 """Run CUDA C++ kernels without a GPU: NVRTC compiles them to PTX, and NumPy runs the PTX.
 
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
+Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.clock` and `ptxsim.observe.events`.
 """
 
 from .arguments import Struct
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
 from .estimate import Estimate, estimate
+from .instructions.tensor import fragment
+from .interrupts import MessageOnly, in_background, result_of
 from .kernel import Kernel, LaunchError, compile, machine_code, resources
 from .launch import SimulatorError, assemble, launch
-from .races.hazards import Hazard
-from .report import HazardError, Report
+from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
+from .occupancy import occupancy, refusal
+from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind
+from .report import HazardError, Report, line_link
 from .tensor_map import TensorMap
 
 __all__ = [
+    "BAD_ADDRESS",
+    "CAUSES",
+    "KINDS",
+    "NO_LANE",
+    "Cause",
     "CompileError",
+    "Counts",
     "Estimate",
     "Hazard",
     "HazardError",
     "Kernel",
+    "Kind",
     "LaunchError",
+    "MessageOnly",
     "NvrtcMissing",
     "Report",
     "Resources",
@@ -30,7 +43,15 @@ __all__ = [
     "assemble",
     "compile",
     "estimate",
+    "fragment",
+    "global_sectors",
+    "in_background",
     "launch",
+    "line_link",
     "machine_code",
+    "occupancy",
+    "refusal",
     "resources",
+    "result_of",
+    "shared_wavefronts",
 ]

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 WARP = 32
 WARPGROUP = 4  # warps that make a wgmma together
 REGISTERS = 65536  # 32-bit registers of an SM
+MAX_REGISTERS = 255  # of a thread
 REGISTER_UNIT = 256  # registers are given to a warp in multiples of this many
 SUB_CORES = 4  # of an SM; each has a quarter of the registers
+BANKS = 32  # of shared memory; each gives a word of 4 bytes at a time
+SECTOR = 32  # bytes: what global memory moves at a time
 SHARED_BY_DEFAULT = 48 << 10  # bytes of shared memory of a block that did not ask for more
 
 

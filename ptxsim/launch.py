@@ -10,7 +10,7 @@ import numpy as np
 
 from .arguments import Bound, bind
 from .clock.clock import Clock, model_launch
-from .gpus import H100, REGISTERS, SHARED_BY_DEFAULT, WARP
+from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP
 from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError
 from .machine.decode import Code
@@ -43,9 +43,6 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 """Limits of every GPU of compute capability 8.0 to 9.0 (CUDA C++ Programming Guide, compute capabilities);
 227 KB of shared memory need 9.0, an 8.0 has 163 KB. Static arrays may take 48 KB, a thread's local memory 512 KB."""
-
-MAX_REGISTERS = 255
-"""Of a thread."""
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""

@@ -110,6 +110,8 @@ class TensorMap:
     a GPU refuses.
     """
 
+    nbytes = BYTES
+
     def __init__(self, array: np.ndarray, box: Sequence[int], swizzle: int = 0) -> None:
         box = tuple(map(operator.index, box))
         if not 1 <= array.ndim <= MOST_DIMENSIONS or len(box) != array.ndim:

@@ -3,6 +3,16 @@
 clock    what the model says of a launch, and what a kernel reads that asks for the time
 block    one block's events, played against the rates of a GPU
 engines  what works beside its warps: mbarriers, the copy engine, wgmma
-loop     how long a loop of machine code takes; the clock does not ask it yet
 played   what a play leaves behind
 """
+
+from .block import Block
+from .played import ALONE, ARITHMETIC, TENSOR_CORES, Segment
+
+__all__ = [
+    "ALONE",
+    "ARITHMETIC",
+    "TENSOR_CORES",
+    "Block",
+    "Segment",
+]

@@ -6,8 +6,7 @@ import heapq
 from collections.abc import Callable
 from functools import partial
 
-from ..gpus import SUB_CORES, Rates
-from ..observe.counters import SECTOR
+from ..gpus import SECTOR, SUB_CORES, Rates
 from ..observe.events import (
     Arrive,
     Barrier,

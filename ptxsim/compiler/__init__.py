@@ -8,3 +8,24 @@ signature    the names of a kernel's parameters, from its source, for messages
 shared_arrays  shared arrays as they were declared, for messages: `full[1]`
 disassembly  a cubin as a list of instructions, by nvdisasm
 """
+
+from ..ptx.flow import ENDS, targets_of
+from ..ptx.program import MAIN_FILE, Instruction
+from ..ptx.provenance import read_by, written_by
+from . import cache, elsewhere, nvrtc
+from .cache import ToolMissing
+from .disassembly import NvdisasmMissing
+
+__all__ = [
+    "ENDS",
+    "MAIN_FILE",
+    "Instruction",
+    "NvdisasmMissing",
+    "ToolMissing",
+    "cache",
+    "elsewhere",
+    "nvrtc",
+    "read_by",
+    "targets_of",
+    "written_by",
+]

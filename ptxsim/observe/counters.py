@@ -17,14 +17,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..gpus import WARP
+from ..gpus import BANKS, SECTOR, WARP
 from ..lanes import Lanes
 from ..memory import SPACING
 from ..ptx.program import Instruction
 from .recorder import Recorder
 
-BANKS = 32
-SECTOR = 32
 ATOMICS = ("atom", "red")
 NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
