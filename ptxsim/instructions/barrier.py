@@ -14,17 +14,12 @@ from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.barriers import ALL, Scheduler
 from ..units.mbarriers import Hopper
-from .registry import Operands, control, whole_warp
+from .registry import Operands, control
 
 BARRIERS = 16  # of a block
 
 
-def _aligned(decoder: Operands, ins: Instruction) -> Callable | None:
-    """All threads of a warp come to an aligned barrier together."""
-    return whole_warp(decoder, ins) if ins.opcode.root == "bar" or ins.opcode.has("aligned") else None
-
-
-@control("bar", gathers=_aligned)
+@control("bar")
 def bar(decoder: Operands, ins: Instruction) -> Callable:
     """bar.sync a{, b} · bar.arrive a, b · bar.red.{popc,and,or} d, a{, b}, p."""
     opcode = ins.opcode
@@ -49,7 +44,7 @@ def bar(decoder: Operands, ins: Instruction) -> Callable:
     return guarded(decoder, ins, end)
 
 
-@control("barrier", gathers=_aligned)
+@control("barrier")
 def barrier(decoder: Operands, ins: Instruction) -> Callable:
     """barrier.{sync,arrive,red}{.aligned}: the same as bar, where lanes of a warp need not come together.
     barrier.cluster: for all threads of a cluster."""

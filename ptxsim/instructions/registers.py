@@ -9,11 +9,11 @@ from ..ptx.program import Instruction
 from ..units.mbarriers import Hopper
 from .barrier import guarded, resume_at
 from .memory import constant
-from .registry import Operands, control, whole_warpgroup
+from .registry import Operands, control
 from .tensor import whole_warpgroups
 
 
-@control("setmaxnreg", gathers=whole_warpgroup)
+@control("setmaxnreg")
 def setmaxnreg(decoder: Operands, ins: Instruction) -> Callable:
     """setmaxnreg.{inc,dec}.sync.aligned.u32 n: from here on each thread of the warpgroup has n registers. An .inc waits
     until the block has them free. (Here a lane can always hold all that it names: only the numbers count.)"""

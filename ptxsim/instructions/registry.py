@@ -4,7 +4,7 @@ Three kinds exist. A *pure* instruction maps lanes to lanes (`add`, `cvt`, `setp
 opcode once, at decode time, and returns a `Pure` whose `compute` works on NumPy arrays. A *machine*
 instruction touches memory or other lanes (`ld`, `shfl`): its builder gets the decoder and the whole instruction
 and returns a step that the machine calls. A *control* instruction (`bra`, `bar`, `ret`) ends a basic block and
-says where its lanes go on.
+says where its lanes go on. What others ask of an instruction stands in ptx/facts.py, under the same name.
 """
 
 from __future__ import annotations
@@ -57,87 +57,55 @@ class Operands(Protocol):
 PURE: dict[str, Callable[[Opcode], Pure]] = {}
 MACHINE: dict[str, Callable] = {}
 CONTROL: dict[str, Callable] = {}
-GATHERS: dict[str, Callable] = {}
-"""For instructions before which lanes wait for others of their warp: (decoder, instruction) to a function of the
-machine that gives each active lane's mask of those; None where this form of the instruction does not wait."""
-WORK: dict[str, float] = {}
-"""How many times the work of a plain instruction one takes (see work.py); what is not here takes 1."""
-
-
-def work_of_one(opcode: Opcode) -> float:
-    """The work of one instruction; what no NumPy operation computes in float64 takes many."""
-    if "f64" in opcode.types:
-        return 24.0 if opcode.root == "fma" else 4.0
-    return WORK.get(opcode.root, 1.0)
 
 
 def pure(root: str) -> Callable:
     """Register the builder of a pure instruction under its root name."""
-
-    def register(build: Callable[[Opcode], Pure]) -> Callable[[Opcode], Pure]:
-        PURE[root] = build
-        return build
-
-    return register
+    return _register(PURE, root)
 
 
-def on_machine(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
-    """Register the builder of an instruction that needs the machine under its root name.
-
-    `gathers`: the lanes of a warp wait for each other before it (`shfl.sync`); see GATHERS. `work`: see WORK.
-    """
-
-    def register(build: Callable) -> Callable:
-        MACHINE[root] = build
-        _about(root, gathers, work)
-        return build
-
-    return register
+def on_machine(root: str) -> Callable:
+    """Register the builder of an instruction that needs the machine under its root name."""
+    return _register(MACHINE, root)
 
 
-def control(root: str, *, gathers: Callable | None = None, work: float = 1.0) -> Callable:
+def control(root: str) -> Callable:
     """Register the builder of an instruction that ends a basic block."""
+    return _register(CONTROL, root)
 
+
+def _register(table: dict[str, Callable], root: str) -> Callable:
     def register(build: Callable) -> Callable:
-        CONTROL[root] = build
-        _about(root, gathers, work)
+        table[root] = build
         return build
 
     return register
-
-
-def _about(root: str, gathers: Callable | None, work: float) -> None:
-    if gathers:
-        GATHERS[root] = gathers
-    if work != 1.0:
-        WORK[root] = work
-
-
-WHOLE_WARP = np.array([0xFFFFFFFF], np.uint32)
-
-
-def whole_warp(decoder: Operands, instruction) -> Callable:
-    """All lanes of the warp: what an `.aligned` instruction waits for."""
-    return lambda machine: WHOLE_WARP
 
 
 OF_WARPGROUP = 1 << 32
 """In a mask: the lanes wait for the three other warps of their warpgroup as well."""
+WHOLE_WARP = np.array([0xFFFFFFFF], np.uint32)
 WHOLE_WARPGROUP = np.array([OF_WARPGROUP | 0xFFFFFFFF], np.uint64)
+"""What a wgmma waits for: it is one operation of the warpgroup (PTX ISA, "wgmma"), so none of its warps has waited for
+its end before another one has issued it."""
 
 
-def whole_warpgroup(decoder: Operands, instruction) -> Callable:
-    """All lanes of the four warps: what a wgmma waits for. It is one operation of the warpgroup (PTX ISA, "wgmma"), so
-    none of its warps has waited for its end before another one has issued it."""
-    return lambda machine: WHOLE_WARPGROUP
+def gathering(decoder: Operands, instruction: Instruction) -> Callable | None:
+    """For an instruction before which lanes wait for others of their warp a function of the machine: each active lane's
+    mask of those."""
+    opcode = instruction.opcode
+    match opcode.facts.waits_for:
+        case "mask":
+            return decoder.source(instruction.operands[-1], "b32")
+        case "warpgroup":
+            return lambda machine: WHOLE_WARPGROUP
+        case "warp":
+            return lambda machine: WHOLE_WARP
+        case "aligned" if opcode.has("aligned"):
+            return lambda machine: WHOLE_WARP
+    return None
 
 
 def takes_mask(instruction: Instruction) -> bool:
     """Whether it waits for the lanes of a mask that the program gives: its last operand."""
-    root = instruction.opcode.root
-    return root == "bar.warp" or GATHERS.get(root) is last_operand
-
-
-def last_operand(decoder: Operands, instruction) -> Callable:
-    """The lanes that the last operand names: the membermask of a `.sync` instruction."""
-    return decoder.source(instruction.operands[-1], "b32")
+    return instruction.opcode.root == "bar.warp" or instruction.opcode.facts.waits_for == "mask"

@@ -19,7 +19,7 @@ from ..units.access import Access, Memories, read_rows
 from ..units.barriers import warpgroup_of
 from .elements import BITS, rounded, values
 from .memory import address_reader
-from .registry import Operands, on_machine, whole_warp
+from .registry import Operands, on_machine
 
 
 @cache
@@ -97,7 +97,7 @@ def _part_of_warpgroup(machine: Registers, name: str, mine: np.ndarray) -> str:
 # --------------------------------------------------------------------------- ldmatrix
 
 
-@on_machine("ldmatrix", gathers=whole_warp)
+@on_machine("ldmatrix")
 def ldmatrix(decoder: Operands, ins: Instruction) -> Callable:
     """ldmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16: lanes 8i .. 8i+7 name the rows of matrix i.
 
@@ -146,7 +146,7 @@ FORMS = {
 """By the types of A and B: k, and the types of the sums."""
 
 
-@on_machine("mma", gathers=whole_warp, work=40)
+@on_machine("mma")
 def mma(decoder: Operands, ins: Instruction) -> Callable:
     """mma.sync.aligned.m16n8kK.row.col{.satfinite}.d.a.b.c: D = A B + C for a warp.
 

@@ -16,7 +16,7 @@ from ..gpus import WARP
 from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from ..ptx.program import Instruction, Pair
 from ..races.hazards import Reporting
-from .registry import Operands, last_operand, on_machine
+from .registry import Operands, on_machine
 
 FULL = 0xFFFFFFFF
 
@@ -51,7 +51,7 @@ def _groups(machine: Reporting, masks: np.ndarray, pc: int) -> Groups:
     return Groups(of, lane, masks, int(of.max()) + 1)
 
 
-@on_machine("shfl", gathers=last_operand, work=8)
+@on_machine("shfl")
 def shfl(decoder: Operands, ins: Instruction) -> Callable:
     """shfl.sync.{up,down,bfly,idx}.b32  d|p, a, b, c, mask; c says how lanes are clamped and cut into segments."""
     mode = next((m for m in ins.opcode.modifiers if m in ("up", "down", "bfly", "idx")), None)
@@ -112,7 +112,7 @@ def _from_lane(
     return result
 
 
-@on_machine("vote", gathers=last_operand)
+@on_machine("vote")
 def vote(decoder: Operands, ins: Instruction) -> Callable:
     """vote.sync.{all,any,uni}.pred d, a, mask and .ballot.b32 d, a, mask."""
     mode = next(m for m in ins.opcode.modifiers if m in ("all", "any", "uni", "ballot"))
@@ -160,7 +160,7 @@ def _say_that_it_is_chance(machine: Reporting, pc: int, masks: np.ndarray) -> No
         )
 
 
-@on_machine("match", gathers=last_operand)
+@on_machine("match")
 def match(decoder: Operands, ins: Instruction) -> Callable:
     """match.{any,all}.sync d{|p}, a, mask: which lanes of the mask hold the same value."""
     kind = ins.opcode.types[-1]
@@ -186,7 +186,7 @@ def match(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-@on_machine("redux", gathers=last_operand)
+@on_machine("redux")
 def redux(decoder: Operands, ins: Instruction) -> Callable:
     """redux.sync.{add,min,max,and,or,xor} d, a, mask: a reduction over the lanes of the mask."""
     operations = {
@@ -219,7 +219,7 @@ def redux(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-@on_machine("elect", gathers=last_operand)
+@on_machine("elect")
 def elect(decoder: Operands, ins: Instruction) -> Callable:
     """elect.sync d|p, mask: one lane of the mask, here the lowest, gets true."""
     to = ins.operands[0]

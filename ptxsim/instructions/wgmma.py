@@ -21,7 +21,7 @@ from ..units.async_math import CHUNK
 from ..units.mbarriers import Hopper
 from .elements import values
 from .memory import address_reader, constant
-from .registry import Operands, on_machine, whole_warp, whole_warpgroup
+from .registry import Operands, on_machine
 from .tensor import whole_warpgroups, whole_warps
 
 M, K_BYTES = 64, 32
@@ -32,7 +32,7 @@ SWIZZLE_BYTES = (0, 128, 64, 32)
 """By the two highest bits of a descriptor (PTX ISA, "Matrix Descriptor Format")."""
 
 
-@on_machine("wgmma", gathers=whole_warpgroup)
+@on_machine("wgmma")
 def wgmma(decoder: Operands, ins: Instruction) -> Callable:
     """wgmma.fence, .commit_group, .wait_group n, .mma_async."""
     text, pc = ins.opcode.text, decoder.pc
@@ -228,7 +228,7 @@ def _chunks(descriptor: int, rows: int, itemsize: int, trans: bool) -> np.ndarra
 # --------------------------------------------------------------------------- stmatrix
 
 
-@on_machine("stmatrix", gathers=whole_warp)
+@on_machine("stmatrix")
 def stmatrix(decoder: Operands, ins: Instruction) -> Callable:
     """stmatrix.sync.aligned.m8n8.{x1,x2,x4}{.trans}.shared.b16 [address], {registers}: ldmatrix, the other way."""
     ins.opcode.only("sync", "aligned", "m8n8", "x1", "x2", "x4", "trans", "shared", "shared::cta")

@@ -21,14 +21,14 @@ from ..races.shadow import Act
 from ..units.access import Access, Memories, read, write
 from .elements import rounded, values
 from .memory import address_reader, space_of
-from .registry import Operands, on_machine, whole_warp
+from .registry import Operands, on_machine
 from .tensor import whole_warps
 
 SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
 """Bytes of an element."""
 
 
-@on_machine("wmma.load", gathers=whole_warp, work=8)
+@on_machine("wmma.load")
 def load(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type  fragment, [p]{, stride}."""
     fragment = _Fragment(ins.opcode, ins.opcode.modifiers[1], ins.operands[0])
@@ -45,7 +45,7 @@ def load(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-@on_machine("wmma.store", gathers=whole_warp, work=8)
+@on_machine("wmma.store")
 def store(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type  [p], fragment{, stride}."""
     fragment = _Fragment(ins.opcode, "d", ins.operands[1])
@@ -61,7 +61,7 @@ def store(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-@on_machine("wmma.mma", gathers=whole_warp, work=40)
+@on_machine("wmma.mma")
 def mma(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.mma.sync.aligned.alayout.blayout.shape.dtype{.atype.btype}.ctype{.satfinite}  d, a, b, c: D = A B + C."""
     kinds = [m for m in ins.opcode.modifiers if m in SIZES]

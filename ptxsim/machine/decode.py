@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from .. import instructions
-from ..instructions.registry import CONTROL, GATHERS, MACHINE, PURE, Pure, takes_mask, work_of_one
+from ..instructions.registry import CONTROL, MACHINE, PURE, Pure, gathering, takes_mask
 from ..instructions.rounding import flush
 from ..lanes import Lanes, Registers
 from ..memory import UNIT, Fault
@@ -24,11 +24,12 @@ from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
 from ..ptx.branches import parting
 from ..ptx.chance import order_matters
+from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
 from ..ptx.guesses import first_guesses
 from ..ptx.locks import Lock, locks
 from ..ptx.masks import by_chance
-from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated
+from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import (
     Address,
     Immediate,
@@ -57,14 +58,10 @@ Read = Callable[..., np.ndarray]
 Write = Callable[..., None]
 
 
-READS, WRITES = ("ld", "wmma.load"), ("st", "atom", "red", "wmma.store")
-"""Instructions of threads that read memory, and those that write it."""
-
-
 @dataclass(frozen=True)
 class BasicBlock:
     """Instructions that run one after the other; `end` says where the lanes go on. `gathers`: before the first one
-    lanes wait for others; it gives each active lane's mask of those (see `registry.on_machine`). `traceless`: others
+    lanes wait for others; it gives each active lane's mask of those (`registry.gathering`). `traceless`: others
     cannot see that they ran (ptx/rounds.py), but for atomics that change something."""
 
     first: int
@@ -150,7 +147,8 @@ class Code:
     def _written(self) -> frozenset[Roots]:
         """The sets of arguments that the addresses of writes may come from."""
         instructions = self.program.instructions
-        return frozenset(roots for pc, roots in self.roots.items() if instructions[pc].opcode.root in WRITES)
+        accesses = (pc for pc, _ in self._accesses("global"))
+        return frozenset(self.roots.get(pc, ANY) for pc in accesses if instructions[pc].opcode.facts.writes)
 
     @cached_property
     def stores_in_bulk(self) -> bool:
@@ -211,7 +209,7 @@ class Code:
         leaders = {0}
         for pc, instruction in enumerate(self.program.instructions):
             leaders.update(targets_of(instruction))
-            if instruction.opcode.root in GATHERS or instruction.opcode.root == "activemask":
+            if instruction.opcode.facts.waits_for or instruction.opcode.root == "activemask":
                 leaders.add(pc)
             if instruction.opcode.root in CONTROL:
                 leaders.add(pc + 1)
@@ -223,7 +221,8 @@ class Code:
         for pc, instruction in enumerate(self.program.instructions):
             opcode = instruction.opcode
             named = {m.split("::")[0] for m in opcode.modifiers}
-            if opcode.root in (*WRITES, *READS) and opcode.types and not others & named:
+            accesses = opcode.facts.reads or opcode.facts.writes
+            if accesses and opcode.types and not others & named:
                 yield pc, DTYPES[opcode.types[-1]].itemsize
 
     def _decode(self, first: int) -> BasicBlock:
@@ -244,13 +243,12 @@ class Code:
                 loading |= _registers(instruction.operands[0])
             pc += 1
         end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
-        gather = GATHERS.get(self.program.instructions[first].opcode.root)
-        masks = gather(Decoder(self, first), self.program.instructions[first]) if gather else None
+        masks = gathering(Decoder(self, first), self.program.instructions[first])
         mine = self.program.instructions[first : end_pc + 1]
-        costs = [work_of_one(instruction.opcode) for instruction in mine]
+        costs = [instruction.opcode.work for instruction in mine]
         joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
         length, counts = len(steps) + 1, counts_of(mine)
-        traceless = all(leaves_no_trace(instruction, PURE) for instruction in mine)
+        traceless = all(leaves_no_trace(instruction) for instruction in mine)
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
@@ -288,10 +286,9 @@ class Code:
         used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
         if not used:
             return step
-        stores = ("st", "red", "stmatrix")
         late = [self.program.instructions[pc] for pc in pcs if pc not in self._sunk]
         written = self._of_wgmma & frozenset().union(
-            *(_registers(i.operands[0]) for i in late if i.opcode.root not in stores)
+            *(_registers(i.operands[0]) for i in late if i.opcode.facts.result)
         )
 
         def watched(machine: Hopper) -> None:
@@ -578,8 +575,8 @@ def _registers(operand: object) -> set[int]:
 
 
 def _registers_read(instruction: Instruction) -> set[int]:
-    first = 0 if instruction.opcode.root in ("st", "red") else 1
-    return set().union(_registers(instruction.guard), *map(_registers, instruction.operands[first:]))
+    read = instruction.operands[instruction.opcode.facts.result :]
+    return set().union(_registers(instruction.guard), *map(_registers, read))
 
 
 def _go_to(pc: int) -> Callable:

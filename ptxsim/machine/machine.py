@@ -25,7 +25,7 @@ from ..memory import Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, Sh
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
-from ..ptx.opcode import not_simulated
+from ..ptx.facts import not_simulated
 from ..ptx.program import Special
 from ..races.findings import Findings
 from ..races.hazards import HazardLog

@@ -23,20 +23,10 @@ from ..memory import SPACING
 from ..ptx.program import Instruction
 from .recorder import Recorder
 
-ATOMICS = ("atom", "red")
 NO_LANE = -(2**62)
 """Stands for the address of a lane that takes no part."""
 MOST_PATTERNS, MOST_BYTES = 500, 1 << 16
 """Of how many patterns of addresses the costs are kept, and of how large ones."""
-COUNTED = {
-    "fma": "fma",
-    "mma": "mma",
-    "ldmatrix": "ldmatrix",
-    "stmatrix": "stmatrix",
-    "bar": "barriers",
-    "barrier": "barriers",
-}
-"""Instructions that have a field of `Counts` of their own."""
 
 
 @dataclass
@@ -145,7 +135,7 @@ def counts_of(instructions: Sequence[Instruction]) -> LineCounts:
     counts: LineCounts = defaultdict(int)
     for instruction in instructions:
         counts[instruction.where.line, "instructions"] += 1
-        if name := COUNTED.get(instruction.opcode.root):
+        if name := instruction.opcode.facts.counted_as:
             counts[instruction.where.line, name] += 1
     return counts
 
@@ -193,8 +183,8 @@ class Counters:
     def shared(self, machine: Observed, pc: int, offsets: np.ndarray, size: int) -> None:
         """An access to shared memory at these byte offsets: one for each active lane, or rows (warps, lanes)."""
         pattern = _shifted(offsets, 4)
-        root = self._instructions[pc].opcode.root
-        rule = atomic_wavefronts if root in ATOMICS else partial(shared_wavefronts, load=root == "ld")
+        facts = self._instructions[pc].opcode.facts
+        rule = atomic_wavefronts if facts.atomic else partial(shared_wavefronts, load=facts.reads)
         self._count(machine, (pc, "shared"), pattern, lambda rows: rule(rows, size), size)
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(machine, offsets), size)
@@ -205,7 +195,7 @@ class Counters:
         if pc not in self._first_global:
             self._first_global[pc] = Pattern(_first_warp(machine, addresses % SPACING), size)
         pattern = _shifted(addresses, SECTOR)
-        rule = atomic_sectors if self._instructions[pc].opcode.root in ATOMICS else global_sectors
+        rule = atomic_sectors if self._instructions[pc].opcode.facts.atomic else global_sectors
         return self._count(machine, (pc, "global"), pattern, lambda rows: rule(rows, size), size).used
 
     def copied(
@@ -296,21 +286,20 @@ class Counters:
         return {line: tuple(kinds.values()) for line, kinds in sorted(by_line.items())}
 
     def _moved(self, pc: int, where: str, access: _Access) -> dict[str, int]:
-        root = self._instructions[pc].opcode.root
+        opcode = self._instructions[pc].opcode
         if where == "global":
+            copied = opcode.root == "cp"
             return dict(
                 global_requests=access.warps,
                 global_sectors=access.used,
                 global_sectors_ideal=access.ideal,
-                cp_async=access.warps * (root == "cp"),
-                cp_async_bytes=access.bytes * (root == "cp"),
+                cp_async=access.warps * copied,
+                cp_async_bytes=access.bytes * copied,
             )
-        return dict(
-            shared_loads=access.warps * (root in ("ld", "ldmatrix")),
-            shared_stores=access.warps * (root == "st"),
-            shared_wavefronts=access.used,
-            shared_wavefronts_ideal=access.ideal,
-        )
+        moved = dict(shared_wavefronts=access.used, shared_wavefronts_ideal=access.ideal)
+        if name := opcode.facts.shared_as:
+            moved[name] = access.warps
+        return moved
 
 
 def _shifted(places: np.ndarray, unit: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -19,33 +18,14 @@ class Costs:
     """Running totals of a program's instructions, to price any stretch of it at once."""
 
     def __init__(self, instructions: tuple[Instruction, ...]) -> None:
-        issue = [float(_takes_a_slot(i)) for i in instructions]
+        issue = [float(i.opcode.facts.slots) for i in instructions]
         fma = [float(i.opcode.root == "fma" and i.opcode.types[-1] == "f32") for i in instructions]
-        mma = [_mma_cost(i) for i in instructions]
+        mma = [i.opcode.facts.mma(i.opcode.text) for i in instructions]
         self.totals = [list(accumulate(costs, initial=0.0)) for costs in (issue, fma, mma)]
 
     def stretch(self, first: int, end: int) -> list[float]:
         """Issue slots, FMAs and mma (in m16n8k16) of the instructions first .. end - 1."""
         return [total[end] - total[first] for total in self.totals]
-
-
-BYTES_OF_INPUT = {"tf32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}
-"""Of mma; of all others 2."""
-
-
-def _takes_a_slot(instruction: Instruction) -> bool:
-    """Moves and conversions between address spaces mostly vanish in ptxas; of the rest each takes one slot."""
-    return instruction.opcode.root not in ("mov", "cvta", "ret", "bra")
-
-
-def _mma_cost(instruction: Instruction) -> float:
-    if instruction.opcode.root != "mma":
-        return 0.0
-    depth = re.search(r"\.m16n8k(\d+)\.", instruction.opcode.text)
-    size = next((BYTES_OF_INPUT[m] for m in instruction.opcode.modifiers if m in BYTES_OF_INPUT), 2)
-    return (
-        1.0 if depth and int(depth[1]) * size >= 32 else 0.67
-    )  # on an H100 k16 of 16 bits takes 6 cycles, k8 4
 
 
 class Recorder:

@@ -1,6 +1,7 @@
 """PTX text as a program.
 
-opcode      an opcode and the types it names; what of PTX is not simulated, by name
+facts       each instruction in a row: what others ask of it; what is not simulated, by name
+opcode      an opcode and the types it names
 program     text to a flat program: operands, jump targets, source lines and call lines; calls are inlined
 flow        basic blocks, and where the ways of threads that part meet again
 provenance  which arguments an address can come from

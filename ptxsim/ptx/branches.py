@@ -13,8 +13,6 @@ from .provenance import registers, written_by
 
 OWN = ("%tid", "%laneid", "%warpid", "%lanemask")
 """How the special registers begin that tell threads of a block apart."""
-ANSWERS = ("atom", "shfl", "vote", "match", "elect", "activemask")
-"""Instructions whose answers do."""
 
 
 def parting(instructions: tuple[Instruction, ...], flow: Flow) -> list[frozenset[int]]:
@@ -42,7 +40,7 @@ def parting(instructions: tuple[Instruction, ...], flow: Flow) -> list[frozenset
 
 def _differs(each: Instruction, known: set[int]) -> bool:
     """Whether what the instruction writes depends on who one is."""
-    if each.opcode.root in ANSWERS or _decides(each, known):
+    if each.opcode.facts.answers or _decides(each, known):
         return True
     return any(_is_own(operand, known) for operand in each.operands)
 

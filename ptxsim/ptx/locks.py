@@ -34,10 +34,7 @@ def locks(instructions: tuple[Instruction, ...], flow: Flow) -> Iterator[Lock]:
             continue
         place = _place(each)
         for later in range(pc + 1, len(instructions)):
-            if (
-                instructions[later].opcode.root in ("atom", "st", "red")
-                and _place(instructions[later]) == place
-            ):
+            if instructions[later].opcode.facts.writes and _place(instructions[later]) == place:
                 yield Lock(pc, later)
                 break
 

@@ -1,11 +1,13 @@
-"""A PTX opcode and the types it names; and what of PTX is not simulated, by name."""
+"""A PTX opcode and the types it names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
+
+from .facts import Facts, facts_of, root_of
 
 DTYPES: dict[str, np.dtype] = {
     name: np.dtype(kind)
@@ -29,28 +31,6 @@ DTYPES: dict[str, np.dtype] = {
 """NumPy dtype of each PTX type; packed and bfloat16 values, and those of 16 bytes, travel as plain bits."""
 
 
-TWO_WORDS = ("bar.warp", "st.async", "red.async", "wmma.load", "wmma.store", "wmma.mma")
-"""Instructions that share the first word of their names with others."""
-
-NOT_SIMULATED = {
-    "textures and surfaces": ("tex", "tld4", "txq", "istypep", "suld", "sust", "sured", "suq"),
-    "tensor maps made or changed by a kernel": ("tensormap",),
-    "cluster launch control": ("clusterlaunchcontrol",),
-    "the tensor cores of Blackwell (tcgen05)": ("tcgen05",),
-    "instructions for debuggers": ("brkpt", "pmevent"),
-}
-"""What a GPU has and the simulator has not, and how its instructions and special registers begin."""
-
-
-@lru_cache(maxsize=1 << 14)
-def not_simulated(name: str) -> str:
-    """In words: why an instruction or a special register of this name is not simulated; "" if it may be."""
-    known = (
-        f"{what} cannot be simulated" for what, starts in NOT_SIMULATED.items() if name.startswith(starts)
-    )
-    return next(known, "")
-
-
 class UnsupportedInstruction(Exception):
     """The simulator does not know this instruction, or not this form of it."""
 
@@ -63,8 +43,11 @@ class Opcode:
 
     @cached_property
     def root(self) -> str:
-        two = next((name for name in TWO_WORDS if self.text.startswith(f"{name}.")), None)
-        return two or self.text.split(".", 1)[0]
+        return root_of(self.text)
+
+    @cached_property
+    def facts(self) -> Facts:
+        return facts_of(self.root)
 
     @cached_property
     def modifiers(self) -> tuple[str, ...]:
@@ -74,6 +57,11 @@ class Opcode:
     def types(self) -> tuple[str, ...]:
         """Type modifiers in the order written: `cvt.rn.f16.f32` gives ("f16", "f32")."""
         return tuple(m for m in self.modifiers if m in DTYPES)
+
+    @property
+    def work(self) -> float:
+        """How many times the work of a plain instruction it takes here (work.py)."""
+        return self.facts.work_f64 if "f64" in self.types else self.facts.work
 
     def has(self, modifier: str) -> bool:
         return modifier in self.modifiers

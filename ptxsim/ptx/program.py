@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .opcode import DTYPES, Opcode, UnsupportedInstruction, not_simulated, opcode_of
+from .facts import not_simulated
+from .opcode import DTYPES, Opcode, UnsupportedInstruction, opcode_of
 
 # --------------------------------------------------------------------------- what a program is made of
 

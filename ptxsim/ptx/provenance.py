@@ -55,7 +55,7 @@ def _address_roots(address: Address, known: list[Roots], program: Program) -> Ro
 def _own(instruction: Instruction, program: Program) -> Roots:
     """What an instruction brings in besides the registers that it reads."""
     opcode = instruction.opcode
-    if opcode.root in ("ld", "ldu"):
+    if opcode.facts.loads:
         return _loaded(instruction, program)
     if opcode.root in ("atom", "call"):
         return ANY
@@ -90,18 +90,14 @@ def written_by(instruction: Instruction) -> list[int]:
     """The registers that it writes."""
     if instruction.opcode.root in ("bar", "barrier") and instruction.opcode.has("red"):
         return registers(instruction.operands[0])  # __syncthreads_or
-    if instruction.opcode.root in ("st", "red", "cp", "bra", "bar"):
+    if not instruction.opcode.facts.result or not instruction.operands:
         return []
-    return registers(instruction.operands[0]) if instruction.operands else []
+    return registers(instruction.operands[0])
 
 
 def read_by(instruction: Instruction) -> list[int]:
     """The registers whose values go into what it writes."""
-    if instruction.opcode.root in (
-        "ld",
-        "ldu",
-        "atom",
-    ):  # what lies at an address does not come from the address
+    if instruction.opcode.facts.reads:  # what lies at an address does not come from the address
         return []
     return [index for operand in instruction.operands[1:] for index in registers(operand)]
 

@@ -7,43 +7,22 @@ writes what it looks at. A counter that only chooses how long to sleep decides n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .flow import Flow
 from .program import Address, Instruction, Special
 from .provenance import registers, written_by
 
-TRACELESS = frozenset(
-    [
-        *(
-            "ld",
-            "ldu",
-            "atom",
-            "fence",
-            "membar",
-            "nanosleep",
-            "prefetch",
-            "prefetchu",
-            "bra",
-            "brx",
-            "bar.warp",
-        ),
-        *("shfl", "vote", "match", "activemask", "redux", "elect", "cvta", "isspacep", "mapa", "getctarank"),
-        "createpolicy",
-    ]
-)
-"""Instructions besides the pure ones that leave none; of atomics those that change nothing, as the machine sees."""
 QUESTIONS = ("mbarrier.test_wait", "mbarrier.try_wait")
 CLOCKS = ("clock", "timer")
 
 
-def leaves_no_trace(instruction: Instruction, pure: Iterable[str]) -> bool:
-    """`pure`: instructions that map registers to registers."""
+def leaves_no_trace(instruction: Instruction) -> bool:
     opcode = instruction.opcode
     if opcode.root in ("bar", "barrier"):
         return opcode.has("sync")
-    return opcode.root in TRACELESS or opcode.root in pure or opcode.text.startswith(QUESTIONS)
+    return not opcode.facts.trace or opcode.text.startswith(QUESTIONS)
 
 
 @dataclass(frozen=True)
@@ -95,17 +74,16 @@ def _sets(instructions: tuple[Instruction, ...], flow: Flow, block: int, wanted:
 def _asks(instruction: Instruction) -> set[int]:
     """The registers that it reads, those of addresses among them."""
     found = {instruction.guard.index} if instruction.guard is not None else set()
-    first = 0 if instruction.opcode.root in ("bra", "brx") else 1
-    for operand in instruction.operands[first:]:
+    for operand in instruction.operands[instruction.opcode.facts.result :]:
         found.update(registers(operand.base if isinstance(operand, Address) else operand))
     return found
 
 
 def _looks(instruction: Instruction) -> bool:
     opcode = instruction.opcode
-    if opcode.root in ("ld", "ldu"):
+    if opcode.facts.loads:
         return not any(map(opcode.has, ("param", "const", "local")))
-    return opcode.root == "atom" or opcode.text.startswith(QUESTIONS)
+    return opcode.facts.reads or opcode.text.startswith(QUESTIONS)
 
 
 def _is_clock(operand: object) -> bool:

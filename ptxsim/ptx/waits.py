@@ -29,7 +29,7 @@ def _is_strong(instruction: Instruction) -> bool:
 
 
 def _address(access: Instruction) -> Address:
-    return access.operands[0 if access.opcode.root == "st" else 1]
+    return access.operands[access.opcode.facts.result]
 
 
 def _waits(instructions: tuple[Instruction, ...], flow: Flow, loop: set[int], strong: set[int]) -> set[int]:

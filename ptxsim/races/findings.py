@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 
 from ..memory import SharedMemory
-from ..observe.counters import ATOMICS
 from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
@@ -120,7 +119,7 @@ class Findings:
                 self._meet(shadow, doubt.pc, race, strong=True)
 
     def _reads(self, pc: int) -> bool:
-        return self._instruction(pc).opcode.root == "ld"
+        return self._instruction(pc).opcode.facts.loads
 
     def _lane(self, race: Race) -> int:
         """In the grid."""
@@ -254,8 +253,8 @@ class Findings:
         return Why(cause, f"{does} {place}, {did.format(them=them, line=line)}. {missing}")
 
     def _verbs(self, instruction: Instruction, race: Race, kind: str) -> tuple[str, str]:
-        mine = "updates" if instruction.opcode.root in ATOMICS else "writes"
-        atomically = ", atomically," if self._instruction(self._pc(race.time)).opcode.root in ATOMICS else ""
+        mine = "updates" if instruction.opcode.facts.atomic else "writes"
+        atomically = ", atomically," if self._instruction(self._pc(race.time)).opcode.facts.atomic else ""
         between = "with no barrier in between" if kind != "block-conflict" else "and nothing orders the two"
         return {
             "read-after-write": ("reads", f"which {{them}} wrote{atomically} at {{line}}, {between}"),

@@ -28,6 +28,7 @@ KERNELS = "tests/ptxsim/test_kernels.py"
 RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
 TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ptxsim/instructions/*.py", (
+        "tests/ptxsim/ptx/test_facts.py",
         "{results}",
         "{kernels}",
         "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
