@@ -1,4 +1,5 @@
-"""`python -m ptxsim check kernel.cu --grid 4 --block 256 --arg ...`: run a kernel of a file, say what is wrong.
+"""`python -m ptxsim check kernel.cu --grid 4 --block 256 --arg ...`: run a kernel of a file, say what is wrong;
+`python -m ptxsim run program.cu`: run a whole program.
 
 Exit status: 0 without a hazard, 1 with one, 2 when the kernel could not run.
 """
@@ -19,6 +20,7 @@ from .command.arguments import FORMS, arguments
 from .command.orders import in_other_orders
 from .compiler.cache import ToolMissing
 from .kernel import LaunchError
+from .program import typed as whole
 
 CLEAN, HAZARDS, FAILED = range(3)
 EPILOG = f"""\
@@ -31,7 +33,13 @@ The exit status is 0 without a finding, 1 with one, 2 when nothing could be run.
 
 
 def main(typed: Sequence[str] | None = None) -> int:
-    asked = parser().parse_args(typed)
+    typed = list(sys.argv[1:] if typed is None else typed)
+    end = typed.index("--") if "run" in typed[:1] and "--" in typed else len(typed)
+    asked = parser().parse_args(typed[:end], argparse.Namespace(args=typed[end + 1 :]))
+    return asked.command(asked)
+
+
+def check_file(asked: argparse.Namespace) -> int:
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
     try:
         with TemporaryDirectory() as headers:
@@ -80,7 +88,9 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="ptxsim", description=about, epilog=EPILOG, formatter_class=shape, allow_abbrev=False
     )
-    command = made.add_subparsers(required=True, metavar="check").add_parser(
+    commands = made.add_subparsers(required=True, metavar="check or run")
+    whole.add_to(commands)
+    command = commands.add_parser(
         "check",
         help="run one kernel of a file, and print what is wrong with it; ptxsim check --help says how",
         description="Run one kernel of a file, and print what is wrong with it.",
@@ -122,6 +132,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--cooperative", action="store_true", help="a cooperative launch, for grid.sync()")
     add("--seed", type=int, metavar="N", help="this legal order of the warps, and no other")
+    command.set_defaults(command=check_file)
     return made
 
 

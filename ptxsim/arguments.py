@@ -39,11 +39,12 @@ class Struct:
 @dataclass(frozen=True)
 class Bound:
     """The parameters of a launch in bytes, a buffer for each array in memory, and for each argument its buffers: of a
-    number none, of a struct several."""
+    number none, of a struct several. `others`: buffers that no argument names, but memory may."""
 
     params: np.ndarray
     buffers: list[Buffer]
     buffers_of: list[tuple[Buffer, ...]]
+    others: tuple[Buffer, ...] = ()
 
 
 def bind(kernel: Kernel, args: Sequence) -> Bound:

@@ -88,8 +88,28 @@ def launch(
     _check_whole(seed or 0, "seed", "a whole number, 0 or more, or None")
     _check_limits(grid, block, kernel, shared_mem)
     _check_turns(in_turn, cooperative)
-    bound = bind(kernel, args)
-    start = partial(_start, kernel, grid, block, bound, shared_mem, max_steps, seed, cooperative, in_turn)
+    return launch_bound(
+        kernel, grid, block, bind(kernel, args), shared_mem, Budget(max_steps), seed, cooperative, in_turn
+    )
+
+
+def launch_bound(
+    kernel: Kernel,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    bound: Bound,
+    shared_mem: int = 0,
+    budget: Budget | None = None,
+    seed: int | None = None,
+    cooperative: bool = False,
+    in_turn: str | None = None,
+    watch: Callable[[LaunchState, int], None] | None = None,
+) -> Report:
+    """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
+    hears before each batch of blocks how many have ended; what it raises ends the launch."""
+    start = partial(
+        _start, kernel, grid, block, bound, shared_mem, budget or Budget(None), seed, cooperative, in_turn
+    )
     blocks = grid[0] * grid[1] * grid[2]
     batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
     cluster = math.prod(kernel.code.program.cluster)
@@ -102,7 +122,7 @@ def launch(
 
     def run(watched: int = 0, clock: Clock | None = None) -> tuple[LaunchState, list]:
         state = start(watched, clock)
-        return state, _run(state, blocks, batch)
+        return state, _run(state, blocks, batch, watch)
 
     with interruptible(f"the launch of {kernel.name}"):
         if kernel.code.reads_clock:
@@ -122,7 +142,7 @@ def _start(
     block: tuple,
     bound: Bound,
     shared_mem: int,
-    max_steps: int | None,
+    budget: Budget,
     seed: int | None,
     cooperative: bool,
     in_turn: str | None,
@@ -132,7 +152,7 @@ def _start(
     """A launch before its first instruction."""
     code, program = kernel.code, kernel.code.program
     variables = [(each,) for each in kernel.variables]
-    owners = [*bound.buffers_of, *variables]  # in the order of code.roots
+    owners = [*bound.buffers_of, *variables, bound.others]  # in the order of code.roots
     workspace = (
         Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
         if cooperative
@@ -151,7 +171,7 @@ def _start(
         registers=registers_at_launch(program),
         log=HazardLog(),
         counters=Counters(code.program.instructions),
-        budget=Budget(max_steps),
+        budget=budget.anew(),
         seed=seed,
         downwards=in_turn == "down",
         workspace=workspace,
@@ -183,12 +203,14 @@ def _granules(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[Buffer, int]
     return found
 
 
-def _run(state: LaunchState, blocks: int, batch: int) -> list[list[Event]]:
+def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None) -> list[list[Event]]:
     """Run all blocks; return the clock's events of the watched one."""
     events: list[list[Event]] = []
     with np.errstate(all="ignore"):
         try:
             for first in range(0, blocks, batch):
+                if watch:
+                    watch(state, first)
                 machine = Machine(state, first, min(batch, blocks - first))
                 if machine.recorder.on:
                     events = machine.recorder.events

@@ -16,6 +16,11 @@ import numpy as np
 SPACING = 1 << 40
 SHARED_WINDOW = 1 << 60
 LOCAL_WINDOW = 1 << 61
+LOST = {
+    "freed-array": "which was freed before",
+    "host-memory": "which is memory of the host: a kernel needs an address that cudaMalloc gave, or its kin",
+}
+"""Causes of hazards at memory that a kernel may not touch at all, in words."""
 FAR = 2**30, 2**36
 """Elements: no array of a simulation has so many as the first number; further away is no index that lost bits."""
 UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
@@ -62,7 +67,8 @@ class Bytes:
 @dataclass(eq=False)
 class Buffer:
     """One allocation in global memory. `label` is how messages call the array in it: "C (float32, shape (64, 64))";
-    `first` is where that array begins, in bytes, and `elements` how many it has."""
+    `first` is where that array begins, in bytes, and `elements` how many it has. `written`: which bytes anybody wrote;
+    None where all count as written. `lost`: a cause of a hazard, where nobody may touch it; then it has no bytes."""
 
     base: int
     memory: Bytes
@@ -70,6 +76,8 @@ class Buffer:
     itemsize: int
     first: int = 0
     elements: int = 0
+    written: Bytes | None = None
+    lost: str = ""
 
     @property
     def size(self) -> int:
@@ -156,19 +164,20 @@ class GlobalMemory:
             raise Miss(
                 "out-of-bounds", ~inside, lambda: f"an access of {size} bytes through {where}", "no-array"
             )
+        has = LOST.get(near.lost) or f"which has {near.elements} elements{_overflow(near, address)}"
         raise Miss(
             "out-of-bounds",
             ~inside,
-            lambda: (
-                f"an access of {size} bytes at {near.element(address - near.base)}, "
-                f"which has {near.elements} elements{_overflow(near, address)}"
-            ),
-            "write-beyond-array" if writes else "read-beyond-array",
+            lambda: f"an access of {size} bytes at {near.element(address - near.base)}, {has}",
+            near.lost or ("write-beyond-array" if writes else "read-beyond-array"),
         )
 
     def _nearest(self, address: int, among: list[Buffer]) -> Buffer | None:
-        nearest = round(address / SPACING)
-        return next((b for b in among if b.base // SPACING == nearest), None)
+        def distance(buffer: Buffer) -> int:
+            return max(buffer.base - address, address - buffer.base - buffer.size)
+
+        nearest = min(among, key=distance, default=None)
+        return nearest if nearest and distance(nearest) <= SPACING // 2 else None
 
 
 def _overflow(near: Buffer, address: int) -> str:
@@ -201,6 +210,8 @@ class Indexed(Protocol):
 
 class SharedMemory:
     """The shared memory of all resident blocks, block after block; it starts as NaN bits."""
+
+    written = None  # its shadow knows
 
     def __init__(
         self,
@@ -323,11 +334,17 @@ class LocalMemory:
             )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)
 
-    def never_written(self, unit: np.ndarray, size: int) -> np.ndarray:
-        """Of which units no byte was written: a copy of a struct may read bytes between its members."""
-        flags = self.written.units(size)[unit]
-        return flags.view(np.uint64).reshape(len(flags), -1).any(axis=1) == 0 if size == 16 else flags == 0
-
     def write(self, unit: np.ndarray, size: int, values: np.ndarray) -> None:
         self.memory.units(size)[unit] = values
-        self.written.units(size)[unit] = np.full(1, 1, np.uint8).repeat(size).view(UNIT[size])[0]
+        note_written(self.written, unit, size)
+
+
+def never_written(written: Bytes, unit: np.ndarray, size: int) -> np.ndarray:
+    """Of which units no byte was written: a copy of a struct may read bytes between its members."""
+    flags = written.units(size)[unit]
+    return flags.view(np.uint64).reshape(len(flags), -1).any(axis=1) == 0 if size == 16 else flags == 0
+
+
+def note_written(written: Bytes, unit: np.ndarray, size: int) -> None:
+    """From now on these units are written."""
+    written.units(size)[unit] = np.full(1, 1, np.uint8).repeat(size).view(UNIT[size])[0]

@@ -50,14 +50,18 @@ def work_of(costs: list[float]) -> Work:
 class Budget:
     """What is left for one launch."""
 
-    def __init__(self, max_steps: int | None) -> None:
-        """None: it may go on as long as it gets on, up to MOST. With a number of steps no clock is read, and the
-        verdict is the same on every machine."""
+    def __init__(self, max_steps: int | None, most: float | None = None) -> None:
+        """None: it may go on as long as it gets on, up to `most` (MOST). With a number of steps no clock is read, and
+        the verdict is the same on every machine."""
         self.spent = 0.0
-        self.given, self.most = max_steps, max_steps or MOST
+        self.given, self.most = max_steps, max_steps or most or MOST
         self.patience, self.seconds = (np.inf, np.inf) if max_steps else (PATIENCE, SECONDS)
         self.touched: dict[Buffer, np.ndarray] = {}
         self.got_on()
+
+    def anew(self) -> Budget:
+        """The same for another run."""
+        return Budget(self.given, self.most)
 
     def spend(self, steps: float) -> None:
         """Raises Fault when there is no more."""

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory
+from ..memory import Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory, never_written
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
@@ -512,19 +512,23 @@ class Machine:
             self.launch.shadows[memory] = shadow
         return shadow
 
-    def check_written(self, access, unit: np.ndarray) -> None:
-        """A read of local memory: somebody should have written there."""
-        never = np.flatnonzero(self.local.never_written(unit, access.size))
-        if len(never):
-            lane = int(self.active()[never[0]])
-            self.log.add(
-                "uninitialised-read",
-                self.launch.code.program.instructions[access.pc],
-                f"{self.describe_thread(lane)} reads a part of a local array that it never wrote. Every thread has its "
-                "own local array; one for all threads of the block is declared __shared__",
-                len(never),
-                "local-array",
+    def check_written(self, access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
+        """A read of memory in which somebody should have written."""
+        never = np.flatnonzero(never_written(memory.written, unit, access.size))
+        if not len(never):
+            return
+        thread = self.describe_thread(int(self.active()[never[0]]))
+        if memory is self.local:
+            text = (
+                f"{thread} reads a part of a local array that it never wrote. Every thread has its own local array; "
+                "one for all threads of the block is declared __shared__"
             )
+        else:
+            place = memory.element(int(unit[never[0]]) * access.size)
+            text = f"{thread} reads {place}, which nobody has written: no copy, no fill and no kernel"
+        cause = "local-array" if memory is self.local else "never-written"
+        instruction = self.launch.code.program.instructions[access.pc]
+        self.log.add("uninitialised-read", instruction, text, len(never), cause)
 
     def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
         """Each active lane must be in the mask that it gives (PTX ISA: undefined otherwise)."""

@@ -213,14 +213,16 @@ class Module:
 class _Lines:
     """`.loc` directives: where the following instructions come from (PTX ISA 11.5.2)."""
 
-    def __init__(self, files: dict[int, str]) -> None:
+    def __init__(self, files: dict[int, str], main: str) -> None:
         self.files = files
+        self.main = main
         self.callers: dict[tuple[int, int, int], tuple[int, int, int]] = {}
 
     def resolve(self, place: tuple[int, int, int]) -> Where:
         """Walk from the innermost place outwards: the first line of the learner's file, then its caller."""
         own: list[int] = []
-        header = None if self._main(place) else f"{self.files.get(place[0], 'header')}:{place[1]}"
+        name = self.files.get(place[0], "header").rpartition("/")[2]
+        header = None if self._main(place) else f"{name}:{place[1]}"
         seen = set()
         while place is not None and place not in seen:
             seen.add(place)
@@ -231,16 +233,16 @@ class _Lines:
 
     def _main(self, place: tuple[int, int, int]) -> bool:
         """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""
-        return self.files.get(place[0], MAIN_FILE) == MAIN_FILE
+        name = self.files.get(place[0], self.main)
+        return name == self.main or name.rpartition("/")[2] == self.main
 
 
 class _Reader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, main: str) -> None:
         text = _COMMENT.sub(" ", text.replace("\0", ""))
-        files = {int(n): f.rsplit("/", 1)[-1] for n, f in re.findall(r'\.file\s+(\d+)\s+"([^"]*)"', text)}
         self.tokens = _TOKEN.findall(text)
         self.at = 0
-        self.lines = _Lines(files)
+        self.lines = _Lines(files_of(text), main)
         self.where = Where()
 
     def peek(self, ahead: int = 0) -> str:
@@ -316,6 +318,8 @@ class _Reader:
         while (token := self.next()).startswith("."):
             if token == ".align":
                 align = int(self.next())
+            elif token == ".attribute":  # (.managed)
+                self.until(")")
             elif token == ".ptr":  # `.ptr .global .align 4` describes what a pointer points to
                 while self.peek().startswith("."):
                     if self.next() == ".align":
@@ -414,9 +418,15 @@ class _Reader:
         return _Statement(guard, token, self.until(";"), self.where)
 
 
-def parse(text: str) -> Module:
-    """Read PTX text. Nothing is checked beyond what is needed to find functions and variables."""
-    return _Reader(text).module()
+def parse(text: str, main: str = MAIN_FILE) -> Module:
+    """Read PTX text. Nothing is checked beyond what is needed to find functions and variables. `main`: the learner's
+    own file, as the text names it."""
+    return _Reader(text, main).module()
+
+
+def files_of(text: str) -> dict[int, str]:
+    """The files that a text's lines come from."""
+    return {int(number): name for number, name in re.findall(r'\.file\s+(\d+)\s+"([^"]*)"', text)}
 
 
 def _number(text: str, dtype: np.dtype) -> int | float:

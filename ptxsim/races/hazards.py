@@ -114,6 +114,8 @@ CAUSES = (
     Cause("write-beyond-array", "a write behind the end of an array in global memory, or before it"),
     Cause("more-than-copied", "a cp.async is told to read more bytes than it copies"),
     Cause("no-array", "an address that belongs to no array"),
+    Cause("freed-array", "an address in memory that the host freed before the launch"),
+    Cause("host-memory", "an address of the host's own memory"),
     Cause("no-such-block", "a block that the cluster has not"),
     Cause("different-counts", "threads at one barrier name different numbers of threads"),
     Cause("part-of-warps", "a barrier that counts a number of threads which is no multiple of 32"),

@@ -18,7 +18,17 @@ from typing import Protocol
 import numpy as np
 
 from ..lanes import Registers
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Buffer, GlobalMemory, LocalMemory, Miss, SharedMemory
+from ..memory import (
+    LOCAL_WINDOW,
+    SHARED_WINDOW,
+    UNIT,
+    Buffer,
+    GlobalMemory,
+    LocalMemory,
+    Miss,
+    SharedMemory,
+    note_written,
+)
 from ..observe import events
 from ..observe.counters import Observed
 from ..races.findings import Explained, Findings
@@ -75,8 +85,8 @@ class Memories(Registers, Observed, Explained, Protocol):
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
         """What watches this memory; None for a buffer that the kernel only reads."""
 
-    def check_written(self, access: Access, unit: np.ndarray) -> None:
-        """Report reads of local memory that nobody has written, at these units of `access.size` bytes."""
+    def check_written(self, access: Access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
+        """Report reads of memory that nobody has written, at these units of `access.size` bytes."""
 
     def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
         """A strong access found these values in these units; who finds the same again lets others go first."""
@@ -271,6 +281,8 @@ def _write(machine: Memories, access: Access, memory, unit: np.ndarray, values: 
     if memory is machine.local:
         memory.write(unit, access.size, values)
         return
+    if memory.written is not None:
+        note_written(memory.written, unit, access.size)
     units = memory.memory.units(access.size)
     shadow = machine.shadow_of(memory)
     if shadow is None:
@@ -314,6 +326,8 @@ def _update(
             before = before[written]
         changed = changed or differs(before, after).any()
         units[unit[now]] = after
+        if memory.written is not None:
+            note_written(memory.written, unit[now], access.size)
         if talks:
             _tell(machine, access, memory, unit[now], True, lanes[now])
     if changed:
@@ -336,9 +350,9 @@ def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _watch(machine: Memories, access: Access, memory, unit: np.ndarray) -> None:
-    if memory is machine.local:
-        machine.check_written(access, unit)
-    elif (shadow := machine.shadow_of(memory)) is not None:
+    if memory.written is not None:
+        machine.check_written(access, memory, unit)
+    if memory is not machine.local and (shadow := machine.shadow_of(memory)) is not None:
         shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
         if not access.coherent:
             shadow.on_read_only(machine, machine.active(), unit, access.size, access.pc)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..memory import UNIT, Buffer, SharedMemory
+from ..memory import UNIT, Buffer, SharedMemory, note_written
 from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act
 from .access import Memories, differs
 
@@ -222,4 +222,6 @@ class BulkCopies:
             altered = changed() if changed else np.ones(len(lanes), bool)
             shadow.on_late_arrival(machine, lanes, store.units, size, store.pc, store.issued, altered)
             shadow.on_access(machine, act, lanes, store.units, size, store.pc, changed)
+        if store.buffer.written is not None:
+            note_written(store.buffer.written, store.units, size)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

@@ -1,0 +1,150 @@
+"""Device memory: a range of addresses that the program and this process share, and the allocations in it.
+
+The program's pointers are the addresses that kernels see. So a pointer in a struct, or in device memory, means the same
+everywhere. Between two allocations lies a gap, so that an index that runs out of one lands in no other; an address is
+given again only when no new ones are left.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from bisect import bisect_right, insort
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..memory import Bytes
+
+BASE, SIZE = 1 << 44, 1 << 45
+"""Addresses that no program's own code, heap or libraries have on Linux."""
+GAP, PAGE = 1 << 30, 4096
+
+DEVICE, HOST, MANAGED, REGISTERED, VARIABLE = range(5)
+"""Kinds of allocations, the first three as shim/memory.cpp numbers them."""
+OF_HOST = (HOST, REGISTERED)
+SEEN_BY_HOST = (HOST, MANAGED, REGISTERED)
+
+
+@dataclass(eq=False)
+class Allocation:
+    """`site` is where it was made, `freed` where it was freed, if it was. `written`: which bytes anybody wrote; None
+    where the host may write without being seen."""
+
+    address: int
+    memory: Bytes
+    kind: int
+    site: int
+    name: str = ""
+    written: Bytes | None = None
+    freed: int | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.memory.data)
+
+    def has(self, address: int, size: int = 1) -> bool:
+        return self.address <= address and address + size <= self.address + self.size
+
+    def note_written(self, address: int, size: int) -> None:
+        if self.written is not None:
+            self.written.data[address - self.address :][:size] = 1
+
+    def same_written(self, to: int, other: Allocation | None, source: int, size: int) -> None:
+        """A copy brings along which bytes were written."""
+        if self.written is None:
+            return
+        first = to - self.address
+        known = other is None or other.written is None
+        from_there = 1 if known else other.written.data[source - other.address :][:size]
+        self.written.data[first : first + size] = from_there
+
+
+@dataclass
+class Arena:
+    """`file`: the memory that is shared; byte n of it has the address BASE + n in the program, but for pages of the
+    host that it registers."""
+
+    file: int = field(default_factory=lambda: os.memfd_create("ptxsim"))
+    live: list[Allocation] = field(default_factory=list)
+    gone: deque[Allocation] = field(default_factory=lambda: deque(maxlen=1000))
+
+    def __post_init__(self) -> None:
+        os.ftruncate(self.file, SIZE)
+        self._map = mmap.mmap(self.file, SIZE, mmap.MAP_SHARED)
+        self._bytes = np.frombuffer(self._map, np.uint8)
+        self._next = GAP
+        self._again: deque[tuple[int, int]] = deque()  # addresses that were given back, and their bytes
+        self.used = 0
+
+    def close(self) -> None:
+        os.close(self.file)
+
+    def allocate(self, size: int, kind: int, site: int = 0, name: str = "") -> Allocation | None:
+        """None where there is no room."""
+        at = self._room(size)
+        if at is None:
+            return None
+        watched = kind == DEVICE
+        return self._add(
+            Allocation(
+                BASE + at,
+                Bytes(self._bytes[at : at + size]),
+                kind,
+                site,
+                name,
+                Bytes(np.zeros(size, np.uint8)) if watched else None,
+            )
+        )
+
+    def register(
+        self, address: int, size: int, first: int, pages: int, site: int
+    ) -> tuple[Allocation, int] | None:
+        """Memory of the host: `size` bytes at its `address`, in `pages` bytes of whole pages that begin at `first`.
+        Besides the allocation, where these begin in the shared memory."""
+        at = self._room(pages)
+        if at is None:
+            return None
+        here = at + address - first
+        return self._add(Allocation(address, Bytes(self._bytes[here : here + size]), REGISTERED, site)), at
+
+    def release(self, allocation: Allocation, site: int) -> None:
+        self.live.remove(allocation)
+        self.used -= allocation.size
+        allocation.freed = site
+        self.gone.append(allocation)
+        if allocation.kind != REGISTERED:
+            self._again.append((allocation.address - BASE, allocation.size))
+
+    def find(self, address: int, size: int = 1) -> Allocation | None:
+        """The allocation that has all these bytes."""
+        at = bisect_right(self.live, address, key=_address) - 1
+        return self.live[at] if at >= 0 and self.live[at].has(address, size) else None
+
+    def near(self, address: int) -> Allocation | None:
+        """The allocation to which a pointer belongs that may point just behind its end, or into what is gone."""
+        if found := self.find(address) or self.find(address - 1):
+            return found
+        return next((each for each in reversed(self.gone) if each.has(address)), None)
+
+    def _add(self, made: Allocation) -> Allocation:
+        insort(self.live, made, key=_address)
+        self.used += made.size
+        return made
+
+    def _room(self, size: int) -> int | None:
+        at = self._next
+        room = -(-size // GAP) * GAP + GAP
+        if at + room <= SIZE:
+            self._next += room
+            return at
+        found = next((each for each in self._again if each[1] >= size), None)
+        if found is None:
+            return None
+        self._again.remove(found)
+        return found[0]
+
+
+def _address(allocation: Allocation) -> int:
+    return allocation.address

@@ -1,0 +1,292 @@
+"""The program and the runtime library it is linked with: built by nvcc and the host's C++ compiler.
+
+nvcc divides each file as it always does; its device part stays PTX, uncompressed, with lines. The library is built once
+for a version of CUDA and kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+SHIM = Path(__file__).parent / "shim"
+OLDEST = 12
+"""CUDA's oldest version whose nvcc will do."""
+PIP = "pip install 'ptxsim[nvcc]'"
+SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
+OBJECTS = (".o", ".a", ".so")
+LIBRARIES = {
+    "cublas": "cuBLAS",
+    "cudnn": "cuDNN",
+    "cufft": "cuFFT",
+    "curand": "cuRAND",
+    "cusparse": "cuSPARSE",
+    "cusolver": "cuSOLVER",
+    "nccl": "NCCL",
+    "npp": "NPP",
+    "nvjpeg": "nvJPEG",
+    "cutensor": "cuTENSOR",
+    "cufile": "cuFile",
+    "nvshmem": "NVSHMEM",
+}
+"""Of NVIDIA's libraries whose kernels nobody may read, the beginnings of their functions' names."""
+
+
+class BuildError(Exception):
+    """The program could not be built: what the compiler said, or what is missing."""
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """An nvcc, and the folder of CUDA's headers that belong to it."""
+
+    nvcc: str
+    include: str
+    version: int
+    more: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Build:
+    """What to build. `sources` may hold objects, or be one executable. `options` go to nvcc as they are."""
+
+    sources: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    arch: str = "90"
+    std: str = "c++17"
+    libraries: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> int:
+        return int(re.sub(r"\D", "", self.arch))
+
+
+@dataclass
+class Built:
+    """`program` is run with `folder`, of the runtime library, where the loader looks."""
+
+    program: Path
+    folder: Path
+    notes: list[str] = field(default_factory=list)
+
+
+def build(wanted: Build, folder: Path) -> Built:
+    """Into an empty folder. Raises BuildError."""
+    _check_sources(wanted)
+    if _is_executable(wanted.sources[0]):
+        return Built(Path(wanted.sources[0]).resolve(), runtime_library(toolkit()).parent)
+    tools = toolkit()
+    library = runtime_library(tools)
+    objects = [_compiled(tools, wanted, source, folder, n) for n, source in enumerate(wanted.sources)]
+    missing = _missing(objects, library, wanted)
+    program = folder / "program"
+    more = [str(_stubs(missing, folder))] if missing else []
+    command = [
+        *(_host_compiler(), "-o", str(program), *map(str, objects), *more, str(library), *wanted.libraries),
+        *("-lpthread", "-ldl", "-lm"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(_why_not_linked(done.stderr))
+    return Built(program, library.parent)
+
+
+@cache
+def toolkit() -> Toolkit:
+    """Of a CUDA toolkit on PATH if its version will do, else of the Python packages. Raises BuildError."""
+    _host_compiler()
+    found = [*_on_path(), *_of_packages()]
+    if not found:
+        raise BuildError(f"there is no nvcc of CUDA {OLDEST} or later on PATH, nor in this Python: {PIP}")
+    return found[0]
+
+
+def tool_beside_nvcc(name: str) -> str:
+    """ptxas, or another tool. Raises OSError."""
+    try:
+        found = Path(os.path.realpath(toolkit().nvcc)).with_name(name)
+    except BuildError as reason:
+        raise OSError(str(reason)) from None
+    if not found.exists():
+        raise OSError(f"there is no {name} beside nvcc")
+    return str(found)
+
+
+def runtime_library(tools: Toolkit) -> Path:
+    """The shim, as libcudart.so of that version. Raises BuildError."""
+    texts = b"".join(path.read_bytes() for path in sorted(SHIM.iterdir()) if path.is_file())
+    key = hashlib.sha256(repr((texts, tools.version, tools.include)).encode()).hexdigest()[:16]
+    folder = _kept() / key
+    library = folder / f"libcudart.so.{tools.version // 1000}"
+    if library.exists():
+        return library
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f"{os.getpid()}.part"
+    command = [
+        *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{library.name}"),
+        *(f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(part), "-lpthread"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(
+            f"the runtime library could not be built with the headers in {tools.include}:\n{done.stderr}"
+        )
+    os.replace(part, library)
+    return library
+
+
+def _kept() -> Path:
+    """Where the library is kept between runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "ptxsim")
+
+
+def _host_compiler() -> str:
+    found = shutil.which("g++")
+    if not found:
+        raise BuildError("there is no g++: the program's own code, which the host runs, needs a C++ compiler")
+    return found
+
+
+def _on_path() -> list[Toolkit]:
+    nvcc = shutil.which("nvcc")
+    version = _version(nvcc) if nvcc else 0
+    if version < OLDEST * 1000:
+        return []
+    said = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
+    top = re.search(r"^#\$ TOP=(.+)$", said, re.M)
+    include = Path(top[1], "include") if top else Path(os.path.realpath(nvcc)).parents[1] / "include"
+    return (
+        [Toolkit(nvcc, str(include.resolve()), version)] if (include / "cuda_runtime_api.h").exists() else []
+    )
+
+
+def _of_packages() -> list[Toolkit]:
+    for place in sys.path:
+        for root in sorted(Path(place).glob("nvidia/cu1[2-9]"), reverse=True):
+            nvcc = root / "bin/nvcc"
+            if nvcc.exists() and (version := _version(str(nvcc))) >= OLDEST * 1000:
+                include = str(root / "include")
+                return [Toolkit(str(nvcc), include, version, (f"-I{include}", f"-I{include}/cccl"))]
+    return []
+
+
+def _version(nvcc: str) -> int:
+    """13000 for CUDA 13.0; 0 where it does not say."""
+    try:
+        said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return 0
+    found = re.search(r"release (\d+)\.(\d+)", said)
+    return int(found[1]) * 1000 + int(found[2]) * 10 if found else 0
+
+
+def _check_sources(wanted: Build) -> None:
+    for source in wanted.sources:
+        if not Path(source).exists():
+            raise BuildError(f"{source}: there is no such file")
+        if Path(source).suffix not in (*SOURCES, *OBJECTS) and not _is_executable(source):
+            raise BuildError(f"{source} is no source ({', '.join(SOURCES)}), no object and no executable")
+
+
+def _is_executable(source: str) -> bool:
+    path = Path(source)
+    return path.suffix not in (*SOURCES, *OBJECTS) and path.is_file() and os.access(path, os.X_OK)
+
+
+def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: int) -> Path:
+    if Path(source).suffix in OBJECTS:
+        return Path(source).resolve()
+    made = folder / f"{number}.o"
+    virtual = f"compute_{wanted.arch}"
+    command = [
+        *(tools.nvcc, "-c", str(Path(source).resolve()), "-o", str(made), f"-std={wanted.std}", "-O2", "-g"),
+        *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
+        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted))
+    return made
+
+
+def _why_not_compiled(said: str, wanted: Build) -> str:
+    header = re.search(r"fatal error: (\S+): No such file", said)
+    name = Path(header[1]).name if header else ""
+    for beginning, library in LIBRARIES.items():
+        if name.startswith(beginning):
+            return f"{said.rstrip()}\n{_closed(library)}"
+    if header:
+        return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
+    if "Unsupported gpu architecture" in said:
+        return f"nvcc cannot compile for compute_{wanted.arch}: give another --arch, such as 80 or 90a"
+    return said.rstrip()
+
+
+def _closed(library: str) -> str:
+    return (
+        f"the program uses {library}. Its kernels come as machine code, which the simulator cannot run: leave these "
+        "calls out, or put kernels of your own in their place"
+    )
+
+
+def _why_not_linked(said: str) -> str:
+    if "undefined reference to `main'" in said:
+        return "no file has a main: give all files of the program"
+    undefined = sorted(set(re.findall(r"undefined reference to `([^']+)'", said)))
+    if undefined:
+        return f"no file has {', '.join(undefined)}: give all files of the program, and libraries with -l"
+    return said.rstrip()
+
+
+def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]:
+    """Functions of CUDA that the objects ask for and the runtime library has not. Raises BuildError for libraries whose
+    kernels the simulator cannot run."""
+    asked, defined = set(), set()
+    for each in objects:
+        for line in _symbols(each).splitlines():
+            *_, kind, name = ("", *line.split())
+            (asked if kind == "U" else defined).add(name)
+    for name in sorted(asked - defined):
+        for beginning, of in LIBRARIES.items():
+            if re.match(rf"{beginning}[A-Z_]", name):
+                raise BuildError(_closed(of))
+    there = {line.split()[-1].partition("@")[0] for line in _symbols(library, "-D").splitlines()}
+    return sorted(name for name in asked - defined - there if re.match(r"_*cu(da)?[A-Z]", name))
+
+
+def _symbols(file: Path, *options: str) -> str:
+    command = ["nm", *options, str(file)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+def _stubs(missing: Sequence[str], folder: Path) -> Path:
+    """An object with a function for each name: it says which one the program called, and ends it."""
+    linked = [name for name in missing if name.startswith("__cudaRegisterLinkedBinary")]
+    lines = [
+        "typedef unsigned long word;",
+        "void ptxsim_missing(const char* name, word site);",
+        "void ptxsim_register_linked(void (*callback)(void**), void* wrapper);",
+        *(
+            f"void {name}(void (*callback)(void**), void* wrapper, void* a, void* b) "
+            "{ ptxsim_register_linked(callback, wrapper); }"
+            for name in linked
+        ),
+        *(
+            f'int {name}(void) {{ ptxsim_missing("{name}", (word)__builtin_return_address(0)); return 801; }}'
+            for name in missing
+            if name not in linked
+        ),
+    ]
+    source, made = folder / "missing.c", folder / "missing.o"
+    source.write_text("\n".join(lines) + "\n")
+    compiler = shutil.which("gcc") or _host_compiler()
+    subprocess.run([compiler, "-x", "c", "-c", str(source), "-o", str(made)], check=True)
+    return made

@@ -1,0 +1,35 @@
+"""What all answers share: the GPU, its memory, what was found so far, and the error that nothing can be done after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..gpus import Gpu
+from . import errors
+from .arena import Arena
+from .report import Findings
+from .wire import Answer
+
+
+class Stopped(Exception):
+    """The program cannot go on, with the words why."""
+
+
+@dataclass
+class Context:
+    """Of one program. `process` is its number; `lost` the error that CUDA answers all calls with, once there is one."""
+
+    gpu: Gpu
+    arch: int
+    findings: Findings
+    arena: Arena = field(default_factory=Arena)
+    process: int = 0
+    lost: int = 0
+
+    def see(self, site: int) -> None:
+        self.findings.sites.see(site, self.process)
+
+    def refused(self, call: str, error: int, why: str, site: int, numbers: tuple[int, ...] = ()) -> Answer:
+        """The answer to a call with this error; it is a finding."""
+        self.findings.refuse(call, errors.NAMES[error], why, site)
+        return Answer(error, numbers)

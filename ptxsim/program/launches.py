@@ -1,0 +1,226 @@
+"""Launches: whether CUDA takes one, the memory that its kernel may reach, and the simulator's run of it."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import numpy as np
+
+from ..arguments import Bound
+from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
+from ..kernel import Kernel, LaunchError
+from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
+from ..memory import Buffer, Bytes
+from ..occupancy import occupancy
+from ..races.hazards import FATAL, HazardLog
+from ..report import Report
+from ..units.clusters import MOST_BLOCKS
+from ..work import PATIENCE, SECONDS, Budget
+from . import errors
+from .arena import Allocation
+from .assembler import registers_of
+from .context import Context, Stopped
+from .modules import Function
+from .progress import Progress, TooLong
+from .sites import mark
+from .wire import Answer
+
+DYNAMIC_SHARED = 8
+"""Of cudaFuncAttribute: the most dynamic shared memory of a block."""
+NULL = 4096
+"""What lies below is taken for a null pointer."""
+NOTHING = Bytes(np.zeros(0, np.uint8))
+MOST_GONE = 64
+"""Allocations that were freed, and that a launch still knows."""
+
+Three = tuple[int, int, int]
+
+
+class Launches:
+    """Answers to what a program asks about its kernels. `seed`: of the order of the warps."""
+
+    def __init__(self, context: Context, progress: Progress, seed: int | None = None) -> None:
+        self.context, self.progress, self.seed = context, progress, seed
+        self.functions: list[Function] = []
+
+    def add(self, function: Function) -> int:
+        """Its number."""
+        self.functions.append(function)
+        return len(self.functions) - 1
+
+    def parameters(self, number: int) -> Answer:
+        """Where each begins, and its bytes."""
+        params = self._kernel(self.functions[number]).params
+        return Answer(0, [number for each in params for number in (each.offset, each.size)])
+
+    def launch(self, number: int, *numbers: int, data: bytes = b"") -> Answer:
+        grid, block, cluster = numbers[0:3], numbers[3:6], numbers[8:11]
+        shared, cooperative, site = numbers[6], bool(numbers[7]), numbers[12]
+        self.context.see(site)
+        if self.context.lost:
+            return Answer(self.context.lost)
+        function = self.functions[number]
+        cluster = tuple(cluster) if all(cluster) else self._kernel(function).code.program.cluster
+        if refused := self._why_not(function, grid, block, shared, cluster):
+            return self.context.refused(f"the launch of {function.name}", *refused, site)
+        threads = int(np.prod(grid, dtype=object) * np.prod(block, dtype=object))
+        if threads > MAX_SIMULATED:
+            raise Stopped(
+                f"the launch of {function.name} at {mark(site)} has {threads:,} threads; the simulator takes at most "
+                f"{MAX_SIMULATED:,}, because more would run for hours. Run the program on a smaller problem"
+            )
+        kernel = function.in_clusters(cluster)
+        bound = self._bound(kernel, function, np.frombuffer(data, np.uint8).copy())
+        report = self._run(kernel, function, grid, block, bound, shared, cooperative, site)
+        self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
+        return Answer(self.context.lost, (), report.output.encode())
+
+    def function_attributes(self, number: int) -> Answer:
+        function = self.functions[number]
+        program, registers = self._kernel(function).code.program, registers_of(function, self.context.gpu)
+        threads = program.most_threads or min(MAX_THREADS, REGISTERS // max(registers, 1) // WARP * WARP)
+        most = self._most_shared(function)
+        numbers = (program.static_shared, 0, program.local_bytes, threads, registers, self.context.arch, most)
+        return Answer(0, numbers)
+
+    def set_function_attribute(self, number: int, attribute: int, value: int) -> Answer:
+        function = self.functions[number]
+        if attribute != DYNAMIC_SHARED:
+            return Answer()
+        if value + self._kernel(function).code.program.static_shared > self.context.gpu.shared_block:
+            return Answer(errors.INVALID_VALUE)
+        function.most_shared = value
+        return Answer()
+
+    def occupancy(self, number: int, threads: int, shared: int) -> Answer:
+        function = self.functions[number]
+        if not 0 < threads <= MAX_THREADS:
+            return Answer(errors.INVALID_VALUE, (0,))
+        static = self._kernel(function).code.program.static_shared
+        registers = registers_of(function, self.context.gpu)
+        return Answer(0, (occupancy(self.context.gpu, threads, registers, static + shared).blocks,))
+
+    def _kernel(self, function: Function) -> Kernel:
+        try:
+            return function.kernel
+        except LaunchError as reason:
+            raise Stopped(str(reason)) from None
+
+    def _most_shared(self, function: Function) -> int:
+        if function.most_shared is not None:
+            return function.most_shared
+        return SHARED_BY_DEFAULT - self._kernel(function).code.program.static_shared
+
+    def _why_not(
+        self, function: Function, grid: Three, block: Three, shared: int, cluster: Three
+    ) -> tuple[int, str] | None:
+        """The error of a launch that CUDA refuses, and why."""
+        program, threads = self._kernel(function).code.program, block[0] * block[1] * block[2]
+        if not all(grid) or not all(block):
+            return errors.INVALID_CONFIGURATION, f"a grid of {grid} blocks of {block} threads has none"
+        if threads > MAX_THREADS or any(b > most for b, most in zip(block, MAX_BLOCK, strict=True)):
+            return errors.INVALID_CONFIGURATION, (
+                f"a block of {block} has {threads:,} threads; at most are {MAX_THREADS:,}, and {MAX_BLOCK} in x, y, z"
+            )
+        if any(g > most for g, most in zip(grid, MAX_GRID, strict=True)):
+            return (
+                errors.INVALID_CONFIGURATION,
+                f"a grid of {grid}; it has at most {MAX_GRID} blocks in x, y, z",
+            )
+        if program.most_threads is not None and threads > program.most_threads:
+            return errors.LAUNCH_OUT_OF_RESOURCES, (
+                f"its __launch_bounds__ are {program.most_threads} threads a block, and the block has {threads}"
+            )
+        if shared > (most := self._most_shared(function)):
+            ask = "; cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize gives more"
+            asks = (
+                function.most_shared is None
+                and shared + program.static_shared <= self.context.gpu.shared_block
+            )
+            return errors.INVALID_VALUE, (
+                f"{shared:,} bytes of dynamic shared memory, and a block gets {most:,}{ask * asks}"
+            )
+        if np.prod(cluster) > MOST_BLOCKS or any(g % c for g, c in zip(grid, cluster, strict=True)):
+            return errors.INVALID_CLUSTER, f"a grid of {grid} in clusters of {cluster}"
+        return None
+
+    def _run(
+        self,
+        kernel: Kernel,
+        function: Function,
+        grid: Three,
+        block: Three,
+        bound: Bound,
+        shared: int,
+        cooperative: bool,
+        site: int,
+    ) -> Report:
+        began, told = monotonic(), self.context.findings.launched
+        progress = self.progress.of(function.name, grid[0] * grid[1] * grid[2])
+        budget = Budget(None, self.progress.limit * PATIENCE / SECONDS)
+        try:
+            report = launch_bound(
+                kernel, grid, block, bound, shared, budget, self.seed, cooperative, watch=progress.watch
+            )
+        except LaunchError as reason:
+            raise Stopped(str(reason)) from None
+        except (KeyboardInterrupt, TooLong):
+            log = progress.state.log if progress.state else HazardLog()
+            partial = Report(kernel, grid, block, log.sorted(), None, [], notes=log.notes)
+            told(partial, function.source_file, monotonic() - began, site)
+            raise
+        told(report, function.source_file, monotonic() - began, site)
+        return report
+
+    def _bound(self, kernel: Kernel, function: Function, params: np.ndarray) -> Bound:
+        """The parameters, and all memory that the kernel may reach, called as the parameters that point to it."""
+        own = {variable.base for variable in kernel.variables}
+        known: dict[object, Buffer] = {}
+        owners = [
+            self._owner(kernel, function, number, params, own, known) for number in range(len(kernel.params))
+        ]
+        arena = self.context.arena
+        others = [*arena.live, *list(arena.gone)[-MOST_GONE:]]
+        rest = [
+            _buffer(each, each.name or "an array", 1)
+            for each in others
+            if each not in known and each.address not in own
+        ]
+        return Bound(params, [*known.values(), *rest], owners, tuple(rest))
+
+    def _owner(
+        self, kernel: Kernel, function: Function, number: int, params: np.ndarray, own: set[int], known: dict
+    ) -> tuple[Buffer, ...]:
+        """The memory that a parameter points to; it joins `known`. () for none, or a variable of the module."""
+        declared = kernel.declared[number] if number < len(kernel.declared) else None
+        address = _address(kernel, number, params) if declared is None or declared[1] else 0
+        name, size = declared[0] if declared else f"argument {number}", function.element_bytes(number)
+        found = self.context.arena.near(address)
+        if found and found.address in own:
+            return ()
+        if found and found not in known:
+            known[found] = _buffer(found, name, size)
+        if found:
+            return (known[found],)
+        if declared is None or address < NULL:
+            return ()
+        known[address] = Buffer(address, NOTHING, name, size, lost="host-memory")
+        return (known[address],)
+
+
+def _address(kernel: Kernel, number: int, params: np.ndarray) -> int:
+    """The value of a parameter of 8 bytes; 0 for any other."""
+    param = kernel.params[number]
+    raw = params[param.offset : param.offset + param.size]
+    return int(raw.view(np.uint64)[0]) if param.size == 8 else 0
+
+
+def _buffer(allocation: Allocation, name: str, element: int) -> Buffer:
+    """An allocation as a kernel's memory. One that was freed has no bytes any more."""
+    made = f", allocated at {mark(allocation.site)}" if allocation.site else ""
+    freed = f", freed at {mark(allocation.freed)}" if allocation.freed else ""
+    label = f"{name} ({allocation.size:,} bytes{made}{freed})"
+    if allocation.freed is not None:
+        return Buffer(allocation.address, NOTHING, label, element, lost="freed-array")
+    elements = allocation.size // element
+    return Buffer(allocation.address, allocation.memory, label, element, 0, elements, allocation.written)

@@ -1,0 +1,167 @@
+"""Memory as the program's host sees it: allocations, copies, fills. The bytes are moved by the program itself."""
+
+from __future__ import annotations
+
+from . import errors
+from .arena import DEVICE, OF_HOST, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
+from .context import Context, Stopped
+from .devices import MEMORY
+from .sites import mark
+from .wire import Answer
+
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS = range(1, 5)
+"""Of cudaMemcpyKind; 0 is from host to host."""
+UNREGISTERED, OF_THE_HOST, OF_THE_DEVICE, MANAGED = range(4)
+"""Of cudaMemoryType."""
+
+
+class Memory:
+    """Answers to what a program asks about memory."""
+
+    def __init__(self, context: Context) -> None:
+        self.context, self.arena = context, context.arena
+
+    def leaks(self) -> list[tuple[int, int]]:
+        """Bytes and site of what was never freed."""
+        return [(each.size, each.site) for each in self._own()]
+
+    def allocate(self, size: int, kind: int, site: int) -> Answer:
+        self.context.see(site)
+        if self.context.lost:
+            return Answer(self.context.lost, (0,))
+        fits = self.arena.used + size <= MEMORY
+        made = self.arena.allocate(size, kind, site) if fits else None
+        return Answer(0, (made.address,)) if made else Answer(errors.MEMORY_ALLOCATION, (0,))
+
+    def release(self, address: int, of_host: int, site: int) -> Answer:
+        self.context.see(site)
+        found = self.arena.find(address)
+        if why := self._why_no_release(found, address, bool(of_host)):
+            call = "cudaFreeHost" if of_host else "cudaFree"
+            return self.context.refused(call, errors.INVALID_VALUE, why, site, (0,))
+        self.arena.release(found, site)
+        return Answer(0, (found.size,))
+
+    def register_host(self, address: int, size: int, first: int, pages: int, site: int) -> Answer:
+        self.context.see(site)
+        if self.arena.find(address):
+            return Answer(errors.ALREADY_REGISTERED, (0,))
+        made = self.arena.register(address, size, first, pages, site)
+        return Answer(0, (made[1],)) if made else Answer(errors.MEMORY_ALLOCATION, (0,))
+
+    def unregister_host(self, address: int) -> Answer:
+        found = self.arena.find(address)
+        if found is None or found.kind != REGISTERED:
+            return Answer(errors.NOT_REGISTERED)
+        self.arena.release(found, 0)
+        return Answer()
+
+    def pointer(self, address: int) -> Answer:
+        found = self.arena.find(address)
+        if found is None:
+            return Answer(0, (UNREGISTERED,))
+        kinds = {DEVICE: OF_THE_DEVICE, VARIABLE: OF_THE_DEVICE} | dict.fromkeys(OF_HOST, OF_THE_HOST)
+        return Answer(0, (kinds.get(found.kind, MANAGED),))
+
+    def memory_left(self) -> Answer:
+        return Answer(0, (MEMORY - self.arena.used, MEMORY))
+
+    def copy(
+        self, to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int, site: int
+    ) -> Answer:
+        """Rows of `width` bytes."""
+        self.context.see(site)
+        if self.context.lost:
+            return Answer(self.context.lost)
+        for row in range(height):
+            here, there = to + row * to_pitch, source + row * pitch
+            target, origin = self.arena.find(here), self.arena.find(there)
+            why = self._why_no_end(
+                "destination", here, target, width, kind, (HOST_TO_DEVICE, DEVICE_TO_DEVICE)
+            ) or self._why_no_end("source", there, origin, width, kind, (DEVICE_TO_HOST, DEVICE_TO_DEVICE))
+            if why:
+                return self.context.refused("cudaMemcpy", errors.INVALID_VALUE, why, site)
+            if target:
+                target.same_written(here, origin, there, width)
+        return Answer()
+
+    def fill(self, to: int, pitch: int, width: int, height: int, site: int) -> Answer:
+        self.context.see(site)
+        if self.context.lost:
+            return Answer(self.context.lost)
+        for row in range(height):
+            here = to + row * pitch
+            target = self.arena.find(here)
+            if why := self._why_no_end(
+                "destination", here, target, width, DEVICE_TO_DEVICE, (DEVICE_TO_DEVICE,)
+            ):
+                return self.context.refused("cudaMemset", errors.INVALID_VALUE, why, site)
+            target.note_written(here, width)
+        return Answer()
+
+    def reset(self) -> Answer:
+        """cudaDeviceReset."""
+        self.context.lost = 0
+        for each in self._own():
+            self.arena.release(each, 0)
+        return Answer()
+
+    def touched(self, address: int) -> Answer:
+        """The host reads or writes memory of the device: it ends with a segmentation fault."""
+        found = self.arena.near(address)
+        if found is None:
+            raise Stopped("the program used an address of device memory that nothing has")
+        made = f", which was allocated at {mark(found.site)}" if found.site else ""
+        gone = f" and freed at {mark(found.freed)}" if found.freed else ""
+        why = (
+            f"its own code reads or writes byte {address - found.address:,} of memory of the device{made}{gone}. "
+            "That needs cudaMemcpy, or cudaMallocManaged"
+        )
+        self.context.findings.refuse("the host", "a segmentation fault", why, 0)
+        return Answer()
+
+    def _own(self) -> list[Allocation]:
+        """What the program allocated and has not freed."""
+        return [each for each in self.arena.live if each.kind not in (VARIABLE, REGISTERED)]
+
+    def _why_no_release(self, found: Allocation | None, address: int, of_host: bool) -> str:
+        if found is None:
+            return self._gone(address) or "no allocation of CUDA begins there"
+        if found.address != address:
+            return f"the pointer is {address - found.address:,} bytes behind the begin of its allocation"
+        if (found.kind in OF_HOST) == of_host and found.kind not in (REGISTERED, VARIABLE):
+            return ""
+        return (
+            "this is memory of the device: cudaFree"
+            if of_host
+            else "this is memory of the host: cudaFreeHost"
+        )
+
+    def _why_no_end(
+        self,
+        what: str,
+        address: int,
+        found: Allocation | None,
+        size: int,
+        kind: int,
+        of_device: tuple[int, ...],
+    ) -> str:
+        """Why the `what` of a copy of this kind cannot be there; "" if it can. `of_device`: kinds that want memory of
+        the device."""
+        if found is None:
+            gone = self._gone(address)
+            return gone or (f"the {what} is no memory of the device" if kind in of_device else "")
+        if kind < BY_ADDRESS and kind not in of_device and found.kind not in SEEN_BY_HOST:
+            return f"the {what} is memory of the device, and the kind of the copy says that it is the host's"
+        if found.has(address, size):
+            return ""
+        made = f", which was allocated at {mark(found.site)}" if found.site else ""
+        first = f" from byte {address - found.address:,} on" if address > found.address else ""
+        return f"{size:,} bytes{first} go beyond the {what} of {found.size:,} bytes{made}"
+
+    def _gone(self, address: int) -> str:
+        """That the memory there was freed."""
+        gone = self.arena.near(address)
+        if gone is None or gone.freed is None:
+            return ""
+        return "the memory was freed before" + (f", at {mark(gone.freed)}" if gone.freed else "")

@@ -1,0 +1,264 @@
+"""What was found in a whole program: hazards of its kernels, calls that CUDA refuses, memory that was never freed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+
+from ..command.places import in_options
+from ..kernel import Kernel
+from ..races.hazards import ORDER, Hazard
+from ..report import Report, header_of
+from .sites import Sites, near
+
+CLEAN, HAZARDS, FAILED = range(3)
+"""What the command ends with."""
+MOST_LEAKS, MOST_REFUSED = 5, 20
+
+
+@dataclass(frozen=True)
+class Launch:
+    """The `number`-th launch of the program."""
+
+    number: int
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    seconds: float
+    at: str = ""
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def __str__(self) -> str:
+        where = f", launched at {self.at}" if self.at else ""
+        return f"{self.kernel}<<<{_dims(self.grid)}, {_dims(self.block)}>>> (launch {self.number}{where})"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hazard, in the launch that had it first; `launches`: in how many. `place` is a file and a line, `quoted` the
+    lines of the source that it is about."""
+
+    hazard: Hazard
+    place: str
+    quoted: tuple[str, ...]
+    launch: Launch
+    launches: int = 1
+
+    def __str__(self) -> str:
+        hazard = self.hazard
+        called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
+        head = f"{self.place}: {hazard.kind}{called}{hazard.first_of}: {in_options(hazard.message)}"
+        more = self.launches - 1
+        also = f", and in {more} more launch{'es' * (more > 1)}" if more else ""
+        return "\n".join([head, *self.quoted, f"      in {self.launch}{also}"])
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A call of the runtime that CUDA refuses, with the name of the error and why."""
+
+    call: str
+    error: str
+    why: str
+    at: str = ""
+    times: int = 1
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        times = f" ({self.times} times)" if self.times > 1 else ""
+        return f"{place}{self.call} gives {self.error}{times}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Leak:
+    """Memory that the program never freed."""
+
+    size: int
+    at: str = ""
+
+
+@dataclass(frozen=True)
+class ProgramReport:
+    """`hazards`: most serious first. `refused`: calls that CUDA refuses. `stopped`: why the program could not run to
+    its end; "" if it did. `returned`: its own exit status."""
+
+    program: str
+    hazards: tuple[Finding, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+    leaks: tuple[Leak, ...] = ()
+    launches: tuple[Launch, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()
+    stopped: str = ""
+    returned: int = 0
+    seconds: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found and the program ended well."""
+        return self.status == CLEAN
+
+    @property
+    def status(self) -> int:
+        """0 where nothing was found, 1 with a hazard, a refused call or a program that says itself that it failed, 2
+        where it could not be run to its end."""
+        if self.hazards or self.refused:
+            return HAZARDS
+        if self.stopped:
+            return FAILED
+        return HAZARDS if self.returned else CLEAN
+
+    def __str__(self) -> str:
+        lines = [*map(str, self.hazards), *map(str, self.refused[:MOST_REFUSED])]
+        if len(self.refused) > MOST_REFUSED:
+            lines.append(f"and {len(self.refused) - MOST_REFUSED} more calls that CUDA refuses")
+        lines += [f"note: {note}" for note in self.notes]
+        if self.leaks:
+            lines.append(f"note: {self._leaked()}")
+        return "\n".join([*lines, f"{self.program}: {self.summary()}"])
+
+    def summary(self) -> str:
+        """In a line."""
+        kernels = len({launch.kernel for launch in self.launches})
+        blocks = sum(launch.blocks for launch in self.launches)
+        ran = (
+            f"{_count(len(self.launches), 'launch', 'es')} of {_count(kernels, 'kernel')}, {_count(blocks, 'block')}"
+            if self.launches
+            else "no kernel was launched"
+        )
+        found = [_count(len(self.hazards), "hazard")] if self.hazards else []
+        found += [f"{_count(len(self.refused), 'call')} refused"] if self.refused else []
+        found += [f"the program ended with status {self.returned}"] if self.returned else []
+        found += [self.stopped] if self.stopped else []
+        return f"{ran}, {self.seconds:.1f} s: {', '.join(found) or 'no hazard found'}"
+
+    def _leaked(self) -> str:
+        shown = [f"{leak.size:,} bytes{' at ' * bool(leak.at)}{leak.at}" for leak in self.leaks[:MOST_LEAKS]]
+        more = len(self.leaks) - len(shown)
+        total = sum(leak.size for leak in self.leaks)
+        rest = f", and {more} more" if more else ""
+        return f"{total:,} bytes were never freed: {', '.join(shown)}{rest}"
+
+    def json(self) -> str:
+        """For other programs."""
+        known = {
+            "program": self.program,
+            "status": self.status,
+            "stopped": self.stopped,
+            "returned": self.returned,
+            "seconds": round(self.seconds, 3),
+            "hazards": [_as_json(finding) for finding in self.hazards],
+            "refused": [asdict(each) for each in self.refused],
+            "leaks": [asdict(each) for each in self.leaks],
+            "launches": [asdict(each) for each in self.launches],
+            "notes": list(self.notes),
+        }
+        return json.dumps(known, indent=1)
+
+
+class Findings:
+    """Of one program, as they come."""
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.sites = Sites()
+        self.launches: list[tuple[Launch, int]] = []  # with the site of each
+        self.refusals: dict[tuple[str, str, str, int], int] = {}
+        self.notes: dict[str, None] = {}
+        self._hazards: dict[tuple, Finding] = {}
+
+    def launched(self, report: Report, file: str, seconds: float, site: int) -> None:
+        """A launch has ended, or was stopped. `file`: the kernel's."""
+        kernel = report.kernel
+        launch = Launch(len(self.launches) + 1, kernel.name, report.grid, report.block, seconds)
+        self.launches.append((launch, site))
+        self.notes |= dict.fromkeys(f"{kernel.name}: {note}" for note in report.notes)
+        for hazard in report.hazards:
+            key = (kernel.name, hazard.kind, hazard.cause, hazard.line, hazard.call_line, hazard.header)
+            if old := self._hazards.get(key):
+                count = old.hazard.count + hazard.count
+                self._hazards[key] = replace(
+                    old, hazard=replace(old.hazard, count=count), launches=old.launches + 1
+                )
+            else:
+                place = _place(kernel, file, hazard)
+                self._hazards[key] = Finding(hazard, place, tuple(reversed(report.quote(hazard))), launch)
+
+    def refuse(self, call: str, error: str, why: str, site: int) -> None:
+        key = (call, error, why, site)
+        self.refusals[key] = self.refusals.get(key, 0) + 1
+
+    def note(self, text: str) -> None:
+        """Each once."""
+        self.notes[text] = None
+
+    def report(
+        self, leaks: Iterable[tuple[int, int]], stopped: str, returned: int, seconds: float
+    ) -> ProgramReport:
+        """`leaks`: bytes and site of each."""
+        self.sites.resolve()
+        words, of = self.sites.words, self.sites.of
+        launches = [replace(launch, at=of(site)) for launch, site in self.launches]
+        hazards = sorted(self._hazards.values(), key=lambda finding: ORDER[finding.hazard.kind])
+        return ProgramReport(
+            self.program,
+            tuple(
+                replace(
+                    each,
+                    hazard=replace(each.hazard, message=words(each.hazard.message)),
+                    launch=launches[each.launch.number - 1],
+                )
+                for each in hazards
+            ),
+            tuple(
+                Refusal(call, error, words(why), of(site), times)
+                for (call, error, why, site), times in self.refusals.items()
+            ),
+            tuple(Leak(size, of(site)) for size, site in leaks),
+            tuple(launches),
+            tuple(map(words, self.notes)),
+            words(stopped),
+            returned,
+            seconds,
+        )
+
+
+def _place(kernel: Kernel, file: str, hazard: Hazard) -> str:
+    """`src/bad.cu:12`."""
+    if hazard.line:
+        return f"{near(file)}:{hazard.call_line or hazard.line}"
+    if hazard.header:
+        name, _, line = hazard.header.rpartition(":")
+        path = header_of(kernel, name)
+        return f"{near(str(path)) if path else name}:{line}"
+    return near(file) or kernel.name
+
+
+def _as_json(finding: Finding) -> dict:
+    hazard = finding.hazard
+    return {
+        "kind": hazard.kind,
+        "cause": hazard.cause,
+        "place": finding.place,
+        "line": hazard.line,
+        "call_line": hazard.call_line,
+        "header": hazard.header,
+        "message": hazard.message,
+        "count": hazard.count,
+        "source": [line.strip() for line in finding.quoted],
+        "kernel": finding.launch.kernel,
+        "launch": asdict(finding.launch),
+        "launches": finding.launches,
+    }
+
+
+def _dims(three: tuple[int, int, int]) -> str:
+    x, y, z = three
+    return str(x) if (y, z) == (1, 1) else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
+
+
+def _count(number: int, what: str, plural: str = "s") -> str:
+    return f"{number:,} {what}{plural * (number != 1)}"

@@ -1,0 +1,117 @@
+"""Build a program, start it, and answer its questions until it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from . import wire
+from .compile import Build, Built, build
+from .context import Context, Stopped
+from .devices import gpu_of
+from .progress import Progress, TooLong
+from .report import Findings, ProgramReport
+from .runtime import Runtime
+
+MOMENT = 2
+"""Seconds."""
+INTERRUPTED = "stopped by Ctrl-C: this is what was seen so far"
+LIMIT = 600
+"""Seconds that one launch may take."""
+
+
+def run(
+    *sources: str | os.PathLike,
+    args: Sequence[str] = (),
+    options: Sequence[str] = (),
+    libraries: Sequence[str] = (),
+    arch: str = "90",
+    std: str = "c++17",
+    limit: float = LIMIT,
+    seed: int | None = None,
+    tell: Callable[[str], None] | None = None,
+    **started: object,
+) -> ProgramReport:
+    """Build a CUDA program and run it with its kernels in the simulator.
+
+    `sources`: its .cu and .cpp files, objects, or one executable. `args`: its arguments. `options`: -I, -D and more of
+    nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `tell` gets lines about long launches.
+    `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
+
+    Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
+    """
+    wanted = Build(tuple(map(str, sources)), tuple(options), arch, std, tuple(libraries))
+    gpu = gpu_of(wanted.number)
+    findings = Findings(wanted.sources[0])
+    own = tuple(option for option in options if option[:2] in ("-I", "-D"))
+    with TemporaryDirectory(prefix="ptxsim-") as folder:
+        built = build(wanted, Path(folder))
+        context = Context(gpu, wanted.number, findings)
+        runtime = Runtime(context, Progress(limit, tell), own, seed)
+        return _run(built, [*map(str, args)], runtime, started)
+
+
+def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> ProgramReport:
+    began, stopped, heard = monotonic(), "", False
+    ours, theirs = socket.socketpair()
+    memory = runtime.context.arena.file
+    environment = os.environ | {
+        "PTXSIM_CHANNEL": str(theirs.fileno()),
+        "PTXSIM_MEMORY": str(memory),
+        "LD_LIBRARY_PATH": os.pathsep.join(
+            filter(None, [str(built.folder), os.environ.get("LD_LIBRARY_PATH", "")])
+        ),
+    }
+    program = subprocess.Popen(
+        [str(built.program), *args], env=environment, pass_fds=(theirs.fileno(), memory), **started
+    )
+    theirs.close()
+    try:
+        while question := wire.receive(ours):
+            heard = True
+            wire.send(ours, runtime.answer(question))
+    except (Stopped, TooLong) as reason:
+        stopped = str(reason)
+        wire.send(ours, wire.Answer(wire.STOP))
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    except BrokenPipeError:
+        pass
+    finally:
+        returned = _ended(program, ours, bool(stopped))
+        runtime.context.arena.close()
+    if not stopped and not heard:
+        stopped = _why_silent(returned)
+    elif not stopped and returned == -signal.SIGINT:
+        stopped = INTERRUPTED
+    elif not stopped and returned < 0:
+        stopped = f"the program was ended by {signal.Signals(-returned).name}"
+    leaks = [] if stopped or returned else runtime.memory.leaks()
+    shown = 0 if stopped else returned
+    return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began)
+
+
+def _ended(program: subprocess.Popen, channel: socket.socket, stopped: bool) -> int:
+    """The program's exit status. One that was told to stop is given a moment for what it has printed."""
+    if stopped:
+        with suppress(subprocess.TimeoutExpired):
+            program.wait(MOMENT)
+        program.kill()
+    channel.close()
+    return program.wait()
+
+
+def _why_silent(returned: int) -> str:
+    if returned < 0:
+        return f"the program was ended by {signal.Signals(-returned).name} before it used CUDA"
+    return (
+        "the program never asked for CUDA: no file has a kernel, or the executable has NVIDIA's own runtime in it "
+        "(build it with nvcc --cudart=shared)"
+    )

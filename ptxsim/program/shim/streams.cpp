@@ -1,0 +1,193 @@
+// Streams, events and graphs. What is put into a stream is done at once: in the order of the program's own calls, which
+// every stream and every event allows. What is put into a stream that is recorded waits in a graph.
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+
+#include "talk.h"
+
+struct CUgraph_st {
+    std::vector<Work> works;
+};
+
+struct CUgraphExec_st {
+    std::vector<Work> works;
+};
+
+struct CUstream_st {
+    unsigned flags = 0;
+    int priority = 0;
+    CUgraph_st* recorded = nullptr;
+};
+
+struct CUevent_st {
+    bool set = false;
+    std::chrono::steady_clock::time_point time;
+    CUgraph_st* recorded = nullptr;
+};
+
+namespace {
+
+std::string printed;
+
+// The default streams have numbers for handles.
+bool is_default(cudaStream_t stream) { return word(stream) < 3; }
+
+CUgraph_st* graph_of(cudaStream_t stream) { return is_default(stream) ? nullptr : stream->recorded; }
+
+cudaError_t waited() {
+    print_what_was_printed();
+    return noted(ask("wait", {}).error);
+}
+
+cudaError_t set(cudaEvent_t event, cudaStream_t stream) {
+    event->recorded = graph_of(stream);
+    event->set = true;
+    event->time = std::chrono::steady_clock::now();
+    return cudaSuccess;
+}
+
+}  // namespace
+
+void keep_printed(const std::string& text) { printed += text; }
+
+void print_what_was_printed() {
+    fwrite(printed.data(), 1, printed.size(), stdout);
+    printed.clear();
+}
+
+cudaError_t in_stream(cudaStream_t stream, Work work) {
+    if (CUgraph_st* graph = graph_of(stream)) {
+        graph->works.push_back(std::move(work));
+        return cudaSuccess;
+    }
+    return work();
+}
+
+__attribute__((destructor)) static void at_the_end() { print_what_was_printed(); }
+
+extern "C" {
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+    *stream = new CUstream_st{flags, priority, nullptr};
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+    return cudaStreamCreateWithPriority(stream, flags, 0);
+}
+cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    if (is_default(stream)) return noted(cudaErrorInvalidResourceHandle);
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaDeviceSynchronize() { return waited(); }
+cudaError_t cudaThreadSynchronize() { return waited(); }
+
+cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
+    *flags = is_default(stream) ? 0 : stream->flags;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
+    *priority = is_default(stream) ? 0 : stream->priority;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    if (!is_default(stream) && event->recorded) stream->recorded = event->recorded;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+    return noted(in_stream(stream, [=] {
+        call(stream, cudaSuccess, data);
+        return cudaSuccess;
+    }));
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void* data) {
+    return noted(in_stream(stream, [=] {
+        call(data);
+        return cudaSuccess;
+    }));
+}
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return noted(set(event, stream)); }
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+    return noted(set(event, stream));
+}
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(); }
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t first, cudaEvent_t second) {
+    if (!first->set || !second->set) return noted(cudaErrorInvalidResourceHandle);
+    *ms = std::chrono::duration<float, std::milli>(second->time - first->time).count();
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+    if (is_default(stream)) return noted(cudaErrorStreamCaptureUnsupported);
+    stream->recorded = new CUgraph_st;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+    *graph = stream->recorded;
+    stream->recorded = nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+    *status = graph_of(stream) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
+#if CUDART_VERSION >= 12000
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+    *made = new CUgraphExec_st{graph->works};
+    return cudaSuccess;
+}
+#else
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
+    *made = new CUgraphExec_st{graph->works};
+    return cudaSuccess;
+}
+#endif
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
+    *made = new CUgraphExec_st{graph->works};
+    return cudaSuccess;
+}
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
+    return noted(in_stream(stream, [works = graph->works] {
+        for (const Work& each : works)
+            if (cudaError_t error = each()) return error;
+        return cudaSuccess;
+    }));
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+    delete graph;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    delete graph;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
+    *count = graph->works.size();
+    return cudaSuccess;
+}
+
+}  // extern "C"

@@ -1,0 +1,38 @@
+// A question to the simulator, which is another process, and its answer.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+// Where in the program a function of this file was called.
+#define SITE reinterpret_cast<uint64_t>(__builtin_return_address(0))
+
+struct Answer {
+    cudaError_t error;
+    std::vector<uint64_t> numbers;
+    std::string data;
+};
+
+Answer ask(const char* what, std::initializer_list<uint64_t> numbers, const void* data = nullptr, size_t bytes = 0);
+
+inline uint64_t word(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+// The error as the next cudaGetLastError gives it, too.
+cudaError_t noted(cudaError_t error);
+
+// Work of a stream: done now, or kept for later where the stream is recorded into a graph.
+using Work = std::function<cudaError_t()>;
+cudaError_t in_stream(cudaStream_t stream, Work work);
+
+// What kernels printed since the last time.
+void print_what_was_printed();
+void keep_printed(const std::string& text);
+
+// A device address as memory that the host may touch.
+char* reachable(const void* pointer);

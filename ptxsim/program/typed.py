@@ -1,0 +1,83 @@
+"""What is typed behind `ptxsim run`, and what is told."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from .compile import BuildError
+from .report import FAILED
+from .run import LIMIT, run
+
+EPILOG = """\
+example:
+  ptxsim run reduce.cu more.cu -I include -D N=1024 -- --blocks 4
+
+The program's own code runs as it is, its kernels run in the simulator. What it prints is its own; the report goes to
+stderr. The exit status is 0 when nothing was found and the program ended with 0; 1 with a hazard, a call that CUDA
+refuses, or another status of the program; 2 when it could not be built or run to its end."""
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    """The command, to those that there are."""
+    command = commands.add_parser(
+        "run",
+        help="run a whole program, and print what is wrong with its kernels; ptxsim run --help says how",
+        description="Build a CUDA program with nvcc and run it, its kernels in the simulator.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        usage="ptxsim run [options] FILE ... [-- the program's arguments]",
+    )
+    add = command.add_argument
+    add("files", nargs="+", metavar="FILE", help=".cu and .cpp files, objects, or one executable")
+    add("-I", dest="include", action="append", default=[], metavar="DIR", help="a folder of headers")
+    add("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
+    add("-L", dest="folders", action="append", default=[], metavar="DIR", help="a folder of libraries")
+    add("-l", dest="libraries", action="append", default=[], metavar="NAME", help="a library of the host")
+    add("--option", action="append", default=[], metavar="OPT", help="more for nvcc: --option=-O3")
+    add(
+        "--arch",
+        default="90",
+        help="the compute capability that kernels are compiled for: 80, 86, 90, 90a (90)",
+    )
+    add("--std", default="c++17", help="the standard of C++ (c++17)")
+    add("--limit", type=float, default=LIMIT, metavar="SECONDS", help=f"that one launch may take ({LIMIT})")
+    add("--seed", type=int, metavar="N", help="another legal order of the warps")
+    add("--json", metavar="FILE", help="the report for other programs; - is stdout")
+    command.set_defaults(command=command_line)
+
+
+def command_line(asked: argparse.Namespace) -> int:
+    """Run it; the exit status."""
+    options = [
+        *(f"-I{each}" for each in asked.include),
+        *(f"-D{each}" for each in asked.define),
+        *asked.option,
+    ]
+    libraries = [*(f"-L{each}" for each in asked.folders), *(f"-l{each}" for each in asked.libraries)]
+    try:
+        report = run(
+            *asked.files,
+            args=asked.args,
+            options=options,
+            libraries=libraries,
+            arch=asked.arch,
+            std=asked.std,
+            limit=asked.limit,
+            seed=asked.seed,
+        )
+    except (BuildError, OSError, ValueError) as reason:
+        print(reason, file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return FAILED
+    sys.stdout.flush()
+    print(report, file=sys.stderr)
+    if asked.json == "-":
+        print(report.json())
+    elif asked.json:
+        Path(asked.json).write_text(report.json() + "\n", encoding="utf-8")
+    return report.status

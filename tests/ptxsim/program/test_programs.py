@@ -1,0 +1,66 @@
+"""Whole programs: built by nvcc, run by the host, their kernels in the simulator."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ptxsim.__main__ import main
+
+CU = Path(__file__).parent / "cu"
+
+
+@pytest.fixture
+def ran(nvcc, monkeypatch, capfd):
+    """Types `ptxsim run` beside the programs: exit status, what the program printed, and the report."""
+    monkeypatch.chdir(CU)
+
+    def run(*typed: str) -> tuple[int, str, str]:
+        status = main(["run", *typed])
+        return status, *capfd.readouterr()
+
+    return run
+
+
+def test_a_right_program(ran):
+    status, printed, report = ran("add.cu")
+    assert (status, printed) == (0, "PASS no error\n")
+    assert "add.cu: 1 launch of 1 kernel, 4 blocks, " in report and report.endswith("s: no hazard found\n")
+
+
+def test_a_race_in_a_template(ran):
+    status, printed, report = ran("reverse.cu", "-D", "RACE", "--json", "-")
+    assert status == 1
+    first, read, called, launched, _ = report.splitlines()
+    assert first.startswith(
+        "reverse.cu:17: read-after-write (in the function at line 8, called here) (the first of 512)"
+    )
+    assert read.split()[0] == "8" and called.split()[0] == "17"
+    assert launched == (
+        "      in reverse<float><<<1, 256>>> (launch 1, launched at reverse.cu:28), and in 1 more launch"
+    )
+    before, _, known = printed.partition("{")
+    assert before == "done by 1\ndone by 2\nafter the kernel\n0 1020 calls 2 total 2\n"
+    known = json.loads("{" + known)
+    assert [each["place"] for each in known["hazards"]] == ["reverse.cu:17"]
+    assert (known["status"], known["returned"], len(known["launches"])) == (1, 0, 2)
+
+
+def test_mistakes_of_the_host(ran):
+    status, printed, report = ran("misuse.cu", "--", "touch")
+    assert (status, printed) == (1, "invalid configuration argument\ninvalid argument\n")
+    places = [line for line in report.splitlines() if line.startswith(("misuse.cu:", "the host"))]
+    wanted = [
+        ("misuse.cu:9: out-of-bounds (the first of 28)", "element 100 of x (400 bytes, allocated at misuse.cu:15)"),
+        ("misuse.cu:9: out-of-bounds (the first of 64)", "at misuse.cu:16, freed at misuse.cu:19), which was freed"),
+        ("misuse.cu:9: out-of-bounds (the first of 32)", "element 0 of x, which is memory of the host"),
+        ("misuse.cu:10: uninitialised-read (the first of 64)", "which nobody has written"),
+        ("misuse.cu:22: the launch of wide gives cudaErrorInvalidConfiguration", "2,048 threads"),
+        ("misuse.cu:24: cudaMemcpy gives cudaErrorInvalidValue", "800 bytes go beyond the source of 400 bytes"),
+        ("misuse.cu:26: cudaFree gives cudaErrorInvalidValue", "freed before, at misuse.cu:19"),
+        ("the host gives a segmentation fault", "byte 12 of memory of the device, which was allocated at misuse.cu:15"),
+        ("misuse.cu: 4 launches of 2 kernels, 4 blocks", "4 hazards, 4 calls refused, the program was ended by"),
+    ]  # fmt: skip
+    assert len(places) == len(wanted)
+    for line, (begin, words) in zip(places, wanted, strict=True):
+        assert line.startswith(begin) and words in line
