@@ -58,6 +58,10 @@ class SimulatorError(MessageOnly, Exception):
         )
 
 
+class Ended(Exception):
+    """A launch that whoever watches it has ended."""
+
+
 def launch(
     kernel: Kernel,
     grid: Sequence[int],
@@ -106,7 +110,7 @@ def launch_bound(
     watch: Callable[[LaunchState, int], None] | None = None,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
-    hears before each batch of blocks how many have ended; what it raises ends the launch."""
+    hears before each batch of blocks how many have ended; an Ended that it raises ends the launch."""
     start = partial(
         _start, kernel, grid, block, bound, shared_mem, budget or Budget(None), seed, cooperative, in_turn
     )
@@ -220,7 +224,7 @@ def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None) ->
                 vars(machine).clear()
         except Fault:
             pass  # it is in the log
-        except (MemoryError, RecursionError):
+        except (MemoryError, RecursionError, Ended):
             raise
         except Exception as error:
             raise SimulatorError(state.code.program.name, error) from error

@@ -50,18 +50,20 @@ def work_of(costs: list[float]) -> Work:
 class Budget:
     """What is left for one launch."""
 
-    def __init__(self, max_steps: int | None, most: float | None = None) -> None:
-        """None: it may go on as long as it gets on, up to `most` (MOST). With a number of steps no clock is read, and
-        the verdict is the same on every machine."""
+    def __init__(
+        self, max_steps: int | None, most: float | None = None, seconds: float | None = None
+    ) -> None:
+        """None: it may go on as long as it gets on, up to `most` (MOST), and without getting on for `seconds`
+        (SECONDS). With a number of steps no clock is read, and the verdict is the same on every machine."""
         self.spent = 0.0
         self.given, self.most = max_steps, max_steps or most or MOST
-        self.patience, self.seconds = (np.inf, np.inf) if max_steps else (PATIENCE, SECONDS)
+        self.patience, self.seconds = (np.inf, np.inf) if max_steps else (PATIENCE, seconds or SECONDS)
         self.touched: dict[Buffer, np.ndarray] = {}
         self.got_on()
 
     def anew(self) -> Budget:
         """The same for another run."""
-        return Budget(self.given, self.most)
+        return Budget(self.given, self.most, self.seconds)
 
     def spend(self, steps: float) -> None:
         """Raises Fault when there is no more."""

@@ -64,39 +64,37 @@ class Allocation:
 @dataclass
 class Arena:
     """`file`: the memory that is shared; byte n of it has the address BASE + n in the program, but for pages of the
-    host that it registers."""
+    host that it registers. `marks`: of each byte whether it was written; no memory is taken for what nobody touches."""
 
     file: int = field(default_factory=lambda: os.memfd_create("ptxsim"))
+    marks: int = field(default_factory=lambda: os.memfd_create("ptxsim-written"))
     live: list[Allocation] = field(default_factory=list)
     gone: deque[Allocation] = field(default_factory=lambda: deque(maxlen=1000))
 
     def __post_init__(self) -> None:
         os.ftruncate(self.file, SIZE)
-        self._map = mmap.mmap(self.file, SIZE, mmap.MAP_SHARED)
-        self._bytes = np.frombuffer(self._map, np.uint8)
+        os.ftruncate(self.marks, SIZE)
         self._next = GAP
         self._again: deque[tuple[int, int]] = deque()  # addresses that were given back, and their bytes
         self.used = 0
 
     def close(self) -> None:
         os.close(self.file)
+        os.close(self.marks)
+
+    def bytes_at(self, offset: int, size: int) -> np.ndarray:
+        """These bytes of the shared memory, from the begin of a page on."""
+        return _mapped(self.file, offset, size)
 
     def allocate(self, size: int, kind: int, site: int = 0, name: str = "") -> Allocation | None:
         """None where there is no room."""
         at = self._room(size)
         if at is None:
             return None
-        watched = kind == DEVICE
-        return self._add(
-            Allocation(
-                BASE + at,
-                Bytes(self._bytes[at : at + size]),
-                kind,
-                site,
-                name,
-                Bytes(np.zeros(size, np.uint8)) if watched else None,
-            )
-        )
+        made = Allocation(BASE + at, Bytes(self.bytes_at(at, size)), kind, site, name)
+        if kind == DEVICE:
+            made.written = Bytes(_mapped(self.marks, at, size))
+        return self._add(made)
 
     def register(
         self, address: int, size: int, first: int, pages: int, site: int
@@ -106,8 +104,8 @@ class Arena:
         at = self._room(pages)
         if at is None:
             return None
-        here = at + address - first
-        return self._add(Allocation(address, Bytes(self._bytes[here : here + size]), REGISTERED, site)), at
+        here = self.bytes_at(at, pages)[address - first :][:size]
+        return self._add(Allocation(address, Bytes(here), REGISTERED, site)), at
 
     def release(self, allocation: Allocation, site: int) -> None:
         self.live.remove(allocation)
@@ -143,7 +141,12 @@ class Arena:
         if found is None:
             return None
         self._again.remove(found)
+        _mapped(self.marks, found[0], size)[:] = 0
         return found[0]
+
+
+def _mapped(file: int, offset: int, size: int) -> np.ndarray:
+    return np.frombuffer(mmap.mmap(file, size, mmap.MAP_SHARED, offset=offset), np.uint8)
 
 
 def _address(allocation: Allocation) -> int:

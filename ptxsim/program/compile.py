@@ -222,7 +222,7 @@ def _why_not_compiled(said: str, wanted: Build) -> str:
     name = Path(header[1]).name if header else ""
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
-            return f"{said.rstrip()}\n{_closed(library)}"
+            return f"{said.rstrip()}\n{_closed(library)}. (A program that only includes {name} needs its folder: -I)"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
     if "Unsupported gpu architecture" in said:

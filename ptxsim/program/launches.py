@@ -157,7 +157,8 @@ class Launches:
     ) -> Report:
         began, told = monotonic(), self.context.findings.launched
         progress = self.progress.of(function.name, grid[0] * grid[1] * grid[2])
-        budget = Budget(None, self.progress.limit * PATIENCE / SECONDS)
+        limit = self.progress.limit
+        budget = Budget(None, limit * PATIENCE / SECONDS, max(limit / 5, SECONDS))
         try:
             report = launch_bound(
                 kernel, grid, block, bound, shared, budget, self.seed, cooperative, watch=progress.watch

@@ -22,25 +22,43 @@ from .arena import VARIABLE, Allocation, Arena
 
 PLAIN = (1, 1, 1)
 """A cluster of one block: none."""
+SPACES = ("global", "const")
+_EXTERN = re.compile(r"^\.extern\s+\.(?:global|const)\b[^;]*?([\w$]+)(?:\[\d*\])?;", re.M)
+"""Variables that another module has."""
 
 
 @dataclass(eq=False)
 class Module:
-    """What one object file brings along. `options`: -I and -D, as they were given."""
+    """What one object file brings along. `options`: -I and -D, as they were given. `linked`: the modules with which it
+    shares functions and variables (nvcc -rdc=true), itself among them."""
 
     text: str
     arena: Arena
     options: tuple[str, ...] = ()
+    linked: Sequence[Module] = ()
     _parsed: dict[str, ptx.Module] = field(default_factory=dict)
 
     @cached_property
     def files(self) -> dict[int, str]:
         return ptx.files_of(self.text)
 
-    @cached_property
+    @property
+    def texts(self) -> str:
+        """Its own text, and those that it is linked with."""
+        return "\n".join([self.text, *(each.text for each in self._with_others() if each is not self)])
+
+    @property
     def variables(self) -> dict[str, Allocation]:
-        """Its __device__ and __constant__ variables, with what they hold at the start."""
-        declared = [v for v in self.parsed("").variables.values() if v.space in ("global", "const")]
+        """__device__ and __constant__ variables that its kernels may use."""
+        return {name: made for each in self._with_others() for name, made in each.placed.items()}
+
+    @cached_property
+    def placed(self) -> dict[str, Allocation]:
+        """Its own variables, with what they hold at the start."""
+        elsewhere = set(_EXTERN.findall(self.text))
+        declared = [
+            v for v in self._own("").variables.values() if v.space in SPACES and v.name not in elsewhere
+        ]
         placed = {}
         for variable in declared:
             made = self.arena.allocate(
@@ -62,10 +80,23 @@ class Module:
         return placed
 
     def parsed(self, main: str) -> ptx.Module:
-        """As PTX whose own file is `main`."""
+        """As PTX whose own file is `main`, with what it is linked with."""
+        own = self._own(main)
+        others = [each._own("") for each in self._with_others() if each is not self]
+        functions = {
+            name: function for other in others for name, function in other.functions.items() if function.scope
+        }
+        functions |= {n: f for n, f in own.functions.items() if f.scope or n not in functions}
+        variables = {name: variable for other in others for name, variable in other.variables.items()}
+        return ptx.Module(functions, variables | own.variables)
+
+    def _own(self, main: str) -> ptx.Module:
         if main not in self._parsed:
             self._parsed[main] = ptx.parse(self.text, main)
         return self._parsed[main]
+
+    def _with_others(self) -> Sequence[Module]:
+        return self.linked or (self,)
 
     def file_of(self, entry: str) -> str:
         """The file in which a kernel begins; "" where no lines are known."""
@@ -109,7 +140,8 @@ class Function:
         source = _text(self.source_file)
         declared = signature.parameters(source, self.entry, [param.size for param in program.params])
         options = self.module.options
-        return Kernel(self.name, self.entry, source, options, (), self.module.text, declared, code, buffers)
+        texts = self.module.texts
+        return Kernel(self.name, self.entry, source, options, (), texts, declared, code, buffers)
 
     def in_clusters(self, cluster: tuple[int, int, int]) -> Kernel:
         """The kernel, launched with clusters of so many blocks."""

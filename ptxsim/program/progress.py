@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
+from ..launch import Ended
 from ..machine.machine import LaunchState
 
 FIRST, EVERY = 5.0, 10.0
@@ -14,7 +15,7 @@ ENOUGH = 3.0
 """Seconds after which the speed so far says how long the rest takes."""
 
 
-class TooLong(Exception):
+class TooLong(Ended):
     """A launch would take longer than it may, with the words."""
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
-from ..command.places import in_options
 from ..kernel import Kernel
 from ..races.hazards import ORDER, Hazard
 from ..report import Report, header_of
@@ -50,8 +50,15 @@ class Finding:
 
     def __str__(self) -> str:
         hazard = self.hazard
-        called = f" (in the function at line {hazard.line}, called here)" if hazard.call_line else ""
-        head = f"{self.place}: {hazard.kind}{called}{hazard.first_of}: {in_options(hazard.message)}"
+        called = ""
+        if hazard.call_line:
+            here = f"in the function at line {hazard.line}, called here"
+            called = (
+                f" ({here})"
+                if hazard.line
+                else f" (called from line {hazard.call_line} of the kernel's file)"
+            )
+        head = f"{self.place}: {hazard.kind}{called}{hazard.first_of}: {_typed(hazard.message)}"
         more = self.launches - 1
         also = f", and in {more} more launch{'es' * (more > 1)}" if more else ""
         return "\n".join([head, *self.quoted, f"      in {self.launch}{also}"])
@@ -235,6 +242,15 @@ def _place(kernel: Kernel, file: str, hazard: Hazard) -> str:
         path = header_of(kernel, name)
         return f"{near(str(path)) if path else name}:{line}"
     return near(file) or kernel.name
+
+
+def _typed(message: str) -> str:
+    """What the library says, in words of this command."""
+    return re.sub(
+        r"then simulate a smaller size, or give simulate\(\.\.\.\) a larger max_steps=\.\.\.",
+        "then run the program on a smaller problem, or give --limit SECONDS",
+        message,
+    ).replace("shared_mem=..., in bytes", "the third number in <<<...>>>")
 
 
 def _as_json(finding: Finding) -> dict:

@@ -5,6 +5,7 @@ A launch runs when it is asked for, whatever its stream: an order that streams a
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 
 from ..ptx.opcode import UnsupportedInstruction
@@ -18,6 +19,7 @@ from .memory import Memory
 from .modules import Function, Module
 from .progress import Progress
 from .sites import mark
+from .tensor_maps import NotSimulated, Refused, encode
 from .wire import Answer, Question
 
 
@@ -30,11 +32,12 @@ class Runtime:
         self.context, self.options = context, tuple(options)
         self.memory, self.launches = Memory(context), Launches(context, progress, seed)
         self.modules: list[Module] = []
+        self.linked: list[Module] = []  # those that share functions and variables
         self.symbols: dict[int, tuple[Module, str]] = {}
         rooms = {
             self: (
                 *("hello", "module", "function", "variable", "managed_variable", "symbol"),
-                *("device", "attributes", "wait", "missing"),
+                *("device", "attributes", "wait", "missing", "tensor_map", "unknown_entry"),
             ),
             self.memory: (
                 *("allocate", "release", "register_host", "unregister_host", "pointer", "memory_left"),
@@ -59,12 +62,13 @@ class Runtime:
         self.context.process = process
         return Answer(0, (BASE, SIZE))
 
-    def module(self, data: bytes) -> Answer:
+    def module(self, linked: int, data: bytes) -> Answer:
         try:
             text = ptx_in(data, self.context.arch)
         except NoPtx as reason:
             raise Stopped(f"the program cannot be run: {reason}") from None
-        self.modules.append(Module(text, self.context.arena, self.options))
+        self.modules.append(Module(text, self.context.arena, self.options, self.linked if linked else ()))
+        self.linked += self.modules[-1:] * bool(linked)
         return Answer(0, (len(self.modules) - 1,))
 
     def function(self, module: int, data: bytes) -> Answer:
@@ -102,6 +106,23 @@ class Runtime:
     def wait(self) -> Answer:
         """All that was asked for is done."""
         return Answer(self.context.lost)
+
+    def tensor_map(self, *numbers: int, data: bytes) -> Answer:
+        """The bytes of a map, or an error of the driver."""
+        try:
+            return Answer(0, (), encode(*numbers, struct.unpack("<20Q", data)))
+        except NotSimulated as reason:
+            raise Stopped(f"the simulator has no tensor maps with {reason}") from None
+        except Refused as reason:
+            return self.context.refused("cuTensorMapEncodeTiled", errors.INVALID_VALUE, str(reason), 0)
+
+    def unknown_entry(self, data: bytes) -> Answer:
+        """A function of the driver that the program looked for."""
+        name = data.decode()
+        self.context.findings.note(
+            f"the program asked the driver for {name}, and was told that it is not there"
+        )
+        return Answer()
 
     def missing(self, site: int, data: bytes) -> Answer:
         """A function of CUDA that the shim has not."""

@@ -1,11 +1,9 @@
 // Kernels: how the compiler's own code registers them, and how they are launched.
 
 #include <cstring>
-#include <map>
-#include <memory>
 #include <unordered_map>
 
-#include "talk.h"
+#include "graphs.h"
 
 namespace {
 
@@ -18,6 +16,8 @@ struct Module {
 };
 
 struct Function {
+    explicit Function(uint64_t number) : number(number) {}
+
     uint64_t number;
     bool asked = false;
     std::vector<Parameter> parameters;
@@ -66,16 +66,17 @@ struct Launch {
     uint64_t site = 0;
 };
 
-cudaError_t launch(const void* handle, const Launch& how, void** arguments) {
+// With the arguments as they are now.
+Work packed(const void* handle, const Launch& how, void** arguments) {
     Function* function = function_of(handle);
-    if (!function) return noted(cudaErrorInvalidDeviceFunction);
-    if (cudaError_t error = learn_parameters(*function)) return noted(error);
+    if (!function) return [] { return cudaErrorInvalidDeviceFunction; };
+    if (cudaError_t error = learn_parameters(*function)) return [error] { return error; };
     std::string packed(function->bytes, '\0');
     for (size_t i = 0; i < function->parameters.size(); ++i) {
         const Parameter& each = function->parameters[i];
         memcpy(&packed[each.offset], arguments[i], each.bytes);
     }
-    auto work = [=] {
+    return [=] {
         Answer answer = ask("launch",
                             {function->number, how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y,
                              how.block.z, how.shared, how.cooperative, how.cluster.x, how.cluster.y, how.cluster.z,
@@ -84,7 +85,10 @@ cudaError_t launch(const void* handle, const Launch& how, void** arguments) {
         keep_printed(answer.data);
         return answer.error;
     };
-    return noted(in_stream(how.stream, work));
+}
+
+cudaError_t launch(const void* handle, const Launch& how, void** arguments) {
+    return noted(in_stream(how.stream, packed(handle, how, arguments)));
 }
 
 uint64_t site_or(uint64_t site) {
@@ -95,9 +99,13 @@ uint64_t site_or(uint64_t site) {
 
 }  // namespace
 
+Work packed_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared) {
+    return packed(function, {grid, block, shared, nullptr, false, {0, 0, 0}, 0}, arguments);
+}
+
 extern "C" {
 
-void** __cudaRegisterFatBinary(void* wrapper) {
+static void** registered(void* wrapper, bool linked) {
     struct Wrapper {
         int magic, version;
         const unsigned char* data;
@@ -108,10 +116,11 @@ void** __cudaRegisterFatBinary(void* wrapper) {
     uint64_t bytes;
     memcpy(&header, data + 6, sizeof header);
     memcpy(&bytes, data + 8, sizeof bytes);
-    Answer answer = ask("module", {}, data, header + bytes);
+    Answer answer = ask("module", {linked}, data, header + bytes);
     return reinterpret_cast<void**>(new Module{answer.numbers[0]});
 }
 
+void** __cudaRegisterFatBinary(void* wrapper) { return registered(wrapper, false); }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
@@ -120,7 +129,7 @@ void __cudaRegisterFunction(void** module, const char* host, char*, const char* 
                             int*) {
     uint64_t in = reinterpret_cast<Module*>(module)->number;
     Answer answer = ask("function", {in}, name, strlen(name));
-    functions()[host] = new Function{answer.numbers[0]};
+    functions()[host] = new Function(answer.numbers[0]);
 }
 
 void __cudaRegisterVar(void** module, char* host, char*, const char* name, int, size_t bytes, int, int) {
@@ -138,10 +147,8 @@ void __cudaRegisterManagedVar(void** module, void** host, char*, const char* nam
 
 void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
 
-// With -rdc=true each object would register itself when the device linker's object calls it: see unlinked.py.
-void ptxsim_register_linked(void (*callback)(void**), void* wrapper) {
-    callback(__cudaRegisterFatBinary(wrapper));
-}
+// With -rdc=true an object hands itself over to a function that the device linker would make: compile.py makes one.
+void ptxsim_register_linked(void (*callback)(void**), void* wrapper) { callback(registered(wrapper, true)); }
 
 void ptxsim_missing(const char* name, uint64_t site) { ask("missing", {site}, name, strlen(name)); }
 

@@ -1,7 +1,9 @@
 // The CUDA runtime library of a program that runs in the simulator: built by compile.py as libcudart.so.
 
 #include "devices.cpp"
+#include "driver.cpp"
 #include "errors.cpp"
+#include "graphs.cpp"
 #include "launches.cpp"
 #include "memory.cpp"
 #include "streams.cpp"

@@ -1,20 +1,10 @@
-// Streams, events and graphs. What is put into a stream is done at once: in the order of the program's own calls, which
+// Streams and events. What is put into a stream is done at once: in the order of the program's own calls, which
 // every stream and every event allows. What is put into a stream that is recorded waits in a graph.
 
 #include <chrono>
 #include <cstdio>
-#include <map>
-#include <memory>
 
-#include "talk.h"
-
-struct CUgraph_st {
-    std::vector<Work> works;
-};
-
-struct CUgraphExec_st {
-    std::vector<Work> works;
-};
+#include "graphs.h"
 
 struct CUstream_st {
     unsigned flags = 0;
@@ -60,7 +50,7 @@ void print_what_was_printed() {
 
 cudaError_t in_stream(cudaStream_t stream, Work work) {
     if (CUgraph_st* graph = graph_of(stream)) {
-        graph->works.push_back(std::move(work));
+        graph->record(std::move(work));
         return cudaSuccess;
     }
     return work();
@@ -154,40 +144,5 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     return cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
-#if CUDART_VERSION >= 12000
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-    *made = new CUgraphExec_st{graph->works};
-    return cudaSuccess;
-}
-#else
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, cudaGraphNode_t*, char*, size_t) {
-    *made = new CUgraphExec_st{graph->works};
-    return cudaSuccess;
-}
-#endif
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-    *made = new CUgraphExec_st{graph->works};
-    return cudaSuccess;
-}
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
-    return noted(in_stream(stream, [works = graph->works] {
-        for (const Work& each : works)
-            if (cudaError_t error = each()) return error;
-        return cudaSuccess;
-    }));
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-    delete graph;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-    delete graph;
-    return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, size_t* count) {
-    *count = graph->works.size();
-    return cudaSuccess;
-}
 
 }  // extern "C"

@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from ptxsim.__main__ import main
+from tests.sample import sample
 
 CU = Path(__file__).parent / "cu"
 
@@ -64,3 +66,52 @@ def test_mistakes_of_the_host(ran):
     assert len(places) == len(wanted)
     for line, (begin, words) in zip(places, wanted, strict=True):
         assert line.startswith(begin) and words in line
+
+
+class Case(NamedTuple):
+    """What is typed; what the program prints; words of the report."""
+
+    typed: str
+    printed: str
+    said: str
+    status: int = 0
+
+
+RUNTIME = """\
+NVIDIA H100 80GB HBM3, 9.0, 132 SMs, 8 blocks
+110 409, 1 said
+110 before, 4110 after
+5 7 7 5
+sum 6
+time passes, a device's: 1
+7 7
+invalid device ordinal
+"""
+LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
+TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
+CASES = [
+    Case("runtime.cu", RUNTIME, "8 launches of 2 kernels, 17 blocks"),
+    Case(
+        "tensor.cu --arch 90a",
+        TENSOR,
+        "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box",
+        1,
+    ),
+    Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
+    Case(LINKED + "0", "8 194, 42\n", "no hazard found"),
+    Case(
+        LINKED + "1",
+        "11 95, 42\n",
+        "parts_more.cu:5: out-of-bounds (called from line 9 of the kernel's file)",
+        1,
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "case", sample(CASES, lambda case: "a program"), ids=lambda case: case.typed.split()[0]
+)
+def test_other_programs(ran, case):
+    status, printed, report = ran(*case.typed.split())
+    assert (status, printed) == (case.status, case.printed)
+    assert case.said in report

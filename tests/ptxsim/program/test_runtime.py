@@ -1,0 +1,222 @@
+"""The rules of CUDA's runtime, asked without nvcc: memory, launches, errors."""
+
+import socket
+
+import numpy as np
+import pytest
+
+from ptxsim.program import wire
+from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
+from ptxsim.program.context import Stopped
+from ptxsim.program.fatbin import NoPtx, ptx_in
+from tests.ptxsim.program.harness import PTX, Program, fat_binary
+
+ON_THE_STACK = 0x7FFF_0000_1000
+
+
+@pytest.fixture
+def program():
+    made = Program()
+    yield made
+    made.context.arena.close()
+
+
+def test_a_launch_on_memory_of_the_program(program):
+    source, to = program.filled(256), program.allocate(256)
+    program.words(source, 64)[:] = np.arange(64)
+    assert program.launch(to, source, 64) == wire.Answer(0, (), b"")
+    assert np.array_equal(program.words(to, 64), np.arange(64))
+    (address, size) = program.ask("symbol", 777).numbers
+    assert (size, program.words(address, 1)[0]) == (4, 5 + 64)
+    assert program.ask("symbol", 778).error == 13
+    assert program.kinds() == [] and program.refused() == []
+
+
+def test_a_pointer_into_an_allocation(program):
+    source, to = program.filled(512), program.allocate(512)
+    assert program.launch(to + 256, source + 256, 64).error == 0
+    assert program.kinds() == []
+    program.launch(to + 256, source + 256, 65, 96)
+    assert program.kinds() == [
+        ("out-of-bounds", "read-beyond-array"),
+        ("out-of-bounds", "write-beyond-array"),
+    ] or program.kinds() == [("out-of-bounds", "read-beyond-array")]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("filled", []),
+        ("empty", [("uninitialised-read", "never-written")]),
+        ("copied from empty", [("uninitialised-read", "never-written")]),
+        ("copied from filled", []),
+        ("copied from the host", []),
+        ("pinned", []),
+        ("managed", []),
+        ("freed", [("out-of-bounds", "freed-array")]),
+        ("null", [("out-of-bounds", "no-array")]),
+        ("short", [("out-of-bounds", "read-beyond-array")]),
+    ],
+)
+def test_what_a_kernel_may_read(program, source, found):
+    other = {"copied from empty": program.allocate, "copied from filled": program.filled}.get(source)
+    kind = {"pinned": HOST, "managed": MANAGED}.get(source, DEVICE)
+    address = program.filled(256) if source == "filled" else program.allocate(256, kind)
+    if other:
+        assert program.copy(address, other(256), 256) == 0
+    if source == "copied from the host":
+        assert program.copy(address, ON_THE_STACK, 256, 1) == 0
+    if source == "freed":
+        assert program.ask("release", address, 0, 0).error == 0
+    if source == "short":
+        address = program.filled(252)
+    program.launch(program.allocate(256), 0 if source == "null" else address, 64)
+    assert program.kinds() == found
+
+
+@pytest.mark.parametrize(
+    ("size", "kind", "error"), [(256, 1, 0), (257, 1, 1), (256, 2, 1), (256, 3, 1), (256, 4, 0), (256, 0, 1)]
+)
+def test_a_copy_from_the_host(program, size, kind, error):
+    """Of 256 bytes there are: to the device, not from it; the kind of a copy must be true."""
+    assert program.copy(program.allocate(256), ON_THE_STACK, size, kind) == error
+    assert len(program.refused()) == bool(error)
+
+
+def test_rows_of_a_copy(program):
+    """Three rows of 100 bytes, 128 apart: what lies between them stays unwritten."""
+    to = program.allocate(3 * 128)
+    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 3, 1, 0).error == 0
+    written = program.context.arena.find(to).written.data.reshape(3, 128)
+    assert written[:, :100].all() and not written[:, 100:].any()
+    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 4, 1, 0).error == 1
+
+
+def test_what_is_freed(program):
+    address, pinned = program.allocate(64), program.allocate(64, HOST)
+    assert program.ask("release", address + 4, 0, 0).error == 1
+    assert program.ask("release", pinned, 0, 0).error == 1
+    assert program.ask("release", address, 1, 0).error == 1
+    assert program.ask("release", address, 0, 0) == wire.Answer(0, (64,))
+    assert program.ask("release", address, 0, 0).error == 1
+    begins = [
+        "the pointer is 4 bytes behind",
+        "this is memory of the host",
+        "this is memory of the device",
+        "the memory was freed before",
+    ]
+    whys = [why for _, _, why in program.refused()]
+    assert [why[: len(begin)] for why, begin in zip(whys, begins, strict=True)] == begins
+    assert program.runtime.memory.leaks() == [(64, 0)]
+
+
+def test_launches_that_cuda_refuses(program):
+    to = program.filled(64)
+    assert program.launch(to, to, 4, block=0).error == 9
+    assert program.launch(to, to, 4, block=1025).error == 9
+    assert program.launch(to, to, 4, block=513).error == 701  # __launch_bounds__
+    assert program.launch(to, to, 4, shared=50_000).error == 1
+    assert program.ask("set_function_attribute", program.kernel, 8, 300_000).error == 1
+    assert program.ask("set_function_attribute", program.kernel, 8, 50_000).error == 0
+    assert program.launch(to, to, 4, shared=50_000).error == 0
+    assert [error for _, error, _ in program.refused()] == [
+        "cudaErrorInvalidConfiguration",
+        "cudaErrorInvalidConfiguration",
+        "cudaErrorLaunchOutOfResources",
+        "cudaErrorInvalidValue",
+    ]
+
+
+def test_an_error_that_stays(program):
+    """After a kernel that ends itself CUDA answers all calls with its error, until a reset."""
+    (module,) = program.ask("module", 0, data=fat_binary(PTX.replace("$done:", "$done: trap;"))).numbers
+    (program.kernel,) = program.ask("function", module, data=b"copy").numbers
+    address = program.filled(64)
+    assert program.launch(address, address, 4).error == 719
+    assert program.ask("wait").error == 719
+    assert program.copy(address, ON_THE_STACK, 64, 1) == 719
+    assert program.ask("allocate", 64, DEVICE, 0).error == 719
+    assert program.kinds() == [("trap", "trap")]
+    assert program.ask("reset").error == 0
+    assert program.ask("allocate", 64, DEVICE, 0).error == 0
+
+
+def test_addresses_are_given_again_only_at_the_end(program):
+    first = program.allocate(64)
+    program.ask("release", first, 0, 0)
+    assert program.allocate(64) > first
+    program.context.arena._next = SIZE
+    assert program.allocate(64) == first
+    assert program.ask("allocate", 64, DEVICE, 0).error == 2
+    assert BASE < first < BASE + SIZE and GAP < SIZE
+
+
+def test_memory_of_the_device_has_an_end(program):
+    assert program.ask("allocate", 79 << 30, DEVICE, 0).error == 0
+    assert program.ask("allocate", 2 << 30, DEVICE, 0).error == 2
+    assert program.ask("memory_left").numbers == (1 << 30, 80 << 30)
+
+
+def test_memory_of_the_host_that_is_registered(program):
+    first, page = ON_THE_STACK - 4096, 4096
+    answer = program.ask("register_host", first + 16, 64, first, page, 0)
+    assert answer.error == 0 and program.ask("pointer", first + 16).numbers == (1,)
+    program.words(first + 16, 16)[:] = 3
+    shared = program.context.arena.bytes_at(answer.numbers[0], 96)
+    assert shared[16:80].view(np.uint32).tolist() == [3] * 16 and not shared[80:].any()
+    to = program.allocate(64)
+    assert program.launch(to, first + 16, 16).error == 0
+    assert program.words(to, 16).tolist() == [3] * 16
+    assert program.ask("unregister_host", first + 16).error == 0
+    assert program.ask("unregister_host", first + 16).error == 713
+
+
+def test_what_a_pointer_is(program):
+    kinds = [ON_THE_STACK, program.allocate(4, HOST), program.allocate(4), program.allocate(4, MANAGED)]
+    assert [program.ask("pointer", address).numbers[0] for address in kinds] == [0, 1, 2, 3]
+
+
+def test_the_newest_text_that_fits():
+    two = fat_binary("new", 90)[16:] + fat_binary("old", 70)[16:]
+    binary = fat_binary("x")[:8] + len(two).to_bytes(8, "little") + two
+    assert [ptx_in(binary, arch) for arch in (90, 89, 70)] == ["new", "old", "old"]
+
+
+@pytest.mark.parametrize(
+    ("binary", "said"),
+    [
+        (fat_binary("new", 100), "made for compute_100"),
+        (fat_binary("x", flags=0x1000), "compressed"),
+        (fat_binary("x", kind=2), "only machine code"),
+        (b"\0" * 32, "another kind of binary"),
+    ],
+)
+def test_a_binary_without_a_text(binary, said):
+    with pytest.raises(NoPtx, match=said):
+        ptx_in(binary, 90)
+
+
+def test_a_program_without_a_text_is_stopped(program):
+    with pytest.raises(Stopped, match="only machine code"):
+        program.ask("module", 0, data=fat_binary("x", kind=2))
+
+
+def test_a_function_that_is_not_there(program):
+    with pytest.raises(Stopped, match="the program calls cudaFoo, which"):
+        program.ask("missing", 0, data=b"cudaFoo")
+
+
+def test_questions_and_answers():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(
+            b"\4\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0copy" + b"\1" + b"\0" * 14 + b"\1abc"
+        )
+        assert wire.receive(ours) == ("copy", (1, 1 << 56), b"abc")
+        wire.send(ours, wire.Answer(7, (-1,), b"xy"))
+        assert (
+            theirs.recv(100)
+            == b"\7" + b"\0" * 7 + b"\1" + b"\0" * 7 + b"\2" + b"\0" * 7 + b"\xff" * 8 + b"xy"
+        )
+        theirs.close()
+        assert wire.receive(ours) is None
