@@ -90,7 +90,7 @@ tune: install
 
 bench: install
 	@$(RUN) -m tools.author.bench
-	@$(RUN) -m tests.course_lib.matmul.test_matmul 200
+	@$(RUN) -m tests.matmul.test_matmul 200
 
 classroom grade: NEEDS += classroom
 

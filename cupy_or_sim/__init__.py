@@ -14,3 +14,31 @@ keys           under which names measurements of a kernel are kept
 style          one look for the pictures of all packages above, and how a picture is shown
 slim_svg       an SVG without what nobody sees
 """
+
+from . import device
+from .device import HOPPER, OPTIONS, only_on
+from .headers import course_header
+from .launch import Launch
+from .limits import this_gpu
+from .simulate import simulate
+from .tensor_maps import tensor_map
+from .timing import cublas
+
+__all__ = [
+    "HOPPER",
+    "OPTIONS",
+    "Launch",
+    "course_header",
+    "cp",
+    "cublas",
+    "only_on",
+    "simulate",
+    "tensor_map",
+    "this_gpu",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "cp":
+        return device.cp
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

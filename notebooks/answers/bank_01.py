@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.measure.sass import sass
 from cupy_or_sim.simulate import simulate
+from instruments.sass import sass
 
 from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, demand_whole_sectors, kernel_and_numbers
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from course_lib.check.gemm import Gemm
-from course_lib.measure.sass import sass
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.simulate import compiled, simulate
+from instruments.sass import sass
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Wait
 

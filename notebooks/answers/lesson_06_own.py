@@ -8,9 +8,9 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import check
-from course_lib.measure.checklist import checklist
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
+from instruments.checklist import checklist
 from ptxsim import Report
 
 from .common import (

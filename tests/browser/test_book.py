@@ -32,7 +32,7 @@ NAMES = [page.name for path in PATHS for page in pages_of(course.read(path), cou
 NAMES = NAMES if WHOLE else [name for name in NAMES if name in SHOWN]
 FIRST = "notebooks/00_start_here-1"
 """A sitting with kernels, reports, figures, exercises and solutions."""
-LINKED = ["cupy_or_sim/include/course/register_tile.cuh", "course_lib/matmul/plans.py", "ptxsim/README"]
+LINKED = ["cupy_or_sim/include/course/register_tile.cuh", "matmul/plans.py", "ptxsim/README"]
 PAGES = [
     "index",
     PAGE,

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from course_lib import HazardError
 from cupy_or_sim import cupy_on_numpy as cp
-from ptxsim import CompileError, LaunchError
+from ptxsim import CompileError, HazardError, LaunchError
 
 ADD = r"""
 extern "C" __global__ void add(const float* a, const float* b, float* sum, int n)

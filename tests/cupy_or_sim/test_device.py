@@ -74,27 +74,6 @@ def test_products_of_numpy_start_no_threads_that_spin():
     assert done.stdout == "1\n"
 
 
-def test_the_public_names():
-    import course_lib
-
-    names = (
-        "cp OPTIONS HOPPER only_on tensor_map show_env simulate sass Gemm benchmark profile so_far timeline"
-    )
-    names += " Launch course_header cublas draw matmul_source ncu this_gpu"
-    names += " kernel_source lesson_kernel edited show_diff matmul timed checklist spans waves tune tuned show_progress"
-    assert sorted(course_lib.__all__) == sorted([*names.split(), "check_exercise", "score", "HazardError"])
-    assert set(dir(course_lib)) == set(course_lib.__all__)
-    with pytest.raises(AttributeError, match="course_lib has no 'gem'"):
-        _ = course_lib.gem
-
-
-def test_a_name_is_never_hidden_by_the_module_of_the_same_name():
-    import course_lib.measure.timeline  # noqa: F401
-    from course_lib import timeline
-
-    assert callable(timeline)
-
-
 def test_options_are_a_tuple_with_the_course_headers():
     assert isinstance(device.OPTIONS, tuple)
     assert device.OPTIONS[0] == "--std=c++17"

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from course_lib import HOPPER, OPTIONS, Gemm, Launch, simulate, tensor_map
+from course_lib import HOPPER, OPTIONS, Gemm, Launch, simulate
 from course_lib.check.verdict import CheckFailed
-from course_lib.matmul import operands
 from course_lib.measure import records
-from cupy_or_sim import cupy_on_numpy, tensor_maps
+from cupy_or_sim import cupy_on_numpy, tensor_map, tensor_maps
 from cupy_or_sim.device import options_for
 from cupy_or_sim.tensor_maps import box_of, mapped
+from matmul import operands
 from ptxsim import TensorMap
 
 COPIES = r"""

@@ -17,7 +17,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from course_lib import OPTIONS, cp, tensor_map
+from course_lib import OPTIONS, cp
+from cupy_or_sim import tensor_map
 from cupy_or_sim.device import HOPPER
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""What goes deeper from lesson 06: the parts of `matmul`. Their templates are run by tests/course_lib/matmul."""
+"""What goes deeper from lesson 06: the parts of `matmul`. Their templates are run by tests/matmul."""
 
 from tests.lessons import solved_function
 from tests.lessons.tables import right_answers, variants, wrong_answers

@@ -1,4 +1,4 @@
-"""What goes deeper from lesson 06: stream-K, and a scheduler. tests/course_lib/matmul/test_tail.py runs the kernels."""
+"""What goes deeper from lesson 06: stream-K, and a scheduler. tests/matmul/test_tail.py runs the kernels."""
 
 from tests.lessons import solved_function
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_lib import HOPPER, Gemm, sass, tuned
+from course_lib import HOPPER, Gemm
 from course_lib.lessons import sources
 from course_lib.measure import records
-from course_lib.measure.spans import Spans
 from cupy_or_sim import cupy_on_numpy
+from instruments import sass
+from instruments.spans import Spans
+from matmul import tuned
 from ptxsim.gpus import H100
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import course_lib
+import cupy_or_sim
 from course_lib.lessons import sources
-from course_lib.matmul import comparisons
 from cupy_or_sim import timing
+from instruments import comparisons
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def written(monkeypatch):
         return call
 
     monkeypatch.setattr(timing, "cublas", cublas)
-    monkeypatch.setattr(course_lib, "cublas", cublas)
+    monkeypatch.setattr(cupy_or_sim, "cublas", cublas)
     return found
 
 

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import ptxsim
-from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, matmul_source, simulate
+from course_lib import HOPPER, OPTIONS, Gemm, Launch, check_exercise, simulate
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons import sources
 from course_lib.measure import marks
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers
+from matmul import matmul_source
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.sample import one_in, sample
 

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from course_lib import OPTIONS, Gemm, checklist, course_header, lesson_kernel, simulate
+from course_lib import OPTIONS, Gemm, course_header, lesson_kernel, simulate
 from course_lib.lessons import sources
-from course_lib.measure.checklist import Item
-from course_lib.measure.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
 from cupy_or_sim import style
 from cupy_or_sim.cupy_on_numpy import RawKernel
+from instruments import checklist
+from instruments.checklist import Item
+from instruments.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
 from ptxsim.gpus import H100, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
 from ptxsim.instructions.tensor import fragment
 from ptxsim.launch import MAX_REGISTERS

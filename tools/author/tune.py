@@ -1,6 +1,6 @@
 """Find the fastest plan of `matmul` for 30 problems on the GPU of this machine: `make tune`. It takes some minutes.
 
-Writes assets/plans/<gpu>.json, from which `matmul` takes its plans on this GPU, and lesson 06 its pictures. What was
+Writes matmul/sweeps/<gpu>.json, from which `matmul` takes its plans on this GPU, and lesson 06 its pictures. What was
 measured there of another program (CUTLASS 2) is kept, with its own provenance.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 import time
 
-from course_lib.matmul import plans, sweep_file, tuner
-from course_lib.matmul.matmul import LESSON, matmul_source
 from cupy_or_sim import device, keys, timing
+from matmul import plans, sweep_file, tuner
+from matmul.matmul import LESSON, matmul_source
 
 CUBES = (512, 1024, 2048, 4096, 8192)
 SHAPES = (

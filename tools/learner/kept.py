@@ -22,7 +22,6 @@ LIBRARY = (
     "notebooks/answers",
     "notebooks/figures",
     "assets/measurements",
-    "assets/plans",
     "pyproject.toml",
     "requirements.lock",
 )

@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from course_lib import OPTIONS, Gemm, HazardError, Launch
+from course_lib import OPTIONS, Gemm, Launch
 from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy, device, limits
+from ptxsim import HazardError
 
 PASSED = "check passed: exact for 1 to 8 k-tiles, no hazard, random data as in float64"
 

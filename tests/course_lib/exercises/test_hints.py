@@ -10,11 +10,11 @@ import pytest
 from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import verdicts
-from course_lib.measure import checklist
 from course_lib.notebooks import answers
 from course_lib.notebooks.answers import bank_07, common, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard
 
+checklist = import_module("instruments.checklist")
 ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))

@@ -9,6 +9,7 @@ import pytest
 from tests.rules import ROOT
 from tools.book.build import BookError
 from tools.learner import course, kept
+from tools.packages import PACKAGES
 
 LIBRARY = (
     "course_lib/check/gemm.py",
@@ -175,8 +176,9 @@ def test_the_library_reads_no_lesson_but_those_that_are_known():
     names = [path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")]
     naming = {
         path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "course_lib").rglob("*.py")
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
         if path.name != "sources.py"
         and any(f'"{name}"' in path.read_text(encoding="utf-8") for name in names)
     }
-    assert naming == {"course_lib/matmul/matmul.py"}
+    assert naming == {"matmul/matmul.py"}

@@ -1,0 +1,75 @@
+"""How long calls take that are more, or something else, than one GEMM kernel: timed on a GPU, replayed elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from course_lib.measure import records, tables
+from cupy_or_sim import keys, limits, timing
+
+REPEATS = 20
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Microseconds of each call: {label: (10 %, median, 90 %)}. Empty where there is no record."""
+
+    title: str
+    origin: str
+    calls: dict[str, tuple[float, float, float]]
+
+    def us(self, label: str) -> float | None:
+        """The median of a call; None where there is no record."""
+        if self.calls and label not in self.calls:
+            raise ValueError(f"there is no call {label!r}; calls: {', '.join(self.calls)}")
+        return self.calls[label][1] if self.calls else None
+
+    def _table(self) -> list[tuple[str, ...]]:
+        if not self.calls:
+            return []
+        base, (_, base_us, _) = next(iter(self.calls.items()))
+        lines = [
+            (label, f"{us:,.1f}", f"{low:,.1f}-{high:,.1f}", f"{us / base_us:.3f}")
+            for label, (low, us, high) in self.calls.items()
+        ]
+        return [("", "median us", "10-90 %", f"of {base}"), *lines]
+
+    def __repr__(self) -> str:
+        return tables.as_text([f"{self.title}: {self.origin}"], self._table())
+
+    def _repr_html_(self) -> str:
+        return tables.as_html([f"{self.title}: {self.origin}"], self._table())
+
+
+def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], source: str) -> Timed:
+    """Compare calls that launch kernels of `source`, a text of CUDA.
+
+    `make()` returns {label: call}, the base first; it runs on a GPU only, so its arrays may be large. There, if all
+    launches that it prepares fit, each call is timed as `benchmark` times a kernel: REPEATS launches in order and,
+    against a drift of the clock, as many in the opposite order. Elsewhere the record with this title and this source is
+    shown, and nothing runs.
+    """
+    key = keys.source_key(title, source)
+    if calls := limits.made(make):
+        entry = _measure(calls)
+        records.remember("calls", {key: {"title": title, **entry}})
+        return _shown(title, f"measured now on {timing.name()}", entry)
+    entry = records.find("calls", key)
+    if not entry:
+        return Timed(title, "no record: its source was edited, or never measured", {})
+    return _shown(title, f"recorded on {entry['gpu']}, {entry['date']}", entry)
+
+
+def _measure(calls: Mapping[str, Callable[[], object]]) -> dict:
+    times = {label: timing.time_launches(call, REPEATS) for label, call in calls.items()}
+    for label in reversed(times):
+        times[label] = np.append(times[label], timing.time_launches(calls[label], REPEATS))
+    us = {label: np.percentile(each, (10, 50, 90)).round(2).tolist() for label, each in times.items()}
+    return {"us": us, "repeats": 2 * REPEATS, "date": timing.today()}
+
+
+def _shown(title: str, origin: str, entry: dict) -> Timed:
+    return Timed(title, origin, {label: tuple(us) for label, us in entry["us"].items()})

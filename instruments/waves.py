@@ -1,0 +1,46 @@
+"""Which SM a kernel's blocks run on, and when: the waves of a grid, the last one's emptiness, persistent blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from course_lib.measure import records
+from course_lib.measure.watched import BEGIN_NS, END_NS, SM, noted
+from cupy_or_sim import limits, timing
+from cupy_or_sim.given import check_launched
+from cupy_or_sim.launch import STANDARD, Launch
+
+from .spans import Spans
+
+
+def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
+    """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
+
+    `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
+    """
+    check_launched(kernel, launch)
+    title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
+    key = records.kernel_key(kernel, gemm, launch)
+    if limits.runs_here(kernel, launch):
+        rows = spans_of(noted(kernel, gemm, launch))
+        entry = records.about(kernel, gemm, launch) | {
+            "date": timing.today(),
+            "spans": rows.round(1).tolist(),
+        }
+        records.remember("waves", {key: entry})
+        return Spans(title, f"measured now on {timing.name()}, {timing.today()}", {kernel.name: rows})
+    entry = records.find("waves", key)
+    if not entry:
+        return Spans(title, "no record of this kernel as it stands now: it needs a GPU to be measured", {})
+    return Spans(
+        title, f"recorded on {entry['gpu']}, {entry['date']}", {kernel.name: np.array(entry["spans"])}
+    )
+
+
+def spans_of(rows: np.ndarray) -> np.ndarray:
+    """(SM, begin, end) of each block in microseconds, from the first begin on, by SM and begin."""
+    begin = rows[:, BEGIN_NS].min()
+    found = np.stack(
+        (rows[:, SM], (rows[:, BEGIN_NS] - begin) / 1000, (rows[:, END_NS] - begin) / 1000), axis=1
+    )
+    return found[np.lexsort((found[:, 1], found[:, 0]))]

@@ -1,0 +1,162 @@
+"""`matmul` with lesson 07's kernel: exact on whole numbers, no hazard, and a plan that fits every problem."""
+
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cupy_or_sim import device, timing
+from matmul import matmul
+from matmul.hopper_plans import TILES, HopperPlan, hopper_plan
+from matmul.plans import Plan
+from ptxsim.gpus import H100
+from tests.matmul.test_matmul import Problem, check, edit, random_problem, with_plan, wrong_with
+from tests.sample import sample
+from tools.author.tune import SHAPES
+
+room = sys.modules["matmul.matmul"]
+SMALL = HopperPlan((64, 64), 3, 1)
+PAIR = HopperPlan((64, 192), 2, 2)
+KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    sample([tile.plan for tile in reversed(TILES)], lambda plan: plan.tile[0]),
+    ids=lambda plan: str(plan.tile),
+)
+def test_every_tile_that_a_plan_may_have_is_right_and_clean(plan):
+    """More than one tile in each direction, more k-tiles than slots; the last blocks of a cluster have no rows."""
+    number = [tile.plan for tile in TILES].index(plan)
+    (TM, TN), kinds = plan.tile, KINDS[number % 2]
+    layout = ("CF", "CC", "FF", "FC")[number % 4]
+    check(Problem(TM * plan.cluster + 8, TN + 8, (plan.slots + 1) * 64 + 24, layout, *kinds), plan)
+
+
+@pytest.mark.parametrize("orders", ["CF", "CC", "FF", "FC"])
+def test_layouts(orders):
+    check(Problem(72, 136, 136, orders), SMALL)
+
+
+def test_rows_that_the_copy_engine_cannot_read():
+    check(Problem(67, 76, 100, "CC", "bfloat16", "float32", moved=1, whole=False), SMALL)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (0, 5, 3), (5, 3, 0), (1, 130, 7), (65, 8, 64)])
+def test_edges(shape):
+    for out_order in "CF":
+        check(Problem(*shape, out_order=out_order, bias=True, alpha=-1.0), SMALL)
+
+
+@pytest.mark.parametrize("number", sample(range(4), lambda number: number % 2))
+def test_what_becomes_of_the_sums(number):
+    """In boxes, where C is of A's type and not read, or element by element."""
+    problem = Problem(72, 80, 72, "CF", *KINDS[number], "CF"[number % 2], bias=True, alpha=2.0)
+    check(replace(problem, activation="relu"), SMALL)
+    check(replace(problem, activation="gelu", whole=False), SMALL)
+    check(replace(problem, beta=-1.0), SMALL)
+
+
+def test_k_in_parts():
+    check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
+
+
+def test_blocks_that_make_several_tiles(monkeypatch):
+    """Two blocks for four pairs of tiles: the ring and the boxes of C go on from one tile to the next."""
+    monkeypatch.setattr(room, "sms", lambda: 1)
+    monkeypatch.setattr(HopperPlan, "at_once", 2)
+    monkeypatch.setattr(HopperPlan, "group", 2)
+    check(Problem(64 * 4 - 3, 64 * 2 - 8, 200), replace(PAIR, tile=(64, 64)))
+
+
+@pytest.mark.parametrize("seed", sample(range(20), lambda seed: seed // 20))
+def test_random_problems(seed):
+    check(random_problem(seed, most=120), SMALL)
+
+
+def test_a_plan_fits_and_leaves_no_block_without_work():
+    for M, N, K in (*SHAPES, (16384, 4096, 4096), (1, 1, 1), (65_000, 8, 100_000)):
+        plan = hopper_plan(M, N, K)[0]
+        pieces, blocks = plan.pieces(M, N), plan.blocks(M, N, H100.sms)
+        assert plan.shared_mem <= H100.shared_block and plan.at_once >= 1
+        assert blocks % plan.cluster == 0 and blocks <= H100.sms * plan.at_once
+        assert blocks // plan.cluster <= pieces
+        k_tiles = -(-K // 64)
+        assert (plan.split - 1) * -(-k_tiles // plan.split) < k_tiles  # the last part has k-tiles
+
+
+def test_a_large_problem_takes_a_large_tile_and_a_small_one_many_blocks():
+    assert hopper_plan(8192, 8192, 8192)[0].tile == (128, 256)
+    small, _ = hopper_plan(1024, 1024, 1024)
+    assert small.pieces(1024, 1024) * small.cluster > 100
+    assert hopper_plan(64, 64, 65536)[0].split > 8
+
+
+def test_whose_kernel_runs(monkeypatch):
+    """In the simulator lesson 06's, unless asked."""
+    names, kernel_of = [], room.kernel_of
+    monkeypatch.setattr(room, "kernel_of", lambda name: names.append(name) or kernel_of(name))
+    A = device.cp.ones((8, 8), np.float16)
+    for lesson in (None, 6):
+        matmul(A, A, lesson=lesson)
+    with_plan(SMALL, lambda: matmul(A, A, lesson=7))
+    assert [name[:4] for name in names] == ["gemm", "gemm", "hopp"]
+
+
+def test_the_kernel_that_should_be_faster_where_both_may_run():
+    whose = [type(room.planned(shape, True, True, (6, 7))) for shape in ((4096, 4096, 4096), (1, 4096, 4096))]
+    assert whose == [HopperPlan, Plan]
+    assert isinstance(room.planned((1, 4096, 4096), True, True, (7,)), HopperPlan)
+    assert isinstance(room.planned((5, 3, 0), True, True, (7,)), Plan)  # adds nothing
+
+
+def test_what_lesson_may_be(monkeypatch):
+    A = device.cp.ones((8, 8), np.float16)
+    with pytest.raises(ValueError, match="lesson is 5; allowed are 6 and 7"):
+        matmul(A, A, lesson=5)
+    monkeypatch.setattr(device, "backend", lambda: "cupy")
+    monkeypatch.setattr(timing, "capability", lambda: "8.0")
+    from matmul.operands import allowed_lessons
+
+    assert allowed_lessons(None) == allowed_lessons(6) == (6,)
+    with pytest.raises(ValueError, match=r"needs a GPU of compute capability 9\.0, and this one has 8\.0"):
+        allowed_lessons(7)
+    monkeypatch.setattr(timing, "capability", lambda: "9.0")
+    assert allowed_lessons(None) == (6, 7) and allowed_lessons(7) == (7,) and allowed_lessons(6) == (6,)
+
+
+BOXES = Problem(72, 200, 264, "CC", bias=True, activation="relu", alpha=2.0), PAIR
+PARTS = Problem(72, 72, 200), replace(SMALL, split=2)
+WRONG = {
+    "rows of the other block of the cluster": (BOXES, "piece.m + rank * TM, n", "piece.m, n", "wrong, first at"),
+    "a slot freed for this block only": (BOXES, "thread < CLUSTER)", "thread == 0)", "deadlock"),
+    "this k-tile's slot freed": (BOXES, "0) free((count - 1) % SLOTS)", "0) free(slot)", "deadlock"),
+    "nobody waits for wgmma": (BOXES, "wgmma_wait<1>();", "wgmma_wait<2>();", "write-after-read"),
+    "one k16 too short": (BOXES, "k < TK / 16", "k < TK / 16 - 1", "wrong, first at"),
+    "the next box of an operand across k": (BOXES, "BOX * 2 / 16 - 1", "BOX / 16 - 1", "wrong, first at"),
+    "no proxy fence": (BOXES, "        fence_async();\n", "", "missing-proxy-fence"),
+    "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_stores_read();", "", "write-after-read"),
+    "bias of the wrong columns": (BOXES, "finish.bias[at]", "finish.bias[column]", "wrong, first at"),
+    "alpha forgotten": (BOXES, "finish.alpha * x +", "x +", "wrong, first at"),
+    "sums of all parts in one place": (PARTS, "piece.part * M * c_stride", "0", "block-conflict"),
+}  # fmt: skip
+"""What is wrong: the problem and plan that tell it, its text, the new text, words of what is said."""
+
+
+@pytest.mark.parametrize("what", sample(WRONG, lambda what: WRONG[what][-1][:5] == "wrong", most=2))
+def test_wrong_kernels_are_rejected(what, monkeypatch):
+    telling, old, new, words = WRONG[what]
+    edit(monkeypatch, 7, old, new)
+    wrong = wrong_with(*telling)
+    assert re.search(words, wrong), wrong
+
+
+def test_the_source_holds_each_header_once():
+    source = room.matmul_source(7)
+    headers = sorted((device.INCLUDE / "course" / "hopper").glob("*.cuh"))
+    assert len(headers) == 9 and not re.search(r"#include <course/(hopper|gemm)/", source)
+    for header in headers:
+        first = header.read_text(encoding="utf-8").partition("\n")[0]
+        assert source.count(f"{first}\n") == 1, header.name
