@@ -8,7 +8,6 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import cupy_or_sim
 from cupy_or_sim import HOPPER, OPTIONS, Launch, course_header, only_on, simulate, this_gpu
-from cupy_or_sim.device import show_env
 from ptxsim.compiler import cache
 
 from . import draw, moved
@@ -16,6 +15,7 @@ from .check.gemm import Gemm
 from .exercises.logbook import show_progress
 from .exercises.verdicts import check_exercise, score
 from .lessons import folders, lite
+from .lessons.environment import show_env
 from .lessons.sources import edited, kernel_source, lesson_kernel, show_diff
 from .measure.bench import benchmark, so_far
 from .measure.timeline import timeline

@@ -7,11 +7,8 @@ import os
 import re
 import sys
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-
-from ptxsim.compiler import nvrtc
 
 INCLUDE = Path(__file__).parent / "include"
 _HEADERS = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(INCLUDE.rglob("*.cuh"))))
@@ -36,7 +33,7 @@ def __getattr__(name: str) -> ModuleType:
     if name != "cp":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if backend() == "cupy":
-        return _machine()[0]
+        return machine()[0]
     from . import cupy_on_numpy
 
     return cupy_on_numpy
@@ -48,7 +45,7 @@ def backend() -> str:
     wanted = os.environ.get("COURSE_BACKEND", "")
     if wanted not in ("", "cupy", "simulator"):
         raise ValueError(f"COURSE_BACKEND is {wanted!r}; allowed are 'cupy' and 'simulator', or unset it")
-    _, gpu, reason = _machine()
+    _, gpu, reason = machine()
     if wanted == "cupy" and not gpu:
         raise RuntimeError(
             f"COURSE_BACKEND=cupy, but {reason}. With an NVIDIA GPU: `make EXTRA=cuda13`, or EXTRA=cuda12 for a "
@@ -64,18 +61,18 @@ def only_on(capability: str, or_newer: bool = False) -> None:
     """
     if backend() != "cupy":
         return
-    gpu = _machine()[1]
+    gpu = machine()[1]
     mine, wanted = (tuple(map(int, text.split()[-1].split("."))) for text in (gpu, capability))
     if mine != wanted and not (or_newer and mine > wanted):
         os.environ["COURSE_BACKEND"] = "simulator"
         backend.cache_clear()
-        _machine.cache_clear()
+        machine.cache_clear()
         print(f"{gpu}. What follows needs {capability}{' or newer' * or_newer}: it runs in the simulator.")
 
 
 @cache
-def _machine() -> tuple[ModuleType | None, str, str]:
-    """CuPy where there is one; the GPU in words; why the lessons do not use it, "" where they do."""
+def machine() -> tuple[ModuleType | None, str, str]:
+    """CuPy where there is one; the GPU in words; why it is not used, "" where it is."""
     if os.environ.get("COURSE_BACKEND") == "simulator":
         return None, "", "COURSE_BACKEND asks for it"
     try:
@@ -87,39 +84,5 @@ def _machine() -> tuple[ModuleType | None, str, str]:
         return cupy, "", "no NVIDIA GPU with a working driver was found"
     about = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     gpu = f"{about['name'].decode()}, compute capability {about['major']}.{about['minor']}"
-    old = f"lessons 00 and 01 need compute capability 7.5, the others 8.0, and this is {gpu}"
+    old = f"compute capability 7.5 is needed, for most kernels 8.0, and this is {gpu}"
     return cupy, gpu, "" if (about["major"], about["minor"]) >= (7, 5) else old
-
-
-def _version() -> str:
-    try:
-        return metadata.version("hiding-latency")
-    except metadata.PackageNotFoundError:
-        return "not installed, used from its folder"
-
-
-def show_env() -> None:
-    """Print what this machine offers to the course, what is missing, and what works all the same."""
-    simulated, (cupy, gpu, reason) = backend() == "simulator", _machine()
-    works = "everything, simulated; measurements are recorded ones" if simulated else "everything, on the GPU"
-    if not simulated and re.search(r" 7\.\d$", gpu):
-        works = "lessons 00 and 01 on the GPU; the others, which copy with cp.async, in the simulator"
-    try:
-        compiler = "{}.{}".format(*nvrtc.version())
-    except nvrtc.NvrtcMissing:
-        why = {"darwin": "NVIDIA makes none for macOS", "emscripten": "a browser has none"}
-        compiler = "missing: " + why.get(sys.platform, "`make install` installs it")
-        works = f"the lessons as they are; kernels that you edit {'do not run' if simulated else 'are not checked'}"
-        if sys.platform == "emscripten":
-            works = "the lessons, simulated, measurements recorded; edited kernels if `make serve` serves this page"
-    print("course  ", _version())
-    print("backend ", f"simulator: {reason}" if simulated else "cupy")
-    print("GPU     ", gpu or "none used")
-    print("CuPy    ", cupy.__version__ if cupy else "none; only a GPU needs it")
-    print("NVRTC   ", compiler)
-    print("works   ", works)
-    # CuPy looks for CUDA headers in CONDA_PREFIX, which only activating the environment sets.
-    if (Path(sys.prefix) / "conda-meta").is_dir() and os.environ.get("CONDA_PREFIX") != sys.prefix:
-        print("note     this conda environment is not activated, so CuPy may not find the CUDA headers.")
-        print("         Activate it before you start Jupyter, or once inside it:")
-        print('         python -m ipykernel install --user --name python3 --env CONDA_PREFIX "$CONDA_PREFIX"')

@@ -204,7 +204,7 @@ class SimulatedCupy(FakeCupy):
 def forget() -> None:
     """What the library keeps of the GPU in use; to be called before and behind `machine`."""
     for cached in (
-        device.backend, device._machine, timing._helper, timing.capability, matmul.here, matmul.sms, matmul.planned,
+        device.backend, device.machine, timing._helper, timing.capability, matmul.here, matmul.sms, matmul.planned,
         matmul.kernel_of,
     ):  # fmt: skip
         cached.cache_clear()

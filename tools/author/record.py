@@ -20,6 +20,7 @@ from pathlib import Path
 import nbclient
 import nbformat
 
+from course_lib import show_env
 from course_lib.lessons import sources
 from course_lib.measure import records
 from cupy_or_sim import device, keys, timing
@@ -45,7 +46,7 @@ def main() -> int:
             "make record measures on a GPU, and this machine has none that the course can use:",
             file=sys.stderr,
         )
-        device.show_env()
+        show_env()
         return 2
     fresh, target = ROOT / "build" / "record.json", records.FOLDER / keys.file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import time
 
+from course_lib import show_env
 from cupy_or_sim import device, keys, timing
 from matmul import plans, sweep_file, tuner
 from matmul.matmul import LESSON, matmul_source
@@ -37,7 +38,7 @@ def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...
         print(
             "make tune measures on a GPU, and this machine has none that the course can use:", file=sys.stderr
         )
-        device.show_env()
+        show_env()
         return 2
     start, name = time.monotonic(), timing.name()
     found = tuner.sweep(shapes)
