@@ -38,9 +38,13 @@ def test_each_file_that_contributing_names_is_there():
 
 
 ROOMS = [path for top in (*PACKAGES, "tools") for path in sorted((ROOT / top).glob("*/__init__.py"))]
+FLAT = [
+    ROOT / top / "__init__.py" for top in PACKAGES if not any(ROOT / top in path.parents for path in ROOMS)
+]
+"""Packages without rooms say themselves what is in them."""
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: f"{room.parent.parent.name}.{room.parent.name}")
+@pytest.mark.parametrize("room", ROOMS + FLAT, ids=lambda room: ".".join(room.relative_to(ROOT).parts[:-1]))
 def test_a_room_says_what_is_in_it(room):
     said = ast.get_docstring(ast.parse(room.read_text(encoding="utf-8"))) or ""
     modules = {path.stem for path in room.parent.glob("*.py")} - {"__init__", "__main__"}
