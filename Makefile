@@ -48,7 +48,7 @@ help:
 	@: $(info $(HELP))
 
 course: install
-	@$(RUN) -m tools.learner.course $(if $(AGAIN),--again)
+	@$(RUN) -m tools.course $(if $(AGAIN),--again)
 
 lab: install
 	@$(RUN) -m tools.learner.lab $(LAB)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from course_lib.lessons import sources
 from tools.book.build import write_book
-from tools.learner import course
+from tools.learner.run import committed
 from tools.live import fetch
 
 PATIENCE = 600_000
@@ -24,9 +24,7 @@ def python_is_there() -> bool:
 
 def write_live_book(out: Path, names: list[str]) -> Path:
     """A book of these notebooks as committed, whose cells run."""
-    found = [
-        course.outcome(name, course.read(sources.NOTEBOOKS / f"{name}.ipynb"), 0.0, []) for name in names
-    ]
+    found = [committed(sources.NOTEBOOKS / f"{name}.ipynb") for name in names]
     write_book(found, "recorded", out, live=True)
     return out
 

@@ -15,7 +15,7 @@ from tests.sample import one_in, sample
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 from tools.book.pages import pages_of
-from tools.learner import course
+from tools.learner import run
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
@@ -28,7 +28,7 @@ PATHS = (
 )
 SHOWN = ("00_start_here", "00_start_here-1", "03_double_buffer-1", "03_double_buffer-2")
 """Of the sample's pages, the head of a lesson and three sittings."""
-NAMES = [page.name for path in PATHS for page in pages_of(course.read(path), course.name_of(path))]
+NAMES = [page.name for path in PATHS for page in pages_of(run.read(path), run.name_of(path))]
 NAMES = NAMES if WHOLE else [name for name in NAMES if name in SHOWN]
 FIRST = "notebooks/00_start_here-1"
 """A sitting with kernels, reports, figures, exercises and solutions."""
@@ -95,7 +95,7 @@ EACH_LOOK_ONCE = """() => {
 @pytest.fixture(scope="module")
 def book(tmp_path_factory, browser):
     out = tmp_path_factory.mktemp("book") / "course"
-    made = [course.outcome(course.name_of(path), course.read(path), 0.0, []) for path in PATHS]
+    made = [run.committed(path) for path in PATHS]
     remarks = write_book(made, "recorded", out)
     of_all = [remark for remark in remarks if WHOLE or "xref_missing" not in remark]
     assert of_all == [], "a sample lacks the lessons beside it, and nothing else"

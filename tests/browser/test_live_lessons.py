@@ -18,7 +18,7 @@ from tests.compile_service.conftest import serving
 from tests.lessons import cuda_of, replaced
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.pages import pages_of
-from tools.learner import course
+from tools.learner import run
 from tools.live.inside import notebook
 
 TABLES = Path(__file__).parents[2] / "build" / "live_lessons.md"
@@ -89,7 +89,7 @@ def code_cells(page) -> list:
 def parts_of(name: str) -> list:
     """The pages of a notebook that have code."""
     return [
-        page for page in pages_of(course.read(sources.NOTEBOOKS / f"{name}.ipynb"), name) if code_cells(page)
+        page for page in pages_of(run.read(sources.NOTEBOOKS / f"{name}.ipynb"), name) if code_cells(page)
     ]
 
 

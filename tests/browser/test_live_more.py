@@ -28,7 +28,7 @@ from tests.browser.test_book import CUT
 from tests.lessons import cuda_of, replaced
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.build import write_sources
-from tools.learner import course
+from tools.learner.run import committed
 
 SITTING = f"notebooks/{LESSON}-2.html"
 MINE = 'extern "C" __global__ void mine(float* out) { out[threadIdx.x] = 2.5f * threadIdx.x; }'
@@ -226,7 +226,7 @@ def test_all_of_the_playground_is_reached_by_keyboard(playground):
 def test_a_book_without_python_has_none_of_it(tmp_path):
     source = tmp_path / "course"
     path = sources.NOTEBOOKS / "00_start_here.ipynb"
-    write_sources([course.outcome("00_start_here", course.read(path), 0.0, [])], "recorded", source)
+    write_sources([committed(path)], "recorded", source)
     assert not (source / "playground.md").exists()
     assert "playground" not in (source / "index.md").read_text(encoding="utf-8")
 

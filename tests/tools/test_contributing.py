@@ -30,11 +30,24 @@ def test_each_command_is_told_to_those_who_need_it():
 
 
 def test_each_file_that_contributing_names_is_there():
-    named = re.findall(
-        r"`(?:python )?((?:course_lib|tests|tools|docs|assets|notebooks)/[\w./]*)`", CONTRIBUTING
-    )
-    named = [name for name in named if "NN" not in name]
-    assert len(named) > 12 and [name for name in named if not (ROOT / name).exists()] == []
+    """Every path in code quotes that has a slash or an ending; test_pages.py follows the links."""
+    words = re.findall(r"`(?:python |bash )?([\w./-]+)`", CONTRIBUTING)
+    paths = [word for word in words if re.search(r"/|\.(py|md|toml|lock|yml|json|ipynb)$", word)]
+    patterns = {
+        path: path.rstrip("/").replace("NN_name", "NN_*").replace("NN", "[0-9][0-9]") for path in paths
+    }
+    assert len(paths) > 12 and [path for path, glob in patterns.items() if not list(ROOT.glob(glob))] == []
+
+
+def test_each_command_that_contributing_names_is_there():
+    for module in re.findall(r"python -m ([\w.]+)", CONTRIBUTING):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
+
+
+def test_the_readme_has_a_row_for_each_lesson():
+    rows = re.findall(r"^\| `(\d\d_\w+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
 
 
 ROOMS = [path for top in (*PACKAGES, "tools") for path in sorted((ROOT / top).glob("*/__init__.py"))]

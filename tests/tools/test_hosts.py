@@ -62,7 +62,7 @@ def test_all_hosts_have_the_same_python_and_the_lock_serves_it():
     assert versions.pop() in SpecifierSet(PROJECT["requires-python"])
 
 
-@pytest.mark.parametrize("name", [DOCKERFILE, DEVCONTAINER, WORKFLOW, "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", [DOCKERFILE, DEVCONTAINER, WORKFLOW, "CONTRIBUTING.md", "README.md"])
 def test_make_targets_that_are_named_exist(name):
     targets = re.search(r"^\.PHONY:(.*)$", text("Makefile"), re.MULTILINE)[1].split()
     named = set(re.findall(r'\bmake"?,? "?([a-z]+)\b', text(name)))
@@ -216,27 +216,6 @@ def test_colab_gets_a_compiler_only_where_there_is_none_and_never_a_cupy(monkeyp
     assert len(called) == (not there)
     assert not any("cupy" in word for command in called for word in command)
     assert all("--no-deps" in command for command in called)
-
-
-# ---- CONTRIBUTING.md
-
-
-def test_contributing_names_what_exists():
-    """Every path in code quotes that has a slash or an ending, and every link."""
-    words = re.findall(r"`([\w./-]+)`", text("CONTRIBUTING.md"))
-    paths = [word for word in words if re.search(r"/|\.(py|md|toml|lock|yml|json|ipynb)$", word)]
-    patterns = {
-        path: path.rstrip("/").replace("NN_name", "NN_*").replace("NN", "[0-9][0-9]") for path in paths
-    }
-    assert paths and [path for path, pattern in patterns.items() if not list(ROOT.glob(pattern))] == []
-    links = re.findall(r"\]\(([^)#:]+)\)", text("CONTRIBUTING.md"))
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_contributing_names_commands_that_exist():
-    for module in re.findall(r"python -m ([\w.]+)", text("CONTRIBUTING.md")):
-        path = ROOT / module.replace(".", "/")
-        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
 
 
 def test_what_is_published_is_made_of_the_pinned_pyodide():

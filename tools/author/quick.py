@@ -90,7 +90,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("course_lib/draw/explore*", ("tests/browser/test_explore_page.py",)),
     ("assets/measurements/*", (
         "tests/course_lib/measure/test_measurements.py",
-        "tests/tools/test_frame.py::test_the_measured_tables_are_current",
+        "tests/tools/author/test_measured_tables.py",
     )),
     ("matmul/sweeps/*", ("tests/matmul/test_tune.py",)),
     ("assets/card.*", ("tests/tools/author/test_card.py",)),
@@ -107,15 +107,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tools/live/*", ("tests/tools/live",)),
     ("tools/learner/*", ("tests/tools/learner",)),
     ("tools/packages.py", ("tests/tools/test_wheel.py::test_every_package_is_named",)),
-    ("tools/install.py", ("tests/tools/test_frame.py",)),
-    ("conftest.py", (
-        "tests/tools/test_sample.py",
-        "tests/tools/test_frame.py::test_what_shares_something_runs_in_one_process",
-    )),
-    ("Makefile", ("tests/tools/test_frame.py",)),
-    (".ci/run", ("tests/tools/test_frame.py::test_ci_calls_make_test_and_nothing_else",)),
-    ("environment.yml", ("tests/tools/test_frame.py::test_environment_and_pyproject_ask_for_the_same",)),
-    (".git*", ("tests/tools/test_frame.py",)),
+    ("tools/install.py", ("tests/tools/test_install.py", "tests/tools/test_lock.py")),
+    ("conftest.py", ("tests/tools/test_sample.py", "tests/tools/test_conftest.py")),
+    ("Makefile", ("tests/tools/test_makefile.py",)),
+    (".ci/run", ("tests/tools/test_makefile.py::test_ci_calls_make_test_and_nothing_else",)),
+    ("environment.yml", ("tests/tools/test_conda.py",)),
+    (".git*", ("tests/tools/test_tracked.py",)),
     ("*Dockerfile", ("tests/tools/test_hosts.py",)),
     (".dockerignore", ("tests/tools/test_hosts.py",)),
     (".devcontainer/*", ("tests/tools/test_hosts.py",)),
@@ -126,8 +123,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("docs/hangs.md", ("tests/tools/test_hangs.py",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
     ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
-    ("*.toml", ("tests/tools/test_wheel.py::test_every_package_is_named", "tests/tools/test_hosts.py")),
-    ("requirements.lock", ("tests/tools/test_hosts.py",)),
+    ("*.toml", (
+        "tests/tools/test_wheel.py::test_every_package_is_named",
+        "tests/tools/test_hosts.py",
+        "tests/tools/test_lock.py",
+    )),
+    ("requirements.lock", ("tests/tools/test_lock.py", "tests/tools/test_hosts.py")),
 )  # fmt: skip
 """What else a changed file asks for, by its name. `{file}`: itself; `{results}` and `{kernels}`: the cases and the test
 kernels of the instructions that the file registers; `{cases}`: the test kernels of the file; `{exercises}`: those of

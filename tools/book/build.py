@@ -10,7 +10,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import nbformat
 
@@ -19,10 +18,8 @@ from tools.book.front import front_page
 from tools.book.lesson import chapter
 from tools.book.linked import Library
 from tools.book.pages import Page, lead_on, pages_of
+from tools.learner.outcome import Outcome
 from tools.live import site
-
-if TYPE_CHECKING:
-    from tools.learner.course import Outcome
 
 ROOT = Path(__file__).parents[2]
 _NOTES = (

@@ -10,15 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 from course_lib.lessons import sources
 from course_lib.measure import records
 from tools.author import figures, sittings
 from tools.book.glyphs import glyph
-
-if TYPE_CHECKING:
-    from tools.learner.course import Outcome
+from tools.learner.outcome import Outcome
 
 TEXT = Path(__file__).with_name("front.md")
 _RECORDED = re.compile(

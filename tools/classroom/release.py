@@ -18,7 +18,7 @@ import nbformat
 from course_lib.lessons import sources
 from tools.classroom.assignment import assignment, exercises, without_solutions
 from tools.install import alone
-from tools.learner.course import title_of
+from tools.learner.outcome import title_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "build" / "classroom"

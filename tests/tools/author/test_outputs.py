@@ -3,21 +3,15 @@
 import pytest
 
 from tools.author import outputs
+from tools.learner.outcome import name_of
+
+DEEPER = {"deeper/01_banks", "deeper/01_counts", "deeper/01_loop_and_grid"}
 
 
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (
-            "01",
-            {
-                "01_mainloop",
-                "exercises/01_mainloop",
-                "deeper/01_banks",
-                "deeper/01_counts",
-                "deeper/01_loop_and_grid",
-            },
-        ),
+        ("01", {"01_mainloop", "exercises/01_mainloop", *DEEPER}),
         ("01_mainloop", {"01_mainloop"}),
         ("exercises/01", {"exercises/01_mainloop"}),
         ("deeper/01_c", {"deeper/01_counts"}),
@@ -26,13 +20,16 @@ from tools.author import outputs
 def test_a_number_names_a_lesson_with_all_that_belongs_to_it(monkeypatch, name, expected):
     monkeypatch.setenv("COURSE_BACKEND", "simulator")  # main sets it
     ran = set()
-    monkeypatch.setattr(
-        outputs,
-        "renew",
-        lambda path: ran.add(outputs.named(path).removeprefix("notebooks/").removesuffix(".ipynb")) or 0,
-    )
+    monkeypatch.setattr(outputs, "renew", lambda path: ran.add(name_of(path)) or 0)
     assert outputs.main((name,)) == 0
     assert ran == expected
+
+
+def test_a_lesson_that_fails_keeps_its_outputs_and_ends_make_outputs(tmp_path, monkeypatch):
+    (tmp_path / "01_a.ipynb").write_text("as it was")
+    monkeypatch.setattr(outputs, "compile_anew", lambda *_: None)
+    assert outputs.renew(tmp_path / "01_a.ipynb") == 1
+    assert (tmp_path / "01_a.ipynb").read_text() == "as it was"
 
 
 def test_a_name_of_nothing_is_said(capsys):

@@ -32,7 +32,7 @@ def test_every_place_of_the_table_is_there():
         ("tests/compile_service/ask.py", "tests/compile_service"),
         ("tests/golden/newer_h100.npz", "tests/ptxsim/instructions/test_newer.py"),
         ("course_lib/compiled/exercises/01_mainloop.zip", "notebooks/exercises/01_mainloop.ipynb"),
-        ("Makefile", "tests/tools/test_frame.py"),
+        ("Makefile", "tests/tools/test_makefile.py"),
         ("ptxsim/gpus.py", "tests/ptxsim/test_gpus.py"),
         ("ptxsim/races/findings.py", "tests/ptxsim/races/test_hazards_cases.py"),
         ("notebooks/answers/lesson_02.py", 'tests/lessons/test_lesson_kernels.py -k "02."'),

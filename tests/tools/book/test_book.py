@@ -22,7 +22,8 @@ from tools.author import figures, sittings
 from tools.book import about, build, cuda_lines, excerpts, front, glossary, glyphs, lesson
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.book.pages import Page, pages_of
-from tools.learner import course
+from tools.learner import copies, run
+from tools.learner.outcome import outcome
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">\n<circle r="9" fill="blue"/>\n</svg>\n'
@@ -64,8 +65,8 @@ def book(folder: Path) -> tuple[Path, list[str]]:
     second = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# 01 · B\n\n[A](00_a.ipynb)")])
     more = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# More\n\n[A](../00_a.ipynb)")])
     named = {"00_a": first_lesson(), "01_b": second, "exercises/00_a": more}
-    outcomes = [course.outcome(name, notebook, 1.0, []) for name, notebook in named.items()]
-    outcomes[1] = course.outcome("01_b", second, 1.0, ["the kernel <died> by itself"])
+    outcomes = [outcome(name, notebook, 1.0, []) for name, notebook in named.items()]
+    outcomes[1] = outcome("01_b", second, 1.0, ["the kernel <died> by itself"])
     return folder / "book", build.write_book(outcomes, "simulator", folder / "book")
 
 
@@ -416,7 +417,7 @@ def test_the_notebooks_in_the_browser_stay_and_lessons_lead_to_them(tmp_path, mo
 
 
 def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_shown():
-    made = lesson.chapter(course.read(sources.NOTEBOOKS / "exercises" / "02_producer_consumer.ipynb"), "x")
+    made = lesson.chapter(run.read(sources.NOTEBOOKS / "exercises" / "02_producer_consumer.ipynb"), "x")
     found = [
         token.markup
         for cell in made.cells
@@ -432,7 +433,7 @@ def test_a_page_says_what_it_is_and_when_it_was_made(chapter):
     assert described == "A warp runs; another warp too. warp warp(1) a barrier"
     assert f'<meta property="og:description" content="{described}">' in chapter
     assert '<meta property="og:title" content="00 · A">' in chapter
-    release = course.copies.version_of(ROOT)
+    release = copies.version_of(ROOT)
     assert re.search(
         rf'class="colophon">Hiding latency {re.escape(release)} · made on <time>\d\d \w+ \d{{4}}<', chapter
     )

@@ -7,8 +7,11 @@ import nbformat
 import pytest
 
 from tests.rules import ROOT
+from tools import course
 from tools.book.build import BookError
-from tools.learner import course, kept
+from tools.learner import kept
+from tools.learner import run as runner
+from tools.learner.outcome import code_cells, name_of, outcome, table
 from tools.packages import PACKAGES
 
 LIBRARY = (
@@ -51,18 +54,18 @@ def run(root, monkeypatch):
     ran = []
 
     async def run_lesson(path):
-        notebook = course.read(path)
-        for cell in course.code_cells(notebook):
+        notebook = runner.read(path)
+        for cell in code_cells(notebook):
             cell.outputs = [nbformat.v4.new_output("stream", text="check passed: é\n")]
-        ran.append(course.name_of(path))
-        return course.outcome(ran[-1], notebook, 1.5, ["a reason"] * (ran[-1] == FAILS))
+        ran.append(name_of(path))
+        return outcome(ran[-1], notebook, 1.5, ["a reason"] * (ran[-1] == FAILS))
 
     def run(**options):
         ran.clear()
         outcomes = course.run_course(root / "notebooks", "simulator", **options)
         return set(ran), outcomes
 
-    monkeypatch.setattr(course, "run_lesson", run_lesson)
+    monkeypatch.setattr(runner, "run_lesson", run_lesson)
     return run
 
 
@@ -116,7 +119,7 @@ def test_what_did_not_run_again_is_as_it_was_and_is_said_to_be(run, capsys):
     for before, after in zip(first, second):
         assert after.before == (after.name != FAILS) and after.seconds == before.seconds == 1.5
         assert nbformat.writes(after.notebook) == nbformat.writes(before.notebook)
-    assert course.table(second, "simulator").count("as before") == 5
+    assert table(second, "simulator").count("as before") == 5
     assert run(again=True)[0] == set(CELLS)
 
 
