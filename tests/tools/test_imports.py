@@ -16,7 +16,7 @@ PLANTED = {
     "course_lib.check.problem -> course_lib.measure": "from ..measure import records",
     "cupy_or_sim.power -> course_lib.check.gemm": "from course_lib.check.gemm import Gemm",
     "ptxsim.report -> cupy_or_sim.launch": "from cupy_or_sim.launch import Launch",
-    "course_lib.draw.style -> tools.install": "from tools.install import ROOT",
+    "course_lib.check.gemm -> tools.install": "from tools.install import ROOT",
     # and among the tools
     "tools.book.front -> tools.course": "if TYPE_CHECKING:\n    from tools.course import bind",
     "tools.learner.outcome -> tools.book.pages": "from tools.book.pages import Page",

@@ -1,4 +1,4 @@
-"""The quick-reference card, one page of A4: `python -m tools.author.card` writes assets/card.svg and assets/card.pdf.
+"""The quick-reference card, one page of A4: `python -m tools.author.card` writes assets/card.pdf.
 
 Nothing on it is typed in twice: code is cut out of the lessons' kernels, layouts are computed by the simulator's own
 rules and by running the course's functions in it, and targets are those of the checklist.
@@ -6,12 +6,16 @@ rules and by running the course's functions in it, and targets are those of the 
 
 from __future__ import annotations
 
+import hashlib
 import re
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from course_lib import OPTIONS, Gemm, course_header, lesson_kernel, simulate
 from course_lib.lessons import sources
@@ -25,19 +29,16 @@ from ptxsim.instructions.tensor import fragment
 from ptxsim.launch import MAX_REGISTERS
 from ptxsim.observe.counters import BANKS
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
+CARD = Path(__file__).resolve().parents[2] / "assets" / "card.pdf"
 A4 = 8.27, 11.69  # inches
 LEFT, RIGHT, LEFT_WIDTH, RIGHT_WIDTH = 0.4, 4.5, 3.95, 3.37  # the columns, in inches
 CODE, SMALL, WORDS, HEADING = 6.4, 6.8, 7.4, 9.0  # points
 LEFT_LETTERS, RIGHT_LETTERS = 73, 62  # of a line of code
 LINE = 1.32 / 72  # inches from one line to the next, for each point of its letters
 CELL = 0.155, 0.13  # inches
-ALT = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, Hopper's ring, targets."
+TITLE = "Quick-reference card: pipeline, ring, launch, fragments, ldmatrix, swizzle, Hopper's ring, targets."
 SHADES = ("#ffffff", "#d9d9d9", "#bfbfbf", "#ededed")
 """Of the registers of a fragment: greys, which a printer keeps apart."""
-
-
-# --------------------------------------------------------------------------- what stands on it
 
 
 def cut(source: str, first: str, last: str, indent: int = 0) -> str:
@@ -72,33 +73,34 @@ def fitting(code: str, widest: int) -> str:
     return "\n".join(lines)
 
 
-def codes() -> dict[str, str]:
-    """Title -> code, cut out of the lessons."""
+def pipeline() -> str:
+    """The ring of lesson 05."""
     ring = sources.kernel_source("05_three_stage", "ring")
-    buffers = sources.kernel_source("03_double_buffer", "two_buffers")
+    fill, turn = (
+        cut(ring, "auto issue", "commit_group"),
+        cut(ring, "k_tile < STAGES - 1", "multiply(sum, a, b)"),
+    )
+    return fitting(f"{fill}\n}};\n{turn}\n    }}\n}}", LEFT_LETTERS)
+
+
+def double_buffer() -> str:
+    loop = cut(sources.kernel_source("03_double_buffer", "two_buffers"), "issue(0);", "issue(k_tile + 1)")
+    return fitting(f"{loop}\n    // ... sums += a * b of buffer k_tile % 2\n}}", LEFT_LETTERS)
+
+
+def launch() -> str:
+    """In Python, from the solution of lesson 06."""
     cells = {cell.get("id"): "".join(cell["source"]) for cell in sources._cells("06_parts_of_matmul")}
-    tile = course_header("mma_tile.cuh")
-    pipeline = (
-        cut(ring, "auto issue", "commit_group"), "};",
-        cut(ring, "k_tile < STAGES - 1", "multiply(sum, a, b)"), "    }", "}",
-    )  # fmt: skip
-    double = (
-        cut(buffers, "issue(0);", "issue(k_tile + 1)"), "    // ... sums += a * b of buffer k_tile % 2", "}",
-    )  # fmt: skip
-    return {
-        "Pipeline: a ring of STAGES slots (lesson 05)": fitting("\n".join(pipeline), LEFT_LETTERS),
-        "Double buffer (lesson 03)": fitting("\n".join(double), LEFT_LETTERS),
-        "Launch, any M and N (lesson 06, Python)": cut(
-            cells["ex1-solution"], "TM, TN, TK = tile", "shared_mem ="
-        ),
-        "ldmatrix.x4: the address that a lane names (04)": fitting(
-            cut(tile, "const __half* a_row", "lane / 8 % 2"), RIGHT_LETTERS
-        ),
-    }
+    return cut(cells["ex1-solution"], "TM, TN, TK = tile", "shared_mem =")
+
+
+def ldmatrix() -> str:
+    """The addresses that a lane names, from the course's header."""
+    return fitting(cut(course_header("mma_tile.cuh"), "const __half* a_row", "lane / 8 % 2"), RIGHT_LETTERS)
 
 
 def hopper() -> tuple[str, str]:
-    """What the producer and what each consumer does for a k-tile, cut out of lesson 08."""
+    """What the producer and what each consumer does for a k-tile, of lesson 08."""
     roles = sources.kernel_source("08_never_a_pause", "roles")
     producer = cut(roles, "int slot = k_tile % SLOTS", "load_rows(TN") + "\n}"
     consumer = cut(roles, "mbarrier_wait(&s.full", "mbarrier_arrive(&s.empty")
@@ -173,39 +175,38 @@ def targets() -> tuple[Item, ...]:
 # --------------------------------------------------------------------------- the page
 
 
-class Page:
-    """A figure of A4 on which things are placed in inches from the top left. What is written returns where it ends."""
+class Column:
+    """A column of a page of A4: what is written comes below what is there. Inches, from the top left."""
 
-    def __init__(self) -> None:
-        from matplotlib.figure import Figure
+    def __init__(self, figure: Figure, x: float, y: float, width: float = 0) -> None:
+        self.figure, self.x, self.y, self.width = figure, x, y, width
 
-        self.figure = Figure(figsize=A4, facecolor="white")
+    def beside(self, across: float) -> Column:
+        """Another that begins at this height."""
+        return Column(self.figure, self.x + across, self.y)
 
-    def text(self, x: float, y: float, text: str, size: float = WORDS, **look) -> float:
+    def text(self, text: str, size: float = WORDS, gap: float = 0, **look) -> None:
         for line in text.split("\n"):
-            y += size * LINE
-            shown = line.replace("$", r"\$")
-            self.figure.text(x / A4[0], 1 - y / A4[1], shown, fontsize=size, color="black", **look)
-        return y + 0.02
+            self.y += size * LINE
+            place = self.x / A4[0], 1 - self.y / A4[1]
+            self.figure.text(*place, line.replace("$", r"\$"), fontsize=size, color="black", **look)
+        self.y += 0.02 + gap
 
-    def heading(self, x: float, y: float, width: float, text: str) -> float:
-        from matplotlib.lines import Line2D
+    def heading(self, text: str) -> None:
+        self.text(text, HEADING, 0.03, weight="bold")
+        across = [self.x / A4[0], (self.x + self.width) / A4[0]]
+        self.figure.add_artist(Line2D(across, [1 - self.y / A4[1]] * 2, color="black", linewidth=0.8))
+        self.y += 0.03
 
-        y = self.text(x, y, text, HEADING, weight="bold") + 0.03
-        across = [x / A4[0], (x + width) / A4[0]]
-        self.figure.add_artist(Line2D(across, [1 - y / A4[1]] * 2, color="black", linewidth=0.8))
-        return y + 0.03
+    def code(self, text: str, gap: float = 0) -> None:
+        self.text(text, CODE, gap, family="DejaVu Sans Mono")
 
-    def code(self, x: float, y: float, text: str) -> float:
-        return self.text(x, y, text, CODE, family="DejaVu Sans Mono")
-
-    def cells(self, x: float, y: float, texts: np.ndarray, shades: np.ndarray) -> float:
+    def cells(self, texts: np.ndarray, shades: np.ndarray) -> None:
         """A grid of small boxes, each with a text and one of SHADES."""
-        from matplotlib.patches import Rectangle
-
         height, width = texts.shape
         across, down = width * CELL[0], height * CELL[1]
-        place = x / A4[0], 1 - (y + down) / A4[1], across / A4[0], down / A4[1]
+        self.y += down
+        place = self.x / A4[0], 1 - self.y / A4[1], across / A4[0], down / A4[1]
         axes = self.figure.add_axes(place, xlim=(0, width), ylim=(height, 0))
         axes.axis("off")
         for (row, column), text in np.ndenumerate(texts):
@@ -213,118 +214,131 @@ class Page:
             axes.add_patch(Rectangle((column, row), 1, 1, clip_on=False, **look))
             middle = {"ha": "center", "va": "center", "fontsize": 5.8, "color": "black"}
             axes.text(column + 0.5, row + 0.54, f"{text}", **middle)
-        return y + down
 
-    def table(self, x: float, y: float, places: tuple[float, ...], rows: list[tuple]) -> float:
-        """Rows of texts at `places` from x, the first row bold."""
+    def table(self, places: tuple[float, ...], *rows: tuple, gap: float) -> None:
+        """Rows of texts at `places` from the left, the first row bold."""
         for number, row in enumerate(rows):
             for place, text in zip(places, row, strict=True):
-                self.text(x + place, y, f"{text}", SMALL, weight="normal" if number else "bold")
-            y += SMALL * LINE
-        return y + 0.04
+                self.beside(place).text(f"{text}", SMALL, weight="normal" if number else "bold")
+            self.y += SMALL * LINE
+        self.y += gap
 
 
-def card():
-    """The page as a figure."""
-    page = Page()
-    page.text(LEFT, 0.24, "Hiding latency on one page", 15, weight="bold")
-    page.text(LEFT, 0.53, f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 07.")
-    y = max(_left(page, 0.79), _right(page, 0.79)) + 0.06
-    _targets(page, _hopper(page, y) + 0.04)
-    return page.figure
+@style.styled
+def card() -> Figure:
+    """The page."""
+    figure = Figure(figsize=A4, facecolor="white")
+    Column(figure, LEFT, 0.24).text("Hiding latency on one page", 15, weight="bold")
+    what = f"C = A @ B.T, halves in, float32 sums, on an {H100.name}. Lessons 03 to 07."
+    Column(figure, LEFT, 0.53).text(what)
+    left, right = Column(figure, LEFT, 0.79, LEFT_WIDTH), Column(figure, RIGHT, 0.79, RIGHT_WIDTH)
+    _loops(left)
+    _layouts(right)
+    foot = Column(figure, LEFT, max(left.y, right.y) + 0.06, RIGHT + RIGHT_WIDTH - LEFT)
+    _hopper(foot)
+    _targets(foot)
+    return figure
 
 
-def _left(page: Page, y: float) -> float:
+def _loops(page: Column) -> None:
     """Loops and launch."""
-    pipeline, double, launch, _ = codes().items()
-    y = page.code(LEFT, page.heading(LEFT, y, LEFT_WIDTH, pipeline[0]), pipeline[1]) + 0.02
-    words = (
-        "Every turn commits a group, also an empty one: the wait counts groups.\n"
-        "One barrier is enough: k-tile t is complete, and the slot of t - 1 is free."
-    )
-    y = page.text(LEFT, y, words, SMALL) + 0.08
-    y = page.heading(LEFT, y, LEFT_WIDTH, "The ring: which slot, which wait")
+    page.heading("Pipeline: a ring of STAGES slots (lesson 05)")
+    page.code(pipeline(), gap=0.02)
+    page.text("Every turn commits a group, also an empty one: the wait counts groups.", SMALL, -0.02)
+    page.text("One barrier is enough: k-tile t is complete, and the slot of t - 1 is free.", SMALL, 0.08)
+    page.heading("The ring: which slot, which wait")
     header = ("turn t", "math in slot", "copy starts: k-tile → slot", "wait_group<n>")
     rows = [(t, s, f"{k} → {slot}", n) for t, s, k, slot, n in turns(3)]
-    y = page.table(LEFT, y, (0, 0.6, 1.5, 3.05), [header, *rows]) + 0.03
+    page.table((0, 0.6, 1.5, 3.05), header, *rows, gap=0.07)
     header = ("slots", "n", "ring: a copy may take", "issue, then wait: a copy may take")
     rows = [(s, turns(s)[0][-1], _k_tiles(s - 1), _k_tiles(s - 2)) for s in (2, 3, 4)]
-    y = page.table(LEFT, y, (0, 0.4, 0.7, 2.15), [header, *rows]) + 0.06
-    y = page.code(LEFT, page.heading(LEFT, y, LEFT_WIDTH, double[0]), double[1]) + 0.08
-    y = page.code(LEFT, page.heading(LEFT, y, LEFT_WIDTH, launch[0]), launch[1]) + 0.02
-    words = (
-        f"tile: of a block, warp: of a warp. Above {SHARED_BY_DEFAULT:,} bytes first\n"
-        f"kernel.max_dynamic_shared_size_bytes = shared_mem (at most {H100.shared_block:,})."
-    )
-    return page.text(LEFT, y, words, SMALL)
+    page.table((0, 0.4, 0.7, 2.15), header, *rows, gap=0.1)
+    page.heading("Double buffer (lesson 03)")
+    page.code(double_buffer(), gap=0.08)
+    page.heading("Launch, any M and N (lesson 06, Python)")
+    page.code(launch(), gap=0.02)
+    page.text(f"tile: of a block, warp: of a warp. Above {SHARED_BY_DEFAULT:,} bytes first", SMALL, -0.02)
+    page.text(f"kernel.max_dynamic_shared_size_bytes = shared_mem (at most {H100.shared_block:,}).", SMALL)
 
 
-def _right(page: Page, y: float) -> float:
-    """Layouts."""
-    y = page.heading(RIGHT, y, RIGHT_WIDTH, "Fragments of mma.m16n8k16")
-    y = page.text(RIGHT, y, "Which lane holds two neighbours of a row. Below: (rows, columns).", SMALL) + 0.04
-    x, ends = RIGHT, []
+def _layouts(page: Column) -> None:
+    """Who holds what, and where it lies; what an SM has."""
+    page.heading("Fragments of mma.m16n8k16")
+    page.text("Which lane holds two neighbours of a row. Below: (rows, columns).", SMALL, gap=0.04)
+    parts, across = [], 0.0
     for operand, title in (("A", "A (m, k)"), ("C", "C (m, n)"), ("B", "B (n, k)")):
         lanes, registers = held(operand)
-        low = page.cells(x, page.text(x, y, title, SMALL, weight="bold") + 0.02, lanes, registers)
-        ends.append(page.text(x, low + 0.02, _registers(operand, registers), 6.0))
-        x += lanes.shape[1] * CELL[0] + 0.14
-    y = max(ends) + 0.1
-    title, code = list(codes().items())[-1]
-    y = page.code(RIGHT, page.heading(RIGHT, y, RIGHT_WIDTH, title), code) + 0.02
-    for x, letter, words in zip((RIGHT, RIGHT + 1.72), "AB", named(code), strict=True):
-        end = page.text(x, y, f"{letter}, first k-step\n{words}", 6.0)
-    words = "Row i of each 8 x 8 comes to lanes 4 i to 4 i + 3, two halves each."
-    y = page.text(RIGHT, end, words, SMALL) + 0.1
-    y = page.heading(RIGHT, y, RIGHT_WIDTH, "Swizzle: where chunk c (8 halves) of row r lies")
-    for x, halves in ((RIGHT, 64), (RIGHT + 1.75, 32)):
-        places = swizzle(halves)
-        top = page.text(x, y, f"rows of {halves} halves", SMALL, weight="bold")
-        for c in range(places.shape[1]):
-            low = page.text(x + 0.17 + (c + 0.5) * CELL[0], top, f"c{c}", 5.4, ha="center")
-        end = page.cells(x + 0.17, low, places, np.zeros_like(places))
-        for r in range(8):
-            page.text(x, low + r * CELL[1] - 0.005, f"r{r}", 5.4)
-    y = page.text(RIGHT, end + 0.04, "One chunk of eight rows lies in eight groups of banks.", SMALL) + 0.1
-    y = page.heading(RIGHT, y, RIGHT_WIDTH, f"An SM of an {H100.name}")
-    rates = " and ".join(f"{rate:g} TB/s from {name}" for name, rate in H100.ceilings.memory.items())
-    ceilings = (
-        f"Ceiling of {dtype}: {value:g} TFLOP/s\n({source})."
-        for dtype, (value, source) in H100.ceilings.math.items()
+        part = page.beside(across)
+        part.text(title, SMALL, gap=0.02, weight="bold")
+        part.cells(lanes, registers)
+        part.y += 0.02
+        part.text(_registers(operand, registers), 6.0)
+        parts.append(part)
+        across += lanes.shape[1] * CELL[0] + 0.14
+    page.y = max(part.y for part in parts) + 0.1
+    page.heading("ldmatrix.x4: the address that a lane names (04)")
+    page.code(ldmatrix(), gap=0.02)
+    for across, letter, words in zip((0, 1.72), "AB", named(ldmatrix()), strict=True):
+        part = page.beside(across)
+        part.text(f"{letter}, first k-step\n{words}", 6.0)
+    page.y = part.y
+    page.text("Row i of each 8 x 8 comes to lanes 4 i to 4 i + 3, two halves each.", SMALL, gap=0.1)
+    page.heading("Swizzle: where chunk c (8 halves) of row r lies")
+    for across, halves in ((0, 64), (1.75, 32)):
+        part = page.beside(across)
+        _swizzle(part, halves)
+    page.y = part.y + 0.04
+    page.text("One chunk of eight rows lies in eight groups of banks.", SMALL, gap=0.1)
+    page.heading(f"An SM of an {H100.name}")
+    flop, memory = {**FLOP_PER_CLOCK, "wgmma": WGMMA_FLOP_PER_CLOCK}, H100.ceilings.memory
+    from_l2 = memory["L2"] * 1e6 / H100.sms / H100.rates.clock_mhz
+    lines = (
+        f"{H100.warps} warps, {H100.blocks} blocks; {SUB_CORES} sub-cores: each starts an instruction a cycle",
+        f"{REGISTERS:,} registers, at most {MAX_REGISTERS} a thread",
+        f"{H100.shared:,} bytes of shared memory, {H100.reserved:,} less for each block",
+        f"FLOP in a cycle: {flop['tensor']} of mma.sync, {flop['wgmma']} of wgmma, {flop['fma']} of float32",
+        f"Bytes in a cycle: {4 * BANKS} of shared memory; {from_l2:.0f} from L2, if all SMs load",
+        *(
+            f"Ceiling of {dtype}: {value:g} TFLOP/s\n({of})."
+            for dtype, (value, of) in H100.ceilings.math.items()
+        ),
+        f"Measured: {' and '.join(f'{rate:g} TB/s from {name}' for name, rate in memory.items())}.",
     )
-    return page.text(
-        RIGHT, y,
-        f"{H100.warps} warps, {H100.blocks} blocks; {SUB_CORES} sub-cores: each starts an instruction a cycle\n"
-        f"{REGISTERS:,} registers, at most {MAX_REGISTERS} a thread\n"
-        f"{H100.shared:,} bytes of shared memory, {H100.reserved:,} less for each block\n"
-        f"FLOP in a cycle: {FLOP_PER_CLOCK['tensor']} of mma.sync, {WGMMA_FLOP_PER_CLOCK} of wgmma, "
-        f"{FLOP_PER_CLOCK['fma']} of float32\n"
-        f"Bytes in a cycle: {4 * BANKS} of shared memory; {_of_an_sm('L2'):.0f} from L2, if all SMs load\n"
-        + "\n".join([*ceilings, f"Measured: {rates}."]),
-        SMALL,
-    )  # fmt: skip
+    page.text("\n".join(lines), SMALL)
 
 
-def _hopper(page: Page, y: float) -> float:
+def _swizzle(page: Column, halves: int) -> None:
+    """Eight rows of so many halves."""
+    places = swizzle(halves)
+    page.text(f"rows of {halves} halves", SMALL, weight="bold")
+    for c in range(places.shape[1]):
+        name = page.beside(0.17 + (c + 0.5) * CELL[0])
+        name.text(f"c{c}", 5.4, ha="center")
+    page.y = name.y
+    for r in range(8):
+        Column(page.figure, page.x, page.y + r * CELL[1] - 0.005).text(f"r{r}", 5.4)
+    grid = page.beside(0.17)
+    grid.cells(places, np.zeros_like(places))
+    page.y = grid.y
+
+
+def _hopper(page: Column) -> None:
     """The ring of full and empty barriers, side by side: who fills a slot, who empties it."""
-    title = "Hopper's ring (07): the producer waits for empty slots, two consumers for full ones"
-    y = page.heading(LEFT, y, RIGHT + RIGHT_WIDTH - LEFT, title)
-    return max(page.code(x, y, code) for x, code in zip((LEFT, RIGHT), hopper(), strict=True))
+    page.heading("Hopper's ring (07): the producer waits for empty slots, two consumers for full ones")
+    both = page.beside(0), page.beside(RIGHT - LEFT)
+    for part, code in zip(both, hopper(), strict=True):
+        part.code(code)
+    page.y = max(part.y for part in both) + 0.04
 
 
-def _targets(page: Page, y: float) -> None:
+def _targets(page: Column) -> None:
     """What a kernel should reach."""
-    y = page.heading(LEFT, y, RIGHT + RIGHT_WIDTH - LEFT, "Targets on an H100, beside those in print")
+    page.heading("Targets on an H100, beside those in print")
     rows = [(item.name, item.target.partition(", with")[0], item.printed) for item in targets()]
     half = (len(rows) + 1) // 2
     header = ("item", "target", "in print")
-    page.table(LEFT, y, (0, 0.84, 2.18), [header, *rows[:half]])
-    page.table(RIGHT - 0.1, y, (0, 0.84, 2.05), [header, *rows[half:]])
-
-
-def _of_an_sm(memory: str) -> float:
-    """Bytes in a cycle of one SM, of the rate of a roofline."""
-    return H100.ceilings.memory[memory] * 1e6 / H100.sms / H100.rates.clock_mhz
+    page.beside(0).table((0, 0.84, 2.18), header, *rows[:half], gap=0)
+    page.beside(RIGHT - 0.1 - LEFT).table((0, 0.84, 2.05), header, *rows[half:], gap=0)
 
 
 def _k_tiles(math: int) -> str:
@@ -341,22 +355,19 @@ def _registers(operand: str, registers: np.ndarray) -> str:
     return "\n".join(words)
 
 
-@style.styled
-def write(folder: Path) -> None:
-    """Write both files. The same page gives the same bytes: no date, and no compression, which has versions."""
-    from matplotlib import rc_context
-
-    with rc_context({"pdf.compression": 0, "svg.hashsalt": "card"}):
-        figure = card()
-        figure.savefig(folder / "card.svg", format="svg", metadata={"Title": ALT, "Date": None})
-        figure.savefig(folder / "card.pdf", format="pdf", metadata={"Title": ALT, "CreationDate": None})
+def written(figure: Figure) -> list[str]:
+    """All texts of the page."""
+    return [text.get_text() for place in (figure, *figure.axes) for text in place.texts]
 
 
-def main() -> int:
-    write(ASSETS)
-    print(f"card.svg, card.pdf: {ALT}")
-    return 0
+def stamp(figure: Figure) -> str:
+    """A hash of the texts and of where they stand; the file keeps it, so that a test can tell an old one."""
+    places = [text.get_position() for text in figure.texts]
+    return hashlib.sha256(f"{places} {written(figure)}".encode()).hexdigest()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    page = card()
+    with rc_context({"pdf.fonttype": 42}):
+        page.savefig(CARD, metadata={"Title": TITLE, "Keywords": stamp(page), "CreationDate": None})
+    print(f"card.pdf: {TITLE}")

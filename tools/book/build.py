@@ -25,7 +25,6 @@ ROOT = Path(__file__).parents[2]
 _NOTES = (
     "docs/how-a-lesson-works.md",
     "docs/glossary.md",
-    "assets/card.svg",
     "docs/measurements.md",
     "docs/tuning.md",
     "docs/timelines.md",

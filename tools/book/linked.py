@@ -1,4 +1,4 @@
-"""What the chapters link to comes along: notes as pages, source files as listings, pictures with their print form."""
+"""What the chapters link to comes along: notes as pages, source files as listings, the card to print."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Library:
 
     def follow(self, text: str, folder: Path) -> str:
         """A Markdown text that stands in `folder` (of the repository), with every file it links to taken in and each
-        link to a listing or a picture leading to the page of it. A picture that the text shows needs no page."""
+        link to a listing leading to the page of it. A picture that the text shows needs no page."""
 
         def led(link: re.Match) -> str:
             image, label, target, anchor = link.groups()
@@ -49,10 +49,8 @@ class Library:
             path.write_text(self.follow(text, place.parent), encoding="utf-8")
             return
         self._copy(place)
-        if place.suffix == ".svg":
-            self._picture(place)
-        elif place.suffix not in _AS_IT_IS:
-            self._page(place, _listing(place))
+        if place.suffix not in _AS_IT_IS:
+            (self.source / f"{place}.md").write_text(_listing(place), encoding="utf-8")
 
     def _copy(self, place: Path) -> None:
         (self.source / place).parent.mkdir(parents=True, exist_ok=True)
@@ -66,28 +64,9 @@ class Library:
         self.take(readme)
         return f"{link[2]}{link[3].rstrip('/')}/README.md)"
 
-    def _picture(self, place: Path) -> None:
-        svg = (self.root / place).read_text(encoding="utf-8")
-        title = re.search(r"<title[^>]*>(.*?)</title>", svg, re.DOTALL)
-        words = " ".join(title[1].split()) if title else place.stem
-        name = words.partition(":")[0]
-        forms = [f"[{place.name}]({place.name})"]
-        if (self.root / place.with_suffix(".pdf")).is_file():
-            self.take(place.with_suffix(".pdf"))
-            forms.append(f"[{place.stem}.pdf]({place.stem}.pdf), to print")
-        self._page(place, f"# {name}\n\n![{words}]({place.name})\n\n{' · '.join(forms)}\n")
-
-    def _page(self, place: Path, text: str) -> None:
-        page = self.source / f"{place}.md"
-        page.write_text(text, encoding="utf-8")
-
     def notes(self) -> list[str]:
-        """Names of the notes and pictures taken in, as a table of contents wants them; listings are not among them."""
-        return [
-            (place.with_suffix("") if place.suffix == ".md" else place).as_posix()
-            for place in self.taken
-            if place.suffix in (".md", ".svg")
-        ]
+        """Names of the notes taken in, as a table of contents wants them; listings are not among them."""
+        return [place.with_suffix("").as_posix() for place in self.taken if place.suffix == ".md"]
 
 
 def _listing(place: Path) -> str:

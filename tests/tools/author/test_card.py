@@ -1,7 +1,6 @@
 """The quick-reference card: the files are what the course says today, and what it says is right."""
 
 import re
-from html import unescape
 
 import numpy as np
 import pytest
@@ -12,28 +11,31 @@ from tools.author import card
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("card")
-    card.write(folder)
-    return folder
+def page():
+    return card.card()
 
 
-def words(svg: str) -> list[str]:
-    """What is written on it: Matplotlib notes each text above its shapes."""
-    return [unescape(text.strip()) for text in re.findall(r"<!-- (.*?) -->", svg, re.DOTALL)]
+def test_the_file_is_that_of_today(page):
+    """`python -m tools.author.card` writes it, with a hash of what stands where."""
+    pdf = card.CARD.read_bytes()
+    assert re.search(rb"/Keywords \((\w+)\)", pdf)[1].decode() == card.stamp(page)
+    assert pdf.count(b"/Type /Page ") == 1 and b"CreationDate" not in pdf
+    assert re.search(rb"/MediaBox \[ 0 0 595\.\d+ 841\.\d+ \]", pdf)
+    assert len(pdf) < 100_000
 
 
-def test_the_files_are_those_of_today(folder):
-    """Their words with any Matplotlib, every byte with that which made them: `python -m tools.author.card`."""
-    fresh, kept = ((place / "card.svg").read_text(encoding="utf-8") for place in (folder, card.ASSETS))
-    assert words(fresh) == words(kept)
-    makers = [re.search(r"Matplotlib v[\d.]+", svg)[0] for svg in (fresh, kept)]
-    for name in ("card.svg", "card.pdf") if makers[0] == makers[1] else ():
-        assert (folder / name).read_bytes() == (card.ASSETS / name).read_bytes(), name
+def test_another_word_or_place_gives_another_stamp(page):
+    before, text = card.stamp(page), page.texts[0]
+    words, place = text.get_text(), text.get_position()
+    for change, back in ((text.set_text, words), (text.set_position, place)):
+        change("another" if back is words else (0.5, 0.5))
+        assert card.stamp(page) != before
+        change(back)
+    assert card.stamp(page) == before
 
 
-def test_it_is_one_page_with_what_it_promises(folder):
-    text = " ".join(words((folder / "card.svg").read_text(encoding="utf-8")))
+def test_it_has_what_it_promises(page):
+    text = " ".join(card.written(page))
     for part in (
         "wait_group<STAGES - 2>();",
         "(M + TM - 1) // TM",
@@ -46,20 +48,15 @@ def test_it_is_one_page_with_what_it_promises(folder):
     ):
         assert part in text, part
     assert "28.5" not in text and "321" not in text  # numbers of the model, which stand in no lesson
-    pdf = (folder / "card.pdf").read_bytes()
-    assert pdf.count(b"/Type /Page ") == 1 and b"CreationDate" not in pdf
-    assert re.search(rb"/MediaBox \[ 0 0 595\.\d+ 841\.\d+ \]", pdf)
 
 
-def test_nothing_leaves_the_page_or_its_column():
-    figure = card.card()
-    figure.canvas.draw()
-    across, down = (size * figure.dpi for size in card.A4)
-    for text in figure.texts:
+def test_nothing_leaves_the_page_or_its_column(page):
+    across, down = (size * page.dpi for size in card.A4)
+    for text in page.texts:
         box = text.get_window_extent()
         assert box.x0 > 0.02 * across and box.x1 < 0.98 * across and box.y0 > 0.02 * down, text.get_text()
-        if box.x0 < card.LEFT * figure.dpi + 1 and text.get_family() == ["DejaVu Sans Mono"]:
-            assert box.x1 < card.RIGHT * figure.dpi, text.get_text()
+        if box.x0 < card.LEFT * page.dpi + 1 and text.get_family() == ["DejaVu Sans Mono"]:
+            assert box.x1 < card.RIGHT * page.dpi, text.get_text()
 
 
 def test_code_is_cut_and_fitted():
@@ -78,12 +75,8 @@ def test_the_turns_of_a_ring_are_those_of_the_kernel():
     assert "wait_group<STAGES - 2>()" in source and "issue(k_tile + STAGES - 1)" in source
     for stages in (2, 3, 4, 5):
         for turn, slot, k_tile, into, keep in card.turns(stages, 9):
-            assert (slot, k_tile, into, keep) == (
-                turn % stages,
-                turn + stages - 1,
-                (turn - 1) % stages,
-                stages - 2,
-            )
+            newest = turn + stages - 1
+            assert (slot, k_tile, into, keep) == (turn % stages, newest, (turn - 1) % stages, stages - 2)
 
 
 @pytest.mark.parametrize("halves", [32, 64])
@@ -97,7 +90,7 @@ def test_the_swizzle_keeps_a_chunk_out_of_its_neighbours_banks(halves):
 
 def test_what_ldmatrix_brings_is_what_mma_wants():
     """Register r of lane 0 comes from rows and columns of the fragment's register r."""
-    a, b = card.named(card.codes()["ldmatrix.x4: the address that a lane names (04)"])
+    a, b = card.named(card.ldmatrix())
     lanes, registers = card.held("A")
     for register, (first, chunk) in enumerate(re.findall(r"rows (\d+)-\d+, chunk (\d)", a)):
         at = int(first), int(chunk) * 4

@@ -47,7 +47,7 @@ def first_lesson() -> nbformat.NotebookNode:
         v4.new_markdown_cell("# 00 · A\n\nA warp runs; another warp too. `warp` `warp(1)` [a barrier](01_b.ipynb)\n\n"
                              "* Sitting 1 · X: 20 minutes. Words.\n* Optional · Y: 5 minutes."),
         v4.new_markdown_cell("# Sitting 1 · X\n\n## Step\n\n[header](../cupy_or_sim/include/course/tile.cuh), "
-                             "[notes](../docs/tuning.md), [card](../assets/card.svg)"),
+                             "[notes](../docs/tuning.md), [card](../assets/card.pdf)"),
         v4.new_code_cell("draw()", outputs=[picture, sharp], metadata={"tags": ["hide-input"]}),
         v4.new_code_cell(CUDA, metadata={"tags": ["kernel"]}, outputs=[report]),
         v4.new_markdown_cell("<details><summary>Hint</summary>\n\nThe hint.\n</details>"),
@@ -124,9 +124,9 @@ def test_no_link_is_dead_and_nothing_comes_from_elsewhere(pages):
 
 
 def test_links_lead_to_lessons_headers_and_notes(sitting):
-    for address in ("../cupy_or_sim/include/course/tile.cuh.html", "../docs/tuning.html",
-                    "../assets/card.svg.html"):  # fmt: skip
+    for address in ("../cupy_or_sim/include/course/tile.cuh.html", "../docs/tuning.html"):
         assert f'href="{address}"' in sitting
+    assert re.search(r'href="\.\./_downloads/\w+/card\.pdf"', sitting)
 
 
 def test_figures_keep_their_description(sitting):

@@ -22,7 +22,7 @@ LIBRARY = (
     "assets/measurements/gpu.json",
     "requirements.lock",
 )
-OTHERS = ("docs/glossary.md", "course_lib/check/__pycache__/gemm.pyc", "assets/card.svg", "tests/test_a.py")
+OTHERS = ("docs/glossary.md", "course_lib/check/__pycache__/gemm.pyc", "assets/card.pdf", "tests/test_a.py")
 CELLS = {
     "01_a": ("code", "tiled = 'a kernel'"),
     "02_b": ("code", 'kernel_source("01_a", "tiled")'),
