@@ -1,6 +1,5 @@
 """A book whose cells run in the page, and what a reader does there, for the tests of it."""
 
-import json
 import os
 import threading
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from course_lib.lessons import sources
+from tests.lessons.reading import by_id
 from tools.book.build import write_book
 from tools.learner.run import committed
 from tools.live import fetch
@@ -70,15 +70,9 @@ def as_given(page, cell: str):
     cell_of(page, cell).get_by_role("button", name="As in the lesson").click()
 
 
-def cells(name: str) -> dict:
-    """The cells of a notebook by their ids."""
-    read = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return {cell["id"]: cell for cell in read}
-
-
 def printed(name: str, cell: str) -> str:
     """What a lesson has as printed."""
-    outputs = cells(name)[cell]["outputs"]
+    outputs = by_id(name)[cell]["outputs"]
     return "".join("".join(each.get("text") or each["data"]["text/plain"]) for each in outputs).strip()
 
 

@@ -4,7 +4,6 @@ page, and a kernel that was edited is compiled by the host that serves the page,
 `python -m tests.browser.lite_trial` runs all lessons. In `make long` only: minutes where others work too.
 """
 
-import json
 import os
 import re
 
@@ -15,7 +14,7 @@ from course_lib.lessons import sources
 from tests.browser.conftest import missing, watched
 from tests.browser.lite import Opened, compared, errors, for_tests, text_of
 from tests.compile_service.conftest import serving
-from tests.lessons import cuda_of
+from tests.lessons import cuda_of, reading
 from tools.live import fetch
 from tools.live.lite import __main__ as lite
 from tools.live.lite.lock import files
@@ -25,8 +24,7 @@ LESSON = "00_start_here.ipynb"
 
 def text(cell: str) -> str:
     """A cell of the lesson in the repository."""
-    cells = json.loads((sources.NOTEBOOKS / LESSON).read_text(encoding="utf-8"))["cells"]
-    return next("".join(each["source"]) for each in cells if each["id"] == cell)
+    return reading.text_of(reading.by_id(sources.NOTEBOOKS / LESSON)[cell])
 
 
 @pytest.fixture(scope="module")

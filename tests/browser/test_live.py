@@ -11,7 +11,6 @@ from tests.browser.live import (
     as_given,
     begin_with,
     cell_of,
-    cells,
     link_to,
     loaded,
     opened_by_a_new_reader,
@@ -21,6 +20,7 @@ from tests.browser.live import (
     texts,
     write,
 )
+from tests.lessons.reading import by_id, text_of
 
 SITTING = f"notebooks/{LESSON}-2.html"
 
@@ -57,7 +57,7 @@ def test_a_later_cell_shares_what_is_loaded(sitting):
 
 
 def test_an_edited_kernel_gives_the_errors_of_its_own_line(sitting):
-    given = "".join(cells(LESSON)["c027"]["source"])
+    given = text_of(by_id(LESSON)["c027"])
     write(sitting, "c027", given.replace("wait_all();", "wait_everything();", 1))
     said = run(sitting, "c028").inner_text()
     assert 'identifier "wait_everything" is undefined' in said

@@ -16,7 +16,6 @@ from tests.browser.live import (
     as_given,
     begin_with,
     cell_of,
-    cells,
     link_to,
     press,
     printed,
@@ -26,6 +25,7 @@ from tests.browser.live import (
 )
 from tests.browser.test_book import CUT
 from tests.lessons import cuda_of, replaced
+from tests.lessons.reading import by_id, text_of
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.build import write_sources
 from tools.learner.run import committed
@@ -55,7 +55,7 @@ def answered(cell: str, name: str, changes=()) -> str:
     text = cuda_of(solution)
     for old, new in changes:
         text = replaced(text, old, new)
-    source = "".join(cells(LESSON)[cell]["source"])
+    source = text_of(by_id(LESSON)[cell])
     return source[: source.index('r"""') + 4] + text + source[source.rindex('"""') :]
 
 

@@ -1,6 +1,5 @@
 """Which backend is chosen, and what the learner is told about it."""
 
-import json
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from course_lib import show_env
 from course_lib.lessons import sources
 from cupy_or_sim import device
 from ptxsim.compiler import nvrtc
+from tests.lessons.reading import cells_of, text_of
 
 
 def fake_cupy(major: int, minor: int, available: bool = True) -> SimpleNamespace:
@@ -192,8 +192,7 @@ def gate(cells: list[str], call: str) -> int:
 
 def lesson_07() -> tuple[list[str], list[str]]:
     """Its code cells before the gate for wgmma, and behind it."""
-    text = (sources.NOTEBOOKS / "07_hopper.ipynb").read_text(encoding="utf-8")
-    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    cells = [text_of(cell) for cell in cells_of("07_hopper") if cell["cell_type"] == "code"]
     cells = [re.sub(r"(only_on\(.*\)) *#.*", r"\1", cell) for cell in cells]
     first, second = gate(cells, 'only_on("9.0", or_newer=True)'), gate(cells, 'only_on("9.0")')
     assert first < second and "import cp" in cells[second]

@@ -3,9 +3,7 @@
 import json
 import re
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,88 +16,43 @@ from instruments import sass
 from instruments.spans import Spans
 from matmul import tuned
 from ptxsim.gpus import H100
+from tests.lessons.reading import by_id, cells_of, prose, text_of
+from tests.rules import ROOT
+from tools.author.numbers import text_shown
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-ASSETS = ROOT / "assets"
 RECORD = json.loads(records.files()[0].read_text(encoding="utf-8"))
 AT_4096 = Gemm(4096, 4096, 4096, "float16")
 
 
-def cells(notebook: str) -> list[dict]:
-    return json.loads((sources.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))["cells"]
-
-
-def source(cell: dict) -> str:
-    return "".join(cell["source"])
-
-
-def prose(notebook: str) -> str:
-    return "\n\n".join(source(cell) for cell in cells(notebook) if cell["cell_type"] == "markdown")
-
-
 def printed(notebook: str, cell: str) -> str:
-    (found,) = (each for each in cells(notebook) if each["id"] == cell)
-    return "".join("".join(output.get("text", "")) for output in found["outputs"])
-
-
-def speeds(kernel: str, size: int) -> list[dict]:
-    return [
-        row for row in RECORD["speeds"].values() if row.get("kernel") == kernel and row["shape"] == [size] * 3
-    ]
+    return text_shown(by_id(notebook)[cell])
 
 
 @pytest.mark.parametrize(
-    ("notebook", "prediction", "answer"),
+    ("notebook", "cell", "constant", "words"),
     [
-        ("deeper/06_notes_kernel", "my_faults", r"\bfive\b[^.]{0,40}\bfaults|\bfaults\b[^.]{0,40}\bfive\b"),
+        (
+            "deeper/06_parts_of_matmul",
+            "launch-words",
+            r"blocks_on_sm\(threads, (\d+), shared\)",
+            "take {} registers",
+        ),
+        (
+            "06_complete_gemm",
+            "s3",
+            r"product = \{4096: (\d+), 128: (\d+)\}",
+            "takes {} us at K = 4096 and {} at K",
+        ),
     ],
 )
-def test_nothing_said_before_a_prediction_holds_its_answer(notebook, prediction, answer):
-    before = []
-    for cell in cells(notebook):
-        if "predict" in cell["metadata"].get("tags", ()) and re.search(
-            rf"^{prediction}\b", source(cell), re.MULTILINE
-        ):
-            break
-        before.append(cell)
-    else:
-        raise AssertionError(f"{prediction} is predicted nowhere")
-    found = [
-        source(cell) for cell in before if cell["cell_type"] == "markdown" and re.search(answer, source(cell))
-    ]
-    assert found == []
-
-
-def test_registers_of_the_complete_kernel():
-    (registers,) = {row["registers"] for row in speeds("complete", 4096) if row["tile"] == [128, 256, 64]}
-    said = re.search(r"whose threads take (\d+) registers", prose("deeper/06_parts_of_matmul"))
-    code = "\n".join(
-        source(cell) for cell in cells("deeper/06_parts_of_matmul") if cell["cell_type"] == "code"
-    )
-    assert int(said[1]) == registers == int(re.search(r"blocks_on_sm\(threads, (\d+), shared\)", code)[1])
-
-
-def test_what_two_slots_cost():
-    times, factors = tuned().times[8192, 8192, 8192], {1: [], 2: []}
-    for plan, us in times.items():
-        three = replace(plan, stages=3)
-        if plan.stages == 2 and three in times:
-            factors[tuned().at_once(three)].append(round(100 * (us / times[three] - 1)))
-    said = re.search(
-        r"(\d+) to (\d+) % longer where only one block fits on an SM, and (\d+) %", prose("deeper/06_tuning")
-    )
-    assert [int(number) for number in said.groups()] == [min(factors[1]), max(factors[1]), *factors[2]]
-
-
-def test_the_price_of_any_shape_has_one_number():
-    words = "`fastest` took {} us and `matmul`'s kernel {} in one run ([docs/measurements.md]"
-    words += "(../../docs/measurements.md)): "
-    took = [row_of(label, 4096)["median_us"] for label in ("05 fastest", "06 complete")]
-    percent = round(100 * (took[1] / took[0] - 1), 1)
-    assert said(words + "any shape costs {} %", "deeper/06_tuning") == [
-        *(round(us, 1) for us in took),
-        percent,
-    ]
+def test_code_counts_with_the_numbers_of_the_text(notebook, cell, constant, words):
+    """The text's are those of the record: test_numbers.py."""
+    (counted,) = {
+        found.groups()
+        for each in cells_of(notebook)
+        if each["cell_type"] == "code" and (found := re.search(constant, text_of(each)))
+    }
+    assert words.format(*counted) in text_of(by_id(notebook)[cell])
 
 
 @pytest.mark.parametrize(
@@ -123,73 +76,27 @@ def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
 
 def test_the_waves_of_lesson_06():
     rows, text = noted("06_parts_of_matmul", "complete", AT_4096), prose("deeper/06_stream_k")
-    us, busy = rows[:, 2].max(), Spans("", "", {"": rows}).busy("")
     tiles = Counter(Counter(rows[:, 0]).values())
     assert f"has {len(rows)} tiles of 128 x 256, {len(rows) / 132:.2f} waves" in text
-    assert f"{tiles[4]} SMs make a fourth tile, and {tiles[3]} rest" in text
-    said = re.search(r"last quarter of (\d+) us.*?busy (\d+) %.*?the count says (\d+) %", text, re.DOTALL)
-    assert [int(each) for each in said.groups()] == [
-        round(us),
-        round(100 * busy),
-        round(100 * len(rows) / 528),
-    ]
+    assert f"{tiles[4]} SMs make a fourth tile, and {tiles[3]} rest in the last quarter" in text
     idle = [rows[rows[:, 0] == sm, 2].max() for sm, made in Counter(rows[:, 0]).items() if made == 3]
-    assert max(idle) == pytest.approx(0.75 * us, rel=0.02)
+    assert max(idle) == pytest.approx(0.75 * rows[:, 2].max(), rel=0.02)
 
 
-def called(title: str) -> dict[str, float]:
-    """Median microseconds of each call that a lesson timed under this title."""
+def called(title: str) -> dict[str, tuple[float, float, float]]:
+    """Microseconds of each call that a lesson timed under this title: 10 %, median, 90 %."""
     (found,) = (row["us"] for row in RECORD["calls"].values() if row["title"] == title)
-    return {label: median for label, (_, median, _) in found.items()}
+    return found
 
 
-def said(words: str, notebook: str) -> list[float]:
-    """The numbers that stand for {} in the text."""
-    look = re.escape(words).replace(r"\{\}", r"([\d.]+)")
-    return [float(number) for number in re.search(look, prose(notebook)).groups()]
-
-
-def test_what_fusing_gains():
+def test_what_is_faster_than_what():
+    """ "Slower than the fused kernel up to K = 1024, and faster from K = 2048 on"; "within the spread"; "faster than
+    both": the numbers beside these words are those that cells print."""
     layers = {K: called(f"bias and ReLU, 4096 x 4096 x {K}") for K in (128, 512, 1024, 2048, 4096)}
-
-    def over(label: str, other: str, K: int) -> float:
-        return layers[K][label] / layers[K][other]
-
-    costs = said("cost the kernel {} % at K = 4096**, and GELU {} %", "deeper/06_fused")
-    assert costs == [round(100 * over(each, "plain", 4096) - 100, 1) for each in ("fused", "fused, GELU")]
-    words = "take {} times as long as the fused one at K = 4096, and {} times at K = 128"
-    assert said(words, "deeper/06_fused") == [
-        round(over("three kernels", "fused", K), 2) for K in (4096, 128)
-    ]
-    small = [round(layer["three kernels"] - layer["plain"]) for layer in layers.values()]
-    assert said("take {} to {} us together", "deeper/06_fused") == [min(small), max(small)]
-    words = "{} times the three kernels' time at K = 128, {} times at K = 4096"
-    pieces = [round(over("in 4 pieces, two streams", "three kernels", K), 2) for K in (128, 4096)]
-    assert said(words, "deeper/06_fused") == pieces
-    faster = [K for K in layers if over("cuBLAS + two kernels", "fused", K) < 1]
-    assert faster == [2048, 4096]  # "slower up to K = 1024, and faster from K = 2048 on"
-
-
-def test_what_a_kernel_without_waves_gains():
-    title = "persistent, 8192 x 8192 x 8192"
-    times = called(title)
-    assert said("is within the spread: {} us against {}", "deeper/06_stream_k") == [
-        round(times["persistent"]),
-        round(times["gemm"]),
-    ]
-    (spread,) = (row["us"] for row in RECORD["calls"].values() if row["title"] == title)
-    assert spread["persistent"][0] < spread["gemm"][2] and spread["gemm"][0] < spread["persistent"][2]
-    long, short = (called(f"stream-K, 3712 x 1280 x {K}") for K in (4096, 512))
-    words = (
-        "`gemm` takes {} us and `stream_k` {}: it is {} times as fast. With K = 512 it is only {} times, and"
-    )
-    assert said(words, "deeper/06_stream_k") == [
-        round(long["gemm"], 1),
-        round(long["stream_k"], 1),
-        round(long["gemm"] / long["stream_k"], 2),
-        round(short["gemm"] / short["stream_k"], 2),
-    ]
-    assert short["matmul"] < min(short["gemm"], short["stream_k"])
+    assert [K for K, us in layers.items() if us["cuBLAS + two kernels"][1] < us["fused"][1]] == [2048, 4096]
+    large, short = called("persistent, 8192 x 8192 x 8192"), called("stream-K, 3712 x 1280 x 512")
+    assert large["persistent"][0] < large["gemm"][2] and large["gemm"][0] < large["persistent"][2]
+    assert short["matmul"][1] < min(short["gemm"][1], short["stream_k"][1])
 
 
 def row_of(label: str, size: int) -> dict:
@@ -199,28 +106,20 @@ def row_of(label: str, size: int) -> dict:
 
 
 def test_per_cent_of_what():
-    fastest = row_of("05 fastest", 4096)
-    times = round(fastest["cublas_tflops"] / fastest["tflops"], 2)  # of the same run
-    assert said("`fastest` reaches it, and cuBLAS is {} times as fast", "deeper/06_limits") == [times]
-    whole = [
-        int(each) for each in re.findall(r"100 % are (\d+)", printed("deeper/06_limits", "roof-percent"))
-    ]
-    (about,) = said("100 % of this counter are about {} FLOP in a cycle", "deeper/06_limits")
+    fastest, text = row_of("05 fastest", 4096), prose("deeper/06_limits")
+    times = fastest["cublas_tflops"] / fastest["tflops"]  # of the same run
+    assert f"`fastest` reaches it, and cuBLAS is {times:.2f} times as fast" in text
+    whole = [*map(int, re.findall(r"100 % are (\d+)", printed("deeper/06_limits", "roof-percent")))]
+    (about,) = map(int, re.findall(r"100 % of this counter are about (\d+) FLOP in a cycle", text))
     assert len(whole) == 7 and max(abs(each - about) for each in whole) < 0.01 * about
 
 
-def test_the_price_of_every_size_in_one_run():
-    """`fastest` and `complete` are in one run; the ring of exercise 06.1 is in another one, and is not ranked."""
+def test_only_what_was_timed_in_one_run_is_ranked():
+    """The ring of exercise 06.1 is in another one."""
     fastest, ours, own = (row_of(label, 4096) for label in ("05 fastest", "06 complete", "yours"))
     assert fastest["cublas_tflops"] == ours["cublas_tflops"] != own["cublas_tflops"]
-    assert said("takes some {} % longer than `fastest`", "06_complete_gemm") == [
-        round(100 * ours["median_us"] / fastest["median_us"] - 100)
-    ]
-    speeds = [round(row["tflops"]) for row in (ours, fastest)]
-    assert said("longer than `fastest`, {} TFLOP/s and {}", "06_complete_gemm") == speeds
-    assert "yours" not in re.findall(
-        r"^\d  (\w+)", printed("deeper/06_own_gemm", "own-ranking"), re.MULTILINE
-    )
+    ranked = re.findall(r"^\d  (\w+)", printed("deeper/06_own_gemm", "own-ranking"), re.MULTILINE)
+    assert ranked and "yours" not in ranked
 
 
 def test_sums_of_a_thread_of_two_buffers():
@@ -231,37 +130,15 @@ def test_sums_of_a_thread_of_two_buffers():
     )
 
 
-def test_the_speeds_of_the_last_wave():
-    chosen = tuned().chosen[(4096,) * 3]
-    assert chosen["plan"].tile[:2] == (128, 256)
-    times = {3000: tuned().best((3000,) * 3, (128, 256))[1], 4096: chosen["us"]}
-    speeds = [round(2 * size**3 / us / 1e6) for size, us in times.items()]
-    words = "With tiles of 128 x 256, 3000 x 3000 x 3000 runs at {} TFLOP/s and 4096 x 4096 x 4096 at {}"
-    assert said(words, "06_complete_gemm") == speeds
-    us = [called(f"bias and ReLU, 4096 x 4096 x {K}")["plain"] for K in (4096, 128)]
-    words = "The product alone takes {} us at K = 4096 and {} at K = 128"
-    assert said(words, "06_complete_gemm") == [round(each) for each in us]
-
-
 def test_who_has_most_pieces_ends_last():
-    """The count below the prediction of what stream-K gains: a k-tile takes 1 us, and a piece 5 us more."""
-    shown = printed("06_complete_gemm", "gain")
+    """The count below the prediction of what stream-K gains: 145 tiles on 132 SMs."""
     assert "at most three at K = 4096 (64 k-tiles), two at K = 512 (8)" in prose("06_complete_gemm")
     for k_tiles, most in (64, 3), (8, 2):
         cuts = [145 * k_tiles * block // 132 for block in range(133)]
-        pieces = [(end - 1) // k_tiles - begin // k_tiles + 1 for begin, end in pairwise(cuts)]
-        assert max(pieces) == most
-        share = 145 * k_tiles / 132
-        gain = 2 * (k_tiles + 5) / (share + most * 5)
-        assert f"K = {64 * k_tiles}, counted: no prediction; it is {gain:.3g}\n" in shown
-        assert f"2 x ({k_tiles} + 5) us over {share:.1f} + {most} x 5" in shown
-
-
-def test_what_three_kernels_take_at_most_is_counted_from_the_numbers_of_the_text():
-    (cell,) = (each for each in cells("06_complete_gemm") if each["id"] == "layer-drawn")
-    counted = re.search(r"product = \{4096: (\d+), 128: (\d+)\}", source(cell)).groups()
-    words = "The product alone takes {} us at K = 4096 and {} at K = 128"
-    assert said(words, "06_complete_gemm") == [float(each) for each in counted]
+        assert max((end - 1) // k_tiles - begin // k_tiles + 1 for begin, end in pairwise(cuts)) == most
+        assert f"({k_tiles} + 5) us over {145 * k_tiles / 132:.1f} + {most} x 5" in printed(
+            "06_complete_gemm", "gain"
+        )
 
 
 def test_roofs_are_roofs():
@@ -283,7 +160,7 @@ def test_what_fastest_reads_from_memory():
 
 
 def test_one_truth_about_the_clock():
-    page = (ASSETS / "measurements" / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "assets" / "measurements" / "README.md").read_text(encoding="utf-8")
     assert "while more launches" in RECORD["provenance"]["method"] and "while more launches" in page
     assert "medians" in page and "one reading" not in page and "right after" not in page
 

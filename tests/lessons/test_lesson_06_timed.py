@@ -1,16 +1,15 @@
 """What lesson 06 times on a GPU, run here: the functions that make its calls, at small sizes, with cuBLAS replaced."""
 
 import inspect
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import cupy_or_sim
-from course_lib.lessons import sources
 from cupy_or_sim import timing
 from instruments import comparisons
+from tests.lessons.reading import cells_of, text_of
 
 
 @pytest.fixture
@@ -74,11 +73,10 @@ def test_each_kernel_notes_all_of_its_pieces(monkeypatch):
 
 
 def test_a_kernel_of_ones_own_against_matmul(written):
-    path = sources.NOTEBOOKS / "deeper" / "06_own_gemm.ipynb"
     names = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in cells_of("deeper/06_own_gemm"):
         if cell["id"] in ("g01", "own-gemm", "own-against"):
-            exec("".join(cell["source"]), names)
+            exec(text_of(cell), names)
             names["check_exercise"] = lambda *_: SimpleNamespace(ok=False)
             names["timed"] = lambda *_: None
     calls = names["against"](256, 128, 64)

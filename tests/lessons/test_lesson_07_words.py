@@ -1,6 +1,5 @@
 """What lessons 07 and 08 and what goes deeper there say in their text, held against what they speak of."""
 
-import json
 import re
 
 import pytest
@@ -8,14 +7,10 @@ import pytest
 from course_lib import Gemm
 from course_lib.lessons import sources
 from cupy_or_sim.keys import course_headers
+from tests.lessons.reading import prose
 
 NOTEBOOKS = [path for path in sources.with_kernels(sources.NOTEBOOKS) if path.stem.startswith(("07", "08"))]
-TEXTS = [
-    "".join(cell["source"])
-    for path in NOTEBOOKS
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-    if cell["cell_type"] == "markdown" and "solution" not in cell["metadata"].get("tags", ())
-]
+TEXT = "\n\n".join(prose(path, but="solution") for path in NOTEBOOKS)
 FUNCTION = re.compile(r"^__device__ __forceinline__ \w+ \w+\(.*?(?:\}$|^\})", re.MULTILINE | re.DOTALL)
 HEADERS = "".join(
     f"#include <course/{name}.cuh>\n"
@@ -24,7 +19,7 @@ HEADERS = "".join(
 
 
 def test_functions_shown_in_the_text_stand_in_the_headers():
-    shown = [found for text in TEXTS for found in FUNCTION.findall(text)]
+    shown = FUNCTION.findall(TEXT)
     headers = "\n".join(course_headers(HEADERS).values())
     assert len(shown) >= 7 and [function for function in shown if function not in headers] == []
 
@@ -34,7 +29,7 @@ def test_functions_shown_in_the_text_stand_in_the_headers():
     [("05_fastest", "fastest", 1, 2200), ("08_never_a_pause", "complete", 2, 570)],
 )
 def test_instructions_of_a_k_tile_are_those_of_the_table(notebook, name, blocks, said, capsys):
-    assert any(f"| about {said} |" in text for text in TEXTS)
+    assert f"| about {said} |" in TEXT
     kernel, launch = sources.lesson_kernel(notebook, name)
     gemm = Gemm(512, 512, 512, "float16")
     more, less = (

@@ -5,7 +5,6 @@ Wrong kernels are made by replacing text, so a test here fails too when a lesson
 text to replace is gone. What is replaced stands in tests/lessons/.
 """
 
-import json
 import re
 
 import numpy as np
@@ -21,6 +20,7 @@ from cupy_or_sim.device import options_for
 from cupy_or_sim.keys import canonical, course_headers
 from matmul import matmul_source
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
+from tests.lessons.reading import cells_of, tags_of, text_of
 from tests.sample import one_in, sample
 
 every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join)
@@ -239,8 +239,8 @@ def read_exercises():
     folder = sources.NOTEBOOKS
     for path in sources.every_notebook(folder):
         kernels = sources.kernels(path.relative_to(folder).with_suffix("").as_posix())
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            tags, source = cell["metadata"].get("tags", ()), "".join(cell["source"])
+        for cell in cells_of(path):
+            tags, source = tags_of(cell), text_of(cell)
             if "exercise" in tags:
                 exec(source, given | kernels)
             if "solution" in tags:

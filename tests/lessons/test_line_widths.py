@@ -3,12 +3,11 @@
 held.py has the list.
 """
 
-import json
-
 import pytest
 
 from course_lib.lessons import sources
 from tests.lessons.held import HELD
+from tests.lessons.reading import cells_of, tags_of, text_of
 from tools.book.lesson import KERNEL
 
 KERNEL_LINE, CODE_LINE = 96, 108
@@ -21,8 +20,8 @@ def too_long(cells: list[dict]) -> list[str]:
     """The lines of code cells that a page would cut, each with its length."""
     found = []
     for cell in cells:
-        text = "".join(cell["source"])
-        if cell["cell_type"] == "code" and "hide-input" not in cell["metadata"].get("tags", ()):
+        text = text_of(cell)
+        if cell["cell_type"] == "code" and "hide-input" not in tags_of(cell):
             most = KERNEL_LINE if KERNEL.match(text) else CODE_LINE
             found += [f"{len(line)} > {most}: {line}" for line in text.splitlines() if len(line) > most]
     return found
@@ -30,8 +29,7 @@ def too_long(cells: list[dict]) -> list[str]:
 
 def test_no_line_is_too_long():
     for name in HELD:
-        notebook = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
-        assert too_long(notebook["cells"]) == [], name
+        assert too_long(cells_of(name)) == [], name
 
 
 @pytest.mark.parametrize("name", FOLDED)

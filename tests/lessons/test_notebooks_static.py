@@ -15,6 +15,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from course_lib.lessons import sources
 from ptxsim.races.hazards import KINDS
+from tests.lessons.reading import cells_of, prose, tags_of, text_of
 from tests.rules import ABSOLUTE
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
@@ -57,14 +58,6 @@ MACHINE_CODE = re.compile(r"\bsass\(|\bpicture\(|\bchecklist\(|\bncu\(")  # othe
 """What may be ignored although nothing was measured yet: it shows something else where there is a record."""
 RAW = re.compile(r'\br"""')
 FORMULA = re.compile(r"\$\$|\\\(|\\\[|\\begin\{|\$[^$\n]*\\[a-z]+[^$\n]*\$")
-
-
-def text_of(cell: dict) -> str:
-    return "".join(cell["source"])
-
-
-def tags_of(cell: dict) -> list[str]:
-    return cell["metadata"].get("tags", [])
 
 
 def text_outputs(cell: dict) -> str:
@@ -197,8 +190,7 @@ def test_notebook_of_exercises(path):
     "path", [*NOTEBOOKS, *DEEPER, *BANK], ids=lambda path: f"{path.parent.name}/{path.stem}"
 )
 def test_every_picture_has_words(path):
-    outputs = [output for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-               for output in cell.get("outputs", ())]  # fmt: skip
+    outputs = [output for cell in cells_of(path) for output in cell.get("outputs", ())]
     pictures = [(form, output) for output in outputs for form in PICTURES if form in output.get("data", ())]
     assert all(output["metadata"].get(form, {}).get("alt") for form, output in pictures)
 
@@ -208,7 +200,7 @@ MORE = {3: "Three", 4: "Four", 5: "Five", 6: "Six"}
 
 @pytest.mark.parametrize("path", BANK, ids=lambda path: path.stem)
 def test_exercises_say_first_what_they_need_and_take(path):
-    cells, lesson = json.loads(path.read_text(encoding="utf-8"))["cells"], path.stem[:2]
+    cells, lesson = cells_of(path), path.stem[:2]
     first, *_ = texts = [text_of(cell) for cell in cells if cell["cell_type"] == "markdown"]
     headings = [found for text in texts for found in EXERCISE.findall(text)]
     numbers = [number for number, _ in headings]
@@ -226,9 +218,7 @@ def test_exercises_say_first_what_they_need_and_take(path):
 
 
 def test_the_bank_has_exercises_of_all_kinds():
-    texts = "\n".join(
-        text_of(cell) for path in BANK for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-    )
+    texts = "\n".join(map(prose, BANK))
     assert not BANK or {kind for _, kind in EXERCISE.findall(texts)} == KINDS_OF_EXERCISES
 
 
@@ -282,9 +272,7 @@ def good() -> dict:
 
 
 def test_a_page_names_every_kind_of_hazard_and_those_that_end_a_launch():
-    page = sources.NOTEBOOKS / "deeper/00_hazards.ipynb"
-    cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
-    (table,) = (text for cell in cells if "| kind |" in (text := "".join(cell["source"])))
+    (table,) = (text for text in map(text_of, cells_of("deeper/00_hazards")) if "| kind |" in text)
     named = dict(re.findall(r"`([a-z-]+)`(\*?)", table))
     assert {kind.name: kind.fatal for kind in KINDS} == {name: bool(star) for name, star in named.items()}
 

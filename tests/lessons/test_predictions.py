@@ -5,13 +5,13 @@ with the prediction is a number that says the same: 1.34, 1.3 times, 34 % (more)
 """
 
 import ast
-import json
 import re
 
 import pytest
 
 from course_lib.lessons import sources
 from tests.lessons.held import HELD
+from tests.lessons.reading import cells_of, tags_of, text_of
 from tools.author.numbers import text_shown
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
@@ -23,14 +23,6 @@ BY_CHANCE = {}
 """(lesson, question): what the number above it says, which is something else."""
 
 
-def text_of(cell: dict) -> str:
-    return "".join(cell["source"])
-
-
-def printed(cell: dict) -> str:
-    return "".join("".join(output.get("text", "")) for output in cell.get("outputs", ()))
-
-
 def shown_above(cells: list[dict], at: int) -> str:
     """All that a reader has seen before a cell: text, code, and what it printed, pictures' words included."""
     return "\n".join(f"{text_of(cell)}\n{text_shown(cell)}" for cell in cells[:at])
@@ -40,7 +32,7 @@ def spoilt(cells: list[dict]) -> list[str]:
     """Predictions that do not say from which cell they can be reasoned, or whose answer stands above."""
     found, ids = [], [cell["id"] for cell in cells]
     for at, cell in enumerate(cells):
-        if "predict" not in cell["metadata"].get("tags", ()):
+        if "predict" not in tags_of(cell):
             continue
         about = cell["metadata"].get("prediction", {})
         if about.get("from") not in ids[:at]:
@@ -58,8 +50,7 @@ def spoilt(cells: list[dict]) -> list[str]:
 
 @pytest.mark.parametrize("name", HELD)
 def test_what_would_spoil_a_prediction_stands_nowhere_above(name):
-    cells = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    assert spoilt(cells) == []
+    assert spoilt(cells_of(name)) == []
 
 
 def test_a_spoilt_prediction_is_found():
@@ -86,7 +77,7 @@ def predicted_in(cells: list[dict]) -> dict[str, int]:
     return {
         name: at
         for at, cell in enumerate(cells)
-        if "predict" in cell["metadata"].get("tags", ())
+        if "predict" in tags_of(cell)
         for node in ast.walk(ast.parse(text_of(cell)))
         if isinstance(node, ast.Assign)
         for target in node.targets
@@ -107,7 +98,7 @@ def answers(cells: list[dict]) -> list[tuple[int, str, str]]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "score"
         ]
         rows = [row for call in calls for row in getattr(call.args[0], "elts", ())]
-        said = ANSWER.findall(printed(cell))
+        said = ANSWER.findall(text_shown(cell))
         of_cell = min((asked[name] for call in calls for name in names_in(call) & set(asked)), default=None)
         for position, (question, answer) in enumerate(said):
             row = rows[position] if len(rows) == len(said) else None
@@ -156,16 +147,14 @@ def spoiled(cells: list[dict]) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_nothing_above_a_prediction_gives_its_answer(path):
-    found = spoiled(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    found = spoiled(cells_of(path))
     by_chance = {question for lesson, question in BY_CHANCE if lesson == path.stem}
     assert {question: text for question, text in found.items() if question not in by_chance} == {}
     assert by_chance <= set(found), "nothing stands there any more: take it off the list"
 
 
 def test_every_lesson_asks_before_it_measures():
-    counts = {
-        path.stem: len(answers(json.loads(path.read_text(encoding="utf-8"))["cells"])) for path in NOTEBOOKS
-    }
+    counts = {path.stem: len(answers(cells_of(path))) for path in NOTEBOOKS}
     assert all(count >= 2 for count in counts.values()), counts
 
 

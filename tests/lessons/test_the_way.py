@@ -1,11 +1,10 @@
 """The way is short: cells, words and ignored outputs of the lessons that were rewritten."""
 
-import json
-
 import pytest
 
 from course_lib.lessons import sources
 from tests.lessons.held import WAY
+from tests.lessons.reading import cells_of, prose, tags_of
 from tools.author.sittings import words as words_in
 
 LIMITS = {"06_complete_gemm": (75, 2800), "07_hopper": (64, 2500), "08_never_a_pause": (60, 2300)}
@@ -18,17 +17,8 @@ IGNORED = 60
 FIRST_SIX = ("00", "01", "02", "03", "04", "05")
 
 
-def cells_of(name: str) -> list[dict]:
-    return json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-
-
 def words_of(name: str) -> int:
-    markdown = [cell for cell in cells_of(name) if cell["cell_type"] == "markdown"]
-    return sum(
-        words_in("".join(cell["source"]))
-        for cell in markdown
-        if "solution" not in cell["metadata"].get("tags", ())
-    )
+    return words_in(prose(name, but="solution"))
 
 
 @pytest.mark.parametrize("name", WAY)
@@ -49,8 +39,8 @@ def test_the_six_lessons_together_are_short():
         assert (
             sum(words_of(name) for name in every if name.rpartition("/")[2].startswith(FIRST_SIX)) <= WITH_ALL
         )
-    tags = [cell["metadata"].get("tags", ()) for name in way for cell in cells_of(name)]
-    assert sum("nbval-ignore-output" in each for each in tags) <= IGNORED
+    cells = [cell for name in way for cell in cells_of(name)]
+    assert sum("nbval-ignore-output" in tags_of(cell) for cell in cells) <= IGNORED
 
 
 def test_what_goes_deeper_has_a_name_of_its_own():

@@ -1,6 +1,5 @@
 """Lesson 06's persistent kernel and stream-K: right, without hazards, all work once; wrong ones are found."""
 
-import json
 import re
 from dataclasses import replace
 
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 
 from course_lib import OPTIONS, edited, simulate
-from course_lib.lessons import sources
 from cupy_or_sim import cupy_on_numpy
 from matmul import matmul_source, plans
+from tests.lessons.reading import by_id, text_of
 from tests.matmul import test_matmul
 from tests.matmul.test_matmul import SMALL, Problem, check, edit, room, wrong_with
 
@@ -31,10 +30,8 @@ def few_blocks(monkeypatch):
 
 def cell(name):
     """The names that a cell of the notebook defines."""
-    cells = json.loads((sources.NOTEBOOKS / f"{NOTEBOOK}.ipynb").read_text(encoding="utf-8"))["cells"]
-    text = next("".join(each["source"]) for each in cells if each["id"] == name)
     names = {}
-    exec(text, names)
+    exec(text_of(by_id(NOTEBOOK)[name]), names)
     return names
 
 

@@ -4,6 +4,7 @@ A Markdown cell's metadata says where each of its numbers comes from:
 
     "numbers": {"1,088": "shown('parts', 'load {}')",
                 "1.81": "(shown('parts', 'load {}') + shown('parts', 'math {}')) / shown('parts', 'math {}')",
+                "34": "min(shown('times', f'K = {K}: … {{}} us') for K in (128, 512))",
                 "66.9": "source: NVIDIA H100 data sheet",
                 "128": "design: FMA units of an SM"}
 
@@ -81,7 +82,7 @@ def values(cells: list[dict], cell: dict) -> dict[str, float]:
             continue
         names = FUNCTIONS | {"shown": lambda of, pattern: shown(cells, of, pattern)}
         try:
-            found[number] = float(eval(source, {"__builtins__": {}}, names))
+            found[number] = float(eval(source, {"__builtins__": {}} | names))
         except NotBound as error:
             raise NotBound(f"{number}: {error}") from None
         except Exception as error:
@@ -94,14 +95,21 @@ def written_as(number: str, value: float) -> str:
     return f"{value:,.{len(number.partition('.')[2])}f}"
 
 
-def problems(cells: list[dict]) -> list[str]:
-    """What is not bound, bound to something else than it says, or bound and not there."""
+def unbound(cells: list[dict]) -> list[str]:
+    """The measured numbers of a notebook's prose that are bound to nothing."""
+    return [
+        f"{match[0]} in {cell['id']}: bound to nothing"
+        for cell in markdown(cells)
+        for match in MEASURED.finditer(NOT_PROSE.sub(" ", "".join(cell["source"])))
+        if match[1] not in cell["metadata"].get("numbers", {})
+    ]
+
+
+def wrong(cells: list[dict]) -> list[str]:
+    """What is bound to something else than it says, or bound and not there."""
     found = []
-    for cell in (cell for cell in cells if cell["cell_type"] == "markdown"):
+    for cell in markdown(cells):
         text, own = "".join(cell["source"]), cell["metadata"].get("numbers", {})
-        prose = NOT_PROSE.sub(" ", text)
-        found += [f"{match[0]} in {cell['id']}: bound to nothing" for match in MEASURED.finditer(prose)
-                  if match[1] not in own]  # fmt: skip
         found += [f"{number} in {cell['id']}: not in the text" for number in own
                   if not re.search(rf"(?<![\w.,]){re.escape(number)}(?![\w]|[.,]\d)", text)]  # fmt: skip
         try:
@@ -115,12 +123,15 @@ def problems(cells: list[dict]) -> list[str]:
     return found
 
 
+def markdown(cells: list[dict]) -> list[dict]:
+    return [cell for cell in cells if cell["cell_type"] == "markdown"]
+
+
 def rewrite(path: Path) -> int:
     """Write into a notebook's prose what its cells show now; return how many numbers changed."""
     notebook, changed = json.loads(path.read_text(encoding="utf-8")), 0
-    for cell in notebook["cells"]:
-        own = cell["metadata"].get("numbers", {}) if cell["cell_type"] == "markdown" else {}
-        text, new = "".join(cell["source"]), {}
+    for cell in markdown(notebook["cells"]):
+        text, own, new = "".join(cell["source"]), cell["metadata"].get("numbers", {}), {}
         for number, value in values(notebook["cells"], cell).items() if own else ():
             now = written_as(number, value)
             if now.replace(",", "") != number.replace(",", ""):

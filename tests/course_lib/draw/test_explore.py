@@ -3,7 +3,6 @@
 import base64
 import html
 import itertools
-import json
 import re
 import tomllib
 from fnmatch import fnmatch
@@ -15,7 +14,7 @@ import pytest
 
 from course_lib.draw import explore_chart
 from course_lib.draw.explore import LIMITS, handover, pipeline, schedule
-from course_lib.lessons import sources
+from tests.lessons.reading import by_id, cells_of, text_of
 from tools.author.numbers import text_shown
 
 LENGTHS = [(969, 1480), (3000, 1000), (1500, 768), (800, 2000), (500, 500), (5000, 100), (50, 5000)]
@@ -185,24 +184,17 @@ def test_the_scripts_are_shipped():
 # --- what the lessons say about the figures ------------------------------------------------------------------
 
 
-def cells_of(lesson):
-    (path,) = (path for path in sources.notebooks(sources.NOTEBOOKS) if path.name.startswith(lesson))
-    return {cell["id"]: cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]}
-
-
-def text_of(cell):
-    return "".join(cell["source"])
-
-
 def gain(*setting):
     return re.search(r"(\d+\.\d\d) times", repr(pipeline(*setting)))[1]
 
 
 def test_the_sliders_of_lesson_02_start_where_its_kernel_stands():
-    way = cells_of("02")
-    deeper = json.loads((sources.NOTEBOOKS / "deeper/02_model.ipynb").read_text(encoding="utf-8"))["cells"]
+    way = by_id("02_producer_consumer")
     shown = text_shown(way["c018"])
     load, math = map(int, re.search(r"load (\d+) cycles, math (\d+) cycles", shown).groups())
     assert f"pipeline(copy={load}, math={math})" in text_of(way["drag-pipeline"])
-    assert any(f"pipeline(copy={load}, math={math}, blocks=2)" in text_of(cell) for cell in deeper)
+    assert any(
+        f"pipeline(copy={load}, math={math}, blocks=2)" in text_of(cell)
+        for cell in cells_of("deeper/02_model")
+    )
     assert gain(load, math, 2) == gain(load, math, 3) == gain(load, math, 1, 2), "nothing is left to gain"

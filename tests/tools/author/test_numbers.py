@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from course_lib.lessons import sources
-from tests.lessons.held import WAY
-from tools.author.numbers import problems, rewrite
+from tests.lessons.held import HELD, WAY
+from tests.lessons.reading import cells_of
+from tools.author.numbers import rewrite, unbound, wrong
 
 
 def notebook(text: str, **numbers: str) -> list[dict]:
@@ -49,10 +49,12 @@ LOAD, MATH = "shown('shows', 'load {}')", "shown('shows', 'math {}')"
             {"2": "load / 2"},
             ["in says: 2: 'load / 2' cannot be calculated: name 'load' is not defined"],
         ),
+        ("1,088 cycles", {"1,088": "min(shown('shows', f'{at} {{}}') for at in ('load', 'math'))"}, []),
     ],
 )
 def test_a_number_is_what_a_cell_prints(text, numbers, found):
-    assert problems(notebook(text, **numbers)) == found
+    cells = notebook(text, **numbers)
+    assert unbound(cells) + wrong(cells) == found
 
 
 def test_numbers_are_written_anew(tmp_path):
@@ -65,7 +67,12 @@ def test_numbers_are_written_anew(tmp_path):
     assert says["source"] == ["1,088 cycles, 1.2 x"] and list(says["metadata"]["numbers"]) == ["1,088", "1.2"]
 
 
+@pytest.mark.parametrize("name", HELD)
+def test_bound_numbers_are_those_that_cells_print(name):
+    """`python -m tools.author.numbers` writes them."""
+    assert wrong(cells_of(name)) == []
+
+
 @pytest.mark.parametrize("name", WAY)
 def test_every_measured_number_of_a_lesson_is_bound(name):
-    cells = json.loads((sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    assert problems(cells) == []
+    assert unbound(cells_of(name)) == []

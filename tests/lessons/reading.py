@@ -1,0 +1,31 @@
+"""Notebooks as tests read them: their cells, and what stands in one."""
+
+import json
+from pathlib import Path
+
+from course_lib.lessons import sources
+
+
+def cells_of(notebook: str | Path) -> list[dict]:
+    """The cells of a file, or of a notebook of the course: `cells_of("deeper/06_tuning")`."""
+    path = sources.NOTEBOOKS / f"{notebook}.ipynb" if isinstance(notebook, str) else notebook
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def by_id(notebook: str | Path) -> dict[str, dict]:
+    return {cell["id"]: cell for cell in cells_of(notebook)}
+
+
+def text_of(cell: dict) -> str:
+    """What stands in it, code or Markdown."""
+    return "".join(cell["source"])
+
+
+def tags_of(cell: dict) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def prose(notebook: str | Path, but: str = "") -> str:
+    """All of its Markdown; without the cells that have the tag `but`."""
+    told = (cell for cell in cells_of(notebook) if cell["cell_type"] == "markdown")
+    return "\n\n".join(text_of(cell) for cell in told if but not in tags_of(cell))
