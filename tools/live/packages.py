@@ -1,6 +1,8 @@
-"""Python's library and its packages as a page gets them: without what it has no use for, as bytecode, packed.
+"""Python's library and packages with bytecode in place of sources, which a page would compile whenever it is opened.
 
-Made once and kept beside the fetched files: it takes half a minute, and they do not change.
+Pyodide's own compiler makes it, under Node, in half a minute; without Node the sources ship. What was made is kept
+beside the fetched files, which do not change: for the book's cells without what a page has no use for, and packed; for
+notebooks whole.
 """
 
 from __future__ import annotations
@@ -13,13 +15,17 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools.live.bytecode import SCRIPT, Place, compile_in_place, node
 from tools.live.pins import LIST, File, pins
 
 LOCK = "pyodide-lock.json"
+COMPILED = "bytecode"
+"""In the folder of Pyodide's files: what was compiled of whole archives."""
+WHOLE = File("", "", 0, "", package="any")
+"""An archive in site-packages of which all is needed."""
 
 
 def packed(pyodide: Path) -> Path:
@@ -42,18 +48,44 @@ def _key() -> str:
 
 
 def _make(target: Path, pyodide: Path) -> None:
-    archives = [file for file in pins().files if file.is_archive]
+    archives = {pyodide / file.name: file for file in pins().files if file.is_archive}
     sha256 = {}
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        for file in archives:
-            write(root / file.name, needed_of(pyodide / file.name, file))
-        compile_in_place(root, pyodide, {file.name: Place(file.place, file.docstrings) for file in archives})
-        for file in archives:
-            data = stored(root / file.name)
-            sha256[file.name] = hashlib.sha256(data).hexdigest()
-            write_packed(target / file.name, data)
+        _unpack(archives, Path(folder), pyodide)
+        for archive in archives:
+            data = zipped(Path(folder, archive.name))
+            sha256[archive.name] = hashlib.sha256(data).hexdigest()
+            write_packed(target / archive.name, data)
     (target / LOCK).write_text(json.dumps(pins().lock(sha256)), encoding="utf-8")
+
+
+def put_compiled(archives: Sequence[Path], target: Path, pyodide: Path) -> None:
+    """Copy wheels, and zips of modules, to a folder: whole, their modules compiled."""
+    kept = {archive: pyodide / COMPILED / f"{_hash(archive)}.zip" for archive in archives}
+    if new := {archive: WHOLE for archive in archives if not kept[archive].is_file()}:
+        with tempfile.TemporaryDirectory() as folder:
+            made = _unpack(new, Path(folder), pyodide)
+            for archive in new if made else ():
+                kept[archive].parent.mkdir(exist_ok=True)
+                part = kept[archive].with_suffix(".part")
+                part.write_bytes(zipped(Path(folder, archive.name), zipfile.ZIP_DEFLATED))
+                part.replace(kept[archive])
+    target.mkdir(parents=True, exist_ok=True)
+    for archive in archives:
+        shutil.copy(kept[archive] if kept[archive].is_file() else archive, target / archive.name)
+
+
+def _hash(archive: Path) -> str:
+    return hashlib.sha256(archive.read_bytes()).hexdigest()
+
+
+def _unpack(archives: Mapping[Path, File], root: Path, pyodide: Path) -> bool:
+    """Each archive as a folder, its modules compiled, all at once: most of the time Python starts. False without
+    Node."""
+    for archive, file in archives.items():
+        write(root / archive.name, needed_of(archive, file))
+    places = {archive.name: Place(file.place, file.docstrings) for archive, file in archives.items()}
+    return compile_in_place(root, pyodide, places)
 
 
 def needed_of(archive: Path, file: File) -> Iterator[tuple[str, bytes]]:
@@ -71,13 +103,13 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         (folder / name).write_bytes(data)
 
 
-def stored(folder: Path) -> bytes:
-    """A folder as a zip that is not compressed: compressed as a whole it gets smaller, and the browser unpacks it."""
+def zipped(folder: Path, how: int = zipfile.ZIP_STORED) -> bytes:
+    """A folder as a zip; not compressed where it is packed as a whole, which is smaller and the browser unpacks."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as made:
+    with zipfile.ZipFile(archive, "w", how, compresslevel=9) as made:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())  # with the date 1980-01-01
-            made.writestr(entry, path.read_bytes())
+            made.writestr(entry, path.read_bytes(), how)
     return archive.getvalue()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tools.live.bytecode import compile_in_place
 from tools.live.fetch import FOLDER, ROOT
 from tools.live.inside import playground
-from tools.live.packages import LOCK, packed, stored, write, write_packed
+from tools.live.packages import LOCK, packed, write, write_packed, zipped
 from tools.live.pins import pins
 from tools.packages import PACKAGES
 
@@ -73,7 +73,7 @@ def put_course(archive: Path, pyodide: Path) -> tuple[bool, int]:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), course_files())
         bytecode = compile_in_place(Path(folder), pyodide)
-        return bytecode, write_packed(archive, stored(Path(folder)))
+        return bytecode, write_packed(archive, zipped(Path(folder)))
 
 
 def course_files() -> Iterator[tuple[str, bytes]]:

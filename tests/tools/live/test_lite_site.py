@@ -12,9 +12,9 @@ import zipfile
 import pytest
 
 from course_lib.lessons import sources
-from tools.live import fetch
+from tools.live import fetch, packages
 from tools.live.lite import __main__ as lite
-from tools.live.lite import environment, packages
+from tools.live.lite import environment
 from tools.live.lite.lock import files, lock
 
 

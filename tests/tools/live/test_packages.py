@@ -11,7 +11,7 @@ import pytest
 
 from tools.live import packages
 from tools.live.fetch import FOLDER, missing
-from tools.live.packages import packed, stored
+from tools.live.packages import packed, zipped
 from tools.live.pins import File, Pins, pins
 
 MODULES = {
@@ -67,7 +67,7 @@ def test_the_same_files_are_the_same_archive(tmp_path):
     for order in (1, -1):
         folder = tmp_path / str(order)
         packages.write(folder, [*MODULES.items()][::order])
-    assert stored(tmp_path / "1") == stored(tmp_path / "-1")
+    assert zipped(tmp_path / "1") == zipped(tmp_path / "-1")
 
 
 @pytest.mark.skipif(not shutil.which("node") or bool(missing()), reason="needs Node and `make live`")

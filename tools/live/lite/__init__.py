@@ -4,7 +4,6 @@
 |---|---|
 | kernel.toml | what a notebook's kernel needs besides the files of ../pyodide.toml |
 | lock.py | what Pyodide reads of packages, the course's wheel among them |
-| packages.py | packages as bytecode |
 | __main__.py | the site |
 | environment.py | an environment with JupyterLite in it |
 | requirements.in, requirements.txt | its packages: those that are asked for, and all with their hashes |

@@ -18,7 +18,7 @@ from tools.learner import copies
 from tools.live import fetch
 from tools.live.lite import environment
 from tools.live.lite.lock import files, lock
-from tools.live.lite.packages import put_compiled
+from tools.live.packages import put_compiled
 from tools.packages import PACKAGES
 
 ROOT = Path(__file__).parents[3]
