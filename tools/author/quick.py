@@ -75,8 +75,14 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/lessons/test_predictions.py",
         "tests/lessons/test_lesson_kernels.py::test_every_notebook_with_kernels_has_a_room",
         "tests/lessons/test_lesson_kernels.py::test_every_kernel_of_the_lessons_is_listed",
-        "tests/course_lib/measure/test_measurements.py",
+        "tests/course_lib/measure/test_measurements.py::test_every_measured_kernel_has_a_current_record",
+        "tests/tools/author/test_numbers.py::test_bound_numbers_are_those_that_cells_print",
+        "tests/tools/test_pages.py::test_links_lead_somewhere",
         "{file}",
+    )),
+    ("notebooks/[0-9]*.ipynb", (
+        "tests/course_lib/measure/test_measurements.py::test_the_drawings_are_those_of_the_lessons",
+        "tests/tools/author/test_numbers.py::test_every_measured_number_of_a_lesson_is_bound",
     )),
     ("cupy_or_sim/include/*", (
         "tests/lessons/test_tensor_core_headers.py",
@@ -164,11 +170,11 @@ def main() -> int:
         print("`make outputs` renews notebooks; pages are mended by hand.")
     chosen = [IMPORTS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
-    failed = [run_tests(tests) for tests in grouped(chosen)]
+    failed = run_tests(chosen)
     untested = [file for file in changed if not tested(file)]
     for file in untested:
         print(f"no test ran for {file}")
-    status = max([status, bool(stale), bool(untested), *failed])
+    status = max(status, bool(stale), bool(untested), failed)
     print("quick: all right; `make test` is the proof" if not status else "quick: something is wrong")
     return status
 
@@ -309,20 +315,32 @@ def registered(path: Path) -> list[str]:
     ]
 
 
-def grouped(chosen: list[str]) -> list[list[str]]:
-    """Runs of pytest: what has a `-k` by itself, all others in one."""
-    alone = [re.findall(r'"[^"]*"|\S+', test) for test in chosen if " -k " in test]
-    together = [test for test in chosen if " -k " not in test]
-    return [[part.strip('"') for part in run] for run in alone] + [together] * bool(together)
+def run_tests(chosen: list[str]) -> int:
+    """What pytest ends with: 5 where it finds no test. One run, since each collects and starts anew; two processes
+    where two notebooks have seconds of work of their own."""
+    places, expression = selected(chosen)
+    notebooks = sum(test.endswith(".ipynb") for test in places)
+    how = ["-q", "--no-header", f"--numprocesses={2 * (notebooks > 1)}", *["--nbval"] * bool(notebooks)]
+    return run(["pytest", *how, *["-k", expression] * bool(expression), *places])
 
 
-def run_tests(tests: list[str]) -> int:
-    """What pytest ends with: 5 where it finds no test. Two processes where each has seconds of work of its own."""
-    notebooks = any(test.endswith(".ipynb") for test in tests)
-    processes = 2 if notebooks or "-k" in tests else 0
-    return run(
-        ["pytest", "-q", "--no-header", f"--numprocesses={processes}", *["--nbval"] * notebooks, *tests]
+def selected(chosen: list[str]) -> tuple[list[str], str]:
+    """Files, tests and folders for pytest, and for its -k an expression that is about the files with a -k alone."""
+    words: dict[str, list[str]] = {}
+    for test in chosen:
+        file, _, word = test.partition(" -k ")
+        if word:
+            words.setdefault(file, []).append(word.strip('"'))
+    places = [test for test in chosen if " -k " not in test]
+    for place in places:
+        file, _, name = place.partition("::")
+        if file in words and name:
+            words[file].append(name)
+    only = {file: of_it for file, of_it in words.items() if file not in places}
+    expression = " and ".join(
+        f"(not {Path(file).name} or {' or '.join(of_it)})" for file, of_it in only.items()
     )
+    return [*(place for place in places if place.partition("::")[0] not in words), *words], expression
 
 
 def run(command: list[str]) -> int:

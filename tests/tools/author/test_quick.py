@@ -59,6 +59,16 @@ def test_it_ends_as_its_steps_do(monkeypatch, wrong, ended, status):
     assert quick.main() == status
 
 
+def test_all_run_in_one_pytest_and_a_k_is_about_its_own_file():
+    kernels, other = "tests/lessons/test_lesson_kernels.py", "tests/tools/test_pages.py"
+    places, expression = quick.selected(
+        [f'{kernels} -k "01."', other, f"{kernels}::test_a", f'{kernels} -k "02."']
+    )
+    assert sorted(places) == [kernels, other]
+    assert expression == "(not test_lesson_kernels.py or 01. or 02. or test_a)"
+    assert quick.selected([f'{kernels} -k "01."', kernels, other])[1] == ""
+
+
 def test_every_tracked_file_asks_for_tests_or_says_why_not():
     assert not [file for file in quick.git("ls-files").split() if not quick.tested(file)]
 
