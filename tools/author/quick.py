@@ -83,6 +83,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("notebooks/[0-9]*.ipynb", (
         "tests/course_lib/measure/test_measurements.py::test_the_drawings_are_those_of_the_lessons",
         "tests/tools/author/test_numbers.py::test_every_measured_number_of_a_lesson_is_bound",
+        "tests/tools/test_contributing.py::test_the_readme_has_a_row_for_each_lesson",
     )),
     ("cupy_or_sim/include/*", (
         "tests/lessons/test_tensor_core_headers.py",
