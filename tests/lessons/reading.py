@@ -5,6 +5,9 @@ from pathlib import Path
 
 from course_lib.lessons import sources
 
+LESSONS = tuple(path.stem for path in sources.notebooks(sources.NOTEBOOKS))
+DEEPER = tuple(f"deeper/{path.stem}" for path in sources.deeper_notebooks(sources.NOTEBOOKS))
+
 
 def cells_of(notebook: str | Path) -> list[dict]:
     """The cells of a file, or of a notebook of the course: `cells_of("deeper/06_tuning")`."""

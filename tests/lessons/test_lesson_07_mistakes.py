@@ -12,7 +12,7 @@ from tests.lessons import hopper_home, kernel, replaced
 from tests.sample import sample
 
 READS_SUMS, STARTS, LOADS_A = "wgmma_m64n256k16(", "start_k_tile(", "load_rows(TM"
-WAITS, EXPECTS = "mbarrier_wait(&s.full", "mbarrier_expect("
+WAITS = "mbarrier_wait(&s.full"
 _ONE_SLOT = "mbarrier_expect(&s.full, (TM + TN) * TK * sizeof(__half));"
 _SLOT = "mbarrier_expect(&s.full[slot], sizeof(Slot));"
 _EXIT = "    cluster_sync();                                   // until", "    // until"

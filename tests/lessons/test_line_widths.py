@@ -1,13 +1,9 @@
-"""Lines that a page of the book shows whole at 1280 pixels, in the notebooks that were brought to it.
-
-held.py has the list.
-"""
+"""Lines that a page of the book shows whole at 1280 pixels."""
 
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons.held import HELD
-from tests.lessons.reading import cells_of, tags_of, text_of
+from tests.lessons.reading import DEEPER, LESSONS, cells_of, tags_of, text_of
 from tools.book.lesson import KERNEL
 
 KERNEL_LINE, CODE_LINE = 96, 108
@@ -28,7 +24,7 @@ def too_long(cells: list[dict]) -> list[str]:
 
 
 def test_no_line_is_too_long():
-    for name in HELD:
+    for name in LESSONS + DEEPER:
         assert too_long(cells_of(name)) == [], name
 
 

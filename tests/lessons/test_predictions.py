@@ -10,8 +10,7 @@ import re
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons.held import HELD
-from tests.lessons.reading import cells_of, tags_of, text_of
+from tests.lessons.reading import DEEPER, LESSONS, cells_of, tags_of, text_of
 from tools.author.numbers import text_shown
 
 NOTEBOOKS = sources.notebooks(sources.NOTEBOOKS)
@@ -48,7 +47,7 @@ def spoilt(cells: list[dict]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", LESSONS + DEEPER)
 def test_what_would_spoil_a_prediction_stands_nowhere_above(name):
     assert spoilt(cells_of(name)) == []
 

@@ -1,10 +1,9 @@
-"""The way is short: cells, words and ignored outputs of the lessons that were rewritten."""
+"""The way is short: cells, words and ignored outputs of the lessons."""
 
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons.held import WAY
-from tests.lessons.reading import cells_of, prose, tags_of
+from tests.lessons.reading import LESSONS, cells_of, prose, tags_of
 from tools.author.sittings import words as words_in
 
 LIMITS = {"06_complete_gemm": (75, 2800), "07_hopper": (64, 2500), "08_never_a_pause": (60, 2300)}
@@ -21,7 +20,7 @@ def words_of(name: str) -> int:
     return words_in(prose(name, but="solution"))
 
 
-@pytest.mark.parametrize("name", WAY)
+@pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_is_short(name):
     cells, words = LIMITS.get(name, (64, 3300))
     assert len(cells_of(name)) <= cells
@@ -29,16 +28,13 @@ def test_a_lesson_is_short(name):
 
 
 def test_the_six_lessons_together_are_short():
-    way = [name for name in WAY if name.startswith(FIRST_SIX)]
+    way = [name for name in LESSONS if name.startswith(FIRST_SIX)]
     assert sum(map(words_of, way)) <= OF_ALL
     every = [
         path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix()
         for path in sources.every_notebook(sources.NOTEBOOKS)
     ]
-    if len(way) == len(FIRST_SIX):
-        assert (
-            sum(words_of(name) for name in every if name.rpartition("/")[2].startswith(FIRST_SIX)) <= WITH_ALL
-        )
+    assert sum(words_of(name) for name in every if name.rpartition("/")[2].startswith(FIRST_SIX)) <= WITH_ALL
     cells = [cell for name in way for cell in cells_of(name)]
     assert sum("nbval-ignore-output" in tags_of(cell) for cell in cells) <= IGNORED
 

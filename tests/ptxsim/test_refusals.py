@@ -80,8 +80,6 @@ def test_a_jump_behind_the_table_is_found():
 
 # ---- launches
 
-SCALAR = dict(parameters="double* out, double x")
-
 
 @pytest.mark.parametrize(
     ("array", "words"),

@@ -15,7 +15,7 @@ from course_lib.exercises.verdicts import ExerciseVerdict, _in_short
 from course_lib.lessons import sources
 from course_lib.notebooks.answers import lesson_06_own
 from ptxsim.machine.machine import Machine
-from tests.lessons.held import WAY
+from tests.lessons.reading import LESSONS
 
 HAZARDS = """two_readers: 2 hazards found
 write-after-read at line 13 (the first of 3): thread 0 of block 0 writes slot[0]
@@ -169,6 +169,6 @@ def test_the_smaller_step_is_that_of_the_first_edge_that_is_not_right():
 
 
 def test_every_exercise_on_the_way_has_a_smaller_step():
-    texts = [(sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8") for name in WAY]
+    texts = [(sources.NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8") for name in LESSONS]
     asked = {name for text in texts for name in re.findall(r'check_exercise\(\\"(\d\d\.\d+)', text)}
     assert asked == {*smaller.STEPS}

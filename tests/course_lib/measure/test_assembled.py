@@ -16,7 +16,7 @@ from course_lib.measure.assembled import (
 from course_lib.measure.events import PHASES, Event
 
 TURN, WAIT, WARPS, K_TILES = 1000, 300, 3, 64
-COPY_BEGIN, COPY_END, WAIT_BEGIN, WAIT_END, MATH_BEGIN, MATH_END = range(6)
+COPY_BEGIN, COPY_END, WAIT_BEGIN, WAIT_END, _, MATH_END = range(6)
 COPY, MATH, EPILOGUE = (2 * PHASES.index(phase) for phase in ("copy", "math", "epilogue"))
 
 

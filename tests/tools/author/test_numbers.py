@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from tests.lessons.held import HELD, WAY
-from tests.lessons.reading import cells_of
+from tests.lessons.reading import DEEPER, LESSONS, cells_of
 from tools.author.numbers import rewrite, unbound, wrong
 
 
@@ -67,12 +66,12 @@ def test_numbers_are_written_anew(tmp_path):
     assert says["source"] == ["1,088 cycles, 1.2 x"] and list(says["metadata"]["numbers"]) == ["1,088", "1.2"]
 
 
-@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("name", LESSONS + DEEPER)
 def test_bound_numbers_are_those_that_cells_print(name):
     """`python -m tools.author.numbers` writes them."""
     assert wrong(cells_of(name)) == []
 
 
-@pytest.mark.parametrize("name", WAY)
+@pytest.mark.parametrize("name", LESSONS)
 def test_every_measured_number_of_a_lesson_is_bound(name):
     assert unbound(cells_of(name)) == []
