@@ -13,7 +13,6 @@ from course_lib.lessons import sources
 from course_lib.measure import records
 from cupy_or_sim import cupy_on_numpy
 from instruments import sass
-from instruments.spans import Spans
 from matmul import tuned
 from ptxsim.gpus import H100
 from tests.lessons.reading import by_id, cells_of, prose, text_of
