@@ -53,6 +53,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     )),
     ("ptxsim/races/hazards.py", ("tests/tools/author/test_kinds.py",)),
     ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
+    ("ptxsim/program/shim/*", ("tests/ptxsim/program",)),
     ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
     ("notebooks/answers/*.py", (
         "tests/course_lib/exercises/test_hints.py",
