@@ -25,9 +25,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.golden.record import on_gpu, provenance
-from tests.kernels import hopper, hopper_lessons
+from tests.kernels import hopper_lessons
 from tests.kernels.case import Case, WrongCase, array_of, mismatch
-from tests.kernels.cases import WRONG
+from tests.kernels.cases import HOPPER, WRONG
 from tests.kernels.to_mutate import by_name, groups
 from tests.ptxsim.races import mutate_hopper
 from tests.ptxsim.races.mutate import RULES, Mutant, fingerprint, mutants
@@ -89,7 +89,8 @@ def select() -> list[Suspect]:
                 left[mutant.rule] -= 1
                 found.append(one)
     found += [
-        suspect(case.name, case, unchanged(case), len(found) + i) for i, case in enumerate(hopper.CASES)
+        suspect(case.name, case, unchanged(case), len(found) + i)
+        for i, case in enumerate(case for theme in HOPPER for case in theme.CASES)
     ]
     for case in WRONG:
         if one := suspect(f"wrong.{case.name}", case, unchanged(case), len(found)):

@@ -5,7 +5,9 @@ from tests.kernels import (
     atomics,
     basics,
     gemm,
-    hopper,
+    hopper_clusters,
+    hopper_copies,
+    hopper_wgmma,
     hopper_wrong,
     known_wrong,
     orders,
@@ -16,9 +18,10 @@ from tests.kernels import (
 )
 from tests.kernels.case import Case, WrongCase
 
+HOPPER = hopper_wgmma, hopper_copies, hopper_clusters
 CASES: list[Case] = [
     case
-    for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor, wmma, hopper)
+    for theme in (basics, shared, gemm, warp, atomics, async_copy, tensor, wmma, *HOPPER)
     for case in theme.CASES
 ]
 

@@ -8,8 +8,9 @@ from itertools import chain
 import numpy as np
 
 from course_lib import OPTIONS
-from tests.kernels import async_copy, gemm, hopper, hopper_lessons, pipelined, shared, specialised
+from tests.kernels import async_copy, gemm, hopper_lessons, pipelined, shared, specialised
 from tests.kernels.case import Case, poison, random
+from tests.kernels.cases import HOPPER
 from tests.kernels.lesson_cases import LESSON_CASES, POINTERS, lesson_case
 
 
@@ -54,5 +55,5 @@ def groups() -> dict[str, list[Case]]:
 
 def by_name(name: str) -> Case:
     """The case of this name."""
-    every = chain(*groups().values(), hopper_lessons.CASES, hopper.CASES)
+    every = chain(*groups().values(), hopper_lessons.CASES, *(theme.CASES for theme in HOPPER))
     return next(case for case in every if case.name == name)
