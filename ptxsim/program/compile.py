@@ -225,7 +225,7 @@ def _why_not_compiled(said: str, wanted: Build) -> str:
             return f"{said.rstrip()}\n{_closed(library)}. (A program that only includes {name} needs its folder: -I)"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
-    if "Unsupported gpu architecture" in said:
+    if "Unsupported gpu architecture" in said or "is not defined for option 'gpu-" in said:
         return f"nvcc cannot compile for compute_{wanted.arch}: give another --arch, such as 80 or 90a"
     return said.rstrip()
 

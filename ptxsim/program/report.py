@@ -14,6 +14,8 @@ from .sites import Sites, near
 
 CLEAN, HAZARDS, FAILED = range(3)
 """What the command ends with."""
+UNDECIDED = ("step-limit", "unsupported-instruction")
+"""Kinds that say that a kernel could not be run, and not that it is wrong."""
 MOST_LEAKS, MOST_REFUSED = 5, 20
 
 
@@ -111,10 +113,11 @@ class ProgramReport:
     @property
     def status(self) -> int:
         """0 where nothing was found, 1 with a hazard, a refused call or a program that says itself that it failed, 2
-        where it could not be run to its end."""
-        if self.hazards or self.refused:
+        where it could not be run to its end, or a kernel could not."""
+        undecided = [finding for finding in self.hazards if finding.hazard.kind in UNDECIDED]
+        if len(undecided) < len(self.hazards) or self.refused:
             return HAZARDS
-        if self.stopped:
+        if self.stopped or undecided:
             return FAILED
         return HAZARDS if self.returned else CLEAN
 

@@ -37,7 +37,7 @@ class Runtime:
         rooms = {
             self: (
                 *("hello", "module", "function", "variable", "managed_variable", "symbol"),
-                *("device", "attributes", "wait", "missing", "tensor_map", "unknown_entry"),
+                *("device", "attributes", "wait", "missing", "tensor_map", "unknown_entry", "forked"),
             ),
             self.memory: (
                 *("allocate", "release", "register_host", "unregister_host", "pointer", "memory_left"),
@@ -121,6 +121,12 @@ class Runtime:
         name = data.decode()
         self.context.findings.note(
             f"the program asked the driver for {name}, and was told that it is not there"
+        )
+        return Answer()
+
+    def forked(self) -> Answer:
+        self.context.findings.note(
+            "the program forks: what the new process asks of CUDA gets an error, as on a GPU"
         )
         return Answer()
 

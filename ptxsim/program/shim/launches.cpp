@@ -184,16 +184,6 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t function, dim3 grid, dim3 block, voi
     return launch(function, {grid, block, shared, stream, false, {0, 0, 0}, site_or(SITE)}, arguments);
 }
 
-cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                  cudaStream_t stream) {
-    return launch(function, {grid, block, shared, stream, false, {0, 0, 0}, site_or(SITE)}, arguments);
-}
-
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                    cudaStream_t stream) {
-    return launch(function, {grid, block, shared, stream, false, {0, 0, 0}, site_or(SITE)}, arguments);
-}
-
 cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                                         cudaStream_t stream) {
     return launch(function, {grid, block, shared, stream, true, {0, 0, 0}, SITE}, arguments);

@@ -8,3 +8,5 @@
 #include "memory.cpp"
 #include "streams.cpp"
 #include "talk.cpp"
+
+#include "per_thread.cpp"

@@ -67,7 +67,8 @@ void open_once() {
     int memory = number_from("PTXSIM_MEMORY");
     fcntl(channel, F_SETFD, FD_CLOEXEC);
     fcntl(memory, F_SETFD, FD_CLOEXEC);
-    pthread_atfork(nullptr, nullptr, [] { forked = true; });
+    auto tell = [] { ask("forked", {}); };
+    pthread_atfork(nullptr, tell, [] { forked = true; });
     Answer answer = ask("hello", {uint64_t(getpid()), CUDART_VERSION});
     arena = answer.numbers[0];
     arena_bytes = answer.numbers[1];

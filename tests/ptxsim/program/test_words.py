@@ -1,0 +1,119 @@
+"""What is said of a program that cannot be built, or not run to its end."""
+
+import os
+import signal
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from ptxsim.__main__ import main
+from ptxsim.program import compile as compiler
+from tests.rules import ROOT
+from tests.sample import sample
+
+KERNEL = "#include <cstdio>\n__global__ void f(int* x) { *x += 1; }\n"
+MANAGED = "int* x; cudaMallocManaged(&x, 4); *x = 1; "
+FORKS = "#include <unistd.h>\n#include <sys/wait.h>\n" + KERNEL
+LOOP = "__global__ void f(int* x, long n) { for (long i = 0; i < n; ++i) x[0] += i; }\n"
+HUGE = "f<<<1 << 30, 1024>>>(x);"
+
+
+class Case(NamedTuple):
+    """A program; what is said of it, and with which exit status. `how`: built wrongly, or run."""
+
+    how: str
+    text: str
+    said: str
+    status: int = 2
+    typed: str = ""
+
+
+CUBLAS = 'extern "C" int cublasCreate_v2(void**); int main() { return cublasCreate_v2(0); }'
+ARRAY = "int main() { cudaArray_t a; cudaMallocArray(&a, nullptr, 1); }"
+READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
+CASES = [
+    Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
+    Case("built", "#include <cublas_v2.h>\nint main() {}", "the program uses cuBLAS. Its kernels come as machine code"),
+    Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
+    Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
+    Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
+    Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
+    Case("linked", CUBLAS, "the program uses cuBLAS"),
+    Case("run", KERNEL + ARRAY, "calls cudaMallocArray, which the simulator's runtime has not, at program.cu:3"),
+    Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
+    Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
+    Case("run", KERNEL + READS, "the program ended with status 5", 1),
+    Case("run", FORKS + "int main() { " + MANAGED + "if (!fork()) { f<<<1, 1>>>(x); return cudaGetLastError(); } int s;"
+         "wait(&s); f<<<1, 1>>>(x); cudaDeviceSynchronize(); cudaFree(x); return 10 * *x + WEXITSTATUS(s); }",
+         "note: the program forks", 1),
+    Case("run", "__global__ void f() { __trap(); }\nint main() { f<<<1, 1>>>(); }", "program.cu:1: trap", 1),
+    Case("run", LOOP + "int main() { " + MANAGED + "f<<<1, 1>>>(x, 1L << 40); cudaFree(x); }",
+         "or give --limit SECONDS", 2, "--limit 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "case", sample(CASES, lambda case: case.how), ids=lambda case: "-".join(case.said.split()[:6])
+)
+def test_what_is_said(nvcc, tmp_path, monkeypatch, capfd, case):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.cu").write_text(case.text)
+    assert main(["run", "program.cu", *case.typed.split()]) == case.status
+    assert case.said in capfd.readouterr().err
+
+
+def test_there_is_no_such_file(nvcc, capsys):
+    assert main(["run", "nothing.cu"]) == 2
+    assert capsys.readouterr().err == "nothing.cu: there is no such file\n"
+
+
+def test_a_gpu_that_is_not_known(capsys):
+    assert main(["run", "nothing.cu", "--arch", "50"]) == 2
+    assert capsys.readouterr().err == "no GPU of compute capability 5.0 is known here\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "said"), [("nvcc", "pip install 'ptxsim[nvcc]'"), ("g++", "there is no g++")]
+)
+def test_without_a_compiler(monkeypatch, tmp_path, capsys, tool, said):
+    (tmp_path / "program.cu").touch()
+    found = {"g++": "/usr/bin/g++"} if tool == "nvcc" else {}
+    monkeypatch.setattr(compiler.shutil, "which", found.get)
+    monkeypatch.setattr(compiler, "_of_packages", list)
+    compiler.toolkit.cache_clear()
+    try:
+        assert main(["run", str(tmp_path / "program.cu")]) == 2
+    finally:
+        compiler.toolkit.cache_clear()
+    assert said in capsys.readouterr().err
+
+
+LONG = """#include <cstdio>
+__shared__ int t[64];
+__global__ void race(int* x) { t[threadIdx.x] = threadIdx.x; x[threadIdx.x] = t[63 - threadIdx.x]; }
+__global__ void longer(int* x) { for (int i = 0; i < 100000; ++i) x[blockIdx.x * 256 + threadIdx.x] += i; }
+int main() {
+    int* x;
+    cudaMallocManaged(&x, 1 << 24);
+    race<<<1, 64>>>(x);
+    puts("begun");
+    fflush(stdout);
+    longer<<<1024, 256>>>(x);
+}
+"""
+
+
+def test_ctrl_c_tells_what_was_seen_so_far(nvcc, tmp_path):
+    (tmp_path / "long.cu").write_text(LONG)
+    command = [sys.executable, "-m", "ptxsim", "run", "long.cu"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True, **pipes)
+    assert running.stdout.readline() == "begun\n"
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert said.startswith("long.cu:3: read-after-write")
+    assert said.endswith("s: 1 hazard, stopped by Ctrl-C: this is what was seen so far\n")
