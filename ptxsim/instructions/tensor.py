@@ -4,7 +4,7 @@ which element of a fragment."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -152,6 +152,36 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
 
     Products are exact and the sum is rounded once; a GPU's tensor core rounds differently in the last bits.
     """
+    return mma_together(decoder, [ins])
+
+
+def mma_together(decoder: Operands, instructions: list[Instruction]) -> Callable:
+    """The step of several mma of one opcode, of which none reads what another one writes."""
+    opcode = instructions[0].opcode
+    to, a, b, k = _checked(instructions[0])
+    targets, *sources = zip(*(ins.operands for ins in instructions), strict=True)
+    load_a = _loader(decoder, sources[0], a, "A", k)
+    load_b = _loader(decoder, sources[1], b, "B", k)
+    load_c = _loader(decoder, sources[2], to, "C", k)
+    store = _storer(decoder, targets, to, k, opcode.has("satfinite"))
+
+    def step(machine: Registers) -> None:
+        warps = whole_warps(machine)
+        store(machine, np.matmul(load_a(machine, warps), load_b(machine, warps)) + load_c(machine, warps))
+
+    return step
+
+
+def is_known(instruction: Instruction) -> bool:
+    """Whether this mma is simulated."""
+    try:
+        return bool(_checked(instruction))
+    except UnsupportedInstruction:
+        return False
+
+
+def _checked(ins: Instruction) -> tuple[str, str, str, int]:
+    """What `_form` gives, for an mma with the operands that it must have. Raises UnsupportedInstruction."""
     to, a, b, k = _form(ins.opcode)
     sums = 128 * BITS[to] // 32 // WARP
     lengths = [sums, k * BITS[a] // 64, k * BITS[b] // 128, sums]
@@ -161,19 +191,10 @@ def mma(decoder: Operands, ins: Instruction) -> Callable:
                 *lengths
             )
         )
-    target, *sources = ins.operands
-    load_a = _loader(decoder, sources[0], a, "A", k)
-    load_b = _loader(decoder, sources[1], b, "B", k)
-    load_c = _loader(decoder, sources[2], to, "C", k)
-    store = _storer(decoder, target, to, k, ins.opcode.has("satfinite"))
-
-    def step(machine: Registers) -> None:
-        warps = whole_warps(machine)
-        store(machine, np.matmul(load_a(machine, warps), load_b(machine, warps)) + load_c(machine, warps))
-
-    return step
+    return to, a, b, k
 
 
+@cache
 def _form(opcode: Opcode) -> tuple[str, str, str, int]:
     """The types of D (and C), A and B, and k. Raises UnsupportedInstruction."""
     shape = re.fullmatch(
@@ -204,35 +225,39 @@ def _order(operand: str, k: int, bits: int) -> np.ndarray:
 Known = tuple[np.ndarray | None, list[np.ndarray], np.ndarray]
 """Active lanes, registers, and the matrices that these are. A register's array is never written again: it is replaced,
 so the same arrays are the same matrices."""
-MOST_KNOWN, MOST_LANES = 256, 4096
-"""Fragments that are kept, and lanes of each."""
+MOST_KNOWN, MOST_REGISTERS = 64, 1 << 18
+"""Lists of fragments that are kept, and registers of each, over all lanes."""
 
 
-def _key(operand, kind: str, name: str, k: int) -> tuple:
-    """What a fragment is known by: its registers, and how their bits lie in a matrix."""
-    registers = tuple(item.index for item in operand.items if isinstance(item, Register))
+def _key(operands: Sequence[Vector], kind: str, name: str, k: int) -> tuple:
+    """What fragments are known by: their registers, and how their bits lie in matrices."""
+    registers = tuple(item.index for each in operands for item in each.items if isinstance(item, Register))
     return registers, kind, name, k
 
 
 def _keep(machine: Registers, key: tuple, matrices: np.ndarray) -> None:
-    if machine.count() > MOST_LANES:
+    if machine.count() * len(key[0]) > MOST_REGISTERS:
         return
     if len(machine.fragments) == MOST_KNOWN:
         machine.fragments.clear()
     machine.fragments[key] = machine.idx, [machine.R[index] for index in key[0]], matrices
 
 
-def _loader(decoder: Operands, operand, kind: str, name: str, k: int) -> Callable:
-    """Registers of all lanes to matrices (warps, rows, columns) of float64; `name`: of the operand. Each fragment of A
-    and B is used by several mma, and sums are those of an earlier one: they are read once."""
-    reads = [decoder.source(item, "b32") for item in operand.items]
-    order, key = _order(name, k, BITS[kind]), _key(operand, kind, name, k)
+def _loader(decoder: Operands, operands: Sequence[Vector], kind: str, name: str, k: int) -> Callable:
+    """Registers of all lanes to matrices (mma, warps, rows, columns) of float64; `name`: of the operand. Each fragment
+    of A and B is used by several mma, and sums are those of earlier ones: they are read once."""
+    each_once = list(dict.fromkeys(operands))
+    which = [each_once.index(operand) for operand in operands]
+    reads = [decoder.source(item, "b32") for operand in each_once for item in operand.items]
+    order, key = _order(name, k, BITS[kind]), _key(each_once, kind, name, k)
+    count, again = len(each_once), len(each_once) < len(operands)
 
     def read_matrices(machine: Registers, warps: int) -> np.ndarray:
-        registers = np.empty((machine.count(), len(reads)), np.uint32)
+        registers = np.empty((count, machine.count(), len(reads) // count), np.uint32)
         for i, read in enumerate(reads):
-            registers[:, i] = read(machine)
-        return values(registers, kind).reshape(warps, -1).take(order, axis=1)
+            registers[i * count // len(reads), :, i % (len(reads) // count)] = read(machine)
+        matrices = values(registers, kind).reshape(count * warps, -1).take(order, axis=1)
+        return matrices.reshape(count, warps, *order.shape)
 
     def load(machine: Registers, warps: int) -> np.ndarray:
         known: Known | None = machine.fragments.get(key)
@@ -241,25 +266,27 @@ def _loader(decoder: Operands, operand, kind: str, name: str, k: int) -> Callabl
             and known[0] is machine.idx
             and all(machine.R[i] is held for i, held in zip(key[0], known[1]))
         ):
-            return known[2]
-        matrices = read_matrices(machine, warps)
-        if len(key[0]) == len(reads):  # none of them a constant
-            _keep(machine, key, matrices)
-        return matrices
+            matrices = known[2]
+        else:
+            matrices = read_matrices(machine, warps)
+            if len(key[0]) == len(reads):  # none of them a constant
+                _keep(machine, key, matrices)
+        return matrices[which] if again else matrices
 
     return load
 
 
-def _storer(decoder: Operands, target, kind: str, k: int, clips: bool) -> Callable:
-    writes = [decoder.target(item) for item in target.items]
+def _storer(decoder: Operands, targets: Sequence[Vector], kind: str, k: int, clips: bool) -> Callable:
+    writes = [decoder.target(item) for target in targets for item in target.items]
     rows, columns = fragment("C")
-    order, key = rows * 8 + columns, _key(target, kind, "C", k)
+    order, key = rows * 8 + columns, _key(targets, kind, "C", k)
 
     def store(machine: Registers, matrices: np.ndarray) -> None:
         sums = rounded(matrices, kind, clips)
-        elements = sums.reshape(-1, 128).take(order, axis=1).reshape(-1, 4)
-        for write, bits in zip(writes, elements.view(np.uint32).T.copy(), strict=True):
-            write(machine, bits)
+        elements = sums.reshape(-1, 128).take(order, axis=1).reshape(len(targets), -1, 4).view(np.uint32)
+        bits = np.ascontiguousarray(elements.transpose(0, 2, 1)).reshape(len(writes), -1)
+        for write, each in zip(writes, bits, strict=True):
+            write(machine, each)
         _keep(machine, key, sums.astype(np.float64))
 
     return store

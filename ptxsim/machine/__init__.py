@@ -1,7 +1,7 @@
 """Blocks, warps and lanes that run a program.
 
 decode    instructions to steps: which registers a step reads and writes, basic blocks
-fma_runs  FMAs in a row as one step
+runs      FMAs in a row, or mma, as one step
 machine   the state of a launch, and who runs next
 standstill  threads that go round and round, and nobody who could end it
 stuck     who waits for what when nobody can go on, in words

@@ -49,7 +49,7 @@ from ..ptx.sunk import sunk
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
-from . import fma_runs
+from . import runs
 
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
@@ -213,7 +213,22 @@ class Code:
                 leaders.add(pc)
             if instruction.opcode.root in CONTROL:
                 leaders.add(pc + 1)
-        return leaders
+        return leaders - self._of_warps_that_are_there(leaders)
+
+    def _of_warps_that_are_there(self, leaders: set[int]) -> set[int]:
+        """Of these instructions those that lead only because they wait for a whole warp, and which come in one series
+        behind another such one: its warp is there. So ldmatrix and mma side by side are one block."""
+        found, there = set(), False
+        others = {target for each in self.program.instructions for target in targets_of(each)}
+        for pc, instruction in enumerate(self.program.instructions):
+            root = instruction.opcode.root
+            waits = instruction.opcode.facts.waits_for == "warp" and root not in CONTROL and not instruction.guard
+            if waits and there and pc not in others:
+                found.add(pc)
+            elif pc in leaders:
+                there = waits
+            there = there and root not in CONTROL
+        return found
 
     def _accesses(self, space: str) -> Iterator[tuple[int, int]]:
         """The loads, stores and atomics that may go to a space (generic ones may), and the bytes of each."""
@@ -246,7 +261,7 @@ class Code:
         masks = gathering(Decoder(self, first), self.program.instructions[first])
         mine = self.program.instructions[first : end_pc + 1]
         costs = [instruction.opcode.work for instruction in mine]
-        joined = tuple(fma_runs.joined(steps, self.program.instructions, self._run_step))
+        joined = tuple(runs.joined(steps, self.program.instructions, self._run_step))
         length, counts = len(steps) + 1, counts_of(mine)
         traceless = all(leaves_no_trace(instruction) for instruction in mine)
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
@@ -255,10 +270,13 @@ class Code:
         step = self._watched(self._build(MACHINE, instruction, pc), [pc])
         return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
 
-    def _run_step(self, run: list[fma_runs.Step]) -> Callable:
-        decoder = Decoder(self, run[0][0])
-        read = partial(decoder.source, kind="f32", flushed=True)
-        step = fma_runs.run_step(run, self.program.instructions, read, decoder.target)
+    def _run_step(self, run: list[runs.Step]) -> Callable:
+        decoder, instructions = Decoder(self, run[0][0]), self.program.instructions
+        if instructions[run[0][0]].opcode.root == runs.MMA:
+            step = runs.mma_step(run, instructions, decoder)
+        else:
+            read = partial(decoder.source, kind="f32", flushed=True)
+            step = runs.fma_step(run, instructions, read, decoder.target)
         return self._watched(step, [pc for pc, _ in run])
 
     @cached_property
