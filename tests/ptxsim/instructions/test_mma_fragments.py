@@ -37,8 +37,8 @@ extern "C" __global__ void chain(const unsigned* from, float* sums, unsigned* ha
 """
 
 
-def results(most_lanes, apart, monkeypatch, most_known=256):
-    monkeypatch.setattr(tensor, "MOST_LANES", most_lanes)
+def results(most_registers, apart, monkeypatch, most_known=256):
+    monkeypatch.setattr(tensor, "MOST_REGISTERS", most_registers)
     monkeypatch.setattr(tensor, "MOST_KNOWN", most_known)
     values = np.random.default_rng(2).standard_normal(2 * 6 * 64).astype(np.float16)
     values[5] = np.nan
@@ -52,7 +52,7 @@ def results(most_lanes, apart, monkeypatch, most_known=256):
 @pytest.mark.parametrize("apart", [1, 2])
 @pytest.mark.parametrize("most_known", [3, 256])
 def test_known_fragments_are_those_in_the_registers(apart, most_known, monkeypatch):
-    once = results(4096, apart, monkeypatch, most_known)
+    once = results(1 << 18, apart, monkeypatch, most_known)
     anew = results(0, apart, monkeypatch)
     for known, read in zip(once, anew, strict=True):
         assert np.array_equal(known, read)
@@ -65,5 +65,5 @@ def test_a_fragment_is_read_once(monkeypatch):
     monkeypatch.setattr(
         tensor, "_keep", lambda m, key, matrices: (kept.append(key), original(m, key, matrices))
     )
-    results(4096, 2, monkeypatch)
+    results(1 << 18, 2, monkeypatch)
     assert len(kept) < 20 * 3
