@@ -11,7 +11,7 @@ from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
 from .kernel import Kernel, LaunchError, compile, machine_code, resources
-from .launch import SimulatorError, assemble, launch
+from .launch import SimulatorError, assemble, clean_side_by_side, launch
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
 from .occupancy import occupancy, refusal
 from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind
@@ -41,6 +41,7 @@ __all__ = [
     "Struct",
     "TensorMap",
     "assemble",
+    "clean_side_by_side",
     "compile",
     "estimate",
     "fragment",

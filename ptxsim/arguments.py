@@ -47,15 +47,16 @@ class Bound:
     others: tuple[Buffer, ...] = ()
 
 
-def bind(kernel: Kernel, args: Sequence) -> Bound:
-    """Raises LaunchError for arguments that do not fit the kernel's parameters."""
+def bind(kernel: Kernel, args: Sequence, buffers: Sequence[Buffer] = ()) -> Bound:
+    """`buffers`: of other arrays that are in memory already. Raises LaunchError for arguments that do not fit the
+    kernel's parameters."""
     params = kernel.params
     if len(args) != len(params):
         names = f" ({', '.join(name for name, _ in kernel.declared)})" if kernel.declared else ""
         raise LaunchError(
             f"{kernel.name} has {len(params)} parameters{names}, but {len(args)} arguments were given"
         )
-    bound = Bound(np.zeros(kernel.code.program.param_bytes, np.uint8), [], [])
+    bound = Bound(np.zeros(kernel.code.program.param_bytes, np.uint8), [*buffers], [])
     for number, (param, arg) in enumerate(zip(params, args, strict=True)):
         name, is_pointer = _about(kernel, number)
         owned: list[Buffer] = []

@@ -74,8 +74,6 @@ class Decoded(Protocol):
 class Launched(Protocol):
     """A launch: one for all batches of its blocks (`LaunchState`, machine/machine.py)."""
 
-    params: np.ndarray
-    """The kernel's arguments, as bytes."""
     registers: int | None
     """Of a thread at the launch, in a kernel with setmaxnreg; None where nobody knows or needs it."""
     budget: Budget
@@ -139,6 +137,15 @@ class Lanes(Protocol):
 
     def count(self) -> int:
         """How many are active."""
+
+    def params(self, at: int) -> np.ndarray:
+        """The parameters of the launch of one of the active lanes, as bytes."""
+
+    def parameter(self, first: int, size: int) -> np.ndarray:
+        """Bytes of the parameters: a unit of `size` bytes for each active lane, or one if all have the same."""
+
+    def parameters_at(self, places: np.ndarray, size: int) -> np.ndarray:
+        """`size` bytes of the parameters from each of these places on: (places, bytes)."""
 
     def active_warps(self) -> int:
         """How many warps have an active lane."""

@@ -112,12 +112,11 @@ def launch_bound(
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
     hears before each batch of blocks how many have ended; an Ended that it raises ends the launch."""
     start = partial(
-        _start, kernel, grid, block, bound, shared_mem, budget or Budget(None), seed, cooperative, in_turn
+        _start, kernel, [grid], block, [bound], shared_mem, budget or Budget(None), seed, cooperative, in_turn
     )
-    blocks = grid[0] * grid[1] * grid[2]
-    batch = _blocks_at_once(kernel.code, block[0] * block[1] * block[2], shared_mem)
-    cluster = math.prod(kernel.code.program.cluster)
-    batch = cluster if in_turn else max(batch // cluster, 1) * cluster
+    blocks = math.prod(grid)
+    batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem)
+    batch = math.prod(kernel.code.program.cluster) if in_turn else batch
     if cooperative and blocks > batch:
         raise LaunchError(
             f"a cooperative launch of {blocks:,} blocks, and a GPU holds at most {batch:,} of them at once: it refuses "
@@ -140,34 +139,68 @@ def launch_bound(
     return Report(kernel, grid, block, log.sorted(), counters, events, output, shared_mem, log.notes)
 
 
+def clean_side_by_side(
+    kernel: Kernel,
+    launches: Sequence[tuple[Sequence[int], Sequence]],
+    block: Sequence[int],
+    shared_mem: int = 0,
+    max_steps: int | None = None,
+) -> bool:
+    """Whether these launches of a kernel, each a grid and its args, run without a finding, each on arrays of its own,
+    which are changed as by `launch`. Much quicker than one launch after the other: their blocks are lanes of one
+    machine. `max_steps` is that of all together. Where the answer is False some launches may not have ended; `launch`
+    says what is wrong.
+
+    Raises LaunchError before anything runs, and SimulatorError.
+    """
+    block, grids = _three(block, "block"), [_three(grid, "grid") for grid, _ in launches]
+    bounds: list[Bound] = []
+    for grid, (_, args) in zip(grids, launches, strict=True):
+        _check_limits(grid, block, kernel, shared_mem)
+        bounds.append(bind(kernel, args, bounds[-1].buffers if bounds else ()))
+    if kernel.code.reads_clock or _writes_variables(kernel):  # they would share these
+        return all(launch(kernel, grid, block, args, shared_mem, max_steps).ok for grid, args in launches)
+    state = _start(kernel, grids, block, bounds, shared_mem, Budget(max_steps))
+    with interruptible(f"the launches of {kernel.name}"):
+        _run(state, len(state.blocks), _blocks_at_once(kernel.code, math.prod(block), shared_mem))
+    return not state.log.sorted()
+
+
+def _writes_variables(kernel: Kernel) -> bool:
+    first = len(kernel.params)
+    return any(kernel.code.writes(first + number) for number in range(len(kernel.variables)))
+
+
 def _start(
     kernel: Kernel,
-    grid: tuple,
-    block: tuple,
-    bound: Bound,
+    grids: list[tuple[int, int, int]],
+    block: tuple[int, int, int],
+    bounds: list[Bound],
     shared_mem: int,
     budget: Budget,
-    seed: int | None,
-    cooperative: bool,
-    in_turn: str | None,
-    watched: int,
-    clock: Clock | None,
+    seed: int | None = None,
+    cooperative: bool = False,
+    in_turn: str | None = None,
+    watched: int = 0,
+    clock: Clock | None = None,
 ) -> LaunchState:
-    """A launch before its first instruction."""
+    """A launch, or several side by side, before the first instruction."""
     code, program = kernel.code, kernel.code.program
     variables = [(each,) for each in kernel.variables]
-    owners = [*bound.buffers_of, *variables, bound.others]  # in the order of code.roots
+    of_each = zip(*(bound.buffers_of for bound in bounds), strict=True)
+    others = sum((bound.others for bound in bounds), ())
+    owners = [*(sum(each, ()) for each in of_each), *variables, others]  # in the order of code.roots
     workspace = (
         Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
         if cooperative
         else None
     )
-    buffers = [*bound.buffers, *kernel.variables, *([workspace] if workspace else [])]
+    buffers = [*bounds[-1].buffers, *kernel.variables, *([workspace] if workspace else [])]
     return LaunchState(
         code=code,
-        grid=grid,
+        grids=grids,
         block=block,
-        params=bound.params,
+        params=np.stack([bound.params for bound in bounds]),
         memory=GlobalMemory(buffers, _reachable(code, owners)),
         shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
         dynamic_shared=shared_mem,
@@ -207,7 +240,7 @@ def _granules(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[Buffer, int]
     return found
 
 
-def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None) -> list[list[Event]]:
+def _run(state: LaunchState, blocks: int, batch: int, watch: Callable | None = None) -> list[list[Event]]:
     """Run all blocks; return the clock's events of the watched one."""
     events: list[list[Event]] = []
     with np.errstate(all="ignore"):
@@ -260,7 +293,9 @@ def _blocks_at_once(code: Code, threads: int, shared_mem: int) -> int:
     shared = SHARED_AT_ONCE // (program.static_shared + shared_mem + 1)
     local = LOCAL_AT_ONCE // (threads * program.local_bytes + 1)
     lanes = LANES_OF_A_GPU if code.blocks_may_wait else LANES_AT_ONCE
-    return max(1, min(lanes // threads, local, lanes if code.blocks_may_wait else shared))
+    blocks = min(lanes // threads, local, lanes if code.blocks_may_wait else shared)
+    cluster = math.prod(program.cluster)
+    return max(blocks // cluster, 1) * cluster
 
 
 def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:

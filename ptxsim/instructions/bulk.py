@@ -118,8 +118,8 @@ def _tensor_reader(decoder: Operands, operand) -> Callable:
 
 def _map_at(machine: Hopper, address: int, at: int, rank: int, pc: int) -> Layout:
     """The tensor map at an address: of a parameter (their addresses are small), or in global memory."""
-    if address < len(machine.launch.params):
-        data = machine.launch.params[address : address + BYTES]
+    if address < len(params := machine.params(at)):
+        data = params[address : address + BYTES]
     else:
         buffer = machine.memory.find(address)
         first = address - buffer.base if buffer else 0

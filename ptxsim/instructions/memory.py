@@ -122,19 +122,20 @@ def _parameter(decoder: Operands, place: Address, size: int) -> Callable:
     array inside of a struct."""
     if isinstance(place.base, Variable):
         first = place.base.offset + place.offset
-        return lambda machine: machine.launch.params[first : first + size].view(UNIT[size])
+        return lambda machine: machine.parameter(first, size)
     address = address_reader(decoder, place, wide=False)
 
     def load(machine: Memories) -> np.ndarray:
-        params, at = machine.launch.params, address(machine)
-        outside = (at < 0) | (at > len(params) - size)
+        at = address(machine)
+        room = len(machine.params(0))
+        outside = (at < 0) | (at > room - size)
         if outside.any():
-            where = f"byte {int(at[outside.argmax()])} of the kernel's parameters, which have {len(params)}"
+            where = f"byte {int(at[outside.argmax()])} of the kernel's parameters, which have {room}"
             words = f"an access of {size} bytes at {where}"
             machine.missed(Miss("out-of-bounds", machine.spread(outside), lambda: words), decoder.pc)
             at = np.where(outside, 0, at)
-        found = params[at[:, None] + np.arange(size)]
-        found[outside] = 0
+        found = machine.parameters_at(at, size)
+        found[np.broadcast_to(outside, len(found))] = 0
         return found.reshape(-1).view(UNIT[size])
 
     return load

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory, never_written
+from ..memory import UNIT, Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory, never_written
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
@@ -33,6 +33,7 @@ from ..races.messages import Letters
 from ..races.orders import Orders, Trail
 from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
+from ..units.access import differs
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
@@ -58,12 +59,13 @@ class Clock(Protocol):
 
 @dataclass
 class LaunchState:
-    """What a launch is: one for all batches of its blocks."""
+    """What a launch is: one for all batches of its blocks. Of several launches side by side each has a grid and
+    parameters of its own."""
 
     code: Code
-    grid: tuple[int, int, int]
+    grids: list[tuple[int, int, int]]
     block: tuple[int, int, int]
-    params: np.ndarray
+    params: np.ndarray  # (launches, bytes)
     memory: GlobalMemory
     shared_bytes: int
     dynamic_shared: int
@@ -107,9 +109,15 @@ class LaunchState:
 
     @cached_property
     def blocks(self) -> np.ndarray:
-        """The blocks of the grid in the order in which they run."""
-        order = cluster_by_cluster(self.grid, self.code.program.cluster)
+        """The blocks of each grid in the order in which they run."""
+        cluster = self.code.program.cluster
+        order = np.concatenate([cluster_by_cluster(grid, cluster) for grid in self.grids])
         return order.reshape(-1, self.cluster_size)[::-1].ravel() if self.downwards else order
+
+    @cached_property
+    def launch_of(self) -> np.ndarray:
+        """For each of `blocks` the number of its launch, of those side by side."""
+        return np.repeat(np.arange(len(self.grids)), [math.prod(grid) for grid in self.grids])
 
 
 class Machine:
@@ -122,7 +130,7 @@ class Machine:
         blocks = launch.blocks[first : first + count]
         self.launch = launch
         self.log = launch.log
-        self.blocks = blocks
+        self.blocks, self.launch_of = blocks, launch.launch_of[first : first + count]
         self.lanes = len(blocks) * threads
         self.warps_per_block = -(-threads // WARP)
         self.warps = len(blocks) * self.warps_per_block
@@ -317,6 +325,7 @@ class Machine:
             self.alive[:] = False
             return
         self.alive[lanes] = False
+        self.orders.end(lanes)
         self.launch.budget.got_on()
         if self._alive_bits is not None:
             bits = np.uint32(1) << (self.thread_of[lanes] % WARP).astype(np.uint32)
@@ -363,6 +372,24 @@ class Machine:
             found = self._specials[name] = _special(self, name)
         return found
 
+    def params(self, at: int) -> np.ndarray:
+        """The parameters of the launch of one of the active lanes, as bytes."""
+        return self.launch.params[self.launch_of[self.block_of[self.active()[at]]]]
+
+    def parameters_at(self, places: np.ndarray, size: int) -> np.ndarray:
+        """`size` bytes of the parameters from each of these places on: (places, bytes)."""
+        if len(self.launch.params) == 1:
+            return self.launch.params[0, places[:, None] + np.arange(size)]
+        rows = self.launch_of[self.block_of[self.active()]]
+        return self.launch.params[rows[:, None], self.spread(places)[:, None] + np.arange(size)]
+
+    def parameter(self, first: int, size: int) -> np.ndarray:
+        """Bytes of the parameters: a unit of `size` bytes for each active lane, or one if all have the same."""
+        each = np.ascontiguousarray(self.launch.params[:, first : first + size]).view(UNIT[size]).reshape(-1)
+        if len(each) == 1 or not differs(each[1:], each[:-1]).any():
+            return each[:1]
+        return each[self.launch_of[self.block_of[self.active()]]]
+
     def clock(self, pc: int, unit: str) -> np.ndarray:
         """The clock of the active lanes, in "cycles" or "ns": the model's, or steps so far until it is known."""
         self.recorder.event(pc, events.ReadClock())
@@ -386,8 +413,9 @@ class Machine:
     def describe_lane(self, lane: int) -> str:
         """A lane of the grid."""
         block, thread = divmod(lane, self.launch.threads)
-        place = np.unravel_index(int(self.launch.blocks[block]), self.launch.grid[::-1])[::-1]
-        return f"{self._thread(thread)} of block {_triple(place, self.launch.grid)}"
+        grid = self.launch.grids[self.launch.launch_of[block]]
+        place = np.unravel_index(int(self.launch.blocks[block]), grid[::-1])[::-1]
+        return f"{self._thread(thread)} of block {_triple(place, grid)}"
 
     def describe_other(self, lane: int) -> str:
         """A lane of this machine, when the block was named already."""
@@ -587,12 +615,14 @@ def _special(machine: Machine, name: str) -> np.ndarray:
     kind = name[1:].split(".")[0]
     if "cluster" in kind:
         return _of_cluster(machine, kind, axis)
-    if kind in ("ntid", "nctaid"):
-        return np.array([(launch.block if kind == "ntid" else launch.grid)[axis]], np.uint32)
+    if kind == "ntid":
+        return np.array([launch.block[axis]], np.uint32)
+    if kind == "nctaid":
+        return _of_launch(machine, [grid[axis] for grid in launch.grids])
     if kind == "tid":
         return _index(machine.thread_of, launch.block, axis)
     if kind == "ctaid":
-        return _index(machine.blocks[machine.block_of], launch.grid, axis)
+        return _place(machine, axis)
     lane = (machine.thread_of % WARP).astype(np.uint32)
     one = np.uint32(1)
     masks = {
@@ -643,9 +673,24 @@ def _of_cluster(machine: Machine, kind: str, axis: int) -> np.ndarray:
     if kind == "cluster_nctaid":
         return np.array([cluster[axis]], np.uint32)
     if kind == "nclusterid":
-        return np.array([machine.launch.grid[axis] // cluster[axis]], np.uint32)
-    block = _index(machine.blocks[machine.block_of], machine.launch.grid, axis)
+        return _of_launch(machine, [grid[axis] // cluster[axis] for grid in machine.launch.grids])
+    block = _place(machine, axis)
     return block % np.uint32(cluster[axis]) if kind == "cluster_ctaid" else block // np.uint32(cluster[axis])
+
+
+def _of_launch(machine: Machine, values: list[int]) -> np.ndarray:
+    """For each lane the value of its launch, or one if they are the same."""
+    each = np.array(values, np.uint32)
+    return each[:1] if (each == each[0]).all() else each[machine.launch_of[machine.block_of]]
+
+
+def _place(machine: Machine, axis: int) -> np.ndarray:
+    """Where its block is in its grid."""
+    launch, linear = machine.launch, machine.blocks[machine.block_of]
+    if len(launch.grids) == 1:
+        return _index(linear, launch.grids[0], axis)
+    places = np.stack([np.broadcast_to(_index(linear, grid, axis), linear.shape) for grid in launch.grids])
+    return places[machine.launch_of[machine.block_of], machine.every_lane]
 
 
 def _index(linear: np.ndarray, shape: tuple[int, int, int], axis: int) -> np.ndarray:

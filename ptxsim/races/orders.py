@@ -81,6 +81,7 @@ class Orders:
         self.threads = threads
         self.blocks = blocks
         self.first_lane = first_block * threads  # in the grid
+        self.ended = np.zeros(blocks * threads, bool)  # by lane
         self._name_agents(np.arange(threads) // (1 if single else WARP))
         self.seen = np.full((blocks * self.agents, self.agents), trail.now, np.int32)
         self._settle()
@@ -93,6 +94,17 @@ class Orders:
         self.first_of = np.unique(agent_of, return_index=True)[1]  # a thread of each agent
         self.sizes = np.tile(np.bincount(agent_of), self.blocks)
         self.agent_of_lane = (np.arange(self.blocks)[:, None] * self.agents + agent_of).ravel()
+        self._note_ended()
+
+    def end(self, lanes: np.ndarray) -> None:
+        """These lanes do nothing any more: what they have not seen keeps nobody waiting to forget it."""
+        self.ended[lanes] = True
+        self._note_ended()
+        self._settle()
+
+    def _note_ended(self) -> None:
+        alive = np.bincount(self.agent_of_lane[~self.ended], minlength=len(self.sizes))
+        self.over = np.flatnonzero(alive == 0)  # agents
 
     # ---- meetings, and arrivals that a wait acquires
 
@@ -100,7 +112,7 @@ class Orders:
         """These lanes (None: all) have met, those of each group among themselves; without `groups` those of a block."""
         self.trail.now += 1
         if lanes is None:
-            self.seen[:] = self.floors[:] = self.trail.now
+            self.seen[:] = self.floors[:] = self.lows[:] = self.trail.now
             self.floor = self.low = self.trail.now
         else:
             agents, group = self._agents(lanes, groups)
@@ -166,7 +178,11 @@ class Orders:
 
     def _settle(self) -> None:
         self.floors = self.seen.min(axis=1)  # by agent: all of its block before this is ordered before it
-        self.low = int(self.floors.min())
+        if len(self.over):
+            self.floors[self.over] = self.trail.now
+            self.floors[self.over] = self.floors.min()
+        self.lows = self.floors.reshape(self.blocks, -1).min(axis=1)  # the same of all of a block
+        self.low = int(self.lows.min())
         self.floor: int | None = self.low if self.low == int(self.floors.max()) else None
 
     def _agents(self, lanes: np.ndarray, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

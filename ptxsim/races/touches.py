@@ -79,10 +79,15 @@ class Touches:
         self.several[granules] = False
         self.further.forget(granules, time, len(self.time))
 
-    def enter(self, low: int, near: np.ndarray | None = None, seen: int = 0) -> None:
-        """Enter what was noted, at least what may lie at these granules and was not before the time `seen`."""
+    def enter(
+        self, low: int, near: np.ndarray | None = None, seen: int = 0, lows: np.ndarray | None = None
+    ) -> None:
+        """Enter what was noted, at least what may lie at these granules and was not before the time `seen`. `lows`: by
+        block, where a block's granules are its own."""
         if not self.noted:
             return
+        if lows is not None and lows.max() > low:
+            self.noted = [touch for each in self.noted if (touch := self._unseen(each, lows))]
         bounds = None if near is None else self._bounds(near)
         due, later = [], []
         for touch in self.noted:
@@ -100,6 +105,16 @@ class Touches:
         if not later:
             self.bounds.clear()
         self.waiting = sum(len(touch.unit) * touch.count for touch in later)
+
+    def _unseen(self, touch: Touch, lows: np.ndarray) -> Touch | None:
+        """What of it is not ordered before all of its block."""
+        if touch.time >= lows.max():
+            return touch
+        left = touch.time >= lows[touch.unit * touch.count // self.of_block]
+        if not left.any():
+            self.bounds.pop(touch.time, None)
+            return None
+        return touch if left.all() else touch._replace(lanes=touch.lanes[left], unit=touch.unit[left])
 
     def _bounds(self, granules: np.ndarray) -> tuple[int, int]:
         """The first and the last of them, counted from the start of a block's memory."""
@@ -135,7 +150,7 @@ class Touches:
             return None
         # What all these lanes have seen need not be entered for them; of other blocks (low is 0) they saw nothing.
         seen = int(np.min(orders.floor_of(lanes))) if low else 0
-        self.enter(low, granules, seen)
+        self.enter(low, granules, seen, orders.lows if low else None)
         return self._search(bad, lanes, granules, low)
 
     def since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
