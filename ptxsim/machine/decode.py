@@ -222,7 +222,9 @@ class Code:
         others = {target for each in self.program.instructions for target in targets_of(each)}
         for pc, instruction in enumerate(self.program.instructions):
             root = instruction.opcode.root
-            waits = instruction.opcode.facts.waits_for == "warp" and root not in CONTROL and not instruction.guard
+            waits = (
+                instruction.opcode.facts.waits_for == "warp" and root not in CONTROL and not instruction.guard
+            )
             if waits and there and pc not in others:
                 found.add(pc)
             elif pc in leaders:
