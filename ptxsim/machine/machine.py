@@ -21,7 +21,17 @@ from typing import Protocol
 import numpy as np
 
 from ..gpus import WARP
-from ..memory import UNIT, Buffer, Fault, GlobalMemory, Indexed, LocalMemory, Miss, SharedMemory, never_written
+from ..memory import (
+    UNIT,
+    Buffer,
+    Fault,
+    GlobalMemory,
+    Indexed,
+    LocalMemory,
+    Miss,
+    SharedMemory,
+    never_written,
+)
 from ..observe import events
 from ..observe.counters import Counters
 from ..observe.recorder import Recorder
