@@ -5,6 +5,8 @@ import pytest
 
 from ptxsim.races import orders
 from ptxsim.races.orders import Orders, Trail
+from ptxsim.races.touches import Touch, Touches
+from ptxsim.work import Budget
 from tests.ptxsim.small_kernels import found, run, run_on_numbers
 
 T = np.arange(256)
@@ -384,3 +386,21 @@ def test_pairs_that_are_alike_get_the_answer_of_each():
     ]
     assert np.array_equal(found, alone)
     assert np.any(found) and not np.all(found)
+
+
+def test_lanes_that_have_ended_and_other_blocks_hold_nobody_back():
+    """What all of a block has seen may be forgotten: by it alone, and by all once the others have ended."""
+    known = Orders(Trail(), {}, first_block=0, blocks=3, threads=64, single=False)
+    lanes = np.arange(64)
+    reads = Touches(3 * 16, 16, Budget(None))
+    for block in range(3):
+        reads.note(Touch(lanes + 64 * block, 0, lanes % 16 + 16 * block, 1, known.trail.step(0)), known.low)
+    before = known.low
+    known.meet(lanes)
+    assert known.low == before and known.lows[0] > before
+    reads.enter(known.low, lows=known.lows)
+    assert reads.time[:16].max() == 0 and reads.time[16:].min() > 0
+    known.end(np.arange(64, 128))
+    assert known.low == before
+    known.end(np.arange(128, 192))
+    assert known.low > before and known.floor == known.low
