@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from cupy_or_sim import device
-from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan, hopper_plan
-from .operands import ACTIVATIONS, Operand, allowed_lessons, begin, boxed, checked, type_of
+from .operands import Operand, allowed_lessons, check_apart, checked
 from .plans import Plan, Shape, plan, predicted
+from .ready import ready
 
 LESSON = "06_complete_gemm"
-PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
-HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
-WORDS = {8: "long long", 4: "int", 2: "short"}
+MOST_KNOWN = 4096
+"""Calls that are kept ready."""
+
+
+class Call(NamedTuple):
+    """A call of which all but the arrays is known: what it returns where no `out` is given, and its launches."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype
+    launch: Callable[[object, object, object, object], None]
+
+
+_known: dict[tuple, Call] = {}
+"""By the forms of the arrays (`_form`) and all else that a call is given: on a GPU, where each microsecond counts."""
 
 
 def matmul(
@@ -39,16 +52,69 @@ def matmul(
     whose kernel; without it 6 or, on a GPU of compute capability 9.0, the one that should be faster. Anything else
     raises TypeError or ValueError, and leaves `out` alone.
     """
-    out = checked(A, B, out, bias, activation, beta, dtype)
-    lessons = allowed_lessons(lesson)
+    key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
+    call = _known.get(key) if key else None
+    if call is None:
+        out = checked(A, B, out, bias, activation, beta, dtype)
+        call = _prepared(A, B, out, activation, alpha, beta, allowed_lessons(lesson))
+        if key:
+            _keep(key, call)
+    elif out is None:
+        out = device.cp.empty(call.shape, call.dtype)
+    else:
+        check_apart(out, A=A, B=B, bias=bias)
+    call.launch(A, B, out, bias)
+    return out
+
+
+def _key(arrays: tuple, *others: object) -> tuple | None:
+    """What decides all of a call but where its arrays lie; None: it is not kept."""
+    if device.backend() != "cupy":
+        return None
+    array_type, now = device.cp.ndarray, device.cp.cuda.runtime.getDevice()
+    forms = []
+    for array in arrays:
+        if array is None:
+            forms.append(None)
+        elif type(array) is array_type and array.data.device_id == now:
+            forms.append((array.shape, array.strides, array.dtype, array.data.ptr % 16))
+        else:
+            return None  # it is refused in words
+    key = (now, *forms, *others)
+    try:
+        hash(key)
+    except TypeError:  # a list for a dtype
+        return None
+    return key
+
+
+def _keep(key: tuple, call: Call) -> None:
+    if len(_known) >= MOST_KNOWN:
+        _known.clear()
+    _known[key] = call
+
+
+def _prepared(
+    A: object,
+    B: object,
+    out: object,
+    activation: str | None,
+    alpha: float,
+    beta: float,
+    lessons: tuple[int, ...],
+) -> Call:
     (M, K), N = A.shape, B.shape[1]
     left, right = Operand(A, A.flags.c_contiguous, M, K), Operand(B, B.flags.f_contiguous, N, K)
-    if not out.flags.c_contiguous:  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
+    exchanged = not out.flags.c_contiguous  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
+    if exchanged:
         left, right = right, left
-    if M and N:
-        chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons)
-        run(chosen, left, right, out, bias, activation, alpha, beta)
-    return out
+    if not (M and N):
+        return Call(out.shape, out.dtype, lambda A, B, out, bias: None)
+    chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons)
+    launch = ready(chosen, left, right, out, activation, alpha, beta)
+    if exchanged:
+        return Call(out.shape, out.dtype, lambda A, B, out, bias: launch(B, A, out, bias))
+    return Call(out.shape, out.dtype, launch)
 
 
 @lru_cache(maxsize=1024)
@@ -62,135 +128,8 @@ def planned(shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, 
     return plan(*shape, a_along_k, b_along_k, memory, name)
 
 
-def run(
-    chosen: Plan | HopperPlan,
-    left: Operand,
-    right: Operand,
-    out: object,
-    bias: object = None,
-    activation: str | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-) -> None:
-    """Launch the kernels of a plan. In memory `out` has as many rows as `left`, and as many columns as `right`."""
-    M, N = left.rows, right.rows
-    T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    by_row = np.int32(not out.flags.c_contiguous)
-    finish = (bias, np.float32(alpha), np.float32(beta), by_row, np.int32(ACTIVATIONS[activation]))
-    launch = launch_hopper if isinstance(chosen, HopperPlan) else launch_gemm
-    if chosen.split == 1:
-        launch(chosen, left, right, out, finish, N)
-        return
-    stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
-    sums = device.cp.empty(chosen.split * M * stride, np.float32)
-    launch(chosen, left, right, sums, (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0)), stride)
-    args = (sums, np.int32(chosen.split), out, *finish, *map(np.int32, (M, N, stride, N)))
-    kernel_of(f"reduce<{T}, {Out}>")((-(-N // 128), min(-(-M // 4), 65_535)), (32, 4), args)
-
-
-def launch_gemm(chosen: Plan, left: Operand, right: Operand, out: object, finish: tuple, stride: int) -> None:
-    """Lesson 06's kernel. Rows of `out` have `stride` elements."""
-    M, N, K = left.rows, right.rows, left.K
-    T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    kernel = gemm_kernel(T, Out, chosen, left.along_k, right.along_k)
-    strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
-    if chosen.shared_by:
-        blocks, whole = chosen.stream(M, N, K, sms())
-        sums = device.cp.empty(blocks * chosen.tile[0] * chosen.tile[1], np.float32)
-        grid, order = (blocks,), (np.int32(whole), sums, device.cp.zeros(blocks, np.int32))
-    else:
-        grid, order = chosen.grid(M, N), (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
-    args = (*aligned(left, right), out, *finish, *map(np.int32, (M, N, K)), *order, *strides)
-    kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
-
-
-def launch_hopper(
-    chosen: HopperPlan, left: Operand, right: Operand, out: object, finish: tuple, stride: int
-) -> None:
-    """Lesson 07's kernel. Its copy engine stores C where it can, in boxes: C is not read, and has A's type and rows
-    that begin at multiples of 16 bytes."""
-    M, N, K = left.rows, right.rows, left.K
-    T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    boxes = chosen.split == 1 and Out == T and finish[2] == 0 and N % 8 == 0 and begin(out) % 16 == 0
-    maps = [
-        boxed(array, operand.runs, operand.stride)
-        for operand, array in zip((left, right), aligned(left, right), strict=True)
-    ]
-    maps.append(boxed(out, M, N) if boxes else maps[0])
-    expression = hopper_instance(T, Out, chosen, left.along_k, right.along_k, boxes)
-    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, stride))
-    grid, args = (chosen.blocks(M, N, sms()),), (*maps, out, *finish, *numbers)
-    kernel(grid, (chosen.threads,), args, shared_mem=chosen.shared_mem)
-
-
-def aligned(*operands: Operand) -> list[object]:
-    """The operands' arrays. Those whose rows do not begin at multiples of 16 bytes are copied to rows that do, all in
-    one launch."""
-    arrays, moved = [operand.array for operand in operands], []
-    for number, operand in enumerate(operands):
-        if not operand.aligned:
-            arrays[number] = device.cp.empty(operand.runs * operand.stride, np.uint16)
-            numbers = map(np.int32, (operand.runs, operand.width, operand.stride))
-            moved.append((operand, (operand.array, arrays[number], *numbers)))
-    if moved:
-        word = min(operand.word for operand, _ in moved)
-        blocks = max(-(-operand.runs // 8) for operand, _ in moved)
-        args = moved[0][1] + moved[-1][1]
-        kernel_of(f"pad<unsigned {WORDS[word]}>")((blocks, len(moved)), (32, 8), args)
-    return arrays
-
-
-def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
-    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
-
-
-@lru_cache(maxsize=1024)
-def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
-    """The name of a plan's instance of `hopper`."""
-    numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.cluster)))
-    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
-
-
-def with_shared(kernel: object, size: int) -> object:
-    """The kernel, which may have so many bytes of dynamic shared memory."""
-    if kernel.max_dynamic_shared_size_bytes < size:
-        kernel.max_dynamic_shared_size_bytes = size
-    return kernel
-
-
-@lru_cache(maxsize=1024)
-def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
-    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
-    numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
-    name = "stream_k" if chosen.shared_by else "gemm"
-    return f"{name}<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>"
-
-
 @cache
 def here() -> tuple[int, str]:
     """Bytes of shared memory that a block may have, and the GPU's name; the simulator is an H100."""
     gpu = this_gpu()
     return gpu.shared_block, gpu.driver_name
-
-
-@cache
-def sms() -> int:
-    """Streaming multiprocessors of this GPU; without one, of an H100."""
-    return this_gpu().sms
-
-
-@cache
-def matmul_source(lesson: int) -> str:
-    """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 those in
-    course/hopper behind them."""
-    return in_one_piece(PARTS + HOPPER_PARTS * (lesson == 7))
-
-
-@cache
-def kernel_of(expression: str) -> object:
-    """One instance of the lessons' templates."""
-    hopper = expression.startswith("hopper")
-    code, options = matmul_source(7 if hopper else 6), device.HOPPER if hopper else device.OPTIONS
-    module = device.cp.RawModule(code=code, options=options, name_expressions=(expression,))
-    return module.get_function(expression)

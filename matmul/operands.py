@@ -92,12 +92,16 @@ def checked(
             f"shape ({N},), dtype {A.dtype}: {way}"
         )
     out = _output(out, shape, A.dtype, dtype, beta)
-    for name, array in given.items():
-        if name != "out" and overlap(out, array):
+    check_apart(out, A=A, B=B, bias=bias)
+    return out
+
+
+def check_apart(out: object, **read: object) -> None:
+    for name, array in read.items():
+        if array is not None and overlap(out, array):
             raise ValueError(
                 f"out shares memory with {name}, which is still read while out is written: pass a copy"
             )
-    return out
 
 
 def _how_to_make_one_type(a: np.dtype, b: np.dtype) -> str:

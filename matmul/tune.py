@@ -10,8 +10,9 @@ from ptxsim.gpus import GPUS, H100, find_gpu
 from ptxsim.occupancy import occupancy
 
 from . import heat, plans, sweep_file
-from .matmul import LESSON, here, matmul_source
+from .matmul import LESSON, here
 from .plans import Plan, Shape
+from .ready import matmul_source
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,10 @@ import numpy as np
 
 from cupy_or_sim import device, power, timing
 
-from .matmul import Operand, gemm_kernel, here, instance, kernel_of, run
+from .matmul import here
+from .operands import Operand
 from .plans import SMS, SPLITS, TILES, Plan, Shape, by_rule
+from .ready import gemm_kernel, instance, kernel_of, ready
 
 STAGES = (2, 3, 4, 6)
 GROUPS = (1, 4, 8, 16, 32)
@@ -134,7 +136,8 @@ class Problem:
     def launch(self, plan: Plan) -> Callable[[], None]:
         M, N, K = self.shape
         left, right = Operand(self.A, True, M, K), Operand(self.B, True, N, K)
-        return lambda: run(plan, left, right, self.C)
+        launch = ready(plan, left, right, self.C)
+        return lambda: launch(self.A, self.B, self.C, None)
 
     def time(self, plan: Plan) -> float:
         """The median of 20 launches, of 10 where one takes more than a millisecond."""

@@ -23,7 +23,9 @@ from ptxsim.gpus import H100, SHARED_BY_DEFAULT, WARP, Gpu, find_gpu
 from ptxsim.occupancy import refusal
 
 # Under these names their packages have functions.
-matmul, tune, waves = map(import_module, ("matmul.matmul", "matmul.tune", "instruments.waves"))
+matmul, ready, tune, waves = map(
+    import_module, ("matmul.matmul", "matmul.ready", "matmul.tune", "instruments.waves")
+)
 
 HOST_US = 10.0
 RTX_3090 = replace(find_gpu("RTX 3090"), driver_name="NVIDIA GeForce RTX 3090")
@@ -204,8 +206,8 @@ class SimulatedCupy(FakeCupy):
 def forget() -> None:
     """What the library keeps of the GPU in use; to be called before and behind `machine`."""
     for cached in (
-        device.backend, device.machine, timing._helper, timing.capability, matmul.here, matmul.sms, matmul.planned,
-        matmul.kernel_of,
+        device.backend, device.machine, timing._helper, timing.capability, matmul.here, ready.sms, matmul.planned,
+        ready.kernel_of,
     ):  # fmt: skip
         cached.cache_clear()
 

@@ -61,7 +61,7 @@ assert "__global__" in matmul_source(7) and "matplotlib" not in sys.modules
 print(len(tuned().chosen), "course_lib" in sys.modules, matmul_source.__module__)
 """
     ran = run(alone, "-c", program, cwd=tmp_path)
-    assert ran.stdout.split() == ["30", "False", "matmul.matmul"], ran.stderr
+    assert ran.stdout.split() == ["30", "False", "matmul.ready"], ran.stderr
 
 
 def test_its_versions_and_needs_are_the_courses():

@@ -23,7 +23,7 @@ from ptxsim import HazardError
 from ptxsim.gpus import H100
 from tests.sample import one_in
 
-room = sys.modules["matmul.matmul"]
+room, ready = sys.modules["matmul.matmul"], sys.modules["matmul.ready"]
 OUTPUTS = {"float16": np.float16, "bfloat16": np.uint16, "float32": np.float32}
 SMALL = plans.Plan((64, 64, 64), (32, 32), 3)
 
@@ -306,10 +306,13 @@ def test_bad_input_is_refused_and_out_left_alone(what):
 
 def test_an_array_on_another_gpu_is_refused(monkeypatch):
     class Array:
-        def __init__(self, gpu):
-            self.data = SimpleNamespace(device_id=gpu)
+        shape, strides, dtype = (8, 8), (16, 2), np.dtype("f2")
 
-    cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=1))
+        def __init__(self, gpu):
+            self.data = SimpleNamespace(device_id=gpu, ptr=0)
+
+    runtime = SimpleNamespace(getDevice=lambda: 1)
+    cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=1), runtime=runtime)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda), raising=False)
     with pytest.raises(ValueError, match=r"B is on GPU 0, and GPU 1 is in use: .*cp\.cuda\.Device\(0\)"):
@@ -350,9 +353,9 @@ WRONG = {
 
 def edit(monkeypatch, lesson, old, new):
     """In the kernel of `matmul` one text is replaced, for the rest of a test."""
-    wrong = sources.edited(room.matmul_source(lesson), (old, new))
-    monkeypatch.setattr(room, "matmul_source", lambda lesson: wrong)
-    monkeypatch.setattr(room, "kernel_of", room.kernel_of.__wrapped__)
+    wrong = sources.edited(ready.matmul_source(lesson), (old, new))
+    monkeypatch.setattr(ready, "matmul_source", lambda lesson: wrong)
+    monkeypatch.setattr(ready, "kernel_of", ready.kernel_of.__wrapped__)
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -388,3 +391,28 @@ if __name__ == "__main__":
     for plan in OTHER_RINGS:
         print(plan, flush=True)
         check_ring(plan)
+
+
+def form(array):
+    return None if array is None else (array.shape, array.strides, array.dtype.name)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("K", [40, 43])
+def test_a_call_that_is_kept_takes_other_arrays(order, K, monkeypatch):
+    """On a GPU a call is kept by the forms of its arrays; here, where none is, by these."""
+    monkeypatch.setattr(room, "_known", {})
+    monkeypatch.setattr(room, "_key", lambda arrays, *others: (*map(form, arrays), *others))
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        A, B, bias = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((70, K), (K, 48), 48))
+        out = np.full((70, 48), np.nan, np.float16, order=order)
+        exact = np.maximum(A.astype("f4") @ B.astype("f4") + bias, 0)
+        assert room.matmul(A, B, out=out, bias=bias, activation="relu") is out
+        np.testing.assert_array_equal(out, exact)
+        np.testing.assert_array_equal(room.matmul(A, B), (A.astype("f4") @ B.astype("f4")))
+    assert len(room._known) == 2
+    with pytest.raises(ValueError, match="out shares memory with A"):
+        square = np.zeros((48, 48), np.float16)
+        room.matmul(square, square.copy(), out=np.empty_like(square))
+        room.matmul(square, square.copy(), out=square)

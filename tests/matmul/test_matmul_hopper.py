@@ -16,7 +16,7 @@ from tests.matmul.test_matmul import Problem, check, edit, random_problem, with_
 from tests.sample import sample
 from tools.author.tune import SHAPES
 
-room = sys.modules["matmul.matmul"]
+room, ready = sys.modules["matmul.matmul"], sys.modules["matmul.ready"]
 SMALL = HopperPlan((64, 64), 3, 1)
 PAIR = HopperPlan((64, 192), 2, 2)
 KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
@@ -65,7 +65,7 @@ def test_k_in_parts():
 
 def test_blocks_that_make_several_tiles(monkeypatch):
     """Two blocks for four pairs of tiles: the ring and the boxes of C go on from one tile to the next."""
-    monkeypatch.setattr(room, "sms", lambda: 1)
+    monkeypatch.setattr(ready, "sms", lambda: 1)
     monkeypatch.setattr(HopperPlan, "at_once", 2)
     monkeypatch.setattr(HopperPlan, "group", 2)
     check(Problem(64 * 4 - 3, 64 * 2 - 8, 200), replace(PAIR, tile=(64, 64)))
@@ -96,8 +96,8 @@ def test_a_large_problem_takes_a_large_tile_and_a_small_one_many_blocks():
 
 def test_whose_kernel_runs(monkeypatch):
     """In the simulator lesson 06's, unless asked."""
-    names, kernel_of = [], room.kernel_of
-    monkeypatch.setattr(room, "kernel_of", lambda name: names.append(name) or kernel_of(name))
+    names, kernel_of = [], ready.kernel_of
+    monkeypatch.setattr(ready, "kernel_of", lambda name: names.append(name) or kernel_of(name))
     A = device.cp.ones((8, 8), np.float16)
     for lesson in (None, 6):
         matmul(A, A, lesson=lesson)
@@ -154,7 +154,7 @@ def test_wrong_kernels_are_rejected(what, monkeypatch):
 
 
 def test_the_source_holds_each_header_once():
-    source = room.matmul_source(7)
+    source = ready.matmul_source(7)
     headers = sorted((device.INCLUDE / "course" / "hopper").glob("*.cuh"))
     assert len(headers) == 9 and not re.search(r"#include <course/(hopper|gemm)/", source)
     for header in headers:

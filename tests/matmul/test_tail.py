@@ -11,7 +11,7 @@ from cupy_or_sim import cupy_on_numpy
 from matmul import matmul_source, plans
 from tests.lessons.reading import by_id, text_of
 from tests.matmul import test_matmul
-from tests.matmul.test_matmul import SMALL, Problem, check, edit, room, wrong_with
+from tests.matmul.test_matmul import SMALL, Problem, check, edit, ready, room, wrong_with
 
 NOTEBOOK = "deeper/06_stream_k"
 BLOCKS = 5
@@ -25,7 +25,7 @@ SUMS = "__syncthreads();                              // all have read their sum
 
 @pytest.fixture(autouse=True)
 def few_blocks(monkeypatch):
-    monkeypatch.setattr(room, "sms", lambda: BLOCKS)
+    monkeypatch.setattr(ready, "sms", lambda: BLOCKS)
 
 
 def cell(name):

@@ -11,8 +11,8 @@ import time
 
 from course_lib import show_env
 from cupy_or_sim import device, keys, timing
-from matmul import plans, sweep_file, tuner
-from matmul.matmul import LESSON, matmul_source
+from matmul import matmul_source, plans, sweep_file, tuner
+from matmul.matmul import LESSON
 
 CUBES = (512, 1024, 2048, 4096, 8192)
 SHAPES = (

@@ -1,0 +1,181 @@
+"""A plan made ready: kernels, grids and numbers are there, and a call gives the arrays. Nothing here holds an array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+import numpy as np
+
+from cupy_or_sim import device
+from cupy_or_sim.headers import in_one_piece
+from cupy_or_sim.limits import this_gpu
+
+from .hopper_plans import HopperPlan
+from .operands import ACTIVATIONS, Operand, begin, boxed, type_of
+from .plans import Plan
+
+PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
+HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
+WORDS = {8: "long long", 4: "int", 2: "short"}
+
+Gemm = Callable[[object, object, object, tuple], None]
+"""Launches a kernel on the left operand, the right one and the output, with what it needs to finish a sum."""
+
+
+def ready(
+    chosen: Plan | HopperPlan,
+    left: Operand,
+    right: Operand,
+    out: object,
+    activation: str | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> Callable[[object, object, object, object], None]:
+    """A function of (left, right, out, bias) that launches the kernels of a plan, for all arrays of these forms. In
+    memory `out` has as many rows as `left`, and as many columns as `right`."""
+    M, N = left.rows, right.rows
+    T, Out = type_of(left.array.dtype), type_of(out.dtype)
+    by_row, kind = np.int32(not out.flags.c_contiguous), np.int32(ACTIVATIONS[activation])
+    finish = (np.float32(alpha), np.float32(beta), by_row, kind)
+    launcher = hopper_launcher if isinstance(chosen, HopperPlan) else gemm_launcher
+    if chosen.split == 1:
+        boxes = Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
+        gemm = launcher(chosen, left, right, Out, N, boxes)
+        return lambda a, b, C, bias: gemm(a, b, C, (bias, *finish))
+    stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
+    gemm, reduce = launcher(chosen, left, right, "float", stride, False), kernel_of(f"reduce<{T}, {Out}>")
+    plain = (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0))
+    grid, split = (-(-N // 128), min(-(-M // 4), 65_535)), np.int32(chosen.split)
+    numbers, size = tuple(map(np.int32, (M, N, stride, N))), chosen.split * M * stride
+
+    def run(a: object, b: object, C: object, bias: object) -> None:
+        sums = device.cp.empty(size, np.float32)
+        gemm(a, b, sums, plain)
+        reduce(grid, (32, 4), (sums, split, C, bias, *finish, *numbers))
+
+    return run
+
+
+def gemm_launcher(
+    chosen: Plan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool = False
+) -> Gemm:
+    """Lesson 06's kernel. Rows of the output have `stride` elements; it is never stored in boxes."""
+    M, N, K = left.rows, right.rows, left.K
+    kernel = gemm_kernel(type_of(left.array.dtype), Out, chosen, left.along_k, right.along_k)
+    copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
+    strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
+    numbers = tuple(map(np.int32, (M, N, K)))
+    if not chosen.shared_by:
+        grid = chosen.grid(M, N)
+        last = (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)), *strides)
+        return lambda a, b, C, finish: kernel(
+            grid, block, (*copies(a, b), C, *finish, *numbers, *last), shared_mem=shared_mem
+        )
+    blocks, whole = chosen.stream(M, N, K, sms())
+    size, whole = blocks * chosen.tile[0] * chosen.tile[1], np.int32(whole)
+
+    def run(a: object, b: object, C: object, finish: tuple) -> None:
+        order = (whole, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
+        args = (*copies(a, b), C, *finish, *numbers, *order, *strides)
+        kernel((blocks,), block, args, shared_mem=shared_mem)
+
+    return run
+
+
+def hopper_launcher(
+    chosen: HopperPlan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool
+) -> Gemm:
+    """Lesson 07's kernel. `boxes`: its copy engine stores C, which is not read, and has A's type and rows that begin at
+    multiples of 16 bytes."""
+    M, N, K = left.rows, right.rows, left.K
+    expression = hopper_instance(type_of(left.array.dtype), Out, chosen, left.along_k, right.along_k, boxes)
+    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
+    copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
+    grid = (chosen.blocks(M, N, sms()),)
+    numbers = tuple(map(np.int32, (M, N, K, chosen.group, chosen.split, stride)))
+    of_left, of_right = (left.runs, left.stride), (right.runs, right.stride)
+
+    def run(a: object, b: object, C: object, finish: tuple) -> None:
+        a, b = copies(a, b)
+        first, second = boxed(a, *of_left), boxed(b, *of_right)
+        maps = (first, second, boxed(C, M, N) if boxes else first)
+        kernel(grid, block, (*maps, C, *finish, *numbers), shared_mem=shared_mem)
+
+    return run
+
+
+def copier(left: Operand, right: Operand) -> Callable[[object, object], tuple[object, object]]:
+    """What puts operands in place: those whose rows do not begin at multiples of 16 bytes are copied to rows that do,
+    all in one launch."""
+    moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.aligned]
+    if not moved:
+        return lambda a, b: (a, b)
+    kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
+    grid = (max(-(-operand.runs // 8) for _, operand in moved), len(moved))
+    forms = [
+        (
+            at,
+            operand.runs * operand.stride,
+            tuple(map(np.int32, (operand.runs, operand.width, operand.stride))),
+        )
+        for at, operand in moved
+    ]
+
+    def copies(*arrays: object) -> tuple[object, object]:
+        placed, args = list(arrays), []
+        for at, size, numbers in forms:
+            placed[at] = device.cp.empty(size, np.uint16)
+            args.append((arrays[at], placed[at], *numbers))
+        kernel(grid, (32, 8), args[0] + args[-1])
+        return placed[0], placed[1]
+
+    return copies
+
+
+def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
+    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
+
+
+@lru_cache(maxsize=1024)
+def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
+    """The name of a plan's instance of `hopper`."""
+    numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.cluster)))
+    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
+
+
+def with_shared(kernel: object, size: int) -> object:
+    """The kernel, which may have so many bytes of dynamic shared memory."""
+    if kernel.max_dynamic_shared_size_bytes < size:
+        kernel.max_dynamic_shared_size_bytes = size
+    return kernel
+
+
+@lru_cache(maxsize=1024)
+def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
+    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
+    numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
+    name = "stream_k" if chosen.shared_by else "gemm"
+    return f"{name}<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>"
+
+
+@cache
+def sms() -> int:
+    """Streaming multiprocessors of this GPU; without one, of an H100."""
+    return this_gpu().sms
+
+
+@cache
+def matmul_source(lesson: int) -> str:
+    """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 those in
+    course/hopper behind them."""
+    return in_one_piece(PARTS + HOPPER_PARTS * (lesson == 7))
+
+
+@cache
+def kernel_of(expression: str) -> object:
+    """One instance of the lessons' templates."""
+    hopper = expression.startswith("hopper")
+    code, options = matmul_source(7 if hopper else 6), device.HOPPER if hopper else device.OPTIONS
+    module = device.cp.RawModule(code=code, options=options, name_expressions=(expression,))
+    return module.get_function(expression)
