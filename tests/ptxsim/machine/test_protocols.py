@@ -186,7 +186,7 @@ def test_a_machine_is_all_that_the_rooms_ask_for(monkeypatch):
 
 
 def test_what_is_missing_is_found():
-    assert "Launched.params" in lacks(SimpleNamespace(threads=1), Launched)
+    assert "Launched.budget" in lacks(SimpleNamespace(threads=1), Launched)
     other = SimpleNamespace(
         where=lambda pc: None,
         is_barrier=lambda at: None,
