@@ -1,6 +1,7 @@
 """CuPy where a GPU is, its stand-in on ptxsim elsewhere; and what kernels of the course are compiled and launched with.
 
 device         which machine this is: `cp`, compile options
+kernel         what a kernel is to all that runs it
 launch         how a GEMM kernel is launched
 given          what is taken for a kernel and a launch
 cupy_on_numpy  `cp` where there is no GPU: the calls of CuPy, on NumPy and the simulator

@@ -8,7 +8,10 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
+from course_lib.check.job import Job
+from course_lib.check.problem import Problem
 from cupy_or_sim.given import check_launched
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from ptxsim.gpus import REGISTERS, SUB_CORES
 
@@ -79,7 +82,7 @@ class Checklist:
         return f"{self.title}: {counts[True]} of {len(self.items)} met{unknown}"
 
 
-def checklist(gemm, kernel, launch: Launch) -> Checklist:
+def checklist(gemm: Problem, kernel: Kernel, launch: Launch) -> Checklist:
     """Tick the twelve items for a kernel with this launch on a problem.
 
     Counters are those of one simulated block; machine code and resources are an H100's; how busy the math units are
@@ -87,7 +90,7 @@ def checklist(gemm, kernel, launch: Launch) -> Checklist:
     CheckFailed for a kernel that is wrong.
     """
     check_launched(kernel, launch)
-    found = Evidence(gemm, kernel, launch)
+    found = Evidence(Job(kernel, gemm, launch))
     items = (*memory(found), *compute(found), *resources(found))
     return Checklist(f"{kernel.name}, {gemm.M} x {gemm.N} x {gemm.K} {gemm.dtype}", items)
 

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from course_lib.check.job import Job
 from course_lib.check.mistakes import product, where_wrong
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure.bench import benchmark
 from course_lib.measure.model import modelled as modelled_launch
-from cupy_or_sim.launch import Launch
 from ptxsim import HazardError, Report
 from ptxsim.compiler.disassembly import NvdisasmMissing
 from ptxsim.gpus import H100, Gpu
@@ -44,14 +44,14 @@ class Busy:
 class Evidence:
     """Of one kernel at one launch on one problem. Raises HazardError and CheckFailed for a kernel that is wrong."""
 
-    def __init__(self, gemm, kernel, launch: Launch) -> None:
-        self.gemm, self.kernel, self.launch, self.tile = gemm, kernel, launch, launch.tile
-        self.itemsize = np.dtype(gemm.dtype).itemsize
+    def __init__(self, job: Job) -> None:
+        self.job, self.gemm, self.kernel, self.launch = job, job.gemm, job.kernel, job.launch
+        self.tile, self.itemsize = self.launch.tile, np.dtype(self.gemm.dtype).itemsize
         self.short, self.long = (self._one_block(k_tiles) for k_tiles in K_TILES)
 
     def _one_block(self, k_tiles: int) -> Report:
         one = self.gemm.like(*self.tile[:2], k_tiles * self.tile[2])
-        args, report = one.simulated(self.kernel, one.integers(seed=0), self.launch.small())
+        args, report = self.job.on(one).simulated(one.integers(seed=0))
         if not report.ok:
             raise HazardError(report)
         if wrong := where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0):
@@ -171,7 +171,7 @@ class Evidence:
         most = FLOP_PER_CLOCK[self.units]
         if row.flop_per_clock:
             return Busy(100 * row.flop_per_clock / most, f"the speed, {row.origin}", True)
-        modelled = modelled_launch(self.kernel, self.gemm, self.launch)
+        modelled = modelled_launch(self.job)
         cycles = modelled.ms * 1e3 * self.gpu.rates.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from course_lib.check.job import Job
+from course_lib.check.problem import Problem
 from course_lib.measure import charts, ncu, records, tables
 from cupy_or_sim import style, timing
 from cupy_or_sim.given import check_labelled
@@ -47,7 +49,7 @@ class Profile:
             print(f"{self.title}: nothing to draw. {self.origin}.")
 
 
-def profile(gemm, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
+def profile(gemm: Problem, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
     """What Nsight Compute counted of each kernel, `{label: (kernel, launch)}` as for `benchmark`, on this problem.
 
     `metrics` are names out of `course_lib.measure.ncu.METRICS`; without them all. Profiling needs rights that many
@@ -56,11 +58,11 @@ def profile(gemm, kernels: Mapping[str, tuple], *metrics: str) -> Profile:
     check_labelled(kernels)
     if unknown := [metric for metric in metrics if metric not in ncu.METRICS]:
         raise ValueError(f"there is no metric {unknown[0]!r}; metrics: {'; '.join(ncu.METRICS)}")
-    launches = dict(kernels)
-    keys = {label: records.kernel_key(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+    jobs = {label: Job(kernel, gemm, launch) for label, (kernel, launch) in kernels.items()}
+    keys = {label: records.kernel_key(job) for label, job in jobs.items()}
     if os.environ.get("COURSE_RECORD"):
-        counted = ncu.collect(gemm, launches)
-        about = {label: records.about(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+        counted = ncu.collect(gemm, dict(kernels))
+        about = {label: records.about(job) for label, job in jobs.items()}
         found = {
             label: {"gpu": timing.name(), "date": timing.today(), **about[label], "metrics": counted[label]}
             for label in keys

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from course_lib.check.job import Job
+from course_lib.check.problem import Problem
 from course_lib.measure import records
 from course_lib.measure.watched import BEGIN_NS, END_NS, SM, noted
 from cupy_or_sim import limits, timing
 from cupy_or_sim.given import check_launched
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import STANDARD, Launch
 
 from .spans import Spans
 
 
-def waves(kernel, gemm, launch: Launch = STANDARD) -> Spans:
+def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD) -> Spans:
     """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
     """
     check_launched(kernel, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
-    key = records.kernel_key(kernel, gemm, launch)
+    job = Job(kernel, gemm, launch)
+    key = records.kernel_key(job)
     if limits.runs_here(kernel, launch):
-        rows = spans_of(noted(kernel, gemm, launch))
-        entry = records.about(kernel, gemm, launch) | {
+        rows = spans_of(noted(job))
+        entry = records.about(job) | {
             "date": timing.today(),
             "spans": rows.round(1).tolist(),
         }

@@ -225,15 +225,15 @@ def machine(monkeypatch, gpu: Gpu) -> SimulatedCupy:
     def cublas(gemm, C=None):
         return lambda: fake.run("cuBLAS", 1.0)
 
-    def check_here(gemm, kernel, launch, inputs, words, limit):
-        gemm.launched(kernel, inputs, launch)
+    def check_here(job, inputs, words, limit):
+        job.gemm.launched(job.kernel, inputs, job.launch)
 
-    def marked(kernel, gemm, launch):
-        gemm.prepare(kernel, gemm.inputs, launch)[1]()
-        return records.find("timelines", records.kernel_key(kernel, gemm, launch)) or {}
+    def marked(job):
+        job.gemm.prepare(job.kernel, job.gemm.inputs, job.launch)[1]()
+        return records.find("timelines", records.kernel_key(job)) or {}
 
-    def noted(kernel, gemm, launch):
-        gemm.prepare(kernel, gemm.inputs, launch)[1]()
+    def noted(job):
+        job.gemm.prepare(job.kernel, job.gemm.inputs, job.launch)[1]()
         return np.array([[0, 1000, 0, 2000, 0]])
 
     def zeros_if_large(draw):

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from cupy_or_sim import device, limits
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import launch_simulated, simulate
 from cupy_or_sim.tensor_maps import box_of, mapped, tensor_map
@@ -80,7 +81,7 @@ class Problem:
         C = like.full((self.M, self.N), np.nan, self.dtype, order=self.order)
         return A, B, C, np.int32(self.M), np.int32(self.N), np.int32(self.K)
 
-    def passed(self, kernel, args: tuple) -> tuple:
+    def passed(self, kernel: Kernel, args: tuple) -> tuple:
         """`arguments` as this kernel takes them: a matrix whose parameter is a `TensorMap` as a map of boxes of 64 rows
         of 128 bytes, swizzled."""
         maps = mapped(kernel)
@@ -89,7 +90,7 @@ class Problem:
         return (*boxed, *args[3:])
 
     def prepare(
-        self, kernel, inputs: tuple, launch: Launch, extra: tuple = ()
+        self, kernel: Kernel, inputs: tuple, launch: Launch, extra: tuple = ()
     ) -> tuple[object, Callable[[], None]]:
         """C, and a function that launches the kernel on `inputs` and does nothing else. `extra` follow K. Raises
         DoesNotFit when the launch asks for more than the GPU in use gives."""
@@ -101,7 +102,7 @@ class Problem:
             kernel.max_dynamic_shared_size_bytes = shared_mem
         return args[2], lambda: kernel(grid, launch.block, passed, shared_mem=shared_mem)
 
-    def launched(self, kernel, inputs: tuple, launch: Launch) -> object:
+    def launched(self, kernel: Kernel, inputs: tuple, launch: Launch) -> object:
         """C of one launch; of one that does not fit the GPU in use, in the simulator, which raises HazardError."""
         if limits.misfit(kernel, launch):
             args = self.arguments(*inputs)
@@ -114,7 +115,7 @@ class Problem:
 
     def simulated(
         self,
-        kernel,
+        kernel: Kernel,
         inputs: tuple,
         launch: Launch,
         max_steps: int | None = None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import wait
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from cupy_or_sim import limits
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch, Tile
 from cupy_or_sim.simulate import clean_side_by_side, compiled
 from ptxsim import Report, assemble
@@ -16,6 +18,7 @@ from ptxsim.interrupts import in_background, result_of
 from ptxsim.races.hazards import BAD_ADDRESS, Hazard
 from ptxsim.report import MessageOnly
 
+from .job import Job
 from .mistakes import Mistake, guess, product, where_wrong
 from .pairing import who_meets_whom
 from .problem import Problem
@@ -70,40 +73,42 @@ class Verdict(str):
         return self.last()
 
 
-def check(gemm: Problem, kernel, launch: Launch, seed: int, max_steps: int | None = None) -> Verdict:
+def check(job: Job, seed: int, max_steps: int | None = None) -> Verdict:
     """See `Gemm.check`; `max_steps` is that of each simulated launch."""
+    kernel, gemm, launch = job.kernel, job.gemm, job.launch
     tile = launch.tile
     gemm.grid(launch)
     shapes = (*SMALL[:-1], _several_tiles(kernel, launch)) if launch.blocks else SMALL
-    first, *others = [_small(gemm, tile, *counts) for counts in shapes]
-    others += [gemm.like(*tile[:2], k_tiles * tile[2]) for k_tiles in ONE_BLOCK]
-    _check_simulated(first, kernel, launch, seed, max_steps)
+    first, *others = [job.on(_small(gemm, tile, *counts)) for counts in shapes]
+    others += [job.on(gemm.like(*tile[:2], k_tiles * tile[2])) for k_tiles in ONE_BLOCK]
+    _check_simulated(first, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
     assembled = in_background(lambda: assemble(compiled(kernel), launch.block, launch.shared_mem))
     try:
-        if not _all_right(others, kernel, launch, seed, max_steps):
+        if not _all_right(others, seed, max_steps):
             for other in others:
-                _check_simulated(other, kernel, launch, seed, max_steps)
+                _check_simulated(other, seed, max_steps)
         for order in ORDERS if compiled(kernel).code.order_matters else ():
-            _check_simulated(first, kernel, launch, seed, max_steps, order)
+            _check_simulated(first, seed, max_steps, order)
     except CheckFailed:
         wait([assembled])  # a program that ends while the assembler works would crash
         raise
     result_of(assembled, "the compiler")
-    _check_here(first, kernel, _with_idle_blocks(launch), first.random(seed), "random data", first.limit)
+    small = replace(first, launch=_with_idle_blocks(launch))
+    _check_here(small, small.gemm.random(seed), "random data", gemm.limit)
     if limits.runs_here(kernel, launch):
-        _check_here(gemm, kernel, launch, gemm.random(seed), "random data", gemm.limit)
-        _check_here(gemm, kernel, launch, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
+        _check_here(job, gemm.random(seed), "random data", gemm.limit)
+        _check_here(job, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
     verdict = Verdict(f"check passed: exact for 1 to {MOST} k-tiles, no hazard, random data as in float64")
-    verdict.last = lambda: _check_simulated(others[-1], kernel, launch, seed, max_steps)
+    verdict.last = lambda: _check_simulated(others[-1], seed, max_steps)
     return verdict
 
 
-def one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int | None) -> Report:
+def one_block(job: Job, k_tiles: int | None) -> Report:
     """See `Gemm.one_block`."""
-    report, right, said = _one_block(gemm, kernel, launch, k_tiles or SHOWN)
+    report, right, said = _one_block(job, k_tiles or SHOWN)
     for other in () if k_tiles or not right else OTHERS:
-        found, right, words = _one_block(gemm, kernel, launch, other)
+        found, right, words = _one_block(job, other)
         if not right:
             report, said = found, f"right with {SHOWN} k-tiles, and with {other}:\n{words}"
             break
@@ -111,67 +116,63 @@ def one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int | None) -> Rep
     return report
 
 
-def _one_block(gemm: Problem, kernel, launch: Launch, k_tiles: int) -> tuple[Report, bool, str]:
+def _one_block(job: Job, k_tiles: int) -> tuple[Report, bool, str]:
     """One tile of so many k-tiles: its report, whether all is right, and what to say of it."""
-    M, N, K = launch.tile
-    one = gemm.like(M, N, k_tiles * K)
-    args, report = one.simulated(kernel, one.integers(seed=0), launch.small())
+    M, N, K = job.launch.tile
+    one = job.gemm.like(M, N, k_tiles * K)
+    args, report = job.on(one).simulated(one.integers(seed=0))
     right = not where_wrong(args[2], product(*args[:2]).astype(one.dtype), limit=0.0)
-    why = None if right or not report.ok else _meetings(one, kernel, launch)
+    why = None if right or not report.ok else _meetings(job)
     words = f"numbers right: {right}\nhazards: {report.brief()}{why.text if why else ''}"
     return report, right and report.ok, words
 
 
-def _all_right(problems: list[Problem], kernel, launch: Launch, seed: int, max_steps: int | None) -> bool:
+def _all_right(jobs: list[Job], seed: int, max_steps: int | None) -> bool:
     """Whether the kernel is right for all of these, run side by side: quick, and without a word about what is wrong."""
+    kernel, small = jobs[0].kernel, jobs[0].launch.small()
+    problems = [job.gemm for job in jobs]
     on = [gemm.arguments(*gemm.integers(seed)) for gemm in problems]
-    small = launch.small()
     launches = [
         (gemm.grid(small), gemm.passed(kernel, args)) for gemm, args in zip(problems, on, strict=True)
     ]
     steps = max_steps and max_steps * len(problems)
-    return clean_side_by_side(kernel, launches, launch.block, launch.shared_mem, steps) and not any(
+    return clean_side_by_side(kernel, launches, small.block, small.shared_mem, steps) and not any(
         where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
         for gemm, (A, B, C, *_) in zip(problems, on, strict=True)
     )
 
 
-def _check_simulated(
-    gemm: Problem,
-    kernel,
-    launch: Launch,
-    seed: int,
-    max_steps: int | None,
-    order: int | None = None,
-) -> Report:
+def _check_simulated(job: Job, seed: int, max_steps: int | None, order: int | None = None) -> Report:
     """The report comes first: a race may leave the numbers right, on this machine, today. `order`: of the warps."""
-    (A, B, C, *_), report = gemm.simulated(kernel, gemm.integers(seed), launch.small(), max_steps, order)
-    failed = _failed(gemm, launch) + " in another order of the warps," * (order is not None)
+    gemm = job.gemm
+    (A, B, C, *_), report = job.simulated(gemm.integers(seed), max_steps, order)
+    failed = _failed(job) + " in another order of the warps," * (order is not None)
     # Behind a bad address there are zeros: numbers that come of them tell nothing.
     if report.stopped or _bad_address(report):
         raise CheckFailed(f"{failed} hazard\n{report}", report.hazards, problem=gemm)
     wrong = where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
-    why = guess(C, A, B, launch.tile, gemm.order) if wrong else None
+    why = guess(C, A, B, job.launch.tile, gemm.order) if wrong else None
     if not report.ok:
         right = "The numbers are right this time. On a GPU they may not be: remove the hazard."
         text = f"{failed} hazard\n{report}\n{_told(wrong, why) or right}"
         raise CheckFailed(text, report.hazards, _causes(C, why), problem=gemm)
     if wrong:
-        why = why or _meetings(gemm, kernel, launch)
+        why = why or _meetings(job)
         text = f"{failed} no hazard, wrong numbers\n{_told(wrong, why)}"
         raise CheckFailed(text, causes=(*_causes(C, why), "wrong-numbers"), problem=gemm)
     return report
 
 
-def _check_here(gemm: Problem, kernel, launch: Launch, inputs: tuple, words: str, limit: float) -> None:
+def _check_here(job: Job, inputs: tuple, words: str, limit: float) -> None:
     """Launch on this machine's backend and compare with float64; `limit` 0: equal, once rounded to the dtype."""
-    C = gemm.launched(kernel, inputs, launch)
+    gemm = job.gemm
+    C = gemm.launched(job.kernel, inputs, job.launch)
     expected = product(*inputs) if limit else product(*inputs).astype(gemm.dtype)
     if wrong := where_wrong(C, expected, limit * gemm.K**0.5):
-        raise CheckFailed(f"{_failed(gemm, launch)} {words}\n{wrong}", problem=gemm)
+        raise CheckFailed(f"{_failed(job)} {words}\n{wrong}", problem=gemm)
 
 
-def _several_tiles(kernel, launch: Launch) -> tuple[int, int, int]:
+def _several_tiles(kernel: Kernel, launch: Launch) -> tuple[int, int, int]:
     """For a persistent kernel: k-tiles, and tiles along M and N."""
     clusters = launch.small().blocks // compiled(kernel).code.program.cluster[0]
     return SMALL[-1][0], SEVERAL_TILES * max(clusters, 1), 1
@@ -194,16 +195,17 @@ def _causes(C: np.ndarray, why: Mistake | None) -> tuple[str, ...]:
     return (*((why.cause,) if why else ()), *(("not-stored",) if np.isnan(C).any() else ()))
 
 
-def _meetings(gemm: Problem, kernel, launch: Launch) -> Mistake | None:
+def _meetings(job: Job) -> Mistake | None:
     """For tensor cores: which k of A meets which k of B in one block and one k-tile, if that is wrong."""
-    one = gemm.like(*launch.tile)
+    tile = job.launch.tile
+    one = job.on(job.gemm.like(*tile))
 
     def run(*inputs: np.ndarray) -> np.ndarray:
-        args, report = one.simulated(kernel, inputs, launch.small())
+        args, report = one.simulated(inputs)
         C = args[2].astype(float)
         return np.full_like(C, np.nan) if _bad_address(report) else C
 
-    return who_meets_whom(run, *launch.tile) if gemm.dtype == "float16" else None
+    return who_meets_whom(run, *tile) if job.gemm.dtype == "float16" else None
 
 
 def _small(gemm: Problem, tile: Tile, k_tiles: int, blocks_m: int, blocks_n: int) -> Problem:
@@ -216,6 +218,7 @@ def _small(gemm: Problem, tile: Tile, k_tiles: int, blocks_m: int, blocks_n: int
     return gemm.like(M, N, K)
 
 
-def _failed(gemm: Problem, launch: Launch) -> str:
-    k_tiles = gemm.K // launch.tile[2]
+def _failed(job: Job) -> str:
+    gemm = job.gemm
+    k_tiles = gemm.K // job.launch.tile[2]
     return f"check failed with M={gemm.M}, N={gemm.N}, K={gemm.K} (k-tiles: {k_tiles}):"

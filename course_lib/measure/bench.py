@@ -8,15 +8,18 @@ import numpy as np
 
 from cupy_or_sim import limits, style, timing
 from cupy_or_sim.given import check_labelled
-from cupy_or_sim.launch import Launch
 
+from ..check.job import Job
+from ..check.problem import Problem
 from . import charts, records
 from .model import ORIGIN, modelled
 from .results import Results
 from .rows import Row
 
 
-def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str | None = None) -> Results:
+def benchmark(
+    gemm: Problem, kernels: Mapping[str, tuple], model: bool = False, base: str | None = None
+) -> Results:
     """Compare kernels with each other and with cuBLAS on one problem.
 
     `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere,
@@ -33,7 +36,7 @@ def benchmark(gemm, kernels: Mapping[str, tuple], model: bool = False, base: str
         )
     launches = dict(kernels)
     if model:
-        entries = {label: _modelled(gemm, kernel, launch) for label, (kernel, launch) in launches.items()}
+        entries = {label: _modelled(job) for label, job in _jobs(gemm, launches).items()}
     else:
         here = {label: launched for label, launched in launches.items() if limits.runs_here(*launched)}
         elsewhere = {label: launches[label] for label in launches if label not in here}
@@ -61,29 +64,33 @@ def so_far(*results: Results) -> None:
         print(f"Nothing to draw. {results[0].rows[0].origin}.")
 
 
-def _keys(gemm, launches: dict[str, tuple]) -> dict[str, str]:
-    keys = {label: records.kernel_key(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+def _keys(gemm: Problem, launches: dict[str, tuple]) -> dict[str, str]:
+    keys = {label: records.kernel_key(job) for label, job in _jobs(gemm, launches).items()}
     return keys | {timing.CUBLAS: records.cublas_key(gemm)}
 
 
-def _measured(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
+def _jobs(gemm: Problem, launches: dict[str, tuple]) -> dict[str, Job]:
+    return {label: Job(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+
+
+def _measured(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict]:
     """An entry for each kernel and for cuBLAS, measured now; in record mode they are kept."""
     keys, entries = _keys(gemm, launches), timing.measure(gemm, launches)
-    about = {label: records.about(kernel, gemm, launch) for label, (kernel, launch) in launches.items()}
+    about = {label: records.about(job) for label, job in _jobs(gemm, launches).items()}
     about[timing.CUBLAS] = records.problem(gemm)
     records.remember("speeds", {keys[k]: {"label": k, **about[k], **entries[k]} for k in keys})
     return {label: entry | {"origin": "measured now on"} for label, entry in entries.items()}
 
 
-def _recorded(gemm, launches: dict[str, tuple]) -> dict[str, dict | None]:
+def _recorded(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict | None]:
     """An entry for each kernel and for cuBLAS, as recorded; None where there is no record."""
     found = {label: records.find("speeds", key) for label, key in _keys(gemm, launches).items()}
     return {label: entry and entry | {"origin": "recorded on"} for label, entry in found.items()}
 
 
-def _modelled(gemm, kernel, launch: Launch) -> dict:
+def _modelled(job: Job) -> dict:
     """An entry from the clock's model."""
-    estimate = modelled(kernel, gemm, launch)
+    estimate, gemm = modelled(job), job.gemm
     us = 1000 * estimate.ms
     speed = {"tflops": 2 * gemm.M * gemm.N * gemm.K / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
     return {"gpu": estimate.gpu.name, "origin": "model of an", **speed}

@@ -15,8 +15,9 @@ from math import ceil, prod
 import numpy as np
 
 from cupy_or_sim import device, timing
-from cupy_or_sim.launch import Launch
 
+from ..check.job import Job
+from ..check.problem import Problem
 from . import watched
 from .assembled import Distances, Marks, events_of, overlap, parts_of, turn_of
 from .events import PHASES, Event, Phase, to_rows
@@ -91,11 +92,11 @@ class Marked:
 class Bench:
     """One kernel on one problem: times it with and without marks."""
 
-    def __init__(self, kernel, gemm, launch: Launch) -> None:
-        self.kernel, self.gemm, self.launch = kernel, gemm, launch
-        self.points = points_of(kernel.code)
+    def __init__(self, job: Job) -> None:
+        self.job, self.kernel, self.gemm, self.launch = job, job.kernel, job.gemm, job.launch
+        self.points = points_of(self.kernel.code)
         self.last = self.k_tiles * ceil(self.tiles)
-        _, self.bare = gemm.prepare(kernel, gemm.inputs, launch)
+        _, self.bare = self.gemm.prepare(self.kernel, self.gemm.inputs, self.launch)
         self.buffer = device.cp.zeros((self.last + AHEAD, BLOCKS + OTHERS, WARPS, 4), dtype=np.uint32)
 
     @cached_property
@@ -124,7 +125,7 @@ class Bench:
     def noting(self) -> float:
         """By what part a launch takes longer whose blocks note their begin and their end: that changes the code between
         them too."""
-        return slower(self.bare, watched.watched(self.kernel, self.gemm, self.launch)[0], self.bare_us)
+        return slower(self.bare, watched.watched(self.job)[0], self.bare_us)
 
     def turn(self) -> tuple[float, float]:
         """Cycles of a turn without marks, and the SM clock in MHz: what a block takes longer than with an eighth of
@@ -141,8 +142,8 @@ class Bench:
         turns = (self.k_tiles - fewer) * self.tiles
         return float(spent / turns / (1 + self.noting)), float(np.median(watched.mhz(noted)))
 
-    def _noted(self, gemm) -> np.ndarray:
-        return np.stack([watched.noted(self.kernel, gemm, self.launch) for _ in range(LAUNCHES)])
+    def _noted(self, gemm: Problem) -> np.ndarray:
+        return np.stack([watched.noted(self.job.on(gemm)) for _ in range(LAUNCHES)])
 
     @cached_property
     def single(self) -> dict[int, Marked]:
@@ -264,10 +265,10 @@ class Assembled:
         return overlap(self.parts["steady"][0])
 
 
-def measure(kernel, gemm, launch: Launch) -> dict:
+def measure(job: Job) -> dict:
     """The entry of a timeline, from the references that disturb least; from others where phases of a warp overlap. A
     mark in a time in which a warp has nothing to do costs the launch nothing, and still moves what comes behind it."""
-    bench = Bench(kernel, gemm, launch)
+    bench = Bench(job)
     turn, mhz = bench.turn()
     tried: list[Assembled] = []
     for alone in bench.references:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from math import prod
 
-from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled
 from ptxsim.estimate import Estimate, estimate
+
+from ..check.job import Job
 
 BAND = 0.76, 1.35
 """Modelled over measured time of the lessons' kernels at 4096^3; tests/ptxsim/clock/test_clock_lessons.py holds it."""
 ORIGIN = f"not a measurement; times of the lessons' kernels are {BAND[0]} to {BAND[1]} of the measured ones"
 
 
-def modelled(kernel, gemm, launch: Launch) -> Estimate:
+def modelled(job: Job) -> Estimate:
     """The model of this launch. Only one block of it is simulated, with a few k-tiles."""
+    kernel, gemm, launch = job.kernel, job.gemm, job.launch
     M, N, K = launch.tile
 
     def block_of(k_tiles: int, tiles: int = 1) -> tuple:

@@ -7,24 +7,25 @@ from bisect import bisect_right
 from dataclasses import replace
 from itertools import groupby
 
-from cupy_or_sim.launch import Launch
+from cupy_or_sim.kernel import Kernel
 from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
 
+from ..check.job import Job
 from . import model, records
 from .events import Event, Part, Phase, in_order, to_rows
 
 SHOWN = 4  # k-tiles of a part
 
 
-def entry(kernel, gemm, launch: Launch) -> dict:
+def entry(job: Job) -> dict:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
-    estimate = model.modelled(kernel, gemm, launch)
+    estimate = model.modelled(job)
     warps = sorted({segment.warp for segment in estimate.segments})
     of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
     known = any(segment.k_tile >= 0 for segment in estimate.segments)
     events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
-    spans = _resources(kernel, estimate.spans)
-    about = records.about(kernel, gemm, launch) | {"gpu": estimate.gpu.name, "date": ""}
+    spans = _resources(job.kernel, estimate.spans)
+    about = records.about(job) | {"gpu": estimate.gpu.name, "date": ""}
     parts = {}
     for name, (begin, end) in _times_of_parts(events).items():
         shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]
@@ -76,7 +77,7 @@ def _cut(spans: dict, begin: float, end: float) -> dict:
     }
 
 
-def _resources(kernel, spans: dict) -> dict:
+def _resources(kernel: Kernel, spans: dict) -> dict:
     """What the clock calls arithmetic are the tensor cores of a kernel with mma.sync. With wgmma they work on their
     own, beside what little arithmetic is left."""
     if TENSOR_CORES in spans:

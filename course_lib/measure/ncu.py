@@ -17,8 +17,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cupy_or_sim import device, limits, timing
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 
+from ..check.job import Job
+from ..check.problem import Problem
 from . import records
 
 TIMEOUT = 300  # seconds for all kernels of one call
@@ -62,7 +65,7 @@ UNITS = {
 """Words in a name: what to multiply ncu's base units (nanoseconds, bytes, hertz, counts) by."""
 
 
-def collect(gemm, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
+def collect(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
     """{label: {metric: value}} of one launch of each kernel, {label: (kernel, launch)}. Raises RuntimeError."""
     options = ("--csv", "--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS.values()))
     done = profiled(options, gemm, [*launches.values()])
@@ -71,7 +74,7 @@ def collect(gemm, launches: dict[str, tuple]) -> dict[str, dict[str, float]]:
     return dict(zip(launches, table(done.stdout), strict=True))
 
 
-def profiled(options: Sequence[str], gemm, launches: list[tuple]) -> subprocess.CompletedProcess:
+def profiled(options: Sequence[str], gemm: Problem, launches: list[tuple]) -> subprocess.CompletedProcess:
     """Run ncu with these options over one launch of each (kernel, launch)."""
     jobs = [
         {"code": kernel.code, "name": kernel.name, "options": kernel.options,
@@ -90,17 +93,18 @@ def profiled(options: Sequence[str], gemm, launches: list[tuple]) -> subprocess.
         return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, env=here)
 
 
-def ncu(options: str, gemm, kernel, launch: Launch) -> None:
+def ncu(options: str, gemm: Problem, kernel: Kernel, launch: Launch) -> None:
     """Print what `ncu` with these options says of one launch of a kernel.
 
     Where ncu is installed and may count, it runs now; elsewhere what it said on a GPU is printed. A refusal is printed
     like any other answer.
     """
-    key = records.text_key(options, kernel, gemm, launch)
+    job = Job(kernel, gemm, launch)
+    key = records.text_key(options, job)
     print(f"$ ncu {options} ./gemm_app")
-    text = _asked(options, gemm, kernel, launch) if limits.runs_here(kernel, launch) else ""
+    text = _asked(options, job) if limits.runs_here(kernel, launch) else ""
     if text:
-        about = records.about(kernel, gemm, launch)
+        about = records.about(job)
         records.remember("texts", {key: {**about, "options": options, "date": timing.today(), "text": text}})
         print(f"{timing.name()}, now\n{text}")
     elif entry := records.find("texts", key):
@@ -109,10 +113,10 @@ def ncu(options: str, gemm, kernel, launch: Launch) -> None:
         print("no record of this kernel and these options: it needs a GPU, and ncu with the right to count")
 
 
-def _asked(options: str, gemm, kernel, launch: Launch) -> str:
+def _asked(options: str, job: Job) -> str:
     """What ncu says, but for its progress and the process; "" where it is missing or may not count."""
     try:
-        done = profiled(options.split(), gemm, [(kernel, launch)])
+        done = profiled(options.split(), job.gemm, [(job.kernel, job.launch)])
     except (RuntimeError, subprocess.TimeoutExpired) as error:
         print(error)
         return ""
@@ -152,10 +156,8 @@ def find() -> str:
 
 
 def main() -> None:
-    from ..check.gemm import Gemm
-
     for job in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")):
-        gemm = Gemm(*job["gemm"])
+        gemm = Problem(*job["gemm"])
         kernel = device.cp.RawKernel(job["code"], job["name"], options=tuple(job["options"]))
         launch = Launch(**job["launch"] | {"tile": tuple(job["launch"]["tile"])})
         _, run = gemm.prepare(kernel, gemm.inputs, launch)

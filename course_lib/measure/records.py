@@ -12,38 +12,40 @@ from pathlib import Path
 
 from cupy_or_sim import timing
 from cupy_or_sim.keys import digest, options_that_count, source_key
-from cupy_or_sim.launch import Launch
 
+from ..check.job import Job
+from ..check.problem import Problem
 from ..lessons.folders import place
 
 FOLDER = place("assets") / "measurements"
 PARTS = ("speeds", "timelines", "waves", "profiles", "calls", "texts")
 
 
-def problem(gemm) -> dict:
+def problem(gemm: Problem) -> dict:
     """The size and kind of a GEMM as a record holds it."""
     data = {"data": "zeros"} if gemm.zeros else {}  # all others are random
     return {"shape": [gemm.M, gemm.N, gemm.K], "dtype": gemm.dtype, "layout": gemm.layout, **data}
 
 
-def kernel_key(kernel, gemm, launch: Launch) -> str:
+def kernel_key(job: Job) -> str:
     """Key of one measurement: the kernel's text, its options without paths, the problem and the launch."""
-    text = source_key(kernel.name, kernel.code)
-    return digest(text, options_that_count(kernel.options), problem(gemm), *launch.record().values())
+    text = source_key(job.kernel.name, job.kernel.code)
+    options = options_that_count(job.kernel.options)
+    return digest(text, options, problem(job.gemm), *job.launch.record().values())
 
 
-def text_key(options: str, kernel, gemm, launch: Launch) -> str:
+def text_key(options: str, job: Job) -> str:
     """Key of what a tool with these options prints of a kernel."""
-    return digest(kernel_key(kernel, gemm, launch), options.split())
+    return digest(kernel_key(job), options.split())
 
 
-def about(kernel, gemm, launch: Launch) -> dict:
+def about(job: Job) -> dict:
     """What an entry says about its kernel; "source" lets a test find out that a kernel was edited since."""
-    text = source_key(kernel.name, kernel.code)
-    return {"kernel": kernel.name, "source": text, **problem(gemm), **launch.record()}
+    name, text = job.kernel.name, source_key(job.kernel.name, job.kernel.code)
+    return {"kernel": name, "source": text, **problem(job.gemm), **job.launch.record()}
 
 
-def cublas_key(gemm) -> str:
+def cublas_key(gemm: Problem) -> str:
     """Key of cuBLAS on this problem."""
     return digest("cuBLAS", problem(gemm))
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import csv
 
-from cupy_or_sim.launch import Launch
-
+from ..check.job import Job
 from . import ncu
 from .events import Phase
 
 OPTIONS = ("--csv", "--page", "source", "--section", "SourceCounters")
 
 
-def sampled(kernel, gemm, launch: Launch) -> dict[Phase, float]:
+def sampled(job: Job) -> dict[Phase, float]:
     """The shares of one launch; empty where ncu is missing or may not count."""
     try:
-        text = ncu.profiled(OPTIONS, gemm, [(kernel, launch)]).stdout
+        text = ncu.profiled(OPTIONS, job.gemm, [(job.kernel, job.launch)]).stdout
     except RuntimeError:
         return {}
     return shares(text) if '"Source"' in text else {}

@@ -15,8 +15,11 @@ import numpy as np
 
 from cupy_or_sim import limits, style
 from cupy_or_sim.given import check_launched
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import STANDARD, Launch
 
+from ..check.job import Job
+from ..check.problem import Problem
 from . import marks, modelled, records, stalls, timeline_chart
 from .events import PHASES, Part, Phase, Shown, Source, together
 from .model import ORIGIN
@@ -140,8 +143,8 @@ def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = 
 
 
 def timeline(
-    kernel,
-    gemm,
+    kernel: Kernel,
+    gemm: Problem,
     launch: Launch = STANDARD,
     model: bool = False,
 ) -> Timeline:
@@ -151,6 +154,7 @@ def timeline(
     clock makes of one block on an H100, on every machine.
     """
     check_launched(kernel, launch)
+    job = Job(kernel, gemm, launch)
     points = marks.points_of(kernel.code)
     if "TRACE_ARG" not in kernel.code or not points:
         raise ValueError(
@@ -160,12 +164,12 @@ def timeline(
         )
     phases = tuple(phase for at, phase in enumerate(PHASES) if {2 * at, 2 * at + 1} & set(points))
     if model:
-        return timeline_of(modelled.entry(kernel, gemm, launch), phases, "model")
-    key, about = records.kernel_key(kernel, gemm, launch), records.about(kernel, gemm, launch)
+        return timeline_of(modelled.entry(job), phases, "model")
+    key, about = records.kernel_key(job), records.about(job)
     if limits.runs_here(kernel, launch):
-        entry, source = about | marks.measure(kernel, gemm, launch), "measured"
+        entry, source = about | marks.measure(job), "measured"
         if os.environ.get("COURSE_RECORD"):  # ncu takes rights that many machines do not give
-            entry["ncu"] = stalls.sampled(kernel, gemm, launch)
+            entry["ncu"] = stalls.sampled(job)
         records.remember("timelines", {key: entry})
     else:
         entry, source = records.find("timelines", key), "recorded"

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from cupy_or_sim import device
-from cupy_or_sim.launch import Launch
 
+from ..check.job import Job
 from .first_statement import with_first
 
 _HEADER = "#include <course/waves.cuh>\n"
 BEGIN_NS, END_NS, BEGIN_CYCLE, END_CYCLE, SM = range(5)  # of a row in waves.cuh
 
 
-def noted(kernel, gemm, launch: Launch) -> np.ndarray:
+def noted(job: Job) -> np.ndarray:
     """What the blocks of a launch note, int64 [block][5], as waves.cuh says: in the third of three launches."""
-    run, buffer = watched(kernel, gemm, launch)
+    run, buffer = watched(job)
     for _ in range(2):
         run()
     buffer.fill(0)
@@ -27,12 +27,12 @@ def noted(kernel, gemm, launch: Launch) -> np.ndarray:
     return device.cp.asnumpy(buffer).astype(np.int64)
 
 
-def watched(kernel, gemm, launch: Launch) -> tuple[Callable[[], None], Any]:
+def watched(job: Job) -> tuple[Callable[[], None], Any]:
     """A function that launches the kernel with marks, and the array on the GPU that they are written to."""
-    cp = device.cp
-    buffer = cp.zeros((prod(gemm.grid(launch)), 5), dtype=np.uint64)
+    cp, kernel, gemm = device.cp, job.kernel, job.gemm
+    buffer = cp.zeros((prod(gemm.grid(job.launch)), 5), dtype=np.uint64)
     with_them = cp.RawKernel(with_marks(kernel.code, kernel.name), kernel.name, options=kernel.options)
-    return gemm.prepare(with_them, gemm.inputs, launch, (buffer,))[1], buffer
+    return gemm.prepare(with_them, gemm.inputs, job.launch, (buffer,))[1], buffer
 
 
 def with_marks(source: str, name: str) -> str:

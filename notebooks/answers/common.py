@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.check.verdict import CheckFailed, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
@@ -115,7 +116,7 @@ def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tupl
         "wrong-launch",
     )
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
-    verdict = check(Gemm(*(4 * size for size in right.tile), dtype), kernel, right, 0, MOST_STEPS)
+    verdict = check(Job(kernel, Gemm(*(4 * size for size in right.tile), dtype), right), 0, MOST_STEPS)
     return kernel, verdict.one_block
 
 

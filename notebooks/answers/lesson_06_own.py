@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.check.verdict import check
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, simulate
@@ -218,7 +219,7 @@ def _demand_zeros_in_both(kernel: object, launch: Launch) -> None:
 def _demand_exact(kernel: object, launch: Launch) -> None:
     """The whole check, on whole tiles: it takes longer, and says more."""
     gemm = Gemm(*(4 * size for size in launch.tile), "float16")
-    check(gemm, kernel, launch, 0, 8 * MOST_STEPS)
+    check(Job(kernel, gemm, launch), 0, 8 * MOST_STEPS)
 
 
 def _demand_launch(launch: object) -> None:

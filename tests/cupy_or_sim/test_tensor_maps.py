@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import HOPPER, OPTIONS, Gemm, Launch, simulate
+from course_lib.check.job import Job
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure import records
 from cupy_or_sim import cupy_on_numpy, tensor_map, tensor_maps
@@ -135,10 +136,10 @@ def test_a_persistent_kernel_takes_several_tiles_in_a_small_check():
 def test_the_number_of_blocks_is_in_the_key_of_a_record_only_where_it_is_given():
     kernel, gemm = cupy_on_numpy.RawKernel(PERSISTENT, "persistent", options=OPTIONS), Gemm(64, 64, 64)
     plain = Launch((16, 16, 16), 256)
-    keys = {records.kernel_key(kernel, gemm, plain.but(blocks=blocks)) for blocks in (None, 128, 132)}
-    assert len(keys) == 3 and records.kernel_key(kernel, gemm, plain) in keys
-    assert "blocks" not in records.about(kernel, gemm, plain)
-    assert records.about(kernel, gemm, plain.but(blocks=128))["blocks"] == 128
+    keys = {records.kernel_key(Job(kernel, gemm, plain.but(blocks=blocks))) for blocks in (None, 128, 132)}
+    assert len(keys) == 3 and records.kernel_key(Job(kernel, gemm, plain)) in keys
+    assert "blocks" not in records.about(Job(kernel, gemm, plain))
+    assert records.about(Job(kernel, gemm, plain.but(blocks=128)))["blocks"] == 128
 
 
 def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from course_lib import Gemm, Launch, edited, lesson_kernel
+from course_lib.check.job import Job
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure import records
 from instruments import checklist
@@ -114,7 +115,7 @@ def test_a_kernel_that_misses_one(busy, name):
 
 def test_items_by_what_was_found():
     """What no kernel can have that runs, or what depends on measurements."""
-    found = Evidence(Gemm(1024, 1024, 128), kernel(SOURCE, "good"), LAUNCH)
+    found = Evidence(Job(kernel(SOURCE, "good"), Gemm(1024, 1024, 128), LAUNCH))
     needs = found.needs
 
     def missed(items):
@@ -143,7 +144,7 @@ def test_items_by_what_was_found():
 
 def test_how_busy_the_units_are(monkeypatch):
     """From the profiler's record; without it from a speed; without both from the model."""
-    found = Evidence(Gemm(1024, 1024, 128), kernel(SOURCE, "good"), LAUNCH)
+    found = Evidence(Job(kernel(SOURCE, "good"), Gemm(1024, 1024, 128), LAUNCH))
     of_h100 = {"gpu": "H100", "date": "2026-11-22"}
     known = {
         "profiles": {**of_h100, "metrics": {"FMA units busy, %": 75.0}},
@@ -167,10 +168,10 @@ def test_a_wrong_kernel_has_no_checklist(busy):
 def test_other_warps_may_copy():
     """Lesson 02's producer warps: those that multiply copy nothing, and there are two slots."""
     one, launch = lesson_kernel("02_producer_consumer", "specialised")
-    found = Evidence(Gemm(1024, 1024, 128), one, launch)
+    found = Evidence(Job(one, Gemm(1024, 1024, 128), launch))
     assert (found.on_their_way, found.slots, found.math_of_a_k_tile) == (1, 2, 512)
 
 
 def test_a_ring_keeps_two_k_tiles_on_their_way():
     one, launch = lesson_kernel("05_three_stage", "ring")
-    assert Evidence(Gemm(1024, 1024, 128, "float16"), one, launch).on_their_way == 2
+    assert Evidence(Job(one, Gemm(1024, 1024, 128, "float16"), launch)).on_their_way == 2

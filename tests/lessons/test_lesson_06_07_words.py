@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from course_lib import HOPPER, Gemm
+from course_lib.check.job import Job
 from course_lib.lessons import sources
 from course_lib.measure import records
 from cupy_or_sim import cupy_on_numpy
@@ -68,7 +69,7 @@ def test_a_limit_stands_only_where_it_holds_the_clock_down(notebook, cell):
 def noted(notebook: str, name: str, gemm: Gemm) -> np.ndarray:
     """The recorded blocks of a launch: SM, begin, end."""
     kernel, launch = sources.lesson_kernel(notebook, name)
-    entry = records.find("waves", records.kernel_key(kernel, gemm, launch))
+    entry = records.find("waves", records.kernel_key(Job(kernel, gemm, launch)))
     assert entry["gpu"] == RECORD["provenance"]["gpu"]
     return np.array(entry["spans"])
 

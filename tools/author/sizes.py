@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.timeline import timeline
@@ -32,7 +33,7 @@ def problems() -> Iterator[tuple[str, object, Gemm, Launch]]:
 def record() -> None:
     """Measure those that are not in the new record (COURSE_RECORD) yet; each is in it before the next one begins."""
     for name, kernel, gemm, launch in problems():
-        if not _recorded(records.kernel_key(kernel, gemm, launch)):
+        if not _recorded(records.kernel_key(Job(kernel, gemm, launch))):
             print(f"{name}: {timeline(kernel, gemm, launch).small_print}", flush=True)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from course_lib import OPTIONS, Launch, kernel_source, score
 from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.measure import charts, records
 from course_lib.measure.bench import benchmark, so_far
 from course_lib.measure.results import Results
@@ -37,7 +38,7 @@ def kernel_of(source=SOURCE, name="tiled", options=OPTIONS):
 
 
 def key_of(source=SOURCE, name="tiled", options=OPTIONS, gemm=GEMM, **changes):
-    return records.kernel_key(kernel_of(source, name, options), gemm, Launch(**changes))
+    return records.kernel_key(Job(kernel_of(source, name, options), gemm, Launch(**changes)))
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,7 @@ def a_record(folder, **changes):
         key = records.cublas_key(gemm) if label == "cuBLAS" else ""
         if not key:
             kernel, launch = KERNELS[label]
-            key = records.kernel_key(kernel, gemm, launch)
+            key = records.kernel_key(Job(kernel, gemm, launch))
         entries[records.stored_key(key, "13.0")] = entry
     provenance = {"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.0"}
     record = {"provenance": provenance, "speeds": entries, "timelines": {}} | changes

@@ -2,6 +2,7 @@
 
 import pytest
 
+from course_lib.check.job import Job
 from course_lib.measure import ncu, stalls
 
 ROWS = [  # instruction, samples, of them at a long scoreboard, at a barrier
@@ -35,7 +36,7 @@ def test_without_ncu_there_are_none(monkeypatch):
         raise RuntimeError("ncu was not found")
 
     monkeypatch.setattr(ncu, "profiled", missing)
-    assert stalls.sampled(None, None, None) == {}
+    assert stalls.sampled(Job(None, None, None)) == {}
 
 
 @pytest.mark.parametrize("said", ["", "==ERROR== ERR_NVGPUCTRPERM"])
@@ -44,4 +45,4 @@ def test_where_ncu_may_not_count_there_are_none(monkeypatch, said):
         stdout = said
 
     monkeypatch.setattr(ncu, "profiled", lambda *_: Done)
-    assert stalls.sampled(None, None, None) == {}
+    assert stalls.sampled(Job(None, None, None)) == {}

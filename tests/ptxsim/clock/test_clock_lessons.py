@@ -15,6 +15,7 @@ import pytest
 
 from course_lib import kernel_source, timeline
 from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.measure import model, records
 from course_lib.measure.model import BAND
 from tests.lessons import DTYPES, GEMMS, kernel
@@ -65,7 +66,7 @@ def recorded(notebook: str) -> dict[str, tuple]:
     for (_, name), launch in ((key, launch) for key, launch in GEMMS.items() if key[0] == notebook):
         gemm, settings = Gemm(SIZE, SIZE, SIZE, DTYPES[notebook]), launch
         raw = kernel(kernel_source(notebook, name), name)
-        if record := records.find("speeds", records.kernel_key(raw, gemm, settings)):
+        if record := records.find("speeds", records.kernel_key(Job(raw, gemm, settings))):
             found[f"{notebook}.{name}"] = raw, gemm, settings, record
     return found
 
@@ -75,7 +76,7 @@ def compared(notebook: str) -> dict[str, Compared]:
     """notebook.kernel -> its times, measured and modelled."""
     found = {}
     for name, (raw, gemm, settings, record) in recorded(notebook).items():
-        estimate = model.modelled(raw, gemm, settings)
+        estimate = model.modelled(Job(raw, gemm, settings))
         found[name] = Compared(record["median_us"] / 1e3, estimate.ms, estimate.resident)
     return found
 

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from course_lib.check.job import Job
 from course_lib.measure import records
 from cupy_or_sim import timing
 from tools.author import sizes
@@ -28,7 +29,7 @@ def test_what_is_in_the_new_record_is_not_measured_again(tmp_path, monkeypatch):
 
     def timeline(kernel, gemm, launch):
         measured.append(kernel.name)
-        records.remember("timelines", {records.kernel_key(kernel, gemm, launch): {"turn": 1}})
+        records.remember("timelines", {records.kernel_key(Job(kernel, gemm, launch)): {"turn": 1}})
         return SimpleNamespace(small_print="as it is")
 
     monkeypatch.setattr(sizes, "timeline", timeline)
