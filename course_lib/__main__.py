@@ -25,7 +25,7 @@ OPEN = (
 def main(typed: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(typed)
     root = Path(asked.folder) if asked.folder else BOOK if BOOK.is_dir() else None
-    if asked.folder and not root.is_dir():
+    if asked.folder and root and not root.is_dir():
         print(f"There is no folder {root}. `make course` writes the book to build/course.", file=sys.stderr)
         return 2
     try:

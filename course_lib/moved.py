@@ -81,7 +81,7 @@ class Moved(MetaPathFinder, Loader):
             _say(f"{module.__name__}.{name}", f"from {MODULES[old]} import {now}", above=3)
             return partial(value, *called_with) if called_with else value
 
-        module.__getattr__ = found
+        vars(module)["__getattr__"] = found
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ptxsim.gpus import H100, SHARED_BY_DEFAULT
 from .simulate import compiled, launch_simulated
 
 ndarray = np.ndarray
+Order = Literal["K", "A", "C", "F"]
 
 
 def __getattr__(name: str) -> object:
@@ -26,12 +28,12 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"cp.{name}: NumPy, which stands in for CuPy here, has no {name!r}") from None
 
 
-def asarray(a: object, dtype: object = None, order: str = "K") -> np.ndarray:
+def asarray(a: Any, dtype: Any = None, order: Order = "K") -> np.ndarray:
     """A copy of `a`: as on a GPU, a kernel that writes it leaves the host's array alone."""
     return np.array(a, dtype=dtype, order=order)
 
 
-def asnumpy(a: object, order: str = "C") -> np.ndarray:
+def asnumpy(a: Any, order: Order = "C") -> np.ndarray:
     """A copy of `a`, in C order unless asked otherwise, as CuPy makes it."""
     return np.array(a, order=order)
 

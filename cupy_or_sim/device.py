@@ -32,8 +32,8 @@ def __getattr__(name: str) -> ModuleType:
     """`cp`, found on first use: importing the course never imports CuPy."""
     if name != "cp":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if backend() == "cupy":
-        return machine()[0]
+    if backend() == "cupy" and (cupy := machine()[0]):
+        return cupy
     from . import cupy_on_numpy
 
     return cupy_on_numpy

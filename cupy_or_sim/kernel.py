@@ -1,9 +1,12 @@
-"""What a kernel is to all that runs it."""
+"""What a kernel is to all that runs it, and what its arrays are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
+
+Array = Any
+"""An array of `cp`: NumPy's or CuPy's, which says nothing of its types."""
 
 
 class Kernel(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 Tile = tuple[int, int, int]
 Threads = int | tuple[int, ...]
@@ -38,7 +39,7 @@ class Launch:
         """Threads of a block in each dimension."""
         return self.threads if isinstance(self.threads, tuple) else (self.threads,)
 
-    def but(self, **changes: object) -> Launch:
+    def but(self, **changes: Any) -> Launch:
         """The same launch, but for these."""
         return replace(self, **changes)
 

@@ -12,10 +12,11 @@ from typing import TypeVar
 
 import ptxsim
 from ptxsim.gpus import H100, WARP, Gpu
+from ptxsim.interrupts import MessageOnly
 from ptxsim.occupancy import refusal
-from ptxsim.report import MessageOnly
 
 from . import device
+from .kernel import Kernel
 from .launch import Launch
 
 T = TypeVar("T")
@@ -46,7 +47,7 @@ def this_gpu() -> Gpu:
     )
 
 
-def misfit(kernel, launch: Launch) -> str:
+def misfit(kernel: Kernel, launch: Launch) -> str:
     """What a launch asks for and the GPU in use does not give, in one sentence; "" where it fits or there is no GPU."""
     if device.backend() == "simulator":
         return ""
@@ -71,7 +72,7 @@ def made(make: Callable[[], T]) -> T | None:
         return None
 
 
-def runs_here(kernel, launch: Launch) -> bool:
+def runs_here(kernel: Kernel, launch: Launch) -> bool:
     """Whether this machine has a GPU that the launch fits. What does not fit is said in a printed line."""
     if device.backend() == "simulator":
         return False

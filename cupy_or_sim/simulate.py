@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 import ptxsim
 
 from .given import check_kernel
+from .kernel import Array, Kernel
 from .tensor_maps import made_from
+
+Copies = dict[int, tuple[Array, np.ndarray]]
+"""Address -> an array, and its copy on the host."""
 
 
 def simulate(
-    kernel,
+    kernel: Kernel,
     grid: tuple,
     block: tuple,
     args: Sequence,
@@ -28,7 +33,7 @@ def simulate(
     Array arguments are updated in place, as a launch would. Nothing is raised for a hazard: after one that
     stops the kernel, it is the last entry of `report.hazards`.
     """
-    copies: dict[int, tuple[object, np.ndarray]] = {}
+    copies: Copies = {}
     values = [_on_host(arg, copies) for arg in args]
     report = ptxsim.launch(
         compiled(kernel), grid, block, values, shared_mem, max_steps, seed, in_turn=in_turn
@@ -39,7 +44,7 @@ def simulate(
 
 
 def clean_side_by_side(
-    kernel,
+    kernel: Kernel,
     launches: Sequence[tuple[tuple, Sequence]],
     block: tuple,
     shared_mem: int = 0,
@@ -47,7 +52,7 @@ def clean_side_by_side(
 ) -> bool:
     """Whether several launches, each a grid and its arguments, run without a finding; quicker than one after the other
     (`ptxsim.clean_side_by_side`)."""
-    copies: dict[int, tuple[object, np.ndarray]] = {}
+    copies: Copies = {}
     on_host = [(grid, [_on_host(arg, copies) for arg in args]) for grid, args in launches]
     clean = ptxsim.clean_side_by_side(compiled(kernel), on_host, block, shared_mem, max_steps)
     for array, copy in copies.values():
@@ -55,7 +60,7 @@ def clean_side_by_side(
     return clean
 
 
-def launch_simulated(kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0) -> None:
+def launch_simulated(kernel: Kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0) -> None:
     """A launch as on a GPU, in the simulator: print what the kernel prints. Raises HazardError for a hazard."""
     report = simulate(kernel, grid, block, args, shared_mem)
     print(report.output, end="")
@@ -63,7 +68,7 @@ def launch_simulated(kernel, grid: tuple, block: tuple, args: Sequence, shared_m
         raise ptxsim.HazardError(report)
 
 
-def compiled(kernel) -> ptxsim.Kernel:
+def compiled(kernel: Kernel) -> ptxsim.Kernel:
     """The simulator's form of a `cp.RawKernel`, or of a function of a `cp.RawModule`."""
     check_kernel(kernel)
     if kernel.code is None:
@@ -71,18 +76,19 @@ def compiled(kernel) -> ptxsim.Kernel:
     expressions = getattr(kernel, "name_expressions", None)
     if type(kernel).__module__.startswith("cupy."):
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
-        expressions = kernel.__getstate__()["name_expressions"]
+        state: Any = kernel.__getstate__()
+        expressions = state["name_expressions"]
     return ptxsim.compile(kernel.code, kernel.name, kernel.options, expressions or ())
 
 
-def _on_host(arg: object, copies: dict[int, tuple[object, np.ndarray]]) -> object:
+def _on_host(arg: object, copies: Copies) -> object:
     """An argument as the simulator takes it."""
     if made := made_from(arg):
         return ptxsim.TensorMap(_to_host(made.array, copies), made.box, made.swizzle)
     return _to_host(arg, copies) if hasattr(arg, "__cuda_array_interface__") else arg
 
 
-def _to_host(array: object, copies: dict[int, tuple[object, np.ndarray]]) -> np.ndarray:
+def _to_host(array: Array, copies: Copies) -> np.ndarray:
     """A copy in the same memory order; an array that is passed twice stays one array."""
     if not (array.flags.c_contiguous or array.flags.f_contiguous):
         raise ptxsim.LaunchError(

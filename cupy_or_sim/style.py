@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .slim_svg import slim
 
@@ -37,7 +37,7 @@ LARGEST = 60_000  # characters of an SVG in a notebook; what has more to draw is
 BESIDE = {"textcoords": "offset points", "bbox": {"facecolor": FACE, "edgecolor": "none", "pad": 1}}
 """For `annotate`: the place of the text is in points from what it names, and lines do not cross it."""
 
-_RC = {
+_RC: dict[Any, Any] = {
     "figure.facecolor": FACE, "axes.facecolor": FACE, "savefig.facecolor": FACE, "text.color": TEXT,
     "axes.edgecolor": TEXT, "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
     "axes.spines.top": False, "axes.spines.right": False, "grid.color": GRID, "grid.linewidth": 0.6,
@@ -50,7 +50,7 @@ def styled(draw: Callable) -> Callable:
     """Decorator: everything that the function draws or writes has the course's style."""
 
     @wraps(draw)
-    def in_style(*args, **kwargs):
+    def in_style(*args: Any, **kwargs: Any) -> Any:
         from matplotlib import rc_context
 
         with rc_context(_RC):
@@ -73,7 +73,7 @@ def axes(figure: Figure) -> Axes:
     return figure.subplots()
 
 
-def box(axes, x: int, y: int, **look) -> None:
+def box(axes: Axes, x: float, y: float, **look: Any) -> None:
     """Frame or fill the cell in column x, row y."""
     from matplotlib.patches import Rectangle
 
@@ -174,10 +174,10 @@ def show(figure: Figure, alt: str) -> None:
     form, drawn = PICTURES[0], svg(figure)
     if len(drawn) > LARGEST:  # thousands of bars or points
         form, drawn = PICTURES[1], base64.b64encode(png(figure)).decode()
-    output = {
+    output: dict[str, Any] = {
         "data": {form: drawn, "text/plain": alt},
         "metadata": {form: {"alt": alt}},
     }
     if "JPY_SESSION_NAME" in os.environ:  # Jupyter's pages, which give no alt text to a plain image (4.6)
         with_words(output)
-    display(output["data"], raw=True, metadata=output["metadata"])
+    display(output["data"], raw=True, metadata=output["metadata"])  # type: ignore[no-untyped-call]

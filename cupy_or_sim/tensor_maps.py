@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ptxsim import TensorMap
 from ptxsim.tensor_map import BYTES
+
+from .kernel import Array, Kernel
 
 ROW = 128
 """Bytes of a row of the boxes that a `Gemm` copies, and of their swizzle."""
@@ -30,7 +33,7 @@ KINDS = {
 }
 
 
-def tensor_map(array: object, box: Sequence[int], swizzle: int = ROW) -> TensorMap | np.void:
+def tensor_map(array: Array, box: Sequence[int], swizzle: int = ROW) -> TensorMap | np.void:
     """The argument for a parameter `const __grid_constant__ TensorMap` (128 bytes).
 
     `array` is CuPy's or NumPy's, of 1 to 5 dimensions; a copy takes `box` elements of it, a number for each dimension
@@ -48,7 +51,7 @@ def box_of(dtype: str) -> tuple[int, int]:
     return ROWS, ROW // np.dtype(dtype).itemsize
 
 
-def mapped(kernel) -> list[str]:
+def mapped(kernel: Kernel) -> list[str]:
     """The names of the parameters of a kernel that are tensor maps."""
     declared = re.search(rf"\b{re.escape(kernel.name)}\s*\(([^)]*)\)", kernel.code)
     return re.findall(r"\bTensorMap\s+(\w+)", declared[1]) if declared else []
@@ -82,13 +85,12 @@ def encoded(made: TensorMap, place: int) -> np.void:
     )
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
-    kind = np.dtype(
-        (np.void, BYTES), metadata={"made": made}
-    )  # for the simulator, which cannot read what follows
-    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), kind)[0]
+    # For the simulator, which cannot read the bytes.
+    with_made = np.dtype((np.void, BYTES), metadata={"made": made})
+    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), with_made)[0]
 
 
 def made_from(argument: object) -> TensorMap | None:
     """What `encoded` was given, if this is its result."""
-    metadata = argument.dtype.metadata if isinstance(argument, np.void) else None
-    return (metadata or {}).get("made")
+    metadata: Mapping[str, Any] | None = argument.dtype.metadata if isinstance(argument, np.void) else None
+    return metadata.get("made") if metadata else None

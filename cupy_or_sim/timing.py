@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from . import device, power
+from .kernel import Array, Kernel
 
 CUBLAS = "cuBLAS"  # the label of its row
 CUDA_R_32F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT = 0, 2, 68, -1  # in NVIDIA's headers
@@ -46,7 +48,7 @@ _CLOCK_RATE = """extern "C" __global__ void clock_rate(long long* cycles_and_ns)
 }"""
 
 
-def measure(gemm, launches: dict[str, tuple]) -> dict[str, dict]:
+def measure(gemm: Any, launches: dict[str, tuple]) -> dict[str, dict]:
     """Time every kernel, {label: (kernel, launch)}, and cuBLAS before and after them: an entry for each."""
     flops = 2 * gemm.M * gemm.N * gemm.K
     repeats = 60 if flops < 2e10 else 20  # short launches vary more
@@ -76,7 +78,7 @@ def _entry(launch: Callable[[], None], times: np.ndarray, flops: int) -> dict:
     return {"gpu": name(), **speed, "repeats": len(times), **clock, "date": today()}
 
 
-def cublas(gemm, C: object = None) -> Callable[[], None]:
+def cublas(gemm: Any, C: Array = None) -> Callable[[], None]:
     """A function that calls cublasGemmEx once, with float32 sums, on the same arrays, with no copies, into `C` or an
     array of its own.
 
@@ -115,18 +117,18 @@ def cublas(gemm, C: object = None) -> Callable[[], None]:
     return call
 
 
-def burst(launch: Callable[[], None], repeats: int) -> np.ndarray:
+def burst(launch: Callable[[], object], repeats: int) -> np.ndarray:
     """`time_launches` after a pause: what ran before has heated the chip, and its clock is held down for a while."""
     time.sleep(PAUSE)
     return time_launches(launch, repeats)
 
 
-def time_launches(launch: Callable[[], None], repeats: int) -> np.ndarray:
+def time_launches(launch: Callable[[], object], repeats: int) -> np.ndarray:
     """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last."""
     return time_in_turn((launch,), repeats)[0]
 
 
-def time_in_turn(launches: Sequence[Callable[[], None]], repeats: int) -> np.ndarray:
+def time_in_turn(launches: Sequence[Callable[[], object]], repeats: int) -> np.ndarray:
     """Microseconds [launch, repeat] of several launches that take turns, with the GPU kept busy throughout.
 
     A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
@@ -181,7 +183,7 @@ def _spin(cycles: int) -> None:
 
 
 @cache
-def _helper(name: str, source: str):
+def _helper(name: str, source: str) -> Kernel:
     return device.cp.RawKernel(source, name)
 
 

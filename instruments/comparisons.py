@@ -10,6 +10,7 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from course_lib.lessons.sources import edited
 from cupy_or_sim import device, timing
+from cupy_or_sim.kernel import Array
 from matmul.matmul import matmul
 
 from . import single
@@ -96,6 +97,9 @@ def layer(M: int, N: int, K: int) -> Mapping[str, Callable]:
     def plain() -> None:
         OF_LESSON_06(A, B.T, out=C)
 
+    def finish() -> None:
+        bias_and_relu(C, bias)
+
     def fused(activation: str) -> None:
         OF_LESSON_06(A, B.T, out=C, bias=bias, activation=activation)
 
@@ -103,20 +107,30 @@ def layer(M: int, N: int, K: int) -> Mapping[str, Callable]:
         "plain": plain,
         "fused": partial(fused, "relu"),
         "fused, GELU": partial(fused, "gelu"),
-        "three kernels": lambda: (plain(), bias_and_relu(C, bias)),
+        "three kernels": in_turn(plain, finish),
         "in 4 pieces, two streams": lambda: in_pieces(A, B.T, bias, C, 4, streams),
         "cuBLAS": cublas,
-        "cuBLAS + two kernels": lambda: (cublas(), bias_and_relu(C, bias)),
+        "cuBLAS + two kernels": in_turn(cublas, finish),
     }
 
 
-def bias_and_relu(C: object, bias: object) -> None:
+def in_turn(*calls: Callable[[], None]) -> Callable[[], None]:
+    """One call that makes these, one after the other."""
+
+    def all_of_them() -> None:
+        for each in calls:
+            each()
+
+    return all_of_them
+
+
+def bias_and_relu(C: Array, bias: Array) -> None:
     """Add a bias to each column, then cut at 0: two kernels, which read C and write it."""
     for kernel, grid, block, args in single.bias_and_relu(C, bias):
         kernel(grid, block, args)
 
 
-def in_pieces(A: object, B: object, bias: object, C: object, pieces: int, streams: Iterable) -> None:
+def in_pieces(A: Array, B: Array, bias: Array, C: Array, pieces: int, streams: Iterable) -> None:
     """relu(A @ B + bias), C in pieces of rows: bias and ReLU of one while the next one is multiplied."""
     multiply, finish = streams
     caller = device.cp.cuda.get_current_stream()

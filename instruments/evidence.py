@@ -15,9 +15,10 @@ from course_lib.measure.bench import benchmark
 from course_lib.measure.model import modelled as modelled_launch
 from ptxsim import HazardError, Report
 from ptxsim.compiler.disassembly import NvdisasmMissing
-from ptxsim.gpus import H100, Gpu
-from ptxsim.observe.counters import SECTOR, Counts
+from ptxsim.gpus import H100, SECTOR, Gpu
+from ptxsim.observe.counters import Counts
 from ptxsim.observe.events import Commit, Copy, Event, Load, UseLoads, Wait, Work
+from ptxsim.occupancy import LaunchResources
 
 from .profile import profile
 from .sass import Sass, sass
@@ -113,7 +114,7 @@ class Evidence:
     # ---- the assembler's
 
     @cached_property
-    def needs(self):
+    def needs(self) -> LaunchResources:
         """Registers, spills, shared memory and occupancy on an H100."""
         return self.long.resources
 
@@ -156,7 +157,7 @@ class Evidence:
     @cached_property
     def math_in_the_loop(self) -> int:
         """mma or FMA instructions in that loop."""
-        return self.count(self.loop, *MATH[self.units])
+        return self.count(self.loop, *MATH[self.units]) if self.loop else 0
 
     # ---- measurements
 
@@ -172,6 +173,7 @@ class Evidence:
         if row.flop_per_clock:
             return Busy(100 * row.flop_per_clock / most, f"the speed, {row.origin}", True)
         modelled = modelled_launch(self.job)
+        assert self.gpu.rates, "an H100, whose clock is known"
         cycles = modelled.ms * 1e3 * self.gpu.rates.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)

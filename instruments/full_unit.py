@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from course_lib.check.problem import Problem
 from course_lib.measure import tables
 
 from .profile import profile
@@ -46,7 +47,7 @@ class FullUnits:
         return tables.as_text([self.title, self.origin], [("", "full", *UNITS), *rows])
 
 
-def full_units(gemm, kernels: Mapping[str, tuple]) -> FullUnits:
+def full_units(gemm: Problem, kernels: Mapping[str, tuple]) -> FullUnits:
     """What is full in each kernel, `{label: (kernel, launch)}`, on this problem: as recorded by Nsight Compute."""
     counted = profile(gemm, kernels, *(metric for metrics in UNITS.values() for metric in metrics))
     return FullUnits(gemm.title, counted.origin, {label: _busy(counted.values[label]) for label in kernels})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from course_lib.check.gemm import Gemm
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 
@@ -32,15 +34,15 @@ class KBlock:
         return self.load_wavefronts + self.copy_wavefronts
 
 
-def k_block(kernel, launch: Launch) -> KBlock:
+def k_block(kernel: Kernel, launch: Launch) -> KBlock:
     """What a warp of this GEMM kernel does for a k-block: a block with four k-tiles less one with two, so that
     prologue and epilogue do not count."""
     few, many = (_counted(kernel, launch, k_tiles) for k_tiles in (2, 4))
-    k_blocks = 2 * launch.tile[2] * launch.threads // 32
+    k_blocks = 2 * launch.tile[2] * prod(launch.block) // 32
     return KBlock(*((more - less) // k_blocks for less, more in zip(few, many)))
 
 
-def show_k_blocks(**kernels) -> None:
+def show_k_blocks(**kernels: tuple[Kernel, Launch]) -> None:
     """Print a line for each (kernel, launch), called by its name."""
     print(
         "for one k-block a warp has   FMAs   loads   wavefronts: of loads   of copies    cycles: FMA   shared"
@@ -53,11 +55,11 @@ def show_k_blocks(**kernels) -> None:
         )
 
 
-def _counted(kernel, launch: Launch, k_tiles: int) -> tuple[int, int, int, int]:
+def _counted(kernel: Kernel, launch: Launch, k_tiles: int) -> tuple[int, int, int, int]:
     tile_m, tile_n, tile_k = launch.tile
     problem = Gemm(tile_m, tile_n, tile_k * k_tiles)
     args = problem.arguments(*problem.inputs)
-    counters = simulate(kernel, (1, 1), (launch.threads,), args, launch.shared_mem).counters
+    counters = simulate(kernel, (1, 1), launch.block, args, launch.shared_mem).counters
     copies = sum(line.shared_wavefronts for line in counters.by_line.values() if line.cp_async)
     total = counters.total
     return total.fma, total.shared_loads, total.shared_wavefronts - copies, copies

@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from statistics import median
 
+from cupy_or_sim.kernel import Kernel
+from ptxsim import SassInstruction
+
 from .sass import sass
 
 
@@ -20,13 +23,15 @@ class LoadsAhead:
     free_fmas: int
 
 
-def loads_ahead(kernel) -> LoadsAhead:
+def loads_ahead(kernel: Kernel) -> LoadsAhead:
     """Of a kernel with FMAs in a loop that has a barrier."""
     whole = sass(kernel).loop.instructions
     loop = [each for each in whole if not each.text.startswith("@!PT")]  # those are never executed
     barrier = max(at for at, each in enumerate(loop) if each.opcode.startswith("BAR.SYNC"))
     turn = [*loop[barrier + 1 :], *loop[: barrier + 1]]  # from the barrier once around
-    distances, loaded, free, all_free = [], set(), 0, True
+    distances: list[int] = []
+    loaded: set[int] = set()
+    free, all_free = 0, True
     for at, instruction in enumerate(turn):
         written, read = _registers(instruction)
         if instruction.opcode.startswith("LDS"):
@@ -41,7 +46,7 @@ def loads_ahead(kernel) -> LoadsAhead:
     return LoadsAhead(len(whole), median(distances), free)
 
 
-def show_loads_ahead(**kernels) -> None:
+def show_loads_ahead(**kernels: Kernel) -> None:
     """Print a line for each kernel, called by its name."""
     print("the loop, in instructions    free FMAs after the barrier    in all    from a load to its FMA")
     for name, kernel in kernels.items():
@@ -49,11 +54,11 @@ def show_loads_ahead(**kernels) -> None:
         print(f"{name:27} {loop.free_fmas:28} {loop.instructions:9} {loop.distance:25.0f}")
 
 
-def _fma(instruction) -> bool:
+def _fma(instruction: SassInstruction) -> bool:
     return instruction.opcode.startswith("FFMA")
 
 
-def _registers(instruction) -> tuple[set[int], set[int]]:
+def _registers(instruction: SassInstruction) -> tuple[set[int], set[int]]:
     """What an instruction writes, then what it reads. A load of 8 or 16 bytes fills 2 or 4 registers in a row."""
     numbers = [int(number) for number in re.findall(r"\bR(\d+)", instruction.text)]
     if not numbers:

@@ -17,7 +17,7 @@ def tile_of(trace: Timeline, k_tiles: int) -> dict[str, int]:
     begin = mean(event.begin for event in stores)
     return {
         "first copy": first,
-        "k-tiles": k_tiles * trace.turn,
+        "k-tiles": k_tiles * (trace.turn or 0),
         "C": round(max(event.end for event in stores) - begin),
     }
 

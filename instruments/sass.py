@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 import ptxsim
+from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.simulate import compiled
 from ptxsim import SassInstruction
 
@@ -60,12 +61,13 @@ class Sass:
     @property
     def loops(self) -> tuple[Sass, ...]:
         """Each loop, also one within another: from where a branch goes back to, up to that branch."""
-        backs = (
-            back for back in self.instructions if back.target is not None and back.target <= back.address
-        )
+        backs = [
+            (back.target, back.address)
+            for back in self.instructions
+            if back.target is not None and back.target <= back.address
+        ]
         return tuple(
-            self._part(i for i in self.instructions if back.target <= i.address <= back.address)
-            for back in backs
+            self._part(i for i in self.instructions if first <= i.address <= last) for first, last in backs
         )
 
     @property
@@ -110,7 +112,7 @@ class Sass:
     def _repr_html_(self) -> str:
         return _drawing(self)
 
-    def _part(self, instructions) -> Sass:
+    def _part(self, instructions: Iterable[SassInstruction]) -> Sass:
         return replace(self, instructions=tuple(instructions))
 
     def _lines_with(self, text: str) -> set[int]:
@@ -121,7 +123,7 @@ class Sass:
         return found
 
 
-def sass(kernel, arch: str = "sm_90") -> Sass:
+def sass(kernel: Kernel, arch: str = "sm_90") -> Sass:
     """The machine code of a `cp.RawKernel` on a GPU architecture, by NVRTC's assembler and nvdisasm, without a GPU.
 
     Raises NvdisasmMissing where nvdisasm is not installed, and CompileError for a source or an architecture that NVRTC

@@ -12,6 +12,7 @@ import numpy as np
 
 from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
+from cupy_or_sim.kernel import Array, Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.limits import this_gpu
 from cupy_or_sim.simulate import simulate
@@ -58,7 +59,7 @@ def large() -> Numbers:
 class Finish:
     """C = activation(alpha * sum + beta * C + bias), as `matmul` takes them."""
 
-    bias: object = None
+    bias: Array = None
     alpha: float = 1.0
     beta: float = 0.0
     activation: str | None = None
@@ -74,7 +75,7 @@ def parts(*names: str) -> str:
     return in_one_piece("".join(f"#include <course/gemm/{name}.cuh>\n" for name in names))
 
 
-def instance(kind: str, source: str, numbers: Numbers = SMALL) -> object:
+def instance(kind: str, source: str, numbers: Numbers = SMALL) -> Kernel:
     """An instance of a template for halves that run along k: "gemm", "persistent" or "stream_k"."""
     name = f"{kind}<__half, __half, {', '.join(map(str, numbers))}, true, true>"
     module = device.cp.RawModule(code=source, options=device.OPTIONS, name_expressions=(name,))
@@ -98,6 +99,7 @@ def prepared(
     (M, K), N = A.shape, B.shape[0]
     down, across = numbers.tiles(M, N)
     sizes, strides = map(np.int32, (M, N, K)), (np.int64(K), np.int64(K), np.int32(N))
+    grid: tuple[int, ...]
     if kind == "gemm":
         groups = -(-down // GROUP)
         grid = -(-down // groups), across, groups
@@ -120,13 +122,13 @@ def call(launch: tuple) -> Callable[[], None]:
     return lambda: kernel(grid, block, args, shared_mem=memory)
 
 
-def whole_numbers(seed: int, most: int, *shape: int) -> object:
+def whole_numbers(seed: int, most: int, *shape: int) -> Array:
     """Halves from -most to most."""
     numbers = np.random.default_rng(seed).integers(-most, most + 1, shape)
     return device.cp.asarray(numbers.astype(np.float16))
 
 
-def product(A: object, B: object) -> np.ndarray:
+def product(A: Array, B: Array) -> np.ndarray:
     """A @ B.T in float64."""
     return device.cp.asnumpy(A).astype(np.float64) @ device.cp.asnumpy(B).astype(np.float64).T
 
@@ -165,7 +167,7 @@ def check_finish(source: str) -> None:
         print(f"   {what}: {verdict}; {report.brief()}")
 
 
-def bias_and_relu(C: object, bias: object) -> list[tuple]:
+def bias_and_relu(C: Array, bias: Array) -> list[tuple]:
     """The two kernels that a fused one saves, as (kernel, grid, block, arguments)."""
     count, in_a_row = np.int32(C.size // 8), np.int32(C.shape[1] // 8)
     grid, block = (-(-int(count) // 256),), (256,)
@@ -195,7 +197,7 @@ def sectors_of_a_layer(M: int, N: int, K: int) -> dict[str, tuple[int, int]]:
     }
 
 
-def at_any_size(kernel: object, launch: Launch, M: int, N: int, K: int) -> Report:
+def at_any_size(kernel: Kernel, launch: Launch, M: int, N: int, K: int) -> Report:
     """Simulate a kernel with the course's arguments, with blocks enough for a C of any size; print whether the numbers
     are right, and the hazards; return the report."""
     A, B = whole_numbers(0, 4, M, K), whole_numbers(1, 4, N, K)

@@ -9,6 +9,7 @@ import numpy as np
 from cupy_or_sim import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
@@ -17,7 +18,7 @@ LEAST = 0.03  # of the width: a span that is shorter gets no name
 
 
 class Noted(Protocol):
-    """What is drawn: rows of (SM, begin, end) in microseconds, by label."""
+    """What is drawn: rows of (SM, begin, end) in microseconds, by label, one label at least."""
 
     title: str
     origin: str
@@ -34,7 +35,7 @@ def drawing(spans: Noted) -> tuple[Figure, str]:
     piece ends first."""
     figure = style.new_figure(0.7 + 1.45 * len(spans.rows))
     panels = figure.subplots(len(spans.rows), 1, sharex=True, squeeze=False)[:, 0]
-    longest = max(map(spans.us, spans.rows))
+    longest = max(spans.us(label) or 0 for label in spans.rows)
     words = []
     for axes, (label, rows) in zip(panels, spans.rows.items()):
         _panel(axes, rows, longest)
@@ -49,7 +50,7 @@ def drawing(spans: Noted) -> tuple[Figure, str]:
     return figure, f"A line for each SM, over time. {spans.title}, {spans.origin}. {'; '.join(words)}."
 
 
-def _panel(axes, rows: np.ndarray, longest: float) -> None:
+def _panel(axes: Axes, rows: np.ndarray, longest: float) -> None:
     ends = {sm: rows[rows[:, 0] == sm, 2] for sm in set(rows[:, 0])}
     line = {sm: place for place, sm in enumerate(sorted(ends, key=lambda sm: (-len(ends[sm]), ends[sm][0])))}
     turns, beside = in_places(rows)

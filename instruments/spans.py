@@ -3,7 +3,7 @@ by a model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,9 @@ from course_lib.measure import records
 from cupy_or_sim import keys, limits, style, timing
 
 from . import span_chart
+
+Rows = Iterable[Sequence[float]]
+"""(SM, begin, end) of each piece of work."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Spans:
         """The share of this time in which an SM has work, over all of them; None where there is no record."""
         if not self.rows:
             return None
-        worked, until = 0.0, {}
+        worked = 0.0
+        until: dict[float, float] = {}
         for sm, begin, end in self.rows[label].tolist():  # by SM and begin
             worked += max(end - max(begin, until.get(sm, begin)), 0)
             until[sm] = max(end, until.get(sm, end))
@@ -52,7 +56,7 @@ class Spans:
             print(f"{self.title}: {self.origin}.")
 
 
-def spans(title: str, make: Callable[[], Mapping[str, object]], source: str | None = None) -> Spans:
+def spans(title: str, make: Callable[[], Mapping[str, Rows]], source: str | None = None) -> Spans:
     """What `make()` returns, {label: rows of (SM, begin, end) in microseconds}.
 
     With the CUDA `source` whose kernels note their spans, `make` runs on a GPU only; elsewhere the record with this
@@ -70,18 +74,18 @@ def spans(title: str, make: Callable[[], Mapping[str, object]], source: str | No
         }
         records.remember("calls", {key: entry})
         return Spans(title, f"noted now on {timing.name()}", rows)
-    entry = records.find("calls", key)
-    if not entry:
+    kept = records.find("calls", key)
+    if not kept:
         return Spans(title, "no record: its source was edited, or never measured", {})
-    rows = {label: np.array(each) for label, each in entry["spans"].items()}
-    return Spans(title, f"recorded on {entry['gpu']}, {entry['date']}", rows)
+    rows = {label: np.array(each) for label, each in kept["spans"].items()}
+    return Spans(title, f"recorded on {kept['gpu']}, {kept['date']}", rows)
 
 
-def _from_zero(noted: Mapping[str, object]) -> dict[str, np.ndarray]:
+def _from_zero(noted: Mapping[str, Rows]) -> dict[str, np.ndarray]:
     """The rows as arrays, by SM and begin; time counts from the first begin of each label."""
     found = {}
     for label, rows in noted.items():
-        array = np.array(sorted(map(tuple, rows)), float)
+        array = np.array(sorted(map(tuple, rows)), np.float64)
         array[:, 1:] -= array[:, 1].min()
         found[label] = array
     return found

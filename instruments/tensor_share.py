@@ -32,10 +32,10 @@ class TensorShares:
         if not known:
             return f"{self.results.title}: registers, clock and power need a GPU, and there is no record"
         wide = max(len(row.label) for row in known)
-        highest = max(max(row.sustained_mhz, row.sm_clock_mhz or 0, _free_clock(row)) for row in known)
+        highest = max(max(row.sustained_mhz or 0, row.sm_clock_mhz or 0, _free_clock(row)) for row in known)
         lines = [f"{self.results.title}, {known[0].origin}, running on and on"]
         for row in known:
-            held = row.limits if row.limits and row.sustained_mhz < HELD * highest else "nothing"
+            held = row.limits if row.limits and (row.sustained_mhz or 0) < HELD * highest else "nothing"
             lines.append(
                 f"{row.label:{wide}}  tensor cores {share_of(row):4.0%}  {row.sustained:4.0f} TFLOP/s at "
                 f"{row.sustained_mhz} MHz, {row.watts} W, held down by: {held}"

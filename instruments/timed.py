@@ -57,10 +57,10 @@ def timed(title: str, make: Callable[[], Mapping[str, Callable[[], object]]], so
         entry = _measure(calls)
         records.remember("calls", {key: {"title": title, **entry}})
         return _shown(title, f"measured now on {timing.name()}", entry)
-    entry = records.find("calls", key)
-    if not entry:
+    kept = records.find("calls", key)
+    if not kept:
         return Timed(title, "no record: its source was edited, or never measured", {})
-    return _shown(title, f"recorded on {entry['gpu']}, {entry['date']}", entry)
+    return _shown(title, f"recorded on {kept['gpu']}, {kept['date']}", kept)
 
 
 def _measure(calls: Mapping[str, Callable[[], object]]) -> dict:

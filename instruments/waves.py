@@ -33,12 +33,10 @@ def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD) -> Spans:
         }
         records.remember("waves", {key: entry})
         return Spans(title, f"measured now on {timing.name()}, {timing.today()}", {kernel.name: rows})
-    entry = records.find("waves", key)
-    if not entry:
+    kept = records.find("waves", key)
+    if not kept:
         return Spans(title, "no record of this kernel as it stands now: it needs a GPU to be measured", {})
-    return Spans(
-        title, f"recorded on {entry['gpu']}, {entry['date']}", {kernel.name: np.array(entry["spans"])}
-    )
+    return Spans(title, f"recorded on {kept['gpu']}, {kept['date']}", {kernel.name: np.array(kept["spans"])})
 
 
 def spans_of(rows: np.ndarray) -> np.ndarray:

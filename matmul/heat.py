@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
         f"Time of the best plan with each tile, over that of the fastest\n{origin}", x=0.01, ha="left"
     )
     wins = "; ".join(
-        f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if row[at] >= 1.005 else "")
+        f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if (row[at] or 0) >= 1.005 else "")
         for shape, row, at in zip(times, rows, framed)
     )
     return (
@@ -54,7 +54,7 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
 def variants(origin: str, shape: Shape, times: Times) -> tuple[Figure, str]:
     """Tiles near the fastest: left other orders of blocks, right other numbers of slots, with the same parts of K."""
     best: dict[tuple, Plan] = {}
-    for plan in sorted(times, key=times.get):
+    for plan in sorted(times, key=lambda plan: times[plan]):
         best.setdefault(plan.tile, plan)
     groups = {
         tile: {
@@ -109,7 +109,7 @@ def _draw(
             grey = 0.99 - 0.69 * shade  # pure white would turn dark on a dark page
             style.box(axes, x, y, facecolor=(grey, grey, grey), linewidth=0)
             text = form.format(value) if value < 10 else f"{value:.0f}"
-            look = {
+            look: dict[str, Any] = {
                 "color": "#f8f8f8" if grey < 0.55 else style.INK,
                 "weight": "bold" if x == framed[y] else None,
             }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cupy_or_sim import device
+from cupy_or_sim.kernel import Array
 from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan, hopper_plan
@@ -26,7 +27,7 @@ class Call(NamedTuple):
 
     shape: tuple[int, int]
     dtype: np.dtype
-    launch: Callable[[object, object, object, object], None]
+    launch: Callable[[Array, Array, Array, Array], None]
 
 
 _known: dict[tuple, Call] = {}
@@ -34,16 +35,16 @@ _known: dict[tuple, Call] = {}
 
 
 def matmul(
-    A: object,
-    B: object,
-    out: object = None,
-    bias: object = None,
+    A: Array,
+    B: Array,
+    out: Array = None,
+    bias: Array = None,
     activation: str | None = None,
     alpha: float = 1.0,
     beta: float = 0.0,
-    dtype: object = None,
+    dtype: Any = None,
     lesson: int | None = None,
-) -> object:
+) -> Array:
     """activation(alpha * A @ B + beta * out + bias) with float32 sums, rounded once; returns `out`.
 
     A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16), each contiguous along rows or
@@ -72,7 +73,7 @@ def _key(arrays: tuple, *others: object) -> tuple | None:
     if device.backend() != "cupy":
         return None
     array_type, now = device.cp.ndarray, device.cp.cuda.runtime.getDevice()
-    forms = []
+    forms: list[tuple | None] = []
     for array in arrays:
         if array is None:
             forms.append(None)
@@ -95,9 +96,9 @@ def _keep(key: tuple, call: Call) -> None:
 
 
 def _prepared(
-    A: object,
-    B: object,
-    out: object,
+    A: Array,
+    B: Array,
+    out: Array,
     activation: str | None,
     alpha: float,
     beta: float,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from cupy_or_sim import device, timing
+from cupy_or_sim.kernel import Array
 from cupy_or_sim.tensor_maps import encoded
 from ptxsim import TensorMap
 
@@ -34,7 +36,7 @@ class Operand:
     elements that follow each other; `aligned`: all runs begin at multiples of 16 bytes. `stride`: from one run to the
     next in what the kernel reads; in a copy, whole lines of 128 bytes."""
 
-    array: object
+    array: Array
     along_k: bool
     rows: int
     K: int
@@ -51,8 +53,8 @@ class Operand:
 
 
 def checked(
-    A: object, B: object, out: object, bias: object, activation: object, beta: float, dtype: object
-) -> object:
+    A: Array, B: Array, out: Array, bias: Array, activation: object, beta: float, dtype: Any
+) -> Array:
     """`out`, or a new array in its place. Raises when anything of what was given is not allowed."""
     given = {"A": A, "B": B, "out": out, "bias": bias}
     given = {name: array for name, array in given.items() if array is not None or name in "AB"}
@@ -96,7 +98,7 @@ def checked(
     return out
 
 
-def check_apart(out: object, **read: object) -> None:
+def check_apart(out: Array, **read: object) -> None:
     for name, array in read.items():
         if array is not None and overlap(out, array):
             raise ValueError(
@@ -153,7 +155,7 @@ def _check_places(given: dict[str, object]) -> None:
             )
 
 
-def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, beta: float) -> object:
+def _output(out: Array, shape: tuple[int, int], like: np.dtype, dtype: Any, beta: float) -> Array:
     name = "" if dtype is None else _name_of(dtype)
     kind = type_of(like) if dtype is None else TYPES.get(name)
     if kind is None:
@@ -174,7 +176,7 @@ def _output(out: object, shape: tuple[int, int], like: np.dtype, dtype: object, 
     return out
 
 
-def _name_of(dtype: object) -> str:
+def _name_of(dtype: Any) -> str:
     """float16 for np.float16, "f2", "half" and all that NumPy knows; what it does not know (bfloat16), as it is."""
     try:
         return np.dtype(dtype).name
@@ -182,12 +184,12 @@ def _name_of(dtype: object) -> str:
         return str(dtype)
 
 
-def address(array: object) -> int:
+def address(array: Array) -> int:
     """Of its first element."""
     return array.data.ptr if device.backend() == "cupy" else array.ctypes.data
 
 
-def begin(array: object) -> int:
+def begin(array: Array) -> int:
     """Where its first element lies, in bytes. For the simulator, which puts an allocation where a GPU would, that is
     within the allocation: NumPy in a browser aligns to 8 bytes alone."""
     if device.backend() == "cupy":
@@ -198,12 +200,12 @@ def begin(array: object) -> int:
     return address(array) - address(owner)
 
 
-def overlap(one: object, other: object) -> bool:
+def overlap(one: Array, other: Array) -> bool:
     a, b = address(one), address(other)
     return bool(one.size and other.size) and a < b + other.nbytes and b < a + one.nbytes
 
 
-def boxed(array: object, rows: int, width: int) -> TensorMap | np.void:
+def boxed(array: Array, rows: int, width: int) -> TensorMap | np.void:
     """A map of this many rows of 16-bit numbers, as they lie in the memory of an array of `cp`, in boxes of 64 x 64."""
     if device.backend() == "cupy":
         return _at(address(array), rows, width)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
+from cupy_or_sim.kernel import Array, Kernel
 from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan
@@ -19,7 +20,7 @@ PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "aro
 HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
-Gemm = Callable[[object, object, object, tuple], None]
+Gemm = Callable[[Array, Array, Array, tuple], None]
 """Launches a kernel on the left operand, the right one and the output, with what it needs to finish a sum."""
 
 
@@ -27,18 +28,18 @@ def ready(
     chosen: Plan | HopperPlan,
     left: Operand,
     right: Operand,
-    out: object,
+    out: Array,
     activation: str | None = None,
     alpha: float = 1.0,
     beta: float = 0.0,
-) -> Callable[[object, object, object, object], None]:
+) -> Callable[[Array, Array, Array, Array], None]:
     """A function of (left, right, out, bias) that launches the kernels of a plan, for all arrays of these forms. In
     memory `out` has as many rows as `left`, and as many columns as `right`."""
     M, N = left.rows, right.rows
     T, Out = type_of(left.array.dtype), type_of(out.dtype)
     by_row, kind = np.int32(not out.flags.c_contiguous), np.int32(ACTIVATIONS[activation])
     finish = (np.float32(alpha), np.float32(beta), by_row, kind)
-    launcher = hopper_launcher if isinstance(chosen, HopperPlan) else gemm_launcher
+    assert T and Out, "types that were checked"
     if chosen.split == 1:
         boxes = Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
         gemm = launcher(chosen, left, right, Out, N, boxes)
@@ -49,7 +50,7 @@ def ready(
     grid, split = (-(-N // 128), min(-(-M // 4), 65_535)), np.int32(chosen.split)
     numbers, size = tuple(map(np.int32, (M, N, stride, N))), chosen.split * M * stride
 
-    def run(a: object, b: object, C: object, bias: object) -> None:
+    def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         sums = device.cp.empty(size, np.float32)
         gemm(a, b, sums, plain)
         reduce(grid, (32, 4), (sums, split, C, bias, *finish, *numbers))
@@ -57,12 +58,19 @@ def ready(
     return run
 
 
-def gemm_launcher(
-    chosen: Plan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool = False
+def launcher(
+    chosen: Plan | HopperPlan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool
 ) -> Gemm:
+    """The kernel of the plan's lesson; see below."""
+    if isinstance(chosen, HopperPlan):
+        return hopper_launcher(chosen, left, right, Out, stride, boxes)
+    return gemm_launcher(chosen, left, right, Out, stride)
+
+
+def gemm_launcher(chosen: Plan, left: Operand, right: Operand, Out: str, stride: int) -> Gemm:
     """Lesson 06's kernel. Rows of the output have `stride` elements; it is never stored in boxes."""
     M, N, K = left.rows, right.rows, left.K
-    kernel = gemm_kernel(type_of(left.array.dtype), Out, chosen, left.along_k, right.along_k)
+    kernel = gemm_kernel(str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k)
     copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
     strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
     numbers = tuple(map(np.int32, (M, N, K)))
@@ -73,10 +81,10 @@ def gemm_launcher(
             grid, block, (*copies(a, b), C, *finish, *numbers, *last), shared_mem=shared_mem
         )
     blocks, whole = chosen.stream(M, N, K, sms())
-    size, whole = blocks * chosen.tile[0] * chosen.tile[1], np.int32(whole)
+    size, first = blocks * chosen.tile[0] * chosen.tile[1], np.int32(whole)
 
-    def run(a: object, b: object, C: object, finish: tuple) -> None:
-        order = (whole, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
+    def run(a: Array, b: Array, C: Array, finish: tuple) -> None:
+        order = (first, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
         args = (*copies(a, b), C, *finish, *numbers, *order, *strides)
         kernel((blocks,), block, args, shared_mem=shared_mem)
 
@@ -89,14 +97,16 @@ def hopper_launcher(
     """Lesson 07's kernel. `boxes`: its copy engine stores C, which is not read, and has A's type and rows that begin at
     multiples of 16 bytes."""
     M, N, K = left.rows, right.rows, left.K
-    expression = hopper_instance(type_of(left.array.dtype), Out, chosen, left.along_k, right.along_k, boxes)
+    expression = hopper_instance(
+        str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k, boxes
+    )
     kernel = with_shared(kernel_of(expression), chosen.shared_mem)
     copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
     grid = (chosen.blocks(M, N, sms()),)
     numbers = tuple(map(np.int32, (M, N, K, chosen.group, chosen.split, stride)))
     of_left, of_right = (left.runs, left.stride), (right.runs, right.stride)
 
-    def run(a: object, b: object, C: object, finish: tuple) -> None:
+    def run(a: Array, b: Array, C: Array, finish: tuple) -> None:
         a, b = copies(a, b)
         first, second = boxed(a, *of_left), boxed(b, *of_right)
         maps = (first, second, boxed(C, M, N) if boxes else first)
@@ -105,7 +115,7 @@ def hopper_launcher(
     return run
 
 
-def copier(left: Operand, right: Operand) -> Callable[[object, object], tuple[object, object]]:
+def copier(left: Operand, right: Operand) -> Callable[[Array, Array], tuple[Array, Array]]:
     """What puts operands in place: those whose rows do not begin at multiples of 16 bytes are copied to rows that do,
     all in one launch."""
     moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.aligned]
@@ -122,7 +132,7 @@ def copier(left: Operand, right: Operand) -> Callable[[object, object], tuple[ob
         for at, operand in moved
     ]
 
-    def copies(*arrays: object) -> tuple[object, object]:
+    def copies(*arrays: Array) -> tuple[Array, Array]:
         placed, args = list(arrays), []
         for at, size, numbers in forms:
             placed[at] = device.cp.empty(size, np.uint16)
@@ -133,7 +143,7 @@ def copier(left: Operand, right: Operand) -> Callable[[object, object], tuple[ob
     return copies
 
 
-def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> object:
+def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> Kernel:
     return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
 
 
@@ -144,7 +154,7 @@ def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bo
     return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
 
 
-def with_shared(kernel: object, size: int) -> object:
+def with_shared(kernel: Kernel, size: int) -> Kernel:
     """The kernel, which may have so many bytes of dynamic shared memory."""
     if kernel.max_dynamic_shared_size_bytes < size:
         kernel.max_dynamic_shared_size_bytes = size
@@ -173,7 +183,7 @@ def matmul_source(lesson: int) -> str:
 
 
 @cache
-def kernel_of(expression: str) -> object:
+def kernel_of(expression: str) -> Kernel:
     """One instance of the lessons' templates."""
     hopper = expression.startswith("hopper")
     code, options = matmul_source(7 if hopper else 6), device.HOPPER if hopper else device.OPTIONS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -59,13 +60,21 @@ def chosen_of(record: dict) -> dict[Shape, dict]:
 
 def times_of(record: dict) -> dict[Shape, Times]:
     """(M, N, K) -> {plan: microseconds}."""
-    tiles = [(tuple(tile), tuple(warp)) for tile, warp in record.get("tiles", [])]
+    tiles = [((M, N, K), (rows, columns)) for (M, N, K), (rows, columns) in record.get("tiles", [])]
     return {
-        tuple(map(int, shape.split("x"))): {
-            Plan(*tiles[n], stages, split, group=group): us for n, stages, split, group, us in rows
+        shape_of(shape.split("x")): {
+            Plan(tile, warp, stages, split, group): us
+            for n, stages, split, group, us in rows
+            for tile, warp in [tiles[n]]
         }
         for shape, rows in record.get("sweep", {}).items()
     }
+
+
+def shape_of(numbers: Iterable[int | str]) -> Shape:
+    """M, N and K."""
+    M, N, K = map(int, numbers)
+    return M, N, K
 
 
 def registers_of(record: dict) -> Registers:

@@ -13,6 +13,7 @@ from . import heat, plans, sweep_file
 from .matmul import LESSON, here
 from .plans import Plan, Shape
 from .ready import matmul_source
+from .sweep_file import shape_of
 
 
 @dataclass(frozen=True)
@@ -41,21 +42,21 @@ class Tuning:
         """The chosen plan; or the fastest with this tile (M, N); and its microseconds."""
         times = self._times(shape)
         if not tile:
-            return self.chosen[tuple(shape)]["plan"], self.chosen[tuple(shape)]["us"]
+            return self.chosen[shape_of(shape)]["plan"], self.chosen[shape_of(shape)]["us"]
         found = [plan for plan in times if plan.tile[:2] == tuple(tile[:2])]
         if not found:
             raise ValueError(f"{_x(shape)} was not timed with tiles of {_x(tile)}")
-        plan = min(found, key=times.get)
+        plan = min(found, key=lambda plan: times[plan])
         return plan, times[plan]
 
     def heat(self, *shapes: Sequence[int]) -> None:
         """Draw, for each problem and each tile, the time of its fastest plan over that of the fastest of all."""
-        times = {tuple(shape): self._times(shape) for shape in shapes or self.times}
+        times = {shape_of(shape): self._times(shape) for shape in shapes or self.times}
         style.show(*heat.tiles(self.origin, times, {shape: self.chosen[shape]["plan"] for shape in times}))
 
     def orders(self, shape: Sequence[int]) -> None:
         """Draw what other orders of blocks, and other numbers of slots, cost the tiles that are near the fastest."""
-        style.show(*heat.variants(self.origin, tuple(shape), self._times(shape)))
+        style.show(*heat.variants(self.origin, shape_of(shape), self._times(shape)))
 
     def why(self, shape: Sequence[int], *tiles: Sequence[int]) -> str:
         """A table of the chosen plan, and the fastest with each of these tiles: waves, bytes that leave L2, speed."""
@@ -78,12 +79,12 @@ class Tuning:
         """Blocks that an SM holds; None for a GPU whose limits are not known here."""
         known = next((each for each in GPUS.values() if self.gpu in (each.name, each.driver_name)), None)
         used = self.registers[plan.tile, plan.stages]
-        return known and occupancy(known, plan.threads, used, plan.shared_mem).blocks
+        return occupancy(known, plan.threads, used, plan.shared_mem).blocks if known else None
 
     def _times(self, shape: Sequence[int]) -> dict[Plan, float]:
-        if tuple(shape) not in self.times:
+        if shape_of(shape) not in self.times:
             raise ValueError(f"{_x(shape)} was not timed; known are {', '.join(map(_x, self.times))}")
-        return self.times[tuple(shape)]
+        return self.times[shape_of(shape)]
 
 
 def tuned() -> Tuning:
@@ -103,13 +104,13 @@ def tune(shapes: Iterable[Sequence[int]], tiles: Iterable[Sequence[int]] = ()) -
     """Time the plans with these tiles (M, N), or with all, for problems (M, N, K), and choose the fastest.
 
     Without a GPU nothing is timed: what comes back is the part of the record of an H100 that has them."""
-    shapes, sides = [tuple(shape) for shape in shapes], {tuple(tile[:2]) for tile in tiles}
+    wanted, sides = [shape_of(shape) for shape in shapes], {tuple(tile[:2]) for tile in tiles}
     if device.backend() == "cupy":
         from . import tuner
 
         fitting = [base for base in tuner.BASES if base.fits(True, True, here()[0])]
         bases = [base for base in fitting if not sides or base.tile[:2] in sides]
-        found = tuner.sweep(shapes, bases)
+        found = tuner.sweep(wanted, bases)
         chosen = {s: {"plan": f.plan, "us": f.us, "cublas_us": f.cublas_us} for s, f in found.items()}
         times = {shape: each.times for shape, each in found.items()}
         return Tuning(
@@ -118,7 +119,7 @@ def tune(shapes: Iterable[Sequence[int]], tiles: Iterable[Sequence[int]] = ()) -
     record = tuned()
     times = {
         shape: {p: us for p, us in record._times(shape).items() if not sides or p.tile[:2] in sides}
-        for shape in shapes
+        for shape in wanted
     }
     chosen = {shape: _again(record.chosen[shape], each) for shape, each in times.items()}
     return replace(record, origin=f"no GPU, nothing timed: {record.origin}", times=times, chosen=chosen)
@@ -128,7 +129,7 @@ def _again(row: dict, times: dict[Plan, float]) -> dict:
     """The choice of the record, or, where its tile is not among these, the fastest of them."""
     if row["plan"] in times:
         return row
-    plan = min(times, key=times.get)
+    plan = min(times, key=lambda plan: times[plan])
     return row | {"plan": plan, "us": times[plan]}
 
 

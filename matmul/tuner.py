@@ -25,6 +25,7 @@ from .matmul import here
 from .operands import Operand
 from .plans import SMS, SPLITS, TILES, Plan, Shape, by_rule
 from .ready import gemm_kernel, instance, kernel_of, ready
+from .sweep_file import shape_of
 
 STAGES = (2, 3, 4, 6)
 GROUPS = (1, 4, 8, 16, 32)
@@ -75,7 +76,7 @@ def slots(shape: Shape, times: Times, bases: Iterable[Plan]) -> list[Ladder]:
 def orders(shape: Shape, times: Times, bases: Iterable[Plan]) -> list[Ladder]:
     """Other orders of blocks. Where a group holds all tiles that lie below each other, a larger one changes nothing."""
     M, N, _ = shape
-    grids = {}
+    grids: dict[tuple, Plan] = {}
     for plan in near(times):
         for group in (plan.group, *GROUPS):
             new = replace(plan, group=group)
@@ -89,7 +90,7 @@ ROUNDS = {"tiles, parts of K": parts, "slots": slots, "order of blocks": orders}
 def near(times: Times) -> list[Plan]:
     """The fastest plan of each tile that is within NEAR of the fastest of all, this one first."""
     best: dict[tuple, Plan] = {}
-    for plan in sorted(times, key=times.get):
+    for plan in sorted(times, key=lambda plan: times[plan]):
         best.setdefault(plan.tile, plan)
     limit = NEAR * min(times.values())
     return [plan for plan in best.values() if times[plan] <= limit]
@@ -117,12 +118,12 @@ class Problem:
     def __init__(self, shape: Shape, whole: bool = False) -> None:
         self.M, self.N, self.K = M, N, K = self.shape = shape
         random = device.cp.random.default_rng(0)
-        draw = (
-            (lambda size: random.integers(-4, 5, size))
-            if whole
-            else lambda size: random.standard_normal(size, dtype=np.float32)
+        self.A, self.B = (
+            (
+                random.integers(-4, 5, size) if whole else random.standard_normal(size, dtype=np.float32)
+            ).astype(np.float16)
+            for size in ((M, K), (N, K))
         )
-        self.A, self.B = (draw(size).astype(np.float16) for size in ((M, K), (N, K)))
         self.C = device.cp.full((M, N), np.nan, np.float16)
 
     @property
@@ -169,7 +170,7 @@ def sweep(
     shapes: Iterable[Shape], bases: Iterable[Plan] = BASES, tell: Callable[[str], Bar] | None = None
 ) -> dict[Shape, Found]:
     """Time plans on the GPU in use, in three rounds, and choose. Raises RuntimeError when a chosen one is wrong."""
-    found = {tuple(shape): Found() for shape in shapes}
+    found = {shape_of(shape): Found() for shape in shapes}
     tell = tell or Bar
     for title, variants in ROUNDS.items():
         ladders = {shape: variants(shape, each.times, bases) for shape, each in found.items()}
@@ -182,24 +183,25 @@ def sweep(
             bar.show(number + 1, len(found), shape, each.times)
     bar = tell("the fastest again")
     for number, (shape, each) in enumerate(found.items()):
-        choose(shape, each)
-        bar.show(number + 1, len(found), shape, {each.plan: each.us})
+        plan = choose(shape, each)
+        bar.show(number + 1, len(found), shape, {plan: each.us})
     return found
 
 
-def choose(shape: Shape, each: Found) -> None:
+def choose(shape: Shape, each: Found) -> Plan:
     """Time the LAST fastest plans again, there and back, between two turns of cuBLAS; keep the fastest that is."""
     problem = Problem(shape)
-    last, cublas = sorted(each.times, key=each.times.get)[:LAST], problem.cublas()
+    last, cublas = sorted(each.times, key=lambda plan: each.times[plan])[:LAST], problem.cublas()
     before = problem.time_call(cublas)
     again: dict[Plan, list[float]] = {plan: [] for plan in last}
     for plan in (*last, *reversed(last)):
         again[plan].append(problem.time(plan))
     each.cublas_us = round((before + problem.time_call(cublas)) / 2, 2)
-    each.plan = min(last, key=lambda plan: sum(again[plan]))
-    each.us = round(sum(again[each.plan]) / 2, 2)
-    if not exact(shape, each.plan):
-        raise RuntimeError(f"{each.plan} gives wrong numbers for {shape}")
+    each.plan = fastest = min(last, key=lambda plan: sum(again[plan]))
+    each.us = round(sum(again[fastest]) / 2, 2)
+    if not exact(shape, fastest):
+        raise RuntimeError(f"{fastest} gives wrong numbers for {shape}")
+    return fastest
 
 
 def compile_all(plans: Iterable[Plan]) -> None:
@@ -227,7 +229,7 @@ class Bar:
     width: int = 30
 
     def show(self, done: int, of: int, shape: Shape, times: Times) -> None:
-        plan = min(times, key=times.get)
+        plan = min(times, key=lambda plan: times[plan])
         full = "#" * (self.width * done // of)
         tile, problem = ("x".join(map(str, each)) for each in (plan.tile, shape))
         line = f"{self.title:17} [{full:.<{self.width}}] {done}/{of}  {problem}: {tile}, {times[plan]:.1f} us"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+
+from cupy_or_sim.kernel import Array
+
+Order = Literal["C", "F"]
 
 
 class Mistake(NamedTuple):
@@ -15,12 +19,12 @@ class Mistake(NamedTuple):
     text: str
 
 
-def product(A: object, B: object) -> object:
+def product(A: Array, B: Array) -> Array:
     """A @ B.T in float64."""
     return A.astype("float64") @ B.astype("float64").T
 
 
-def where_wrong(C: object, expected: object, limit: float) -> str:
+def where_wrong(C: Array, expected: Array, limit: float) -> str:
     """Where C differs by more than `limit` or is NaN; "" when nowhere. Works for NumPy and CuPy arrays."""
     with np.errstate(over="ignore", invalid="ignore"):  # halves that differ by more than 65504 differ enough
         wrong = ~(abs(C - expected) <= limit)
@@ -37,7 +41,7 @@ def where_wrong(C: object, expected: object, limit: float) -> str:
 
 
 def guess(
-    C: np.ndarray, A: np.ndarray, B: np.ndarray, tile: tuple[int, int, int], order: str
+    C: np.ndarray, A: np.ndarray, B: np.ndarray, tile: tuple[int, int, int], order: Order
 ) -> Mistake | None:
     """The mistake that makes exactly the written part of C; None when it is none of the known ones."""
     written = ~np.isnan(C)
@@ -47,7 +51,9 @@ def guess(
     return None
 
 
-def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator[tuple[str, str, np.ndarray]]:
+def _mistakes(
+    A: np.ndarray, B: np.ndarray, tile: tuple, order: Order
+) -> Iterator[tuple[str, str, np.ndarray]]:
     """What common mistakes make of C: a word for each, in words, and in numbers."""
     m, n, k = np.arange(len(A)), np.arange(len(B)), np.arange(A.shape[1])
     (tile_m, tile_n, tile_k), right = tile, product(A, B)
@@ -65,7 +71,7 @@ def _mistakes(A: np.ndarray, B: np.ndarray, tile: tuple, order: str) -> Iterator
         yield cause, f"A @ B.T {words}", product(A[:, used], B[:, used])
 
     # Whoever mixes up rows and columns takes memory in one order for memory in the other.
-    def turned(matrix: np.ndarray, order: str) -> np.ndarray:
+    def turned(matrix: np.ndarray, order: Order) -> np.ndarray:
         return matrix.ravel(order=order).reshape(matrix.shape, order="C" if order == "F" else "F")
 
     as_if = "read as if it was transposed: look at the index of"

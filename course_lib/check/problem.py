@@ -14,9 +14,11 @@ from cupy_or_sim.simulate import launch_simulated, simulate
 from cupy_or_sim.tensor_maps import box_of, mapped, tensor_map
 from ptxsim import Report
 
+from .mistakes import Order
+
 # dtype -> memory order; its name (NT: contiguous along M and N, TN: along K); allowed |error| / sqrt(K)
 # on normal data: several times the worst of a right kernel, far below that of a less exact type.
-DTYPES = {"float32": ("F", "NT", 4e-5), "float16": ("C", "TN", 3e-3)}
+DTYPES: dict[str, tuple[Order, str, float]] = {"float32": ("F", "NT", 4e-5), "float16": ("C", "TN", 3e-3)}
 LARGEST = (64, 4)
 """Of the whole numbers in A and B. Their sums are exact in float32 for K up to 65,536, and too large for float16 to
 hold them exactly from K of some 100 on."""

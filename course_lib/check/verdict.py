@@ -14,9 +14,8 @@ from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch, Tile
 from cupy_or_sim.simulate import clean_side_by_side, compiled
 from ptxsim import Report, assemble
-from ptxsim.interrupts import in_background, result_of
+from ptxsim.interrupts import MessageOnly, in_background, result_of
 from ptxsim.races.hazards import BAD_ADDRESS, Hazard
-from ptxsim.report import MessageOnly
 
 from .job import Job
 from .mistakes import Mistake, guess, product, where_wrong
@@ -174,7 +173,8 @@ def _check_here(job: Job, inputs: tuple, words: str, limit: float) -> None:
 
 def _several_tiles(kernel: Kernel, launch: Launch) -> tuple[int, int, int]:
     """For a persistent kernel: k-tiles, and tiles along M and N."""
-    clusters = launch.small().blocks // compiled(kernel).code.program.cluster[0]
+    blocks = launch.small().blocks or 1
+    clusters = blocks // compiled(kernel).code.program.cluster[0]
     return SMALL[-1][0], SEVERAL_TILES * max(clusters, 1), 1
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cupy_or_sim import style
 from ptxsim.gpus import WARP
 from ptxsim.observe.counters import NO_LANE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def one_warp(offsets: Sequence[int], size: int) -> np.ndarray:
@@ -28,7 +33,7 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
-def grid(figure, width: int, height: int, every: int = 1):
+def grid(figure: Figure, width: int, height: int, every: int = 1) -> Axes:
     """Axes of width x height cells, the first one at the top left."""
     axes = style.axes(figure)
     axes.set(xlim=(0, width), ylim=(height, 0))
@@ -37,6 +42,6 @@ def grid(figure, width: int, height: int, every: int = 1):
     return axes
 
 
-def write(axes, x: int, y: int, text: object, **look) -> None:
+def write(axes: Axes, x: float, y: float, text: Any, **look: Any) -> None:
     """Write into the cell in column x, row y."""
     axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", **look)

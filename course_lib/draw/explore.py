@@ -114,7 +114,9 @@ class Handover:
 
 
 def _steps(slots: int, k_tiles: int) -> Iterator[dict[str, str]]:
-    holds, came, opened = ["empty"] * slots, Counter(), Counter()
+    holds = ["empty"] * slots
+    came: Counter[str] = Counter()
+    opened: Counter[str] = Counter()
 
     def come(barrier: str) -> bool:
         """32 threads more; at 64 the barrier opens."""
@@ -157,7 +159,7 @@ def _steps(slots: int, k_tiles: int) -> Iterator[dict[str, str]]:
         for slot in range(slots):
             step[f"slot {slot}"] = holds[slot]
             step |= {barrier: str(came[barrier]) for barrier in (f"FULL {slot}", f"EMPTY {slot}")}
-        sentence = _sentence(*doing, [barrier for barrier in came if came[barrier] == 64])
+        sentence = _sentence(doing[0], doing[1], [barrier for barrier in came if came[barrier] == 64])
         yield step | {"consumer": doing[1], "what to see": sentence}
         for barrier in came:
             came[barrier] %= 64

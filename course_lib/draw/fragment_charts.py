@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,22 +12,28 @@ from ptxsim.instructions.tensor import fragment
 
 from .cells import counted, grid, one_warp, write
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
 
 
 @style.styled
-def fragment_figure(operand: str, k: int = 16):
+def fragment_figure(operand: str, k: int = 16) -> tuple[Figure, str]:
     """The drawing for `fragment_picture`, and its description in words."""
     if operand not in ("A", "B", "C") or k not in (8, 16):
         raise ValueError(f'a fragment is that of "A", "B" or "C", with k = 8 or 16; got {operand!r}, k = {k}')
-    rows, columns = fragment(operand, k)[:: -1 if operand == "B" else 1]  # the course's B is N x K
+    rows, columns = fragment(operand, k)
+    if operand == "B":  # the course's is N x K
+        rows, columns = columns, rows
     height, width, packed = rows.max() + 1, columns.max() + 1, 1 if operand == "C" else 2  # in a register
     names = [f"{operand.lower()}{element}" for element in range(rows.shape[1])]
     registers = [" ".join(names[first : first + packed]) for first in range(0, len(names), packed)]
     figure = style.new_figure(1.2 + 0.29 * height)
     axes = grid(figure, width, height)
-    for (lane, element), row in np.ndenumerate(rows):
-        x, weight = columns[lane, element], "normal" if lane else "bold"
+    for lane, element in np.ndindex(rows.shape):
+        x, row = int(columns[lane, element]), int(rows[lane, element])
+        weight = "normal" if lane else "bold"
         style.box(axes, x, row, facecolor=COLOURS[element // packed], alpha=0.4)
         if not lane:
             style.box(axes, x, row, fill=False, linewidth=2)
@@ -40,7 +47,7 @@ def fragment_figure(operand: str, k: int = 16):
 
 
 @style.styled
-def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0):
+def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0) -> tuple[Figure, str]:
     """The drawing for `ldmatrix_picture`, and its description in words."""
     places = one_warp(offsets, 16) - first
     if row_bytes % 16 or (places < 0).any():

@@ -8,15 +8,20 @@ They show the simulator's own rules. What a kernel did: `bank_picture(*report.co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cupy_or_sim import style
-from ptxsim.gpus import WARP
-from ptxsim.observe.counters import BANKS, NO_LANE, SECTOR, global_sectors, shared_wavefronts
+from ptxsim.gpus import BANKS, SECTOR, WARP
+from ptxsim.observe.counters import NO_LANE, global_sectors, shared_wavefronts
 
 from .cells import counted, grid, one_warp, write
 from .fragment_charts import fragment_figure, ldmatrix_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def bank_picture(offsets: Sequence[int], size: int) -> None:
@@ -44,9 +49,9 @@ def ldmatrix_picture(offsets: Sequence[int], row_bytes: int, first: int = 0) -> 
 
 
 @style.styled
-def bank_figure(offsets: Sequence[int], size: int):
+def bank_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
     """The drawing for `bank_picture`, and its description in words."""
-    offsets = one_warp(offsets, size)
+    offsets = one_warp(given, size)
     lanes = 4 * BANKS // max(size, 4)  # of a phase: shared memory delivers at most 128 bytes at a time
     phases = [np.arange(first, first + lanes) for first in range(0, WARP, lanes)]
     phases = [phase for phase in phases if (offsets[phase] != NO_LANE).any()]
@@ -78,9 +83,9 @@ def bank_figure(offsets: Sequence[int], size: int):
 
 
 @style.styled
-def sector_figure(offsets: Sequence[int], size: int):
+def sector_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
     """The drawing for `sector_picture`, and its description in words. Four sectors stand in a row."""
-    offsets, words = one_warp(offsets, size), SECTOR // 4
+    offsets, words = one_warp(given, size), SECTOR // 4
     lanes: dict[int, list[int]] = {}  # by word of 4 bytes: who asks for it
     for lane in np.flatnonzero(offsets != NO_LANE):
         for word in range(offsets[lane] // 4, (offsets[lane] + size - 1) // 4 + 1):
@@ -118,7 +123,7 @@ def sector_figure(offsets: Sequence[int], size: int):
     )
 
 
-def _access(axes, bank: int, lane: int, turn: int) -> None:
+def _access(axes: Axes, bank: int, lane: int, turn: int) -> None:
     colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
     style.box(axes, bank, lane, facecolor=colour, hatch=hatch)
     ground = {"facecolor": colour, "edgecolor": "none", "pad": 0.8}

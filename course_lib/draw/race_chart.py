@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cupy_or_sim import style
 from ptxsim import Report
-from ptxsim.races.hazards import Hazard
+from ptxsim.races.hazards import Hazard, Meeting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENDS = {
     "read-after-write": ("it reads what was written", "it reads what was there before"),
@@ -21,15 +26,16 @@ def orders(report: Report) -> None:
 
 
 @style.styled
-def orders_figure(report: Report):
+def orders_figure(report: Report) -> tuple[Figure, str]:
     """The drawing for `orders`, and its description in words."""
-    race = next((each for each in report.hazards if each.kind in ENDS and each.meeting), None)
-    if race is None:
+    races = ((each, each.meeting) for each in report.hazards if each.kind in ENDS and each.meeting)
+    race, meeting = next(races, (None, None))
+    if race is None or meeting is None:
         raise ValueError(
             f"{report!r} has no race between two threads of a block to draw; "
             f"a report with one of {', '.join(ENDS)} is needed"
         )
-    (did, does), threads = _accesses(race), (race.meeting.other, race.meeting.thread)
+    (did, does), threads = _accesses(race, meeting), (meeting.other, meeting.thread)
     seen, other = ENDS[race.kind]
     figure = style.new_figure(2.5)
     axes = style.axes(figure)
@@ -52,15 +58,15 @@ def orders_figure(report: Report):
     axes.text(10.7, 5.0, "time", fontsize=8, va="center")
     axes.set(xlim=(0, 11.6), ylim=(5.3, -0.8))
     axes.axis("off")
-    axes.set_title(f"One launch, two orders. Both accesses touch {race.meeting.memory}.")
+    axes.set_title(f"One launch, two orders. Both accesses touch {meeting.memory}.")
     return figure, (
-        f"One launch in two orders; both accesses touch {race.meeting.memory}. What the simulator saw: "
+        f"One launch in two orders; both accesses touch {meeting.memory}. What the simulator saw: "
         f"{threads[0]} {did}, then {threads[1]} {does}: {seen}. As legal, and not seen: "
         f"{threads[1]} {does}, then {threads[0]} {did}: {other}."
     )
 
 
-def _accesses(race: Hazard) -> tuple[str, str]:
+def _accesses(race: Hazard, meeting: Meeting) -> tuple[str, str]:
     """What the thread that came first did, and the other one, each with its line."""
     second, first = race.kind.split("-after-")
-    return f"{first}s in {race.meeting.other_place}", f"{second}s in {race.place}"
+    return f"{first}s in {meeting.other_place}", f"{second}s in {race.place}"

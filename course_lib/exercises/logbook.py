@@ -14,6 +14,7 @@ import os
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from ..lessons import lite, sources
 from .ids import id_of
@@ -49,7 +50,7 @@ def show_progress(lesson: str | None = None) -> Progress:
     known = [name for name in exercises() if lesson in (None, _lesson(name))]
     if not known:
         raise ValueError(f'there is no lesson {lesson!r} with exercises; a lesson is named like "02"')
-    return Progress(folder and entries(folder / FILE), known)
+    return Progress(entries(folder / FILE) if folder else None, known)
 
 
 class Progress:
@@ -153,7 +154,7 @@ def _notebook() -> Path | None:
     return Path(name) if name else None
 
 
-def _shell() -> object | None:
+def _shell() -> Any:
     """IPython, if this is a notebook; a program does not import it for that."""
     ipython = sys.modules.get("IPython")
     return ipython and ipython.get_ipython()

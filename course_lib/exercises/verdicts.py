@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cupy_or_sim import style
 from ptxsim import CompileError
@@ -162,7 +163,7 @@ def score(predictions: Iterable[tuple]) -> None:
             logbook.keep_prediction(question, mine)
 
 
-def _off(mine: object, right: object) -> str:
+def _off(mine: Any, right: Any) -> str:
     """How far a number is off in words: nothing where it is no number, or off by less than a twentieth."""
     if not all(
         isinstance(each, int | float) and not isinstance(each, bool) and each > 0 for each in (mine, right)

@@ -9,6 +9,7 @@ import json
 import operator
 import re
 from pathlib import Path
+from typing import Any
 
 from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
@@ -98,7 +99,7 @@ def edited(source: str, *changes: tuple[str, str]) -> str:
 
 def show_diff(a: object, b: object) -> Diff:
     """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`."""
-    before, after = (getattr(side, "code", side).strip("\n").splitlines() for side in (a, b))
+    before, after = (str(getattr(side, "code", side)).strip("\n").splitlines() for side in (a, b))
     return Diff("\n".join([*difflib.unified_diff(before, after, lineterm="")][2:]) or "no difference")
 
 
@@ -159,11 +160,13 @@ def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
 
 def _launch(assignment: ast.Assign, name: str) -> Launch:
     call = assignment.value
-    is_launch = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Launch"
     try:
-        if not is_launch or call.args or not all(keyword.arg for keyword in call.keywords):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Launch"):
             raise ValueError(ast.unparse(call))
-        return Launch(**{keyword.arg: _numbers(keyword.value) for keyword in call.keywords})
+        if call.args or not all(keyword.arg for keyword in call.keywords):
+            raise ValueError(ast.unparse(call))
+        given: dict[str, Any] = {str(keyword.arg): _numbers(keyword.value) for keyword in call.keywords}
+        return Launch(**given)
     except (TypeError, ValueError) as wrong:
         raise ValueError(
             f"the cell tagged 'kernel:{name}': {name}_launch must be Launch(tile=..., threads=...) of plain numbers, "

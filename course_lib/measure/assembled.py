@@ -8,13 +8,14 @@ from the launches that marked nothing else. Edges are means, so lengths add up t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from .events import PHASES, Event, Phase, in_order
+from .events import PHASES, Event, Part, Phase, in_order
 
 WIDE = 4  # k-tiles that a part shows
 NEAR = 8  # k-tiles before and behind a part that its events may belong to
@@ -105,7 +106,7 @@ def _mode(values: np.ndarray) -> np.ndarray:
     return best
 
 
-def _quietly(function, *args, **options):
+def _quietly(function: Callable, *args: Any, **options: Any) -> Any:
     """NumPy warns of slices that hold nothing but NaN; here such a slice is a point that is not there."""
     import warnings
 
@@ -124,7 +125,7 @@ class Stretch:
     closes: bool = False  # it ends with the block's last event
 
 
-def parts_of(k_tiles: int, tile: int) -> dict[str, Stretch]:
+def parts_of(k_tiles: int, tile: int) -> dict[Part, Stretch]:
     """The parts of a block with this many k-tiles, `tile` of them for each tile of C.
 
     The steady state is the mean of all k-tiles of a tile but the first and the last ones: of the only tile, or of a
@@ -134,7 +135,7 @@ def parts_of(k_tiles: int, tile: int) -> dict[str, Stretch]:
     begin = tile if k_tiles > tile else 0
     low, high = begin + min(WIDE, tile // 4), begin + tile - WIDE
     windows = tuple(range(low, max(high - WIDE, low + 1), WIDE))
-    found = {
+    found: dict[Part, Stretch] = {
         "start": Stretch(0, (0,), opens=True),
         "steady": Stretch(windows[len(windows) // 2], windows),
         "end": Stretch(max(k_tiles - WIDE + 1, 0), (max(k_tiles - WIDE + 1, 0),), closes=True),
@@ -240,7 +241,8 @@ def _completed(events: list[tuple]) -> list[Event]:
 
 def overlap(events: Iterable[Event]) -> int:
     """The most cycles that two phases of one warp share; a warp is in one phase at a time."""
-    most, busy = 0, defaultdict(lambda: -np.inf)  # until when each warp is in a phase
+    most: float = 0
+    busy: dict[int, float] = defaultdict(lambda: -np.inf)  # until when each warp is in a phase
     for event in sorted(events, key=lambda one: (one.begin, one.end)):
         most = max(most, min(busy[event.warp], event.end) - event.begin)
         busy[event.warp] = max(busy[event.warp], event.end)

@@ -14,7 +14,7 @@ from ..check.problem import Problem
 from . import charts, records
 from .model import ORIGIN, modelled
 from .results import Results
-from .rows import Row
+from .rows import Row, has_speed
 
 
 def benchmark(
@@ -35,6 +35,7 @@ def benchmark(
             f"give at least one kernel, none with the label {timing.CUBLAS!r}: that row comes by itself"
         )
     launches = dict(kernels)
+    entries: dict[str, dict | None]
     if model:
         entries = {label: _modelled(job) for label, job in _jobs(gemm, launches).items()}
     else:
@@ -57,7 +58,7 @@ def benchmark(
 
 def so_far(*results: Results) -> None:
     """Draw how far the kernels of several lessons came: each as a fraction of cuBLAS on its own problem."""
-    shown = [(each.title, [row for row in each.rows if row.of_cublas]) for each in results]
+    shown = [(each.title, [row for row in each.rows if row.of_cublas and has_speed(row)]) for each in results]
     if any(rows for _, rows in shown):
         style.show(*charts.fractions([(title, rows) for title, rows in shown if rows]))
     else:

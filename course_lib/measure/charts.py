@@ -8,7 +8,7 @@ from cupy_or_sim import style
 from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
-from .rows import Row, origins
+from .rows import Speed, origins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ def ceilings(gpu: str) -> Ceilings:
 
 
 @style.styled
-def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
+def bars(title: str, kind: str, rows: list[Speed]) -> tuple[Figure, str]:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
     origin = origins(rows)
     highest, source = ceiling(rows[0].gpu, kind)
@@ -60,7 +60,7 @@ def bars(title: str, kind: str, rows: list[Row]) -> tuple[Figure, str]:
 
 
 @style.styled
-def fractions(groups: list[tuple[str, list[Row]]]) -> tuple[Figure, str]:
+def fractions(groups: list[tuple[str, list[Speed]]]) -> tuple[Figure, str]:
     """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
     figure = style.new_figure(1.0 + 0.34 * sum(len(rows) + 1 for _, rows in groups))
     axes = style.axes(figure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import Literal, Protocol, get_args
+from typing import Literal, NotRequired, Protocol, TypedDict, get_args
 
 Phase = Literal["copy", "wait", "barrier", "math", "epilogue"]
 """What a warp is in the middle of, in the order of the enum in timeline.cuh."""
@@ -58,9 +58,8 @@ def together(events: Iterable[Event], phases: Iterable[Phase]) -> tuple[Event, .
     for event in in_order(events):
         last = made[latest[event.warp]] if event.warp in latest else None
         if event.phase in unsure:
-            inside = last and last.phase == name and event.begin <= last.end
             turn = event.k_tile if event.phase == "math" or not last else last.k_tile
-            if inside:
+            if last and last.phase == name and event.begin <= last.end:
                 late = max(last, event, key=lambda one: one.end)
                 made[latest[event.warp]] = replace(
                     last, k_tile=turn, end=late.end, end_spread=late.end_spread
@@ -70,6 +69,35 @@ def together(events: Iterable[Event], phases: Iterable[Phase]) -> tuple[Event, .
         latest[event.warp] = len(made)
         made.append(event)
     return tuple(made)
+
+
+class KeptPart(TypedDict):
+    """A part of a timeline as a record holds it; of a model also when which resource was used."""
+
+    rows: list[list]
+    length: int
+    spans: NotRequired[dict[str, list[list[int]]]]
+
+
+class Entry(TypedDict, total=False):
+    """A timeline as a record holds it. What it says of its kernel, problem and launch comes from `records.about`."""
+
+    kernel: str
+    shape: list[int]
+    dtype: str
+    gpu: str
+    date: str
+    us: float
+    mhz: int
+    turn: int
+    turn_drawn: int
+    noting: float
+    references: list[str]
+    left_out: list[str]
+    disturbance: dict[str, list]
+    shares: dict[str, float]
+    parts: dict[Part, KeptPart]
+    ncu: dict[Phase, float]
 
 
 @dataclass(frozen=True)
@@ -82,7 +110,7 @@ class Shown:
     spans: Mapping[str, list[list[int]]] = field(default_factory=dict)
 
     @staticmethod
-    def of(kept: dict) -> Shown:
+    def of(kept: KeptPart) -> Shown:
         """From a record."""
         return Shown(from_rows(kept["rows"]), kept["length"], kept.get("spans", {}))
 
@@ -93,11 +121,11 @@ class Drawn(Protocol):
     title: str
     origin: str
     small_print: str
-    phases: tuple[Phase, ...]
+    phases: tuple[str, ...]
     source: Source
     parts: Mapping[Part, Shown]
 
     @property
     def turn(self) -> int | None: ...
 
-    def cycles(self, phase: Phase) -> int: ...
+    def cycles(self, phase: str) -> int: ...

@@ -15,12 +15,13 @@ from math import ceil, prod
 import numpy as np
 
 from cupy_or_sim import device, timing
+from cupy_or_sim.kernel import Array
 
 from ..check.job import Job
 from ..check.problem import Problem
 from . import watched
 from .assembled import Distances, Marks, events_of, overlap, parts_of, turn_of
-from .events import PHASES, Event, Phase, to_rows
+from .events import PHASES, Entry, Event, Part, Phase, to_rows
 from .first_statement import with_first
 
 BLOCKS, OTHERS, WARPS = 32, 8, 32  # of trace_marks in timeline.cuh
@@ -210,7 +211,7 @@ class Bench:
         return self.gemm.prepare(kernel, self.gemm.inputs, self.launch, extra)[1]
 
 
-def _first_columns(matrix, K: int):
+def _first_columns(matrix: Array, K: int) -> Array:
     """A copy of a matrix' columns 0 to K - 1, in the same order."""
     order = "F" if matrix.flags.f_contiguous else "C"
     return device.cp.asarray(matrix[:, :K], order=order)
@@ -233,7 +234,7 @@ class Assembled:
     marked: dict[int, Marked]
     """By the point, also those that are left out."""
     left_out: list[int]
-    parts: dict[str, tuple[list[Event], int]]
+    parts: dict[Part, tuple[list[Event], int]]
     turn: float
 
     @staticmethod
@@ -265,7 +266,7 @@ class Assembled:
         return overlap(self.parts["steady"][0])
 
 
-def measure(job: Job) -> dict:
+def measure(job: Job) -> Entry:
     """The entry of a timeline, from the references that disturb least; from others where phases of a warp overlap. A
     mark in a time in which a warp has nothing to do costs the launch nothing, and still moves what comes behind it."""
     bench = Bench(job)
@@ -303,10 +304,10 @@ def measure(job: Job) -> dict:
     }
 
 
-def shares(events: list[Event], length: int) -> dict[Phase, float]:
+def shares(events: list[Event], length: int) -> dict[str, float]:
     """What part of this time the warps spend in each phase, on average over the warps that have events."""
     warps = {event.warp for event in events}
-    spent: dict[Phase, float] = {}
+    spent: dict[str, float] = {}
     for event in events:
         inside = max(min(event.end, length) - max(event.begin, 0), 0)
         spent[event.phase] = spent.get(event.phase, 0.0) + inside

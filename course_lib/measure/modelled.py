@@ -6,18 +6,19 @@ import math
 from bisect import bisect_right
 from dataclasses import replace
 from itertools import groupby
+from typing import cast
 
 from cupy_or_sim.kernel import Kernel
 from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
 
 from ..check.job import Job
 from . import model, records
-from .events import Event, Part, Phase, in_order, to_rows
+from .events import Entry, Event, KeptPart, Part, Phase, in_order, to_rows
 
 SHOWN = 4  # k-tiles of a part
 
 
-def entry(job: Job) -> dict:
+def entry(job: Job) -> Entry:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
     estimate = model.modelled(job)
     warps = sorted({segment.warp for segment in estimate.segments})
@@ -26,7 +27,7 @@ def entry(job: Job) -> dict:
     events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
     spans = _resources(job.kernel, estimate.spans)
     about = records.about(job) | {"gpu": estimate.gpu.name, "date": ""}
-    parts = {}
+    parts: dict[Part, KeptPart] = {}
     for name, (begin, end) in _times_of_parts(events).items():
         shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]
         length = (
@@ -39,7 +40,7 @@ def entry(job: Job) -> dict:
             "length": length,
             "spans": _cut(spans, begin, begin + length),
         }
-    return about | {"parts": parts}
+    return cast(Entry, {**about, "parts": parts})
 
 
 def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cupy_or_sim import style
 
 from . import charts, roofline_chart, tables
-from .rows import HEADER, Row
+from .rows import HEADER, Row, Speed, has_speed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ class Results:
         )
 
     @property
-    def _known(self) -> list[Row]:
-        return [row for row in self.rows if row.tflops]
+    def _known(self) -> list[Speed]:
+        return [row for row in self.rows if has_speed(row)]
 
     def gain(self, a: str, b: str) -> float | None:
         """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record, or another
@@ -80,16 +85,16 @@ class Results:
         other problems, in one picture."""
         self._show(lambda: self.roofline_figure(*others))
 
-    def _show(self, draw) -> None:
+    def _show(self, draw: Callable[[], tuple[Figure, str]]) -> None:
         if self._known:
             style.show(*draw())
         else:
             print(f"{self.title}: nothing to draw. {self.rows[0].origin}.")
 
-    def figure(self):
+    def figure(self) -> tuple[Figure, str]:
         """The bars, and their description in words."""
         return charts.bars(self.title, self.kind, self._known)
 
-    def roofline_figure(self, *others: Results):
+    def roofline_figure(self, *others: Results) -> tuple[Figure, str]:
         """The roofline, and its description in words."""
         return roofline_chart.roofline([self, *others])

@@ -9,9 +9,10 @@ import numpy as np
 from cupy_or_sim import style
 
 from .charts import ceiling, ceilings
-from .rows import Measured, Row, origins
+from .rows import Measured, Speed, has_speed, origins
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MARKS = "osD^vPX*"
@@ -26,7 +27,7 @@ def roofline(several: list[Measured]) -> tuple[Figure, str]:
     Each problem has a roof, by its type; one alone also a dotted line, where A, B and C would each be moved once."""
     from matplotlib.ticker import LogLocator
 
-    shown = {each: [row for row in each.rows if row.tflops and row.intensity] for each in several}
+    shown = {each: [row for row in each.rows if has_speed(row) and row.intensity] for each in several}
     rows = [row for of_one in shown.values() for row in of_one]
     figure = style.new_figure(4.2 if len(several) == 1 else 5.2)
     axes = style.axes(figure)
@@ -85,7 +86,7 @@ def roofline(several: list[Measured]) -> tuple[Figure, str]:
     return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {known}"
 
 
-def _draw_slopes(axes, gpu: str, highest: float) -> str:
+def _draw_slopes(axes: Axes, gpu: str, highest: float) -> str:
     """Draw what memory delivers, up to the highest roof, and say it in words."""
     first, last = axes.get_xlim()
     words = ""
@@ -101,7 +102,7 @@ def _draw_slopes(axes, gpu: str, highest: float) -> str:
     return words
 
 
-def _write_labels(axes, rows: list[Row], x: float, roof: float) -> None:
+def _write_labels(axes: Axes, rows: list[Speed], x: float, roof: float) -> None:
     """In one column at `x`, below the roof, each with a line to its mark."""
     low, high = np.log(axes.get_ylim())
     ordered = sorted(rows, key=lambda row: row.tflops)

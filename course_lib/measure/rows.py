@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 from cupy_or_sim.timing import CUBLAS
 
@@ -60,7 +60,25 @@ class Row:
         )
 
 
-def origins(rows: Iterable[Row]) -> str:
+class Speed(Protocol):
+    """A row of which there is a measurement, or a model: it has these numbers."""
+
+    label: str
+    origin: str
+    gpu: str
+    tflops: float
+    median_us: float
+    p10_us: float
+    p90_us: float
+    of_cublas: float
+    intensity: float
+
+
+def has_speed(row: Row) -> TypeGuard[Speed]:
+    return bool(row.tflops)
+
+
+def origins(rows: Iterable[Row | Speed]) -> str:
     """Where the numbers of these rows come from; more than one place where a GPU could not run them all."""
     return "; ".join(dict.fromkeys(row.origin for row in rows if row.tflops))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import numpy as np
 
@@ -21,8 +21,11 @@ from cupy_or_sim.launch import STANDARD, Launch
 from ..check.job import Job
 from ..check.problem import Problem
 from . import marks, modelled, records, stalls, timeline_chart
-from .events import PHASES, Part, Phase, Shown, Source, together
+from .events import PHASES, Entry, Part, Phase, Shown, Source, together
 from .model import ORIGIN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -37,7 +40,7 @@ class Timeline:
     gpu: str = ""
     date: str = ""
     parts: Mapping[Part, Shown] = field(default_factory=dict)
-    about: Mapping[str, object] = field(default_factory=dict)
+    about: Entry = field(default_factory=Entry)
     """Of a measurement: what `marks.measure` says beside the events."""
 
     def __repr__(self) -> str:
@@ -122,7 +125,7 @@ class Timeline:
         else:
             style.show(*self.figure(*parts))
 
-    def figure(self, *parts: Part):
+    def figure(self, *parts: Part) -> tuple[Figure, str]:
         """The drawing of these parts, and its description in words."""
         return timeline_chart.drawing(self, parts or ("steady",))
 
@@ -166,29 +169,30 @@ def timeline(
     if model:
         return timeline_of(modelled.entry(job), phases, "model")
     key, about = records.kernel_key(job), records.about(job)
-    if limits.runs_here(kernel, launch):
-        entry, source = about | marks.measure(job), "measured"
-        if os.environ.get("COURSE_RECORD"):  # ncu takes rights that many machines do not give
-            entry["ncu"] = stalls.sampled(job)
-        records.remember("timelines", {key: entry})
-    else:
-        entry, source = records.find("timelines", key), "recorded"
-    return timeline_of(entry or about, phases, source)
+    if not limits.runs_here(kernel, launch):
+        return timeline_of(cast(Entry, records.find("timelines", key) or about), phases, "recorded")
+    measured = marks.measure(job)
+    if os.environ.get("COURSE_RECORD"):  # ncu takes rights that many machines do not give
+        measured["ncu"] = stalls.sampled(job)
+    entry = {**about, **measured}
+    records.remember("timelines", {key: entry})
+    return timeline_of(cast(Entry, entry), phases, "measured")
 
 
-timeline.compare = compare  # where a notebook has one name, it has both
+vars(timeline)["compare"] = compare  # where a notebook has one name, it has both
 
 
-def timeline_of(entry: dict, phases: tuple[Phase, ...], source: Source) -> Timeline:
+def timeline_of(entry: Entry, marked: tuple[Phase, ...], source: Source) -> Timeline:
     """The timeline in an entry of a record; one without events when the entry has none."""
     title = f"{entry['kernel']}, {' x '.join(map(str, entry['shape']))} {entry['dtype']}"
+    phases: tuple[str, ...] = marked
     if "parts" not in entry:
         return Timeline(title, phases)
     parts = {part: Shown.of(kept) for part, kept in entry["parts"].items()}
     left_out = {mark.partition(".")[0] for mark in entry.get("left_out", ())}
-    unsure = [phase for phase in phases if phase in left_out]
+    unsure = [phase for phase in marked if phase in left_out]
     if len(unsure) > 1:  # with one alone its neighbours say where it begins and ends
         parts = {part: replace(shown, events=together(shown.events, unsure)) for part, shown in parts.items()}
-        phases = *(phase for phase in phases if phase not in unsure), " + ".join(unsure)
-    about = entry if source != "model" else {}
+        phases = *(phase for phase in marked if phase not in unsure), " + ".join(unsure)
+    about = entry if source != "model" else Entry()
     return Timeline(title, phases, source, entry["gpu"], entry["date"], parts, about)

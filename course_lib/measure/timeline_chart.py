@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cupy_or_sim import style
 
-from .events import Drawn, Event, Part, Phase, Shown
+from .events import Drawn, Event, Part, Shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LOOKS: dict[Phase, tuple[str, str]] = {
+LOOKS: dict[str, tuple[str, str]] = {
     "copy": (style.SKY, "///"),
     "wait": (style.ORANGE, "xxx"),
     "barrier": (style.VERMILLION, "---"),
@@ -105,7 +106,7 @@ def _few_warps(events: Sequence[Event], most: int) -> list[int]:
     return warps[:: -(-len(warps) // most)]
 
 
-def _draw_warps(axes, shown: Shown, warps: Sequence[int], last: int, below: float = 0.0) -> float:
+def _draw_warps(axes: Axes, shown: Shown, warps: Sequence[int], last: int, below: float = 0.0) -> float:
     """A row for each of the warps, names of phases above them, numbers of k-tiles below; and room `below`. Returns the
     place of the first row that is free."""
     for event in shown.events:
@@ -156,7 +157,7 @@ def _within(event: Event, length: int) -> Event:
     return replace(event, begin=begin, end=end, begin_spread=sure_from - begin, end_spread=end - sure_to)
 
 
-def _draw_cuts(axes, lengths: list[int], begins: list[int]) -> None:
+def _draw_cuts(axes: Axes, lengths: list[int], begins: list[int]) -> None:
     """Count each part's cycles from its begin, and say between two parts that k-tiles are left out."""
     from matplotlib.ticker import MaxNLocator
 
@@ -184,12 +185,12 @@ def _draw_cuts(axes, lengths: list[int], begins: list[int]) -> None:
         )
 
 
-def _bar(axes, event: Event, row: int) -> None:
+def _bar(axes: Axes, event: Event, row: int) -> None:
     """A phase. Where its edges lie in most blocks only, the bar is pale and without hatch."""
     colour, hatch = LOOKS.get(event.phase, UNMARKED)
     begin, end = event.begin, event.end
     sure_from, sure_to = begin + event.begin_spread, end - event.end_spread
-    look = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT, "clip_on": False}
+    look: dict[str, Any] = {"color": colour, "linewidth": 0.4, "edgecolor": style.TEXT, "clip_on": False}
     axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
     for left, right in (begin, sure_from), (sure_to, end):
         if right > left:
@@ -198,7 +199,7 @@ def _bar(axes, event: Event, row: int) -> None:
             )
 
 
-def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
+def _draw_resources(axes: Axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
     """Draw when each resource works for the block; return in words for how much of the drawn time."""
     words = []
     for row, (name, found) in zip(rows, spans.items()):
@@ -208,11 +209,11 @@ def _draw_resources(axes, spans: Mapping[str, list[list[int]]], rows: list[float
     return f" Serving this block, of the time drawn: {', '.join(words)}." if words else ""
 
 
-def _label_phases(axes, events: list[Event], last: int) -> None:
+def _label_phases(axes: Axes, events: list[Event], last: int) -> None:
     """Name each phase once, above its longest bar in the first row; close labels take turns in height."""
     by_length = sorted(events, key=lambda event: (event.end - event.begin, -event.begin))
     longest = {event.phase: event for event in by_length}
-    previous, level = -last, 0
+    previous, level = float(-last), 0
     for event in sorted(longest.values(), key=lambda event: event.begin):
         middle = (event.begin + event.end) / 2
         level = 1 - level if middle - previous < 0.09 * last else 0
@@ -222,7 +223,7 @@ def _label_phases(axes, events: list[Event], last: int) -> None:
         previous = middle
 
 
-def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) -> None:
+def _label_other_phases(axes: Axes, events: Sequence[Event], warps: Sequence[int], last: int) -> None:
     """Name what the first row never does (a producer does no math) inside its longest bar, if that is long enough."""
     named = {event.phase for event in events if event.warp == warps[0]}
     longest: dict[str, tuple[float, float, int]] = {}
@@ -237,7 +238,7 @@ def _label_other_phases(axes, events: list[Event], warps: list[int], last: int) 
             axes.text(middle, row, phase, ha="center", va="center", bbox=box)
 
 
-def _label_k_tiles(axes, events: list[Event], place: float, last: int) -> None:
+def _label_k_tiles(axes: Axes, events: list[Event], place: float, last: int) -> None:
     """Name each k-tile below the middle of its events, those of one phase of one warp; not where it only reaches a
     little into the picture, or there is no room."""
     free = 0.0
