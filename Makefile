@@ -30,7 +30,7 @@ To learn
   make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
 
 To change the course
-  make quick       style, import rules, and the tests of what changed since the last commit; no proof
+  make quick       style, import rules, types, and the tests of what changed since the last commit; no proof
   make test        style, library and notebooks
   make long        test, with every case and every lesson that it otherwise samples
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print

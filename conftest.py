@@ -36,7 +36,7 @@ BROWSER = (
     "browser/test_live_more.py",
     "browser/test_live_lessons.py",
 )
-SHARED = ("test_clock.py", ".ipynb", *BROWSER)
+SHARED = ("test_clock.py", "test_types.py", ".ipynb", *BROWSER)
 """All tests of such a file share what the first ones computed."""
 QUICK = ("test_instructions.py", "test_instruction_results.py", "test_counters.py", "test_answers.py")
 """Their tests take milliseconds, about as long as handing out one: all cases of a function go out together."""

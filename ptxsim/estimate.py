@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .clock import clock
-from .clock.played import Segment
+from .clock.played import Played, Segment
 from .gpus import Gpu, find_gpu
 from .kernel import Kernel
 from .launch import launch
@@ -93,7 +93,7 @@ def estimate(
             break
 
     two = _events(kernel, block, args_at(few, 2), shared_mem) if tiles > 1 else shorter
-    cycles, per_k_tile, played = 0.0, 0.0, None
+    cycles, per_k_tile, played = 0.0, 0.0, Played()
     full, rest = divmod(of_an_sm, resident)
     for waves, together in ((full, resident), (min(rest, 1), rest)):
         if not waves:
@@ -114,7 +114,8 @@ def estimate(
                 f"the clock sees {wave.stuck} warps of a block wait for ever: it plays one block of a cluster, and "
                 "takes the others to do the same at the same time"
             )
-        played, per_k_tile = played or both, per_k_tile or k_tile
+        if not per_k_tile:
+            played, per_k_tile = both, k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
     return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
 

@@ -20,6 +20,7 @@ from .machine.machine import plain_name
 from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
+from .ptx.program import Program, Variable
 
 
 class LaunchError(ValueError):
@@ -42,7 +43,7 @@ class Kernel:
     variables: tuple[Buffer, ...]
 
     @property
-    def params(self) -> tuple[ptx.Variable, ...]:
+    def params(self) -> tuple[Variable, ...]:
         return self.code.program.params
 
     @cached_property
@@ -93,7 +94,7 @@ def _compile(source: str, name: str, options: tuple[str, ...], name_expressions:
     return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
 
 
-def _module_variables(program: ptx.Program) -> list[Buffer]:
+def _module_variables(program: Program) -> list[Buffer]:
     """__device__ and __constant__ variables and string literals; they live as long as the kernel."""
     found = []
     for number, variable in enumerate(program.globals):
@@ -104,7 +105,7 @@ def _module_variables(program: ptx.Program) -> list[Buffer]:
     return found
 
 
-def _put_addresses(program: ptx.Program, buffers: list[Buffer]) -> None:
+def _put_addresses(program: Program, buffers: list[Buffer]) -> None:
     """Variables that are initialised with addresses of others."""
     bases = {buffer.label: buffer.base for buffer in buffers}
     for variable, buffer in zip(program.globals, buffers, strict=True):

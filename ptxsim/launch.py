@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -271,7 +272,7 @@ def _with_clock(
     them. The model needs a block that reads the clock; if the first does not, a run goes to another."""
     before = [buffer.memory.data.copy() for buffer in buffers]
 
-    def again(**how) -> tuple[LaunchState, list[list[Event]]]:
+    def again(**how: Any) -> tuple[LaunchState, list[list[Event]]]:
         for buffer, data in zip(buffers, before, strict=True):
             buffer.memory.data[:] = data
         return run(**how)
@@ -299,10 +300,11 @@ def _blocks_at_once(code: Code, threads: int, shared_mem: int) -> int:
 
 
 def _three(dims: Sequence[int], what: str) -> tuple[int, int, int]:
-    dims = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
-    if not 1 <= len(dims) <= 3 or not all(isinstance(d, (int, np.integer)) for d in dims):
-        raise LaunchError(f"the {what} is {dims!r}; it must be one to three integers, for example (4, 2)")
-    return (*(int(d) for d in dims), 1, 1)[:3]
+    given = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    if not 1 <= len(given) <= 3 or not all(isinstance(d, (int, np.integer)) for d in given):
+        raise LaunchError(f"the {what} is {given!r}; it must be one to three integers, for example (4, 2)")
+    x, y, z, *_ = (*map(int, given), 1, 1)
+    return x, y, z
 
 
 def _check_whole(value: object, name: str, words: str) -> None:

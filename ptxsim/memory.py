@@ -23,7 +23,7 @@ LOST = {
 """Causes of hazards at memory that a kernel may not touch at all, in words."""
 FAR = 2**30, 2**36
 """Elements: no array of a simulation has so many as the first number; further away is no index that lost bits."""
-UNIT = {1: np.dtype("u1"), 2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
+UNIT: dict[int, np.dtype] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)} | {16: np.dtype("c16")}
 """The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
 
 
@@ -201,8 +201,9 @@ def _overflow(near: Buffer, address: int) -> str:
 class Indexed(Protocol):
     """The shape of an array (`Shape`, compiler/shared_arrays.py)."""
 
-    element: int
-    """Its bytes."""
+    @property
+    def element(self) -> int:
+        """Bytes of an element."""
 
     def index(self, offset: int) -> str:
         """`[1][5]` for a byte of the array."""

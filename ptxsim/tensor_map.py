@@ -79,12 +79,9 @@ class Layout:
         if packed["magic"] != _MAGIC:
             return None
         rank = int(packed["rank"])
-        lists = [tuple(packed[name][:rank].tolist()) for name in ("shape", "box", "strides")]
-        return cls(
-            *(int(packed[name]) for name in ("address", "itemsize", "swizzle")),
-            *lists,
-            packed["kind"].decode(),
-        )
+        address, itemsize, swizzle = (int(packed[name]) for name in ("address", "itemsize", "swizzle"))
+        shape, box, strides = (tuple(packed[name][:rank].tolist()) for name in ("shape", "box", "strides"))
+        return cls(address, itemsize, swizzle, shape, box, strides, packed["kind"].decode())
 
 
 @cache
@@ -136,8 +133,11 @@ class TensorMap:
                 "most so many bytes"
             )
         self.array, self.box, self.swizzle = array, box, swizzle
-        self._lists = [tuple(each[i] for i in order) for each in (array.shape, box, array.strides)]
+        self._shape, self._box, self._strides = (
+            tuple(each[i] for i in order) for each in (array.shape, box, array.strides)
+        )
 
     def at(self, address: int) -> Layout:
         """The map of the array when it lies at this address."""
-        return Layout(address, self.array.itemsize, self.swizzle, *self._lists, self.array.dtype.str[1:])
+        itemsize, kind = self.array.itemsize, self.array.dtype.str[1:]
+        return Layout(address, itemsize, self.swizzle, self._shape, self._box, self._strides, kind)

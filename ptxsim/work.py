@@ -57,7 +57,8 @@ class Budget:
         (SECONDS). With a number of steps no clock is read, and the verdict is the same on every machine."""
         self.spent = 0.0
         self.given, self.most = max_steps, max_steps or most or MOST
-        self.patience, self.seconds = (np.inf, np.inf) if max_steps else (PATIENCE, seconds or SECONDS)
+        self.patience = np.inf if max_steps else PATIENCE
+        self.seconds = np.inf if max_steps else seconds or SECONDS
         self.touched: dict[Buffer, np.ndarray] = {}
         self.got_on()
 

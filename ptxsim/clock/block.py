@@ -31,13 +31,15 @@ CLUSTER = -1  # stands for the number of the cluster's barrier
 def hoist_math(events: list[Event]) -> list[Event]:
     """Arithmetic that reads no memory moves up behind the work that loaded its operands, as ptxas moves it."""
     result: list[Event] = []
-    loaded = None  # where the last work with wavefronts stands
+    loaded: tuple[int, Work] | None = None  # the last work with wavefronts, and where it stands
     for event in events:
         if isinstance(event, Work):
             if event.wavefronts:
-                loaded = len(result)
+                loaded = len(result), event
             elif event.math and loaded is not None:
-                result[loaded] += event
+                place, work = loaded
+                loaded = place, work + event
+                result[place] = work + event
                 continue
         result.append(event)
     return result

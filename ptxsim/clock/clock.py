@@ -22,6 +22,7 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from ..gpus import GPUS, Rates, find_gpu
+from ..kernel import Kernel
 from ..observe.events import Event
 from ..occupancy import launch_resources
 from .block import Block, hoist_math
@@ -90,7 +91,7 @@ def steady(
     """Cycles of a block with `shorter`'s events, cycles of what `longer` has more, and the stretch, with `resident`
     blocks in the middle of long main loops."""
     few, many = (extend(shorter, longer, times) for times in (STEADY, 2 * STEADY))
-    ends = []
+    ends: list[float] = []
 
     def in_the_middle(stretch: Stretch) -> Played:
         a, b = play(few, rates, stretch), play(many, rates, stretch)
@@ -130,7 +131,7 @@ class Clock:
 
 
 def model_launch(
-    kernel, grid: tuple, block: tuple, shared_mem: int, events: list[list[Event]], gpu: str = "H100"
+    kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, events: list[list[Event]], gpu: str = "H100"
 ) -> Clock:
     """The model of one launch on a GPU, from the events of one of its blocks."""
     target = find_gpu(gpu)
@@ -144,7 +145,7 @@ def model_launch(
     return Clock(played, resident * target.sms, rates.clock_mhz)
 
 
-def rates_of(gpu: str, blocks: int, kernel) -> Rates:
+def rates_of(gpu: str, blocks: int, kernel: Kernel) -> Rates:
     """The rates of a GPU while it runs that many blocks of a kernel: few SMs have more of L2's bandwidth each.
 
     Raises ValueError where the clock knows no rates of this GPU, or none of what the kernel uses.
@@ -155,17 +156,17 @@ def rates_of(gpu: str, blocks: int, kernel) -> Rates:
         raise ValueError(f"the clock knows no rates of a {target.name}; it knows {known}")
     used = _of_hopper(kernel)
     if used and not target.rates.wgmma:
-        known = [gpu.name for gpu in GPUS.values() if gpu.rates and gpu.rates.wgmma]
+        others = [gpu.name for gpu in GPUS.values() if gpu.rates and gpu.rates.wgmma]
         raise ValueError(
             f"{kernel.name} uses {' and '.join(used)}, for which the clock has no rates of the {target.name}; it has "
-            f'them of: {", ".join(known)}. Pass gpu="{known[0]}"'
+            f'them of: {", ".join(others)}. Pass gpu="{others[0]}"'
         )
     rates, share = target.rates, target.sms / min(blocks, target.sms)
     l2_bytes, l2_bulk = (min(rates.l2_alone, each * share) for each in (rates.l2_bytes, rates.l2_bulk))
     return replace(rates, l2_bytes=l2_bytes, l2_bulk=l2_bulk)
 
 
-def _of_hopper(kernel) -> list[str]:
+def _of_hopper(kernel: Kernel) -> list[str]:
     """What the kernel uses of which only some GPUs have rates, in words."""
     opcodes = {instruction.opcode for instruction in kernel.code.program.instructions}
     used = {

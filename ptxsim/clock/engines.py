@@ -7,6 +7,7 @@ come from the copies of the others, and an arrival at another block's mbarrier s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -27,7 +28,7 @@ from ..observe.events import (
     WgmmaCommit,
     WgmmaWait,
 )
-from .played import COPY_ENGINE, STORES, TENSOR_CORES, Handler, Player, Warp
+from .played import COPY_ENGINE, STORES, TENSOR_CORES, Handler, Player, Server, Warp
 
 N = 256
 """Of the wgmma that `Rates.wgmma` tells the time of."""
@@ -69,7 +70,7 @@ class _Groups:
 class Engines:
     """Of one block that is played. Each do_... is for one class of events, as in block.py."""
 
-    def __init__(self, block: Player, servers: list) -> None:
+    def __init__(self, block: Player, servers: Sequence[Server]) -> None:
         """`servers`: the tensor cores of the sub-cores."""
         self.block, self.rates = block, block.rates
         self.tensor = servers

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from ..gpus import Rates
 from ..observe.events import (
     BulkCopy,
     BulkStore,
@@ -113,17 +114,33 @@ Handler = Callable[[float, Warp, Any], float | None]
 it."""
 
 
+class Server(Protocol):
+    """A resource that serves one after the other (`_Server`, block.py)."""
+
+    busy: float
+    spans: list[tuple[float, float]]
+
+    def serve(self, time: float, cycles: float) -> float:
+        """When a request made at `time` is done."""
+
+
 class Player(Protocol):
     """What the engines ask of the block that is played."""
 
     events: list[list[Event]]
-    rates: object
-    l2: object
-    shared: object
-    stores: object
+    rates: Rates
+
+    @property
+    def l2(self) -> Server: ...
+
+    @property
+    def shared(self) -> Server: ...
+
+    @property
+    def stores(self) -> Server: ...
 
     def push(self, time: float, warp: Warp) -> None: ...
 
-    def at(self, time: float, action: object) -> None: ...
+    def at(self, time: float, action: Callable[[float], None]) -> None: ...
 
     def note(self, warp: Warp, phase: Phase, begin: float, end: float) -> None: ...

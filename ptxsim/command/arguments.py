@@ -194,7 +194,7 @@ def _wanted(kernel: Kernel, number: int) -> str:
 
 def _float_of(kernel: Kernel, number: int) -> str:
     """The dtype that a pointer points to; "" where it is no pointer to a float."""
-    return FLOATS.get(float_pointed_to(_name(kernel, number), kernel.source), "")
+    return FLOATS.get(float_pointed_to(_name(kernel, number), kernel.source) or "", "")
 
 
 def _name(kernel: Kernel, number: int) -> str:

@@ -109,7 +109,7 @@ def _meant(source: str, names: Iterable[str], options: Sequence[str]) -> Rows:
     log = whole_log(f"{source}\n__device__ void ptxsim_candidates() {{{calls}}}", options) if calls else ""
     rows = {}
     for file, template, name in sorted(_CANDIDATE.findall(log), key=lambda found: (bool(found[1]), found[2])):
-        plain = _PLAIN.match(name)[0]
+        plain = _PLAIN.findall(name)[0]
         if template:
             parameters = _templates(_text(file, source, options)).get(plain, "")
             rows[f"{plain}<{_example(parameters)}>"] = (
@@ -127,7 +127,8 @@ def _text(file: str, source: str, options: Sequence[str]) -> str:
 
 def _templates(source: str) -> Rows:
     """The parameters of each template of a kernel, as they are written."""
-    text, at, spaces, found = without_comments(source), 0, [], {}
+    text, at, found = without_comments(source), 0, {}
+    spaces: list[str] = []
     while scope := _SCOPE.search(text, at):
         at = scope.end()
         if scope["template"]:

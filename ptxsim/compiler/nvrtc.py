@@ -293,8 +293,8 @@ def _compile(
     try:
         text = cache.kept(cache.key_of(*asked), lambda: _fresh(*asked)) if cache.in_use() else _fresh(*asked)
     except NvrtcMissing:
-        answers = (ask(asked) for ask in ELSEWHERE)
-        if (text := next(filter(None, answers), None)) is None:
+        text = next(filter(None, (ask(asked) for ask in ELSEWHERE)), "")
+        if not text:
             raise
     head, _, body = text.partition("\n")
     about = json.loads(head)

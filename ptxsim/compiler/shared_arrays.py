@@ -13,7 +13,7 @@ import math
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from .signature import at_commas, without_comments
 
@@ -50,7 +50,8 @@ _OPERATORS = {
 }
 
 
-class Shape(NamedTuple):
+@dataclass(frozen=True)
+class Shape:
     """Bytes of an element, and how many elements each dimension but the first has; () of a plain variable too."""
 
     element: int
@@ -105,14 +106,15 @@ def _bytes(kind: str, aliases: Mapping[str, str]) -> int | None:
 def _shape(element: int | None, dims: list[str], size: int, constants: Mapping[str, str]) -> Shape | None:
     counts = [_value(dim, constants) for dim in dims]
     if not size:  # dynamic: extern __shared__ float tile[];
-        known = element is not None and dims and None not in counts[1:]
-        return Shape(element, tuple(counts[1:]), False) if known else None
+        inner = [count for count in counts[1:] if count is not None]
+        known = element is not None and dims and len(inner) == len(counts) - 1
+        return Shape(element, tuple(inner), False) if element is not None and known else None
     numbers = [element, *counts]
     product = math.prod(number for number in numbers if number is not None)
     if product <= 0 or size % product or numbers.count(None) > 1 or (None not in numbers and product != size):
         return None
-    element, *counts = (size // product if number is None else number for number in numbers)
-    return Shape(element, tuple(counts[1:]), not counts)
+    first, *rest = (size // product if number is None else number for number in numbers)
+    return Shape(first, tuple(rest[1:]), not rest)
 
 
 def _constants(text: str, options: Sequence[str]) -> dict[str, str]:

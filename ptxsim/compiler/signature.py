@@ -37,7 +37,8 @@ def qualified(entry: str) -> str:
     """`math::scale` for `_ZN4math5scaleEPf`, without template arguments. A name that C++ did not mangle stays."""
     if not entry.startswith("_Z"):
         return entry
-    nested, rest, parts = entry.startswith("_ZN"), re.sub("^_ZN?", "", entry), []
+    nested, rest = entry.startswith("_ZN"), re.sub("^_ZN?", "", entry)
+    parts: list[str] = []
     while (length := _LENGTH.match(rest)) and (nested or not parts):
         end = length.end() + int(length[1])
         parts.append(rest[length.end() : end])
@@ -80,7 +81,8 @@ def _read(text: str, start: int, sizes: Sequence[int]) -> Parameters | None:
     body = re.match(r"\)\s*\{", text[end:])
     first = end + body.end() if body else end
     used = set(_WORD.findall(text[first : _closing(text, first)])) if body else set()
-    found, more = [], False
+    found: list[tuple[str, bool]] = []
+    more = False
     for piece in _pieces(text[start:end]):
         name, more = _name(piece, used)
         found.append((name or f"argument {len(found)}", "*" in piece or "[" in piece))

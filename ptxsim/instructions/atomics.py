@@ -8,7 +8,7 @@ import numpy as np
 
 from ..memory import Miss
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from ..ptx.program import Instruction, Vector
+from ..ptx.program import Address, Instruction, Vector
 from ..units.access import Access, Memories, differs, update
 from .memory import access_of, address_reader, space_of, vector_length
 from .registry import PURE, Operands, on_machine
@@ -68,16 +68,16 @@ def red(decoder: Operands, ins: Instruction) -> Callable:
     return _atomic(decoder, ins, None, ins.operands[0], ins.operands[1:])
 
 
-def _atomic(decoder: Operands, ins: Instruction, to, place, operands: tuple) -> Callable:
+def _atomic(decoder: Operands, ins: Instruction, to: object, place: Address, operands: tuple) -> Callable:
     kind = ins.opcode.types[-1]
     space = space_of(ins.opcode)
-    operands = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
+    given = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
     operation = operation_of(ins.opcode, space)
     access = access_of(decoder, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(decoder, place, space != "shared")
     if (several := vector_length(ins.opcode)) > 1:
-        return _several(decoder, access, address, operation, kind, _items(to, several), operands[0].items)
-    reads = [decoder.source(operand, kind) for operand in operands]
+        return _several(decoder, access, address, operation, kind, _items(to, several), given[0].items)
+    reads = [decoder.source(operand, kind) for operand in given]
     write = decoder.target(to)
 
     def step(machine: Memories) -> None:

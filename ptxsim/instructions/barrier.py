@@ -102,7 +102,7 @@ def _known(ident: int, count: int) -> int:
     return ident
 
 
-def resume_at(pc: int) -> Callable:
+def resume_at(pc: int) -> Callable[[Scheduler, np.ndarray | None], None]:
     """What lanes do that waited: they go on at `pc`."""
     return lambda machine, lanes: machine.jump(pc, lanes)
 

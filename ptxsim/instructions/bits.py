@@ -96,7 +96,7 @@ def shf(op: Opcode) -> Pure:
     """Funnel shift of the 64 bits b:a; left gives the upper half of the result, right the lower."""
     op.only("l", "r", "wrap", "clamp")
 
-    def compute(a, b, n):
+    def compute(a: np.ndarray, b: np.ndarray, n: np.ndarray) -> np.ndarray:
         amount = (n & 31 if op.has("wrap") else np.minimum(n, 32)).astype(np.uint64)
         both = b.astype(np.uint64) << 32 | a
         return ((both << amount) >> 32 if op.has("l") else both >> amount).astype(np.uint32)
@@ -113,7 +113,7 @@ def bfe(op: Opcode) -> Pure:
     op.only()
     kind, bits = last(op), width(last(op))
 
-    def compute(a, position, length):
+    def compute(a: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
         field = a >> _amount(position, kind)
         drop = bits - _amount(length, kind)
         return field << drop >> drop
@@ -127,7 +127,7 @@ def bfi(op: Opcode) -> Pure:
     op.only()
     kind = last(op)
 
-    def compute(a, b, position, length):
+    def compute(a: np.ndarray, b: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
         shift = _amount(position, kind)
         mask = _low_mask(length, kind) << shift
         return (b & ~mask) | ((a << shift) & mask)
@@ -153,7 +153,7 @@ def bmsk(op: Opcode) -> Pure:
     """A mask of b ones from bit a on."""
     op.only("wrap", "clamp")
 
-    def compute(a, b):
+    def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         start, length = (a & 31, b & 31) if op.has("wrap") else (np.minimum(a, 32), np.minimum(b, 32))
         return _low_mask(length, "b32") << start
 
@@ -184,7 +184,7 @@ def bfind(op: Opcode) -> Pure:
     op.only("shiftamt")
     kind, bits = last(op), np.uint32(width(last(op)))
 
-    def compute(a):
+    def compute(a: np.ndarray) -> np.ndarray:
         magnitude = as_type(np.where(a < 0, ~a, a) if is_signed(kind) else a, f"u{bits}")
         length = _length(magnitude)
         return np.where(length == 0, ~np.uint32(0), bits - length if op.has("shiftamt") else length - 1)
@@ -207,8 +207,8 @@ def fns(op: Opcode) -> Pure:
     """
     op.only()
 
-    def compute(mask, base, n):
-        found = np.uint32(0xFFFFFFFF)
+    def compute(mask: np.ndarray, base: np.ndarray, n: np.ndarray) -> np.ndarray:
+        found = np.array(0xFFFFFFFF, np.uint32)
         mask = np.where(base < 32, mask, np.uint32(0))
         way, left = np.sign(n).astype(np.uint32), np.maximum(np.abs(n.astype(np.int64)), 1)
         for step in range(32):
@@ -264,7 +264,7 @@ def prmt(op: Opcode) -> Pure:
 
 def _permute(a: np.ndarray, b: np.ndarray, selector: np.ndarray) -> np.ndarray:
     both = b.astype(np.uint64) << 32 | a
-    result = np.uint32(0)
+    result = np.zeros(1, np.uint32)
     for i in range(4):
         digit = selector >> (4 * i) & 15
         byte = (both >> (digit & 7).astype(np.uint64) * np.uint64(8)).astype(np.uint8)

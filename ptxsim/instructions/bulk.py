@@ -12,7 +12,7 @@ import numpy as np
 from ..memory import UNIT, Buffer, Fault, Miss
 from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from ..ptx.program import Instruction
+from ..ptx.program import Address, Instruction
 from ..races.shadow import Act
 from ..tensor_map import BYTES, Layout
 from ..units.bulk import CHUNK, Load, Store
@@ -77,7 +77,7 @@ def bulk(decoder: Operands, ins: Instruction) -> Callable:
 # --------------------------------------------------------------------------- operands
 
 
-def _shared_reader(decoder: Operands, operand) -> Callable:
+def _shared_reader(decoder: Operands, operand: Address) -> Callable[[Hopper], np.ndarray]:
     """Bytes of shared memory, inside of their block, of the active lanes."""
     read = cluster_reader(decoder, operand)
 
@@ -94,7 +94,7 @@ def _shared_reader(decoder: Operands, operand) -> Callable:
     return offsets
 
 
-def cluster_reader(decoder: Operands, operand) -> Callable:
+def cluster_reader(decoder: Operands, operand: Address) -> Callable[[Hopper], tuple[np.ndarray, np.ndarray]]:
     """For the active lanes the resident blocks, and the bytes of their shared memory, that they name."""
     read = address_reader(decoder, operand, wide=False)
     return lambda machine: machine.clusters.place(
@@ -102,7 +102,7 @@ def cluster_reader(decoder: Operands, operand) -> Callable:
     )
 
 
-def _tensor_reader(decoder: Operands, operand) -> Callable:
+def _tensor_reader(decoder: Operands, operand: Address) -> Callable:
     """For each active lane its map and its coordinates."""
     address = address_reader(decoder, replace(operand, coordinates=()), wide=True)
     coordinates = [decoder.source(each, "s32") for each in operand.coordinates]
@@ -218,7 +218,7 @@ def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) ->
         barrier.take_off(block, machine.bulk.issue(there))
 
 
-def _receivers(decoder: Operands, ins: Instruction, at: int) -> Callable:
+def _receivers(decoder: Operands, ins: Instruction, at: int) -> Callable[[Hopper], list[list[int]]]:
     """For each active lane the resident blocks to which it copies: its own, or those that a mask names."""
     if "multicast" not in ins.opcode.text:
         return lambda machine: [[block] for block in machine.block_of[machine.active()].tolist()]

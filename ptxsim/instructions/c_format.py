@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 _CONVERSION = re.compile(r"%%|%([-+ #0]*)(\*|\d+)?(?:\.(\d*))?(hh|h|ll|l|z)?([diouxXeEfFgGaAcsp])")
 
@@ -147,7 +149,7 @@ def _pointer(c: Conversion, value: int) -> tuple[str, str, bool]:
     return "", f"{value:#x}" if value else "(nil)", False
 
 
-_FORMATTED = {
+_FORMATTED: dict[str, Callable[[Conversion, Any], tuple[str, str, bool]]] = {
     **dict.fromkeys("diouxX", _integer),
     **dict.fromkeys("eEfFgGaA", _float),
     "s": _string,

@@ -28,8 +28,14 @@ def _opposite(compare: Callable) -> Callable:
     return lambda a, b: ~compare(a, b)
 
 
-ORDERED = {"eq": np.equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
-INTEGER_COMPARISONS = {
+ORDERED: dict[str, Callable] = {
+    "eq": np.equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+INTEGER_COMPARISONS: dict[str, Callable] = {
     **ORDERED,
     "ne": np.not_equal,
     "lo": np.less,
@@ -37,7 +43,7 @@ INTEGER_COMPARISONS = {
     "hi": np.greater,
     "hs": np.greater_equal,
 }
-FLOAT_COMPARISONS = {
+FLOAT_COMPARISONS: dict[str, Callable] = {
     **ORDERED,
     "ne": _ordered_not_equal,
     "equ": _opposite(_ordered_not_equal),
@@ -78,7 +84,7 @@ def setp(op: Opcode) -> Pure:
     if combine is None:
         return Pure(lambda a, b: _with_complement(compare(a, b)), (kind, kind), ("pred", "pred"))
 
-    def compute(a, b, c):
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, ...]:
         p, q = _with_complement(compare(a, b))
         return combine(p, c), combine(q, c)
 
@@ -95,7 +101,7 @@ def setp_half(op: Opcode) -> Pure:
     kind = last(op)
     compare, combine = _comparison(op, kind), _combination(op)
 
-    def compute(a, b, c=None):
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         results = [compare(x, y) for x, y in zip(split(a, kind), split(b, kind), strict=True)]
         p, q = results if len(results) == 2 else _with_complement(results[0])
         return (p, q) if combine is None else (combine(p, c), combine(q, c))
@@ -112,7 +118,7 @@ def set_(op: Opcode) -> Pure:
     output, kind = op.types
     compare, combine = _comparison(op, kind), _combination(op)
 
-    def compute(a, b, c=None):
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray | None = None) -> np.ndarray:
         results = [compare(x, y) for x, y in zip(_values(a, kind), _values(b, kind), strict=True)]
         return _truth(results if combine is None else [combine(r, c) for r in results], output)
 
@@ -156,7 +162,7 @@ def testp(op: Opcode) -> Pure:
     """Ask what kind of float a value is."""
     kind = last(op)
     smallest = np.finfo(DTYPES[kind]).smallest_normal
-    tests = {
+    tests: dict[str, Callable] = {
         "finite": np.isfinite,
         "infinite": np.isinf,
         "number": lambda a: ~np.isnan(a),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..memory import Fault, Miss
+from ..ptx.flow import targets_of
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
 from ..units.barriers import Scheduler
@@ -14,7 +15,7 @@ from .registry import Operands, control
 
 
 @control("bra")
-def bra(decoder: Operands, ins: Instruction) -> Callable:
+def bra(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
     """bra target: the lanes whose guard is true jump, the others go on behind it."""
     target, behind = ins.operands[0].pc, decoder.pc + 1
     if ins.guard is None:
@@ -39,8 +40,8 @@ def bra(decoder: Operands, ins: Instruction) -> Callable:
 def brx(decoder: Operands, ins: Instruction) -> Callable:
     """brx.idx index, targets: a jump table."""
     read = decoder.source(ins.operands[0], "u32")
-    targets = [getattr(target, "pc", None) for target in getattr(ins.operands[1], "items", ())]
-    if not targets or None in targets:
+    targets = targets_of(ins)
+    if not targets:
         raise UnsupportedInstruction(
             "the targets of brx.idx are the name of a list of labels (.branchtargets)"
         )
@@ -59,7 +60,7 @@ def brx(decoder: Operands, ins: Instruction) -> Callable:
 
 
 @control("ret")
-def ret(decoder: Operands, ins: Instruction) -> Callable:
+def ret(decoder: Operands, ins: Instruction) -> Callable[[Scheduler], None]:
     """ret at the end of a kernel: the lanes are done."""
     behind = decoder.pc + 1
     if ins.guard is None:

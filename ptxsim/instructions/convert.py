@@ -59,7 +59,7 @@ def _integer_to_integer(op: Opcode) -> Callable:
     if not op.has("sat"):
         return lambda x: x.astype(dtype)
 
-    def clamp(x):
+    def clamp(x: np.ndarray) -> np.ndarray:
         limits, own = np.iinfo(dtype), np.iinfo(x.dtype)
         return np.clip(x, max(limits.min, own.min), min(limits.max, own.max)).astype(dtype)
 
@@ -72,10 +72,10 @@ def _float_to_integer(op: Opcode) -> Callable:
     integral = _integral(op) or np.trunc
     limits = np.iinfo(DTYPES[target])
     # NaN gives 0, except where a 64-bit type takes part: there it gives the top bit alone.
-    nan = 1 << (width(target) - 1) if source == "f64" or width(target) == 64 else 0
-    nan = np.array(nan, np.uint64).astype(DTYPES[target])
+    of_nan = 1 << (width(target) - 1) if source == "f64" or width(target) == 64 else 0
+    nan = np.array(of_nan, np.uint64).astype(DTYPES[target])
 
-    def compute(x):
+    def compute(x: np.ndarray) -> np.ndarray:
         value = integral(_values(x, source))
         inside = (value > limits.min) & (value < float(limits.max))
         result = np.where(inside, value, 0.0).astype(DTYPES[target])
@@ -113,7 +113,7 @@ def _two_f32_to_halves(op: Opcode) -> Pure:
     target, _ = op.types
     mode, after = rounding_mode(op.modifiers), clamp_of(op)
 
-    def compute(high, low):
+    def compute(high: np.ndarray, low: np.ndarray) -> np.ndarray:
         values = np.broadcast_arrays(low, high)
         return join([after(value.astype(np.float64)) for value in values], target, mode)
 
@@ -124,7 +124,7 @@ def _to_tf32(op: Opcode) -> Pure:
     """Round float32 to the 10 fraction bits of tf32, ties away from zero (.rna) or to even (.rn)."""
     kept = np.uint32(0xFFFFE000)
 
-    def compute(x):
+    def compute(x: np.ndarray) -> np.ndarray:
         bits = x.view(np.uint32)
         half = 0x1000 if op.has("rna") else 0x0FFF + (bits >> 13 & 1)
         return np.where(np.isfinite(x), (bits + half) & kept, bits)
@@ -140,7 +140,7 @@ def _pairs_of_8(op: Opcode) -> Pure:
     if target in PAIRS_OF_8 and source in ("f32", "f16x2", "bf16x2") and op.has("satfinite") and op.has("rn"):
         kind = target.removesuffix("x2")
 
-        def to_pair(*operands):
+        def to_pair(*operands: np.ndarray) -> np.ndarray:
             halves = operands[::-1] if source == "f32" else split(operands[0], source)
             low, high = (
                 to_eight_bits(after(half.astype(np.float64)), kind) for half in np.broadcast_arrays(*halves)
@@ -151,7 +151,7 @@ def _pairs_of_8(op: Opcode) -> Pure:
     if target == "f16x2" and source in PAIRS_OF_8 and op.has("rn"):
         table = eight_bits(source.removesuffix("x2"))
 
-        def to_halves(x):
+        def to_halves(x: np.ndarray) -> np.ndarray:
             return join([after(table[x & 0xFF]), after(table[x >> 8])], target)
 
         return Pure(to_halves, (source,), (target,))

@@ -22,7 +22,7 @@ from .registry import Operands, on_machine
 
 
 @on_machine("cp")
-def cp(decoder: Operands, ins: Instruction) -> Callable:
+def cp(decoder: Operands, ins: Instruction) -> Callable[[Hopper], None]:
     """cp.async.{ca,cg} [dst], [src], size{, src-size}{, ignore-src}{, cache-policy} · commit_group · wait_group n ·
     wait_all · mbarrier.arrive{.noinc} [mbarrier]."""
     opcode, pc = ins.opcode, decoder.pc
@@ -94,7 +94,7 @@ def _arrive(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-def _wanted(decoder: Operands, ins: Instruction, size: int) -> Callable | None:
+def _wanted(decoder: Operands, ins: Instruction, size: int) -> Callable[[Hopper], np.ndarray] | None:
     """How many bytes of the source each lane reads, at most `size`; None: all."""
     rest = list(ins.operands[3:])
     if any(m.startswith("L2::cache_hint") for m in ins.opcode.modifiers):

@@ -31,7 +31,8 @@ def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     ordinary = (largest < 2.0**990) & (size > 2.0**-900)
     if not ordinary.all():
         extreme = ~ordinary
-        result[extreme] = fma_in_mode(*(np.broadcast_to(x, result.shape)[extreme] for x in (a, b, c)), "rn")
+        a, b, c = (np.broadcast_to(x, result.shape)[extreme] for x in (a, b, c))
+        result[extreme] = fma_in_mode(a, b, c, "rn")
     return result
 
 
@@ -88,7 +89,7 @@ def scale(high: np.ndarray, error: np.ndarray, exponent: np.ndarray, mode: str) 
     if mode == "rn":
         kept += rest + (kept & 1) > np.int64(1) << (drop - 1)
         return np.copysign(np.ldexp(kept.astype(np.float64), unit), high)
-    outward = {"rz": np.False_, "rp": high > 0, "rm": high < 0}[mode]
+    outward: np.ndarray = {"rz": np.zeros(1, bool), "rp": high > 0, "rm": high < 0}[mode]
     kept += outward & (rest > 0)
     rounded = np.ldexp(kept.astype(np.float64), unit)
     rounded = np.where(np.isinf(rounded) & ~outward, np.finfo(np.float64).max, rounded)

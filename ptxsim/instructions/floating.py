@@ -231,7 +231,7 @@ def max_(op: Opcode) -> Pure:
 def _minimum(op: Opcode) -> Callable:
     """The smaller operand, -0 below +0. A NaN loses to a number, or with `.NaN` wins."""
 
-    def compute(a, b):
+    def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         smaller = (a < b) | ((a == b) & np.signbit(a))
         return np.where(smaller | np.isnan(a if op.has("NaN") else b), a, b)
 

@@ -53,7 +53,7 @@ def halves(op: Opcode, formula: Callable, inputs: int) -> Pure:
     before = _flush if op.has("ftz") else lambda x: x
     after = clamp_of(op)
 
-    def compute(*operands):
+    def compute(*operands: np.ndarray) -> np.ndarray:
         columns = zip(*([before(half) for half in split(x, kind)] for x in operands), strict=True)
         result = join([after(formula(*column)) for column in columns], kind)
         return join([_flush(half) for half in split(result, kind)], kind) if op.has("ftz") else result

@@ -69,7 +69,9 @@ def _carrying(op: Opcode, compute: Callable, inputs: int, reads: bool = False) -
     return Pure(chosen, (kind,) * inputs, (kind,), reads_carry=reads, writes_carry=writes)
 
 
-def _add_with_carry(a: np.ndarray, b: np.ndarray, carry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _add_with_carry(
+    a: np.ndarray, b: np.ndarray, carry: np.ndarray | np.bool
+) -> tuple[np.ndarray, np.ndarray]:
     partial = a + b
     total = partial + carry.astype(a.dtype)
     return total, (partial < a) | (total < partial)
@@ -118,7 +120,9 @@ def madc(op: Opcode) -> Pure:
 def _mad_with_carry(op: Opcode, reads: bool) -> Pure:
     product, kind = _product(op), last(op)
 
-    def compute(a, b, c, carry=np.False_):
+    def compute(
+        a: np.ndarray, b: np.ndarray, c: np.ndarray, carry: np.ndarray | np.bool = np.False_
+    ) -> tuple[np.ndarray, ...]:
         part = product(as_type(a, kind), as_type(b, kind))
         return _add_with_carry(as_type(part, f"u{width(kind)}"), c, carry)
 
@@ -180,7 +184,7 @@ def _product24(op: Opcode) -> Callable:
     kind = last(op)
     double, shift = DTYPES[wider(kind)], 16 if op.has("hi") else 0
 
-    def compute(a, b):
+    def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return as_type(((a << 8 >> 8).astype(double) * (b << 8 >> 8).astype(double)) >> shift, kind)
 
     return compute
@@ -270,7 +274,7 @@ def _packed(op: Opcode, compute: Callable) -> Pure:
     """Apply `compute` to both 16-bit halves of 32-bit registers."""
     half = last(op).removesuffix("x2")
 
-    def both(a, b):
+    def both(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         low, high = (as_type(compute(as_type(a >> s, half), as_type(b >> s, half)), "u16") for s in (0, 16))
         return low.astype(np.uint32) | (high.astype(np.uint32) << 16)
 
@@ -305,7 +309,7 @@ def _dot(op: Opcode, shifts: list[tuple[int, int]], widths: tuple[str, str]) -> 
     result = "s32" if "s32" in op.types else "u32"
     a_part, b_part = a_type[0] + widths[0], b_type[0] + widths[1]
 
-    def compute(a, b, c):
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         products = (as_type(a >> i, a_part).astype(np.int64) * as_type(b >> j, b_part) for i, j in shifts)
         return as_type(sum(products, c.astype(np.int64)), result)
 
@@ -318,7 +322,7 @@ def szext(op: Opcode) -> Pure:
     op.only("wrap", "clamp")
     kind = last(op)
 
-    def compute(a, b):
+    def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         drop = 32 - (b & 31 if op.has("wrap") else np.minimum(b, 32)).astype(np.int64)
         wide = as_type(a, "s32" if is_signed(kind) else "u32").astype(np.int64) << (32 + drop)
         return as_type(np.where(drop == 32, 0, _shift_right(wide, 32 + drop, is_signed(kind))), kind)

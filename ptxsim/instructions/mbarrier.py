@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..lanes import Lanes
 from ..memory import Fault, Miss
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
@@ -51,7 +52,9 @@ def mbarrier(decoder: Operands, ins: Instruction) -> Callable:
     return guarded
 
 
-def _number(decoder: Operands, ins: Instruction, at: int, kind: str, missing: int) -> Callable:
+def _number(
+    decoder: Operands, ins: Instruction, at: int, kind: str, missing: int
+) -> Callable[[Lanes], np.ndarray]:
     """An operand that may be left out, as int64 for each active lane."""
     if len(ins.operands) <= at:
         return lambda machine: np.full(machine.count(), missing, np.int64)

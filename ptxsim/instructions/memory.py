@@ -58,10 +58,8 @@ def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:
             # A compiler takes base and offset apart as it likes: the sum wraps, so a base below 0 is none.
             return lambda machine: (read(machine).astype(dtype) + offset) & 0xFFFFFFFF
         return lambda machine: read(machine).astype(dtype) + offset
-    value = (
-        decoder.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else np.zeros(1, np.uint64)
-    )
-    address = value.astype(dtype) + offset
+    value = decoder.constant(base, np.dtype(np.uint64)) if isinstance(base, Variable) else None
+    address = (np.zeros(1, np.uint64) if value is None else value).astype(dtype) + offset
     return lambda machine: address
 
 
@@ -117,7 +115,7 @@ def ld(decoder: Operands, ins: Instruction) -> Callable:
     return step
 
 
-def _parameter(decoder: Operands, place: Address, size: int) -> Callable:
+def _parameter(decoder: Operands, place: Address, size: int) -> Callable[[Memories], np.ndarray]:
     """A parameter of the kernel. One that is named is the same for all lanes; each lane may look for its own in an
     array inside of a struct."""
     if isinstance(place.base, Variable):
@@ -199,7 +197,7 @@ def isspacep(decoder: Operands, ins: Instruction) -> Callable:
 
 
 @on_machine("fence")
-def fence(decoder: Operands, ins: Instruction) -> Callable:
+def fence(decoder: Operands, ins: Instruction) -> Callable[[Memories], None]:
     """fence{.sc,.acq_rel,.acquire,.release}{.sync_restrict::space}.scope: `__threadfence()` and its kin."""
     opcode = ins.opcode
     if opcode.has("mbarrier_init"):
@@ -233,7 +231,7 @@ def _both_fences(thread_fence: Callable) -> Callable:
     return step
 
 
-def _proxy_fence(opcode: Opcode) -> Callable:
+def _proxy_fence(opcode: Opcode) -> Callable[[Memories], None]:
     """fence.proxy.async{.space}: what these lanes wrote before, there, copy engine and tensor cores may touch."""
     if opcode.has("async"):
         named = space_of(opcode)

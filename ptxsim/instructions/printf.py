@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def _line(machine: Memories, lane: int, text: str, values: int) -> str:
     """One lane's text. Its arguments lie in local memory one after the other, each aligned to its size."""
     local, at = _bytes(machine, lane, LOCAL_WINDOW), values % LOCAL_WINDOW
 
-    def argument(size: int, dtype: str) -> int | float:
+    def argument(size: int, dtype: str) -> Any:
         nonlocal at
         start = -(-at // size) * size
         at = start + size

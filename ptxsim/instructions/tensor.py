@@ -116,10 +116,10 @@ def ldmatrix(decoder: Operands, ins: Instruction) -> Callable:
         lanes = machine.active().reshape(warps, WARP)
         readers = [lanes[:, None, reader].repeat(count, axis=1).ravel() for reader in _readers(trans)]
         found = read_rows(machine, access, rows, lanes[:, : 8 * count], readers)
-        data = found.view(np.uint16).reshape(warps, count, 8, 8)
+        elements = found.view(np.uint16).reshape(warps, count, 8, 8)
         if trans:
-            data = np.ascontiguousarray(data.transpose(0, 1, 3, 2))
-        data = data.view(np.uint32).reshape(warps, count, WARP)
+            elements = np.ascontiguousarray(elements.transpose(0, 1, 3, 2))
+        data = elements.view(np.uint32).reshape(warps, count, WARP)
         for i, write in enumerate(writes):
             write(machine, np.ascontiguousarray(data[:, i]).reshape(-1))
 

@@ -28,8 +28,8 @@ def _absolute_difference(op: Opcode, bits: int) -> Pure:
     if op.types != ("u32", "u32", "u32"):
         raise UnsupportedInstruction(f"{op.text}: only unsigned parts are simulated (.u32.u32.u32)")
 
-    def compute(a, b, c):
-        result = c if op.has("add") else np.uint32(0)
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        result = c if op.has("add") else np.zeros(1, np.uint32)
         for shift in range(0, 32, bits):
             x, y = (as_type(word >> shift, f"u{bits}").astype(np.uint32) for word in (a, b))
             difference = np.maximum(x, y) - np.minimum(x, y)

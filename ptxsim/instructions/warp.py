@@ -28,11 +28,11 @@ class Groups(NamedTuple):
     of: np.ndarray
     lane: np.ndarray
     mask: np.ndarray
-    count: int
+    size: int
 
     def words(self, bits: np.ndarray) -> np.ndarray:
         """For each lane the 32 bits of its group, one for each lane for which `bits` is true."""
-        words = np.zeros(self.count, np.uint32)
+        words = np.zeros(self.size, np.uint32)
         np.bitwise_or.at(words, self.of[bits], np.uint32(1) << self.lane[bits].astype(np.uint32))
         return words[self.of]
 
@@ -85,13 +85,13 @@ def _from_lane(
     but for steps up or down out of the mask, if some lane's step stays in it: a reduction makes them in lanes whose
     results nobody uses."""
     active = machine.active()
-    place = np.full((groups.count, WARP), -1)
+    place = np.full((groups.size, WARP), -1)
     place[groups.of, groups.lane] = np.arange(len(active))
     found = place[groups.of, source]
     result = np.where(found < 0, np.uint32(FULL), values[found])
     absent = found < 0
     if mode in ("up", "down"):
-        some_stay = np.bincount(groups.of[found >= 0], minlength=groups.count) > 0
+        some_stay = np.bincount(groups.of[found >= 0], minlength=groups.size) > 0
         absent &= (groups.mask >> source.astype(np.uint32) & 1).astype(bool) | ~some_stay[groups.of]
     absent = np.flatnonzero(absent)
     if len(absent):
@@ -175,7 +175,7 @@ def match(decoder: Operands, ins: Instruction) -> Callable:
         groups = _groups(machine, masks(machine), pc)
         pairs = np.stack([groups.of.astype(np.uint64), values])
         _, equal = np.unique(pairs, axis=1, return_inverse=True)
-        same = groups._replace(of=equal, count=int(equal.max()) + 1).words(np.ones(len(values), bool))
+        same = groups._replace(of=equal, size=int(equal.max()) + 1).words(np.ones(len(values), bool))
         if ins.opcode.has("all"):
             all_equal = same == groups.words(np.ones(len(values), bool))
             same = np.where(all_equal, same, np.uint32(0))

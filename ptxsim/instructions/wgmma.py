@@ -105,7 +105,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
         lanes = machine.active()
         numbers = machine.warp_of[lanes[::WARP]]
         first_b = machine.spread(descriptor_b(machine))[::WARP]
-        first_a = first_b if from_registers else machine.spread(descriptor_a(machine))[::WARP]
+        first_a = machine.spread(descriptor_a(machine))[::WARP] if descriptor_a else first_b
         adds = np.full(count, always) if keep is None else machine.spread(keep(machine))
         if adds.any():
             machine.math.must_be_set(numbers[adds[::WARP]], pc, registers)
@@ -126,7 +126,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
             base = int(machine.block_base[lanes[at[0] * WARP]]) // CHUNK
             B, chunks = _matrix(machine, key[2], n, kind_b, bool(trans_b), base, at[0], pc)
             rows = numbers[at] % machine.warps_per_block % WARPGROUP
-            if from_registers:
+            if read_a:
                 A = _fragments(machine, [read(machine) for read in read_a], at, kind_a, count)
             else:
                 whole, more = _matrix(machine, key[1], M, kind_a, bool(trans_a), base, at[0], pc)

@@ -16,7 +16,7 @@ from ..gpus import WARP
 from ..lanes import Lanes, Registers
 from ..memory import UNIT
 from ..ptx.opcode import Opcode, UnsupportedInstruction
-from ..ptx.program import Instruction
+from ..ptx.program import Instruction, Vector
 from ..races.shadow import Act
 from ..units.access import Access, Memories, read, write
 from .elements import rounded, values
@@ -87,7 +87,7 @@ class _Fragment:
     """Of an operand (a, b, c or d): its rows and columns, the bytes of an element and of a register, and how many
     elements a lane holds."""
 
-    def __init__(self, opcode: Opcode, name: str, operand, kind: str | None = None) -> None:
+    def __init__(self, opcode: Opcode, name: str, operand: Vector, kind: str | None = None) -> None:
         shape = re.search(r"\.m(\d+)n(\d+)k(\d+)\.", opcode.text)
         kind = kind or opcode.modifiers[-1]
         if not shape or kind not in SIZES:
@@ -111,13 +111,12 @@ def _places(decoder: Operands, ins: Instruction, fragment: _Fragment, at: int) -
     by_rows = ins.opcode.has("row")
     address = address_reader(decoder, ins.operands[at], space_of(ins.opcode) in ("global", "generic"))
     least = fragment.columns if by_rows else fragment.rows
-    stride = (
-        decoder.source(ins.operands[2], "u32") if len(ins.operands) > 2 else lambda machine: np.array([least])
-    )
+    stride = decoder.source(ins.operands[2], "u32") if len(ins.operands) > 2 else None
 
     def places(machine: Registers) -> Iterator[np.ndarray]:
         whole_warps(machine)
-        base, apart = machine.spread(address(machine)), machine.spread(stride(machine)).astype(np.int64)
+        base = machine.spread(address(machine))
+        apart = machine.spread(stride(machine)).astype(np.int64) if stride else least
         first = machine.thread_of[machine.active()] % WARP * fragment.each
         for i in range(fragment.each):
             row, column = np.divmod((first + i) % (fragment.rows * fragment.columns), fragment.columns)
@@ -127,7 +126,7 @@ def _places(decoder: Operands, ins: Instruction, fragment: _Fragment, at: int) -
     return places
 
 
-def _matrices(decoder: Operands, fragment: _Fragment, operand) -> Callable:
+def _matrices(decoder: Operands, fragment: _Fragment, operand: Vector) -> Callable:
     """The matrices of the active warps, as float64."""
     gets = [decoder.source(item, f"u{8 * fragment.register}") for item in operand.items]
     count = fragment.rows * fragment.columns

@@ -43,7 +43,7 @@ from ..races.messages import Letters
 from ..races.orders import Orders, Trail
 from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
-from ..units.access import differs
+from ..units.access import Access, differs
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
@@ -272,7 +272,7 @@ class Machine:
 
     def pick(self) -> tuple[int, np.ndarray | None]:
         if self.random is not None:
-            return self._pick_at_random()
+            return self._pick_at_random(self.random)
         busy = self.ready.keys() - self.idle if self.idle else self.ready
         if len(self.ready) == 1:
             pc = next(iter(self.ready))
@@ -286,35 +286,37 @@ class Machine:
 
     def look(self, pc: int, unit: np.ndarray, values: np.ndarray) -> None:
         """A strong access found this. A loop that finds the same again waits for others: they go first."""
-        where, what = self.found.get(pc, (None, None))
-        self.idling = np.array_equal(where, unit) and np.array_equal(what, values)
+        before = self.found.get(pc)
+        self.idling = (
+            before is not None and np.array_equal(before[0], unit) and np.array_equal(before[1], values)
+        )
         if not self.idling:
             self.found[pc] = unit, values
 
-    def _pick_at_random(self) -> tuple[int, np.ndarray | None]:
+    def _pick_at_random(self, random: np.random.Generator) -> tuple[int, np.ndarray | None]:
         """Another legal order: any group, and often only some of its warps; the others come later."""
-        pc = list(self.ready)[self.random.integers(len(self.ready))]
+        pc = list(self.ready)[random.integers(len(self.ready))]
         lanes = self.all_lanes(self.ready.pop(pc))
-        if self.random.random() < 0.5 or self.launch.code.order_matters:
-            chosen = ~self._late(pc, lanes)
+        if random.random() < 0.5 or self.launch.code.order_matters:
+            chosen = ~self._late(random, pc, lanes)
             if chosen.any() and not chosen.all():
                 self.ready[pc] = lanes[~chosen]
                 lanes = lanes[chosen]
         return pc, lanes if len(lanes) < self.lanes else None
 
-    def _late(self, pc: int, lanes: np.ndarray) -> np.ndarray:
+    def _late(self, random: np.random.Generator, pc: int, lanes: np.ndarray) -> np.ndarray:
         """Which of these lanes of a group come later: those of some warps, always if that may matter; and where a mask
         is made by chance, some lanes of warps of which others are elsewhere anyway."""
         code, of = self.launch.code, self.warp_of[lanes]
-        late = self.random.random(self.warps) < self.random.random()
+        late = random.random(self.warps) < random.random()
         if code.order_matters and len(set(late[of].tolist())) == 1:
-            late = np.arange(self.warps) == of[self.random.integers(len(of))]
-            late ^= self.random.random() < 0.5
+            late = np.arange(self.warps) == of[random.integers(len(of))]
+            late ^= random.random() < 0.5
         if pc not in code.masks_by_chance:
             return late[of]
         here = np.bincount(of, minlength=self.warps)
         alive = np.bincount(self.warp_of[self.alive], minlength=self.warps)
-        return late[of] | ((self.random.random(len(lanes)) < 0.5) & (here < alive)[of])
+        return late[of] | ((random.random(len(lanes)) < 0.5) & (here < alive)[of])
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
         """These lanes go on at `pc`, together with those already there."""
@@ -542,7 +544,7 @@ class Machine:
 
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
         """What watches this memory; None for a buffer that the kernel only reads."""
-        if memory is self.shared:
+        if isinstance(memory, SharedMemory):
             return self.shadow
         shadow = self.launch.shadows.get(memory)
         if shadow is None and memory in self.launch.granules:
@@ -550,13 +552,15 @@ class Machine:
             self.launch.shadows[memory] = shadow
         return shadow
 
-    def check_written(self, access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
+    def check_written(self, access: Access, memory: LocalMemory | Buffer, unit: np.ndarray) -> None:
         """A read of memory in which somebody should have written."""
+        if memory.written is None:
+            return
         never = np.flatnonzero(never_written(memory.written, unit, access.size))
         if not len(never):
             return
         thread = self.describe_thread(int(self.active()[never[0]]))
-        if memory is self.local:
+        if isinstance(memory, LocalMemory):
             text = (
                 f"{thread} reads a part of a local array that it never wrote. Every thread has its own local array; "
                 "one for all threads of the block is declared __shared__"
@@ -644,7 +648,7 @@ def _special(machine: Machine, name: str) -> np.ndarray:
     }
     if kind in masks:
         return masks[kind]
-    simple = {
+    simple: dict[str, np.ndarray] = {
         "laneid": lane,
         "warpid": (machine.thread_of // WARP).astype(np.uint32),
         "nwarpid": np.array([machine.warps_per_block], np.uint32),

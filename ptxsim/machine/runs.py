@@ -6,11 +6,12 @@ NumPy then works on one array of FMAs x lanes, or of mma x warps, in place of on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ..instructions import tensor
+from ..instructions.registry import Operands
 from ..instructions.rounding import fma32_ftz
 from ..lanes import Registers
 from ..ptx.program import Instruction, Register, Vector
@@ -22,7 +23,7 @@ MOST_LANES = 4096
 Step = tuple[int, Callable]  # pc, step
 
 
-def joined(steps: list[Step], instructions: list[Instruction], step_of: Callable) -> Iterator[Step]:
+def joined(steps: list[Step], instructions: Sequence[Instruction], step_of: Callable) -> Iterator[Step]:
     """The steps of a basic block, those of each run as one. `step_of` makes it of the run's steps."""
     run: list[Step] = []
     written: set[int] = set()
@@ -57,11 +58,12 @@ def _registers(instruction: Instruction) -> set[int]:
 
 def _indices(operand: object) -> list[int]:
     """The registers of an operand of an FMA or an mma; none if a constant is among them."""
-    items = operand.items if isinstance(operand, Vector) else [operand]
-    return [item.index for item in items] if all(isinstance(item, Register) for item in items) else []
+    items = operand.items if isinstance(operand, Vector) else (operand,)
+    registers = [item.index for item in items if isinstance(item, Register)]
+    return registers if len(registers) == len(items) else []
 
 
-def mma_step(run: list[Step], instructions: list[Instruction], decoder: tensor.Operands) -> Callable:
+def mma_step(run: list[Step], instructions: Sequence[Instruction], decoder: Operands) -> Callable:
     """One step for the mma of `run`; for many lanes it is those of the run."""
     together = tensor.mma_together(decoder, [instructions[pc] for pc, _ in run])
 
@@ -76,7 +78,7 @@ def mma_step(run: list[Step], instructions: list[Instruction], decoder: tensor.O
 
 
 def fma_step(
-    run: list[Step], instructions: list[Instruction], source: Callable, target: Callable
+    run: list[Step], instructions: Sequence[Instruction], source: Callable, target: Callable
 ) -> Callable:
     """One step for the FMAs of `run`; `source` and `target` make functions that read and write an operand."""
     operands = [instructions[pc].operands for pc, _ in run]

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..lanes import Registers
-from ..ptx.rounds import Rounds
+from ..ptx.rounds import NO_ROUNDS, Rounds
 
 TURNS = 256
 """Without a trace, before the watch begins; it looks for so many turns, and then for twice as many."""
@@ -35,7 +35,7 @@ class Watch:
         self.turns = 0
         self.length = TURNS
         self.blocks: set[int] = set()
-        self.rounds: Rounds | None = None
+        self.rounds = NO_ROUNDS
 
     def turn(self, pc: int, lanes: np.ndarray | None, traceless: bool) -> bool:
         """These lanes are about to run the basic block at `pc`. Whether all go round for ever."""
@@ -49,7 +49,7 @@ class Watch:
             if self.turns * 2 > self.length:
                 self.blocks.add(pc)
             return False
-        if self.rounds is None:
+        if self.rounds is NO_ROUNDS:
             self._note()
         if self.rounds.timed:
             return False
@@ -59,7 +59,7 @@ class Watch:
         return self._comes(pc, self.machine.all_lanes(lanes))
 
     def _begin(self, length: int) -> None:
-        self.turns, self.length, self.rounds = 0, length, None
+        self.turns, self.length, self.rounds = 0, length, NO_ROUNDS
         self.blocks.clear()
 
     def _note(self) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from ..instructions.memory import address_reader
+from ..lanes import Launched
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Fault
 from ..ptx.opcode import DTYPES
 from ..ptx.program import Address, Instruction
-from ..ptx.rounds import QUESTIONS, Rounds
+from ..ptx.rounds import NO_ROUNDS, QUESTIONS, Rounds
 from ..units.barriers import Barrier, Gathering, Waiting
 from ..units.mbarriers import Hopper, Mbarrier, cause_of_deadlock
 from .decode import Code, Decoder
@@ -20,8 +21,18 @@ MOST = 4
 """Of each kind: so many are named."""
 
 
+class Running(Launched, Protocol):
+    """A launch whose code can decode operands."""
+
+    @property
+    def code(self) -> Code: ...
+
+
 class Stuck(Hopper, Protocol):
     """What it takes to say who waits for what."""
+
+    @property
+    def launch(self) -> Running: ...
 
     barriers: dict[int, Barrier]
     mbarriers: dict[int, Mbarrier]
@@ -39,10 +50,10 @@ Group = tuple[int, np.ndarray]
 
 
 def deadlock(
-    machine: Stuck, going_round: list[Group] = (), rounds: Rounds | None = None
+    machine: Stuck, going_round: Sequence[Group] = (), rounds: Rounds = NO_ROUNDS
 ) -> tuple[Fault, int]:
     """The finding, and the instruction that it is about. `going_round`: lanes that run, and go `rounds` for ever."""
-    code: Code = machine.launch.code
+    code = machine.launch.code
     looks = {pc: lanes for pc, lanes in _looks(machine, going_round, rounds)}
     waiting = [entry for rendezvous in machine.rendezvous() for entry in rendezvous.waiting]
     lacks = [mbarrier.lacks() for mbarrier in machine.mbarriers.values() if mbarrier.waiting]
@@ -82,7 +93,7 @@ def endless(machine: Stuck, group: Group) -> Fault:
     )
 
 
-def _looks(machine: Stuck, groups: list[Group], rounds: Rounds | None) -> Iterator[Group]:
+def _looks(machine: Stuck, groups: Sequence[Group], rounds: Rounds) -> Iterator[Group]:
     """The instructions that look at memory, and the lanes that come to each."""
     flow = machine.launch.code.flow
     found: dict[int, list[np.ndarray]] = {}
@@ -107,7 +118,7 @@ def _waits(machine: Stuck, entry: Waiting) -> str:
 
 
 def _looks_at(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
-    code: Code = machine.launch.code
+    code = machine.launch.code
     threads, one = _threads(machine, lanes), "s" * (len(lanes) == 1)
     if _is_question(code, pc):
         barrier, block = _asked(machine, pc, lanes)
@@ -136,7 +147,7 @@ def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
 
 
 def _addresses(machine: Stuck, pc: int, lanes: np.ndarray, wide: bool) -> np.ndarray:
-    code: Code = machine.launch.code
+    code = machine.launch.code
     operand = next(each for each in code.program.instructions[pc].operands if isinstance(each, Address))
     active, machine.idx = machine.idx, lanes
     addresses = address_reader(Decoder(code, pc), operand, wide)(machine)
@@ -150,7 +161,7 @@ def _threads(machine: Stuck, lanes: np.ndarray) -> str:
 
 
 def _at(machine: Stuck, pc: int) -> str:
-    code: Code = machine.launch.code
+    code = machine.launch.code
     return f"{code.where(pc)} ({code.program.instructions[pc].opcode.text})"
 
 

@@ -110,12 +110,11 @@ class CounterTable:
     def pattern(self, line: int | str, which: int = 0, memory: str = "shared") -> Pattern:
         """One access to shared memory, or to "global", at a line (as for `at`): the first one, or `which` of them."""
         patterns = {"shared": self.patterns, "global": self.global_patterns}[memory]
-        if isinstance(line, str):
-            line = next((number for number in self._lines_with(line) if number in patterns), line)
-        found = patterns.get(line, ())
+        lines = [line] if isinstance(line, int) else self._lines_with(line)
+        found = next((patterns[number] for number in lines if number in patterns), ())
         if not found:
-            lines = ", ".join(map(str, patterns)) or "none"
-            raise ValueError(f"line {line!r} does not access {memory} memory; lines that do: {lines}")
+            known = ", ".join(map(str, patterns)) or "none"
+            raise ValueError(f"line {line!r} does not access {memory} memory; lines that do: {known}")
         if not 0 <= which < len(found):
             raise ValueError(
                 f"line {line} has {len(found)} patterns of access, 0 to {len(found) - 1}; not {which}"
@@ -212,10 +211,14 @@ class Counters:
         lanes read, some fill with zeros."""
         source = source.astype(np.int64)
         sides = np.stack([_shifted(to, 4 * BANKS), _shifted(source, 4 * BANKS)])
-        self._count(machine, (pc, "shared"), sides, lambda rows: copy_wavefronts(*rows, size, bypass), size)
+        self._count(
+            machine, (pc, "shared"), sides, lambda rows: copy_wavefronts(rows[0], rows[1], size, bypass), size
+        )
         if reads is not None:
             sides = np.where(reads, sides, NO_LANE)
-        self._count(machine, (pc, "global"), sides, lambda rows: copy_sectors(*rows, size, bypass), size)
+        self._count(
+            machine, (pc, "global"), sides, lambda rows: copy_sectors(rows[0], rows[1], size, bypass), size
+        )
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(machine, to), size)
 

@@ -48,7 +48,7 @@ class Recorder:
         machine = self.machine
         if machine.idx is not self._last[0]:
             first, end = np.searchsorted(machine.idx, self.lanes) if machine.idx is not None else (0, 0)
-            warps = range(machine.warps_per_block)
+            warps: list[int] | range = range(machine.warps_per_block)
             if machine.idx is not None:
                 warps = sorted(set((machine.warp_of[machine.idx[first:end]] - self.first_warp).tolist()))
             self._last = (machine.idx, warps)
@@ -140,7 +140,7 @@ class Recorder:
 
     def _add_work(self, more: Work) -> None:
         """Work after work is one event. Warps that did the same so far share it, and its sum."""
-        old = total = None
+        old, total = None, more
         for warp in self.warps():
             events = self.events[warp]
             if not events or not isinstance(events[-1], Work):

@@ -56,9 +56,10 @@ class Allocation:
         if self.written is None:
             return
         first = to - self.address
-        known = other is None or other.written is None
-        from_there = 1 if known else other.written.data[source - other.address :][:size]
-        self.written.data[first : first + size] = from_there
+        if other is None or other.written is None:
+            self.written.data[first : first + size] = 1
+        else:
+            self.written.data[first : first + size] = other.written.data[source - other.address :][:size]
 
 
 @dataclass

@@ -157,8 +157,7 @@ def _host_compiler() -> str:
 
 def _on_path() -> list[Toolkit]:
     nvcc = shutil.which("nvcc")
-    version = _version(nvcc) if nvcc else 0
-    if version < OLDEST * 1000:
+    if nvcc is None or (version := _version(nvcc)) < OLDEST * 1000:
         return []
     said = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
     top = re.search(r"^#\$ TOP=(.+)$", said, re.M)
@@ -249,7 +248,8 @@ def _why_not_linked(said: str) -> str:
 def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]:
     """Functions of CUDA that the objects ask for and the runtime library has not. Raises BuildError for libraries whose
     kernels the simulator cannot run."""
-    asked, defined = set(), set()
+    asked: set[str] = set()
+    defined: set[str] = set()
     for each in objects:
         for line in _symbols(each).splitlines():
             *_, kind, name = ("", *line.split())

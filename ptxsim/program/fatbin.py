@@ -7,6 +7,7 @@ architecture. An entry of PTX is text, unless nvcc compressed it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import NamedTuple
 
 _MAGIC, _PTX, _COMPRESSED = 0xBA55ED50, 1, 0x3000
@@ -47,7 +48,7 @@ def ptx_in(binary: bytes, arch: int) -> str:
     )
 
 
-def _entries(binary: bytes):
+def _entries(binary: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     """Of each entry its kind, architecture, flags and bytes."""
     magic, _, head, size = _HEAD.unpack_from(binary)
     if magic != _MAGIC:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import monotonic
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..kernel import Kernel, LaunchError
 from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
 from ..memory import Buffer, Bytes
+from ..observe.counters import Counters
 from ..occupancy import occupancy
 from ..races.hazards import FATAL, HazardLog
 from ..report import Report
@@ -36,6 +38,11 @@ MOST_GONE = 64
 Three = tuple[int, int, int]
 
 
+def _three(numbers: Sequence[int], first: int) -> Three:
+    x, y, z = numbers[first : first + 3]
+    return x, y, z
+
+
 class Launches:
     """Answers to what a program asks about its kernels. `seed`: of the order of the warps."""
 
@@ -54,13 +61,15 @@ class Launches:
         return Answer(0, [number for each in params for number in (each.offset, each.size)])
 
     def launch(self, number: int, *numbers: int, data: bytes = b"") -> Answer:
-        grid, block, cluster = numbers[0:3], numbers[3:6], numbers[8:11]
+        grid, block = _three(numbers, 0), _three(numbers, 3)
         shared, cooperative, site = numbers[6], bool(numbers[7]), numbers[12]
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
         function = self.functions[number]
-        cluster = tuple(cluster) if all(cluster) else self._kernel(function).code.program.cluster
+        cluster = _three(numbers, 8)
+        if not all(cluster):
+            cluster = self._kernel(function).code.program.cluster
         if refused := self._why_not(function, grid, block, shared, cluster):
             return self.context.refused(f"the launch of {function.name}", *refused, site)
         threads = int(np.prod(grid, dtype=object) * np.prod(block, dtype=object))
@@ -167,7 +176,7 @@ class Launches:
             raise Stopped(str(reason)) from None
         except (KeyboardInterrupt, TooLong):
             log = progress.state.log if progress.state else HazardLog()
-            partial = Report(kernel, grid, block, log.sorted(), None, [], notes=log.notes)
+            partial = Report(kernel, grid, block, log.sorted(), Counters(()).table(), [], notes=log.notes)
             told(partial, function.source_file, monotonic() - began, site)
             raise
         told(report, function.source_file, monotonic() - began, site)

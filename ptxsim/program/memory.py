@@ -36,7 +36,8 @@ class Memory:
     def release(self, address: int, of_host: int, site: int) -> Answer:
         self.context.see(site)
         found = self.arena.find(address)
-        if why := self._why_no_release(found, address, bool(of_host)):
+        why = self._why_no_release(found, address, bool(of_host))
+        if why or found is None:
             call = "cudaFreeHost" if of_host else "cudaFree"
             return self.context.refused(call, errors.INVALID_VALUE, why, site, (0,))
         self.arena.release(found, site)
@@ -92,9 +93,8 @@ class Memory:
         for row in range(height):
             here = to + row * pitch
             target = self.arena.find(here)
-            if why := self._why_no_end(
-                "destination", here, target, width, DEVICE_TO_DEVICE, (DEVICE_TO_DEVICE,)
-            ):
+            why = self._why_no_end("destination", here, target, width, DEVICE_TO_DEVICE, (DEVICE_TO_DEVICE,))
+            if why or target is None:
                 return self.context.refused("cudaMemset", errors.INVALID_VALUE, why, site)
             target.note_written(here, width)
         return Answer()

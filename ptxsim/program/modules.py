@@ -17,7 +17,7 @@ from ..kernel import Kernel, LaunchError
 from ..machine.decode import Code
 from ..memory import Buffer
 from ..ptx import program as ptx
-from ..ptx.opcode import UnsupportedInstruction
+from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from .arena import VARIABLE, Allocation, Arena
 
 PLAIN = (1, 1, 1)
@@ -160,7 +160,7 @@ class Function:
         for pc, roots in code.roots.items():
             types = code.program.instructions[pc].opcode.types
             if types and roots > 0:
-                size = ptx.DTYPES[types[-1]].itemsize
+                size = DTYPES[types[-1]].itemsize
                 sizes[roots] = min(size, sizes.get(roots, size))
         return lambda number: sizes.get(1 << number, 1)
 

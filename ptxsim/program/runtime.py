@@ -109,8 +109,10 @@ class Runtime:
 
     def tensor_map(self, *numbers: int, data: bytes) -> Answer:
         """The bytes of a map, or an error of the driver."""
+        kind, rank, address, interleave, swizzle, fill = numbers
+        lists = struct.unpack("<20Q", data)
         try:
-            return Answer(0, (), encode(*numbers, struct.unpack("<20Q", data)))
+            return Answer(0, (), encode(kind, rank, address, interleave, swizzle, fill, lists))
         except NotSimulated as reason:
             raise Stopped(f"the simulator has no tensor maps with {reason}") from None
         except Refused as reason:

@@ -73,7 +73,7 @@ class Sites:
 
 
 def _maps_of(process: int) -> list[Mapped]:
-    found = []
+    found: list[Mapped] = []
     try:
         text = Path(f"/proc/{process}/maps").read_text()
     except OSError:

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,7 @@ class Program:
     dynamic_at: int  # where dynamic shared memory begins
     local_bytes: int
     most_threads: int | None = None  # of a block, by its launch bounds
-    cluster: tuple[int, ...] = (1, 1, 1)  # blocks of a cluster
+    cluster: tuple[int, int, int] = (1, 1, 1)  # blocks of a cluster
     fewest_blocks: int | None = None  # on an SM, by its launch bounds
     most_registers: int | None = None  # of a thread, by __maxnreg__
 
@@ -199,7 +200,7 @@ class _Function:
     params: list[Variable]
     scope: _Scope | None
     most_threads: int | None = None
-    cluster: tuple[int, ...] = (1, 1, 1)
+    cluster: tuple[int, int, int] = (1, 1, 1)
     fewest_blocks: int | None = None
     most_registers: int | None = None
 
@@ -210,28 +211,33 @@ class Module:
     variables: dict[str, Variable]
 
 
+Place = tuple[int, int, int]
+"""Of a `.loc`: the number of a file, a line, a column."""
+
+
 class _Lines:
     """`.loc` directives: where the following instructions come from (PTX ISA 11.5.2)."""
 
     def __init__(self, files: dict[int, str], main: str) -> None:
         self.files = files
         self.main = main
-        self.callers: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        self.callers: dict[Place, Place] = {}
 
-    def resolve(self, place: tuple[int, int, int]) -> Where:
+    def resolve(self, place: Place) -> Where:
         """Walk from the innermost place outwards: the first line of the learner's file, then its caller."""
         own: list[int] = []
         name = self.files.get(place[0], "header").rpartition("/")[2]
         header = None if self._main(place) else f"{name}:{place[1]}"
-        seen = set()
-        while place is not None and place not in seen:
-            seen.add(place)
-            if self._main(place):
-                own.append(place[1])
-            place = self.callers.get(place)
+        seen: set[Place] = set()
+        at: Place | None = place
+        while at is not None and at not in seen:
+            seen.add(at)
+            if self._main(at):
+                own.append(at[1])
+            at = self.callers.get(at)
         return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header)
 
-    def _main(self, place: tuple[int, int, int]) -> bool:
+    def _main(self, place: Place) -> bool:
         """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""
         name = self.files.get(place[0], self.main)
         return name == self.main or name.rpartition("/")[2] == self.main
@@ -297,9 +303,9 @@ class _Reader:
                 numbers.append(int(token))
         scope = self.scope() if self.next() == "{" else None
         most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
-        cluster = tuple(bounds.get(".reqnctapercluster", (1, 1, 1)))
+        x, y, z, *_ = (*bounds.get(".reqnctapercluster", []), 1, 1, 1)
         (blocks, *_), (registers, *_) = (bounds.get(token, [None]) for token in (".minnctapersm", ".maxnreg"))
-        return _Function(name, is_kernel, results, params, scope, most, cluster, blocks, registers)
+        return _Function(name, is_kernel, results, params, scope, most, (x, y, z), blocks, registers)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -314,7 +320,8 @@ class _Reader:
 
     def variable(self, space: str, closing: tuple[str, ...] = (";",)) -> Variable:
         """`.align 4 .b8 name[12] = {1, 2}` up to (for parameters: not including) the closing token."""
-        align, itemsize, data, addresses = 0, 1, b"", ()
+        align, itemsize, data = 0, 1, b""
+        addresses: tuple[tuple[int, str, int], ...] = ()
         while (token := self.next()).startswith("."):
             if token == ".align":
                 align = int(self.next())
@@ -395,7 +402,7 @@ class _Reader:
         return found
 
     def loc(self) -> None:
-        place = tuple(int(self.next()) for _ in range(3))
+        place = self.place()
         if self.accept(","):
             self.next()  # function_name
             self.next()
@@ -403,11 +410,14 @@ class _Reader:
                 self.next()
             self.next()  # the comma
             self.next()  # inlined_at
-            self.lines.callers[place] = tuple(int(self.next()) for _ in range(3))
+            self.lines.callers[place] = self.place()
         else:
             self.lines.callers.pop(place, None)
         if place[1]:  # line 0 is code without a line of its own: it keeps the line before it
             self.where = self.lines.resolve(place)
+
+    def place(self) -> Place:
+        return int(self.next()), int(self.next()), int(self.next())
 
     def statement(self, token: str) -> _Statement:
         guard = None
@@ -546,12 +556,13 @@ class _Linker:
                 "Write it as a loop."
             )
         self.active.append(function.name)
-        self.walk(function.scope, names, end)
+        if function.scope:
+            self.walk(function.scope, names, end)
         self.active.pop()
 
     def walk(self, scope: _Scope, names: dict, end: object) -> None:
         """`names`: what each name stands for here; what the scope declares hides others, and only until its end."""
-        own = {}
+        own: dict[str, object] = {}
         for name, bits in scope.registers:
             own[name] = Register(len(self.register_bits), bits)
             self.register_bits.append(bits)
@@ -635,7 +646,7 @@ class _Linker:
         self.label_pc[end] = len(self.pending)
 
     def resolve(self, instruction: Instruction, dynamic_offset: int) -> Instruction:
-        def fix(operand: object) -> object:
+        def fix(operand: Any) -> Any:
             if isinstance(operand, tuple):
                 if operand in self.label_pc:
                     return Target(self.label_pc[operand])
@@ -643,7 +654,7 @@ class _Linker:
             if isinstance(operand, Variable) and operand.space == "shared" and operand.offset < 0:
                 return replace(operand, offset=dynamic_offset)
             if isinstance(operand, Address) and isinstance(operand.base, Variable):
-                return Address(fix(operand.base), operand.offset)
+                return replace(operand, base=fix(operand.base))
             return operand
 
         operands = tuple(fix(operand) for operand in instruction.operands)
@@ -674,19 +685,20 @@ class _Operands:
             return True
         return False
 
-    def one(self) -> object:
+    def one(self) -> Any:
         token = self.advance()
         if token == "{":
-            items = []
-            while not self.take("}"):
-                items.append(self.one())
-                self.take(",")
-            return Vector(tuple(items))
+            return Vector(tuple(self.items()))
         if token == "[":
             return self.address()
         if token == "!":
             return replace(self.one(), negated=True)
         return self.name(token if token != "-" else token + self.advance())
+
+    def items(self) -> Iterator[object]:
+        while not self.take("}"):
+            yield self.one()
+            self.take(",")
 
     def advance(self) -> str:
         self.at += 1
@@ -713,7 +725,7 @@ class _Operands:
         )
 
     def address(self) -> Address:
-        base: object = None
+        base: Register | Variable | None = None
         offset = 0
         sign = 1
         coordinates: tuple = ()  # of a tensor copy

@@ -67,6 +67,9 @@ class Rounds:
         return (pc for pc in self.looks if flow.block_of(pc) in found)
 
 
+NO_ROUNDS = Rounds(frozenset(), (), (), timed=False)
+
+
 def _sets(instructions: tuple[Instruction, ...], flow: Flow, block: int, wanted: set[int]) -> bool:
     return any(wanted.intersection(written_by(instructions[pc])) for pc in flow.range_of(block))
 

@@ -35,7 +35,8 @@ def _behind(fence: int, instructions: tuple[Instruction, ...], leaders: Collecti
         end += 1
     run = range(fence + 1, end)
     math = {instructions[pc].where for pc in run if instructions[pc].opcode.text.startswith(MATH)}
-    found, computed_here = set(), set()
+    found: set[int] = set()
+    computed_here: set[int] = set()
     for pc in run:
         each = instructions[pc]
         moved = _stands_before(each.where, instructions[fence].where) and each.where not in math

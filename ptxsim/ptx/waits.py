@@ -53,7 +53,8 @@ def _known_from(
     load: int, instructions: tuple[Instruction, ...], flow: Flow, loop: set[int], inside: list[int]
 ) -> set[int]:
     """The registers of a loop that depend on what the load brings: by data, or set on one way of a branch only."""
-    known, controlled, before = set(written_by(instructions[load])), set(), -1
+    known, before = set(written_by(instructions[load])), -1
+    controlled: set[int] = set()
     while before != len(known) + len(controlled):
         before = len(known) + len(controlled)
         for pc in inside:

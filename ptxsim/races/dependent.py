@@ -9,7 +9,7 @@ so: those that an atomic changes, or that a loop waits for (ptx/waits.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,8 @@ MOST_KEPT = 64
 """Places of two instructions: the place of the first ones may turn out to be meant so."""
 
 
-class Doubt(NamedTuple):
+@dataclass(frozen=True)
+class Doubt:
     """The instruction at `pc`, of a lane of the machine, met one of another lane of the grid at `time`, unordered."""
 
     pc: int

@@ -11,7 +11,7 @@ from ..memory import SharedMemory
 from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
-from .shadow import CHANGED, NOT_COHERENT, OVERWRITTEN, Race, Shadow
+from .shadow import CHANGED, NOBODY, NOT_COHERENT, OVERWRITTEN, Race, Shadow
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class Findings:
             kind = "missing-proxy-fence"
         elif race.kind == NOT_COHERENT:
             kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
-        if shadow.shared:
+        if shadow.buffer is None:
             place = machine.shared.describe(at % machine.shared.stride)
         else:
             place = shadow.buffer.element(at)
             if (
-                race.other is not None
+                race.other != NOBODY
                 and kind != "missing-proxy-fence"
                 and race.other // machine.launch.threads != self._lane(race) // machine.launch.threads
             ):
@@ -137,7 +137,7 @@ class Findings:
         thread = self.machine.describe_thread(race.lane)
         why = self._chance(pc, race, kind, place) if strong else self._why(pc, race, kind, place)
         meeting = None
-        if race.other is not None and told_as in RACES:
+        if race.other != NOBODY and told_as in RACES:
             meeting = Meeting(thread, self._other(race), self._line(race.time), place)
         self.machine.log.tell(told_as, instruction, f"{thread} {why.text}", race.count, why.cause, meeting)
 

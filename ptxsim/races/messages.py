@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 from operator import itemgetter
+from typing import Protocol
 
 import numpy as np
 
@@ -58,7 +59,9 @@ class News:
         as are known of it on any way.
         """
         yield self.rows, None
-        news, longest, left = self, {}, []
+        news = self
+        longest: dict[Chain, int] = {}
+        left: list[tuple[int, int, Chain]] = []
         while True:
             for chain, length in news.chains.items():
                 if length > longest.get(chain, 0):
@@ -194,11 +197,17 @@ class _Fences:
         return self.kept[self.index[lanes[0]]][0][lanes % self.threads]
 
 
+class Time(Protocol):
+    """Of a launch (`Trail`, orders.py)."""
+
+    now: int
+
+
 class Messages:
     """What the lanes of the resident blocks were told, and the fences they made."""
 
     def __init__(
-        self, letters: Letters, trail, first_block: int, blocks: int, threads: int, cluster: int
+        self, letters: Letters, trail: Time, first_block: int, blocks: int, threads: int, cluster: int
     ) -> None:
         """`cluster`: blocks of one."""
         self.letters, self.trail = letters, trail

@@ -113,7 +113,8 @@ class Orders:
         self.trail.now += 1
         if lanes is None:
             self.seen[:] = self.floors[:] = self.lows[:] = self.trail.now
-            self.floor = self.low = self.trail.now
+            self.low = self.trail.now
+            self.floor: int | None = self.low
         else:
             agents, group = self._agents(lanes, groups)
             self.seen[agents] = self._together(agents, group)[group]
@@ -183,7 +184,7 @@ class Orders:
             self.floors[self.over] = self.floors.min()
         self.lows = self.floors.reshape(self.blocks, -1).min(axis=1)  # the same of all of a block
         self.low = int(self.lows.min())
-        self.floor: int | None = self.low if self.low == int(self.floors.max()) else None
+        self.floor = self.low if self.low == int(self.floors.max()) else None
 
     def _agents(self, lanes: np.ndarray, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """The agents of these lanes, numbered over all blocks, and the group of each, counted from 0."""
@@ -199,9 +200,9 @@ class Orders:
 
     def _divide(self, lanes: np.ndarray, groups: np.ndarray) -> None:
         """Make agents of which each belongs to one group as a whole, or to none."""
-        member = np.full(self.blocks * self.threads, -1)
-        member[lanes] = groups
-        member = member.reshape(self.blocks, self.threads)
+        group_of = np.full(self.blocks * self.threads, -1)
+        group_of[lanes] = groups
+        member = group_of.reshape(self.blocks, self.threads)
         member = member[(member >= 0).any(axis=1)]
         _, agent_of = np.unique(np.vstack([self.agent_of, member]), axis=1, return_inverse=True)
         old, old_agents = self.agent_of, self.agents

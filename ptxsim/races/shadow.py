@@ -13,6 +13,7 @@ bookkeeping is exact to the byte.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -66,15 +67,19 @@ OVERWRITTEN = "overwritten"
 """The copy engine writes where a thread wrote, with no fence.proxy.async: reported as missing-proxy-fence."""
 
 
-class Race(NamedTuple):
+NOBODY = -1
+
+
+@dataclass(frozen=True)
+class Race:
     """A finding: its kind, the granule, the lane of the machine that found it, the lane of the grid that did the other
-    access (None: nobody) and when, whether that is a copy still in flight, and how many lanes found one. `one_warp`:
+    access (NOBODY) and when, whether that is a copy still in flight, and how many lanes found one. `one_warp`:
     for each of those the other lane is of its own warp."""
 
     kind: str
     granule: int
     lane: int
-    other: int | None
+    other: int
     time: int
     flying: bool
     count: int
@@ -346,7 +351,7 @@ class Shadow:
             lost = int(lanes[here & beaten][0])
             stays = int(lanes[here & ~beaten][-1]) + machine.orders.first_lane
             apart = (lost + machine.orders.first_lane) // span != stays // span
-            if act.scope == GRID or self.private or not apart:  # otherwise they race
+            if self.dependent and (act.scope == GRID or self.private or not apart):  # otherwise they race
                 self.dependent.doubt(Doubt(pc, place * count, lost, stays, time, int(beaten.sum())), pc)
 
     def on_read_over(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
@@ -432,15 +437,14 @@ class Shadow:
         changed: Callable[[], np.ndarray] | None,
     ) -> None:
         """A strong access: is what it finds or leaves there a matter of chance?"""
-        if self.dependent is None:
-            self.dependent = self._new_dependent()
+        self.dependent = dependent = self.dependent or self._new_dependent()
         if (act.reads and act.writes) or pc in machine.launch.code.waits:
-            self.dependent.mean(granules_of(touch.unit, touch.count))
+            dependent.mean(granules_of(touch.unit, touch.count))
         elif act.reads:
-            self.dependent.read(machine.orders, touch, low, pc, self._races_of_strong(machine, act))
+            dependent.read(machine.orders, touch, low, pc, self._races_of_strong(machine, act))
         elif changed is not None and (some := changed()).any():
-            altered = touch._replace(lanes=touch.lanes[some], unit=touch.unit[some])
-            self.dependent.change(machine.orders, altered, low, pc, self._races_of_strong(machine, act))
+            altered = replace(touch, lanes=touch.lanes[some], unit=touch.unit[some])
+            dependent.change(machine.orders, altered, low, pc, self._races_of_strong(machine, act))
 
     def _inside(self, unit: np.ndarray, size: int) -> tuple[np.ndarray | slice, np.ndarray, int]:
         """Which of these units are watched; the units, and how many granules each has."""
@@ -647,7 +651,7 @@ class Shadow:
                 return
             lanes, granules = lanes[where], granules[where]
         granule = int(granules[0])
-        other = None if others is None else int(others[granule])
+        other = NOBODY if others is None else int(others[granule])
         time = 0 if times is None else int(times[granule])
         flying = IN_FLIGHT <= time < NEVER
         near = others is not None and _one_warp(machine, lanes, others[granules])
@@ -658,7 +662,7 @@ class Shadow:
         )
 
 
-def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray) -> np.ndarray:
+def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray | slice) -> np.ndarray:
     return changed()[inside]
 
 

@@ -8,6 +8,7 @@ before everything by then never are: with full barriers between reads and writes
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ class Found(NamedTuple):
     times: np.ndarray
 
 
-class Touch(NamedTuple):
+@dataclass(slots=True)
+class Touch:
     """What the lanes of one instruction touch: a unit of `count` granules each. `lanes`: of the machine, whose first
     one is `first_lane` of the grid."""
 
@@ -89,7 +91,8 @@ class Touches:
         if lows is not None and lows.max() > low:
             self.noted = [touch for each in self.noted if (touch := self._unseen(each, lows))]
         bounds = None if near is None else self._bounds(near)
-        due, later = [], []
+        due: list[Touch] = []
+        later: list[Touch] = []
         for touch in self.noted:
             if touch.time >= low:
                 wait = touch.time < seen or (bounds and self._apart(touch, bounds))
@@ -99,7 +102,8 @@ class Touches:
         if len(later) == len(self.noted):
             return
         for touch in due:
-            self._enter(*touch.spread(), touch.time, low)
+            lanes, granules = touch.spread()
+            self._enter(lanes, granules, touch.time, low)
         self._add_kept(low)
         self.noted = later
         if not later:
@@ -114,7 +118,7 @@ class Touches:
         if not left.any():
             self.bounds.pop(touch.time, None)
             return None
-        return touch if left.all() else touch._replace(lanes=touch.lanes[left], unit=touch.unit[left])
+        return touch if left.all() else replace(touch, lanes=touch.lanes[left], unit=touch.unit[left])
 
     def _bounds(self, granules: np.ndarray) -> tuple[int, int]:
         """The first and the last of them, counted from the start of a block's memory."""
@@ -242,7 +246,8 @@ class _Further:
             place = np.arange(len(which)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
             at = np.repeat(first, end - first) + place
             found.append((which, run[1, at], run[2, at].astype(np.int32)))
-        return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        which, lane, time = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return which, lane, time
 
     def _sorted(self, run: np.ndarray, low: int) -> np.ndarray:
         """By granule; of each lane only the last touch, and none from before `low`."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from ..races.findings import Explained, Findings
 from ..races.shadow import Act, Shadow
 from .clusters import Clusters
 
+Place = SharedMemory | LocalMemory | Buffer
 SPACES = ("global", "shared", "local", "param", "const")
 WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
 
@@ -113,7 +114,9 @@ def update(
     `operation` gives the new values, and which of them are written at all (None: all).
     """
 
-    def act(machine: Memories, access: Access, memory, unit: np.ndarray, *operands: np.ndarray) -> np.ndarray:
+    def act(
+        machine: Memories, access: Access, memory: Place, unit: np.ndarray, *operands: np.ndarray
+    ) -> np.ndarray:
         return _update(machine, access, memory, unit, operation, *operands)
 
     return _perform(machine, access, addresses, act, *map(machine.spread, operands))
@@ -170,7 +173,9 @@ def parts(kinds: np.ndarray) -> list[np.ndarray]:
 # --------------------------------------------------------------------------- the place
 
 
-def _perform(machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+def _perform(
+    machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray
+) -> Any:
     """Run `act(machine, access, memory, unit, *values)` at each memory that the lanes touch; join the results."""
     if access.space == "generic":
         return _by_window(machine, access, addresses.view(np.uint64), act, *values)
@@ -225,7 +230,9 @@ def _without(
     return result
 
 
-def _by_window(machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray):
+def _by_window(
+    machine: Memories, access: Access, addresses: np.ndarray, act: Callable, *values: np.ndarray
+) -> Any:
     window = (addresses >= np.uint64(SHARED_WINDOW)).astype(int) + (addresses >= np.uint64(LOCAL_WINDOW))
     spaces = list(WINDOWS)
     if (window == window[0]).all():
@@ -242,8 +249,8 @@ def _in_parts(
     access: Access,
     addresses: np.ndarray,
     act: Callable,
-    *values,
-):
+    *values: np.ndarray,
+) -> Any:
     """Run it for some of the lanes after the other."""
     whole, result = machine.idx, None
     for part in positions:
@@ -267,7 +274,7 @@ def _count_global(machine: Memories, access: Access, addresses: np.ndarray) -> N
 # --------------------------------------------------------------------------- the bytes
 
 
-def _read(machine: Memories, access: Access, memory, unit: np.ndarray) -> np.ndarray:
+def _read(machine: Memories, access: Access, memory: Place, unit: np.ndarray) -> np.ndarray:
     if access.act.strong:
         _hear(machine, access, memory, unit)  # first: what is acquired is ordered before this read, too
     _watch(machine, access, memory, unit)
@@ -277,8 +284,8 @@ def _read(machine: Memories, access: Access, memory, unit: np.ndarray) -> np.nda
     return found
 
 
-def _write(machine: Memories, access: Access, memory, unit: np.ndarray, values: np.ndarray) -> None:
-    if memory is machine.local:
+def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, values: np.ndarray) -> None:
+    if isinstance(memory, LocalMemory):
         memory.write(unit, access.size, values)
         return
     if memory.written is not None:
@@ -304,7 +311,12 @@ def _write(machine: Memories, access: Access, memory, unit: np.ndarray, values: 
 
 
 def _update(
-    machine: Memories, access: Access, memory, unit: np.ndarray, operation: Callable, *operands: np.ndarray
+    machine: Memories,
+    access: Access,
+    memory: Place,
+    unit: np.ndarray,
+    operation: Callable,
+    *operands: np.ndarray,
 ) -> np.ndarray:
     if memory is not machine.local:
         _hear(machine, access, memory, unit)
@@ -324,7 +336,7 @@ def _update(
         if written is not None:
             now, after = now[written], after[written]
             before = before[written]
-        changed = changed or differs(before, after).any()
+        changed = changed or bool(differs(before, after).any())
         units[unit[now]] = after
         if memory.written is not None:
             note_written(memory.written, unit[now], access.size)
@@ -349,17 +361,17 @@ def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 # --------------------------------------------------------------------------- those who watch
 
 
-def _watch(machine: Memories, access: Access, memory, unit: np.ndarray) -> None:
+def _watch(machine: Memories, access: Access, memory: Place, unit: np.ndarray) -> None:
     if memory.written is not None:
         machine.check_written(access, memory, unit)
-    if memory is not machine.local and (shadow := machine.shadow_of(memory)) is not None:
+    if not isinstance(memory, LocalMemory) and (shadow := machine.shadow_of(memory)) is not None:
         shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
         if not access.coherent:
             shadow.on_read_only(machine, machine.active(), unit, access.size, access.pc)
 
 
 def _hear(
-    machine: Memories, access: Access, memory, unit: np.ndarray, lanes: np.ndarray | None = None
+    machine: Memories, access: Access, memory: Place, unit: np.ndarray, lanes: np.ndarray | None = None
 ) -> None:
     """A strong read: what was released at these places may be acquired."""
     messages = machine.orders.messages
@@ -370,7 +382,12 @@ def _hear(
 
 
 def _tell(
-    machine: Memories, access: Access, memory, unit: np.ndarray, atomic: bool, lanes: np.ndarray | None = None
+    machine: Memories,
+    access: Access,
+    memory: Place,
+    unit: np.ndarray,
+    atomic: bool,
+    lanes: np.ndarray | None = None,
 ) -> None:
     """A strong write: what these lanes did and saw may be released with it."""
     messages = machine.orders.messages

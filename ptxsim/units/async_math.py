@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpus import WARP, WARPGROUP
+from ..ptx.program import Instruction
 from .access import Memories
 
 THREADS = WARPGROUP * WARP
@@ -151,7 +152,7 @@ class AsyncMath:
     def _warps(self) -> np.ndarray:
         return np.unique(self.machine.warp_of[self.machine.active()])
 
-    def _warpgroup(self, lanes):
+    def _warpgroup(self, lanes: np.ndarray) -> np.ndarray:
         """Of its block."""
         return lanes % self.machine.launch.threads // THREADS
 
@@ -161,12 +162,13 @@ class AsyncMath:
             return
         flight.read = True
         machine = self.machine
-        self.reading[flight.chunks] -= 1
+        if self.reading is not None:
+            self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
         machine.shadow.on_read_over(
             machine, lanes, flight.chunks, CHUNK, flight.pc
         )  # `on_write` looked out meanwhile
-        done = self.done[self._warpgroup(flight.reader)]
+        done = self.done[flight.reader % machine.launch.threads // THREADS]
         machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)
 
     def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str, cause: str = "") -> None:
@@ -179,5 +181,5 @@ class AsyncMath:
             kind, self._instruction(pc), f"{machine.describe_thread(lane)} {text}", len(warps), cause
         )
 
-    def _instruction(self, pc: int):
+    def _instruction(self, pc: int) -> Instruction:
         return self.machine.launch.code.program.instructions[pc]

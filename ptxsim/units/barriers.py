@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -29,22 +29,36 @@ ALL = -1  # threads that complete a barrier: all of the block that have not exit
 
 @dataclass(eq=False)
 class Waiting:
-    """Lanes that wait at one instruction. `resume(machine, lanes)` is what those do that may go on; `masks`: for lanes
-    that wait for lanes of their warp, the mask that each one gives."""
+    """Lanes that wait at one instruction. `resume(machine, lanes)` is what those do that may go on."""
 
     pc: int
     lanes: np.ndarray
     resume: Callable
-    masks: np.ndarray | None = None
 
-    def take(self, mine: np.ndarray) -> Waiting:
+    def take(self, mine: np.ndarray) -> Self:
         """Those chosen leave."""
-        gone = Waiting(
-            self.pc, self.lanes[mine], self.resume, None if self.masks is None else self.masks[mine]
-        )
-        self.lanes = self.lanes[~mine]
-        self.masks = None if self.masks is None else self.masks[~mine]
+        gone = type(self)(**vars(self))
+        gone.keep(mine)
+        self.keep(~mine)
         return gone
+
+    def keep(self, mine: np.ndarray) -> None:
+        """The others are gone."""
+        self.lanes = self.lanes[mine]
+
+
+@dataclass(eq=False)
+class Masked(Waiting):
+    """They wait for lanes of their warp: for those of the mask that each one gives."""
+
+    masks: np.ndarray
+
+    def keep(self, mine: np.ndarray) -> None:
+        super().keep(mine)
+        self.masks = self.masks[mine]
+
+
+Entry = TypeVar("Entry", bound=Waiting)
 
 
 class Scheduler(Explained, Protocol):
@@ -71,14 +85,14 @@ class Scheduler(Explained, Protocol):
         """For each warp its lanes that have not exited: (warps,), uint32."""
 
 
-class Rendezvous:
+class Rendezvous(Generic[Entry]):
     """Lanes that wait for each other."""
 
     def __init__(self, machine: Scheduler) -> None:
         self.machine = machine
-        self.waiting: list[Waiting] = []
+        self.waiting: list[Entry] = []
 
-    def take(self, ready: np.ndarray) -> list[Waiting]:
+    def take(self, ready: np.ndarray) -> list[Entry]:
         """The waiting lanes of which `ready` (one bool a lane of the machine) says so; they wait no longer."""
         taken = []
         for entry in self.waiting:
@@ -93,7 +107,7 @@ class Rendezvous:
         raise NotImplementedError
 
 
-class Barrier(Rendezvous):
+class Barrier(Rendezvous[Waiting]):
     """One of the barriers of a block (PTX ISA, "bar, barrier"), in every resident block."""
 
     def __init__(self, machine: Scheduler, ident: int) -> None:
@@ -224,11 +238,11 @@ class Barrier(Rendezvous):
             entry.resume(machine, entry.lanes)
 
 
-class WarpBarrier(Rendezvous):
+class WarpBarrier(Rendezvous[Masked]):
     """`bar.warp.sync`: the lanes that a mask names meet, wherever in the program each one waits."""
 
     def arrive(self, pc: int, lanes: np.ndarray, masks: np.ndarray, resume: Callable) -> None:
-        self.waiting.append(Waiting(pc, lanes, resume, masks))
+        self.waiting.append(Masked(pc, lanes, resume, masks))
         self.look_again(lanes)
 
     def look_again(self, lanes: np.ndarray) -> None:
@@ -265,7 +279,7 @@ class WarpBarrier(Rendezvous):
         return np.concatenate([lanes, named[gone]]), np.concatenate([groups, groups_of[gone]])
 
 
-class Gathering(Rendezvous):
+class Gathering(Rendezvous[Masked]):
     """Lanes that come together before an instruction of several lanes (`shfl.sync`, `mma.sync`, an aligned barrier)."""
 
     def __init__(self, machine: Scheduler, pc: int) -> None:
@@ -284,7 +298,7 @@ class Gathering(Rendezvous):
         if complete.any():
             self.machine.sync_check.mask(self.pc, lanes[complete], masks[complete])
         rest = ~complete
-        self.waiting = [Waiting(self.pc, lanes[rest], self._go_on, masks[rest])] if rest.any() else []
+        self.waiting = [Masked(self.pc, lanes[rest], self._go_on, masks[rest])] if rest.any() else []
         return lanes[complete]
 
     def look_again(self, lanes: np.ndarray) -> None:

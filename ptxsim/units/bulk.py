@@ -108,7 +108,7 @@ class BulkCopies:
         if load.buffer is machine.shared:
             lanes = np.full(len(load.units), load.lane)
             machine.shadow.on_changed(machine, lanes, load.units, CHUNK, load.pc, load.issued + 1)
-        elif len(load.units) and (shadow := machine.shadow_of(load.buffer)):
+        elif load.buffer is not None and len(load.units) and (shadow := machine.shadow_of(load.buffer)):
             lanes = np.full(len(load.units), load.lane)
             shadow.on_access(machine, Act(True, False), lanes, load.units, load.unit_size, load.pc)
             shadow.on_changed(machine, lanes, load.units, load.unit_size, load.pc, load.issued)

@@ -8,6 +8,8 @@ are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank"
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..races.messages import Chain
@@ -113,7 +115,7 @@ class Clusters:
                 machine.log.add("exited-block", instruction, text, cause="use-before-start")
 
 
-class ClusterBarrier(Rendezvous):
+class ClusterBarrier(Rendezvous[Waiting]):
     """barrier.cluster: all threads of all blocks of a cluster arrive, and wait later (PTX ISA, "barrier.cluster").
 
     Arrays have an entry for each resident cluster."""
@@ -148,7 +150,7 @@ class ClusterBarrier(Rendezvous):
             if self.made_known[lane]:
                 self.machine.orders.tell_of(chain, lane, int(self.made_known[lane]))
 
-    def wait(self, pc: int, lanes: np.ndarray, resume) -> None:
+    def wait(self, pc: int, lanes: np.ndarray, resume: Callable) -> None:
         self.waiting.append(Waiting(pc, lanes, resume))
         self._look(np.unique(self._cluster(lanes)))
 

@@ -8,7 +8,7 @@ place it comes from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,8 +40,15 @@ class _Copy:
     issued: int  # its time
 
     def take(self, mask: np.ndarray) -> _Copy:
-        arrays = (self.lanes, self.group, self.unit, self.source, self.data, self.read)
-        return _Copy(*(array[mask] for array in arrays), self.size, self.pc, self.issued)
+        return replace(
+            self,
+            lanes=self.lanes[mask],
+            group=self.group[mask],
+            unit=self.unit[mask],
+            source=self.source[mask],
+            data=self.data[mask],
+            read=self.read[mask],
+        )
 
 
 class CopyQueue:

@@ -7,10 +7,20 @@ threads that have exited as come. So does the simulator, and reports.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
 
 from ..gpus import WARP
 from ..races.findings import Explained
+
+
+class Here(Protocol):
+    """Lanes that wait at one instruction (`Waiting`, barriers.py)."""
+
+    pc: int
+    lanes: np.ndarray
 
 
 class SyncCheck:
@@ -101,7 +111,7 @@ class SyncCheck:
             waits = lanes[taken & (warps == mixed[0])][0]
             self._report(pc, int(skips), int(waits))
 
-    def _report_places(self, released: list) -> None:
+    def _report_places(self, released: Sequence[Here]) -> None:
         machine = self.machine
         where = {machine.launch.code.where(entry.pc): int(entry.lanes[0]) for entry in released}
         if len(where) < 2:
@@ -116,7 +126,7 @@ class SyncCheck:
             cause="different-barriers",
         )
 
-    def _passed_by(self, entry, whole: np.ndarray) -> np.ndarray:
+    def _passed_by(self, entry: Here, whole: np.ndarray) -> np.ndarray:
         """Exited threads of the blocks of these lanes that passed the barrier at which they waited by."""
         machine = self.machine
         passed = self._around(entry.pc, entry.lanes, np.flatnonzero(whole & ~machine.alive))

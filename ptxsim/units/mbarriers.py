@@ -34,13 +34,12 @@ ROUND = 300
 class Question(Waiting):
     """Lanes that ask for the end of a phase, and wait for it: `phases`, of each lane."""
 
-    phases: np.ndarray | None = None
-    acquires: bool = True
+    phases: np.ndarray
+    acquires: bool
 
-    def take(self, mine: np.ndarray) -> Question:
-        gone = Question(self.pc, self.lanes[mine], self.resume, None, self.phases[mine], self.acquires)
-        self.lanes, self.phases = self.lanes[~mine], self.phases[~mine]
-        return gone
+    def keep(self, mine: np.ndarray) -> None:
+        super().keep(mine)
+        self.phases = self.phases[mine]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +89,7 @@ class Hopper(Memories, Scheduler, Protocol):
         """The mbarrier at this byte of shared memory, in every resident block."""
 
 
-class Mbarrier(Rendezvous):
+class Mbarrier(Rendezvous[Question]):
     """The mbarrier at one place of shared memory, in every resident block. Arrays have an entry for each block.
 
     `blocks`: in which block's memory lies the mbarrier that each of some lanes names.
@@ -269,7 +268,7 @@ class Mbarrier(Rendezvous):
         self, pc: int, lanes: np.ndarray, phases: np.ndarray, resume: Callable, acquires: bool = True
     ) -> None:
         """These lanes wait for the end of these phases."""
-        self.waiting.append(Question(pc, lanes, resume, None, phases, acquires))
+        self.waiting.append(Question(pc, lanes, resume, phases, acquires))
 
     def look_again(self, lanes: np.ndarray) -> None:
         """Nobody waits for the exit of a thread here."""

@@ -23,10 +23,10 @@ UNIT = REGISTER_UNIT // WARP
 class Request(Waiting):
     """One warpgroup that wants `number` registers for each thread."""
 
-    number: int = 0
+    number: int
 
 
-class RegisterPool(Rendezvous):
+class RegisterPool(Rendezvous[Request]):
     """Of every resident block. Only where it is known how many registers a thread has at the launch."""
 
     def __init__(self, machine: Scheduler) -> None:
@@ -60,7 +60,7 @@ class RegisterPool(Rendezvous):
                     f".inc takes registers: name {has} or more, or give some back with setmaxnreg.dec"
                 )
                 raise Fault("unsupported-instruction", text, at, "wrong-way")
-            self.waiting.append(Request(pc, mine, resume, number=number))
+            self.waiting.append(Request(pc, mine, resume, number))
         self._hand_out()
 
     def look_again(self, lanes: np.ndarray) -> None:
@@ -110,7 +110,7 @@ class RegisterPool(Rendezvous):
 
     def _hand_out(self) -> None:
         """Whoever can have now what it asked for goes on; first come, first served."""
-        still: list[Waiting] = []
+        still: list[Request] = []
         for entry in self.waiting:
             group, block = self._group(entry), self.machine.block_of[entry.lanes[0]]
             more = THREADS * (entry.number - self._held(group))

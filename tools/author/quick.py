@@ -1,4 +1,4 @@
-"""The tests of what changed since the last commit: `make quick`. Style and import rules first.
+"""The tests of what changed since the last commit: `make quick`. Style, import rules and types first.
 
 A changed file asks for the tests that TABLE names and for those that lie where it lies (tests/ptxsim/races for
 ptxsim/races); a helper of the tests for those that import it. A file for which no test ran is named, and is no success.
@@ -22,7 +22,7 @@ from pathlib import Path
 from tools.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-IMPORTS = "tests/tools/test_imports.py"
+ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
 KERNELS = "tests/ptxsim/test_kernels.py"
 RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
@@ -160,7 +160,7 @@ SLOW = (
 
 
 def main() -> int:
-    """0 when style, import rules and the tests are all right, and tests ran for all that changed."""
+    """0 when style, import rules, types and the tests are all right, and tests ran for all that changed."""
     changed = changes()
     steps = [["ruff", "check", "."], ["ruff", "format", "--check", "."]]
     status = max(run(step) for step in steps)
@@ -170,7 +170,7 @@ def main() -> int:
         print("\n".join(f"  {place}" for place in places))
     if stale:
         print("`make outputs` renews notebooks; pages are mended by hand.")
-    chosen = [IMPORTS, *tests_of(changed)]
+    chosen = [*ALWAYS, *tests_of(changed)]
     print(f"== {len(changed)} changed files, {len(chosen)} places with tests")
     failed = run_tests(chosen)
     untested = [file for file in changed if not tested(file)]
