@@ -7,6 +7,7 @@
 | record.py | `make record`: all measurements anew, on a GPU |
 | sizes.py | its timelines of all kernels at three sizes |
 | figures.py | the README's pictures; its table, and that of docs/measurements.md |
+| house.py | the picture of the packages, in docs/house.md |
 | kinds.py | the simulator's kinds of findings and their causes, in its README |
 | marked.py | where a page takes a table that is made |
 | timelines.py | the table of docs/timelines.md |

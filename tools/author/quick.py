@@ -129,9 +129,12 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("binder/*", ("tests/tools/test_hosts.py",)),
     ("CITATION.cff", ("tests/tools/test_citation.py",)),
     ("docs/hangs.md", ("tests/tools/test_hangs.py",)),
+    ("docs/house.md", ("tests/tools/author/test_house.py",)),
+    ("assets/house.svg", ("tests/tools/author/test_house.py",)),
     ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
     ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
     ("*.toml", (
+        "tests/tools/author/test_house.py",
         "tests/tools/test_wheel.py::test_every_package_is_named",
         "tests/tools/test_hosts.py",
         "tests/tools/test_lock.py",

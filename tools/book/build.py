@@ -31,6 +31,7 @@ _NOTES = (
     "docs/hangs.md",
     "ptxsim/README.md",
     "docs/hosts.md",
+    "docs/house.md",
     "docs/gpus.md",
     "docs/instructor.md",
 )
