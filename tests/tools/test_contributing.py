@@ -63,6 +63,10 @@ def test_a_room_says_what_is_in_it(room):
     modules = {path.stem for path in room.parent.glob("*.py")} - {"__init__", "__main__"}
     left = modules - set(re.findall(r"\w+", said))
     assert said and (left == set() or room.parent.name == "instructions"), left
+    rows = re.findall(r"^(?:\| )?([\w./, ]+?)(?: {2,}| \| )\S", said, re.MULTILINE)
+    named = [name.strip() for row in rows if row != "file" for name in row.split(",")]
+    there = [room.parent / name for name in named]
+    assert [path.name for path in there if not path.exists() and not path.with_suffix(".py").exists()] == []
 
 
 def test_notebooks_import_from_the_face_alone():
