@@ -1,9 +1,11 @@
 """`make quick`: what a changed file asks for; that what its table names is there."""
 
 import re
+import runpy
 
 import pytest
 
+from tests import sample
 from tests.rules import ROOT
 from tools.author import quick
 
@@ -57,6 +59,14 @@ def test_it_ends_as_its_steps_do(monkeypatch, wrong, ended, status):
     monkeypatch.setattr(quick, "stale_reports", dict)
     monkeypatch.setattr(quick, "run", lambda command: ended if wrong in " ".join(command) else 0)
     assert quick.main() == status
+
+
+def test_a_helper_of_tests_asks_for_no_test_of_make_long_alone(monkeypatch):
+    monkeypatch.setattr(sample, "EVERY", False)
+    ignored = runpy.run_path(ROOT / "tests/browser/conftest.py")["collect_ignore"]
+    assert sorted(quick.HALF_HOURS) == sorted(f"tests/browser/{name}" for name in ignored)
+    asked = quick.tests_of(["tests/kernels/case.py", "tests/browser/live.py"])
+    assert "tests/browser/test_live.py" in asked and not {*asked} & {*quick.HALF_HOURS}
 
 
 def test_all_run_in_one_pytest_and_a_k_is_about_its_own_file():
