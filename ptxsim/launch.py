@@ -116,7 +116,7 @@ def launch_bound(
         _start, kernel, [grid], block, [bound], shared_mem, budget or Budget(None), seed, cooperative, in_turn
     )
     blocks = math.prod(grid)
-    batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem)
+    batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, cooperative)
     batch = math.prod(kernel.code.program.cluster) if in_turn else batch
     if cooperative and blocks > batch:
         raise LaunchError(
@@ -289,12 +289,13 @@ def _stopped(state: LaunchState) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
-def _blocks_at_once(code: Code, threads: int, shared_mem: int) -> int:
+def _blocks_at_once(code: Code, threads: int, shared_mem: int, cooperative: bool) -> int:
     program = code.program
     shared = SHARED_AT_ONCE // (program.static_shared + shared_mem + 1)
     local = LOCAL_AT_ONCE // (threads * program.local_bytes + 1)
-    lanes = LANES_OF_A_GPU if code.blocks_may_wait else LANES_AT_ONCE
-    blocks = min(lanes // threads, local, lanes if code.blocks_may_wait else shared)
+    together = cooperative or code.blocks_may_wait
+    lanes = LANES_OF_A_GPU if together else LANES_AT_ONCE
+    blocks = min(lanes // threads, local, lanes if together else shared)
     cluster = math.prod(program.cluster)
     return max(blocks // cluster, 1) * cluster
 

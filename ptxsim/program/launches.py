@@ -70,7 +70,8 @@ class Launches:
         cluster = _three(numbers, 8)
         if not all(cluster):
             cluster = self._kernel(function).code.program.cluster
-        if refused := self._why_not(function, grid, block, shared, cluster):
+        refused = self._why_not(function, grid, block, shared, cluster)
+        if refused := refused or (cooperative and self._why_not_together(function, grid, block, shared)):
             return self.context.refused(f"the launch of {function.name}", *refused, site)
         threads = int(np.prod(grid, dtype=object) * np.prod(block, dtype=object))
         if threads > MAX_SIMULATED:
@@ -152,6 +153,18 @@ class Launches:
         if np.prod(cluster) > MOST_BLOCKS or any(g % c for g, c in zip(grid, cluster, strict=True)):
             return errors.INVALID_CLUSTER, f"a grid of {grid} in clusters of {cluster}"
         return None
+
+    def _why_not_together(
+        self, function: Function, grid: Three, block: Three, shared: int
+    ) -> tuple[int, str] | None:
+        """The same of a cooperative launch: all blocks must fit into the GPU at once."""
+        gpu, blocks = self.context.gpu, grid[0] * grid[1] * grid[2]
+        static, registers = function.kernel.code.program.static_shared, registers_of(function, gpu)
+        fit = occupancy(gpu, block[0] * block[1] * block[2], registers, static + shared).blocks * gpu.sms
+        if blocks <= fit:
+            return None
+        why = f"a cooperative launch of {blocks:,} blocks, and the GPU holds {fit:,} of them at once"
+        return errors.COOPERATIVE_TOO_LARGE, why
 
     def _run(
         self,

@@ -46,7 +46,7 @@ class OneLaunch:
         if not done or spent < ENOUGH:
             return
         rest = spent * (self.blocks - done) / done
-        if spent + rest > self.progress.limit:
+        if spent + rest > self.progress.limit < 4 * rest:  # one that is nearly there may end
             raise TooLong(
                 f"{self.name} would take about {_time(spent + rest)}: {done:,} of {self.blocks:,} blocks took "
                 f"{_time(spent)}, and a launch may take {_time(self.progress.limit)}. Run the program on a smaller "

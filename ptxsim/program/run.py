@@ -8,6 +8,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -36,19 +37,22 @@ def run(
     std: str = "c++17",
     limit: float = LIMIT,
     seed: int | None = None,
+    sms: int | None = None,
     tell: Callable[[str], None] | None = None,
     **started: object,
 ) -> ProgramReport:
     """Build a CUDA program and run it with its kernels in the simulator.
 
     `sources`: its .cu and .cpp files, objects, or one executable. `args`: its arguments. `options`: -I, -D and more of
-    nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `tell` gets lines about long launches.
+    nvcc's; `libraries`: -l and -L. `limit`: seconds that one launch may take. `sms`: that the GPU
+    tells the program of, so that one that fills it launches less. `tell` gets lines about long launches.
     `started`: for the program's own process, as in subprocess.Popen: cwd, stdin, stdout.
 
     Raises BuildError where it does not compile, and ValueError for an architecture that is not known.
     """
     wanted = Build(tuple(map(str, sources)), tuple(options), arch, std, tuple(libraries))
     gpu = gpu_of(wanted.number)
+    gpu = replace(gpu, sms=sms) if sms else gpu
     findings = Findings(wanted.sources[0])
     own = tuple(option for option in options if option[:2] in ("-I", "-D"))
     with TemporaryDirectory(prefix="ptxsim-") as folder:

@@ -44,6 +44,12 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     )
     add("--std", default="c++17", help="the standard of C++ (c++17)")
     add("--limit", type=float, default=LIMIT, metavar="SECONDS", help=f"that one launch may take ({LIMIT})")
+    add(
+        "--sms",
+        type=int,
+        metavar="N",
+        help="of the GPU, as the program is told: one that fills it launches less",
+    )
     add("--seed", type=int, metavar="N", help="another legal order of the warps")
     add("--json", metavar="FILE", help="the report for other programs; - is stdout")
     command.set_defaults(command=command_line)
@@ -67,6 +73,7 @@ def command_line(asked: argparse.Namespace) -> int:
             std=asked.std,
             limit=asked.limit,
             seed=asked.seed,
+            sms=asked.sms,
         )
     except (BuildError, OSError, ValueError) as reason:
         print(reason, file=sys.stderr)

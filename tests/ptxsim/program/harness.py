@@ -76,8 +76,17 @@ class Program:
     def copy(self, to: int, source: int, size: int, kind: int = 4) -> int:
         return self.ask("copy", to, 0, source, 0, size, 1, kind, 0).error
 
-    def launch(self, to: int, source: int, count: int, block: int = 64, shared: int = 0) -> Answer:
-        how = (1, 1, 1, block, 1, 1, shared, 0, 0, 0, 0, 0, 0)
+    def launch(
+        self,
+        to: int,
+        source: int,
+        count: int,
+        block: int = 64,
+        shared: int = 0,
+        grid: int = 1,
+        together: int = 0,
+    ) -> Answer:
+        how = (grid, 1, 1, block, 1, 1, shared, together, 0, 0, 0, 0, 0)
         return self.ask("launch", self.kernel, *how, data=struct.pack("<QQI", to, source, count))
 
     def words(self, address: int, count: int) -> np.ndarray:

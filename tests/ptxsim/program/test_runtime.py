@@ -5,7 +5,7 @@ import socket
 import numpy as np
 import pytest
 
-from ptxsim.program import wire
+from ptxsim.program import launches, wire
 from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
 from ptxsim.program.context import Stopped
 from ptxsim.program.fatbin import NoPtx, ptx_in
@@ -125,6 +125,15 @@ def test_launches_that_cuda_refuses(program):
         "cudaErrorLaunchOutOfResources",
         "cudaErrorInvalidValue",
     ]
+
+
+def test_a_cooperative_launch_must_fit_into_the_gpu(program, monkeypatch):
+    monkeypatch.setattr(launches, "registers_of", lambda function, gpu: 64)
+    to = program.filled(64)
+    fits = 132 * 65536 // (64 * 512)
+    assert program.launch(to, to, 0, block=512, grid=fits, together=1).error == 0
+    assert program.launch(to, to, 0, block=512, grid=fits + 1, together=1).error == 720
+    assert program.launch(to, to, 0, block=512, grid=fits + 1).error == 0
 
 
 def test_an_error_that_stays(program):
