@@ -122,17 +122,19 @@ def tool_beside_nvcc(name: str) -> str:
 
 def runtime_library(tools: Toolkit) -> Path:
     """The shim, as libcudart.so of that version. Raises BuildError."""
-    texts = b"".join(path.read_bytes() for path in sorted(SHIM.iterdir()) if path.is_file())
+    texts = b"".join(path.read_bytes() for path in (*sorted(SHIM.glob("*.*")), Path(__file__)))
     key = hashlib.sha256(repr((texts, tools.version, tools.include)).encode()).hexdigest()[:16]
     folder = _kept() / key
     library = folder / f"libcudart.so.{tools.version // 1000}"
     if library.exists():
         return library
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{os.getpid()}.part"
+    part, names = folder / f"{os.getpid()}.part", folder / "versions"
+    names.write_text(f"{library.name} {{ global: *; }};\n")  # as NVIDIA's calls it: programs ask for that
     command = [
         *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{library.name}"),
-        *(f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(part), "-lpthread"),
+        *(f"-Wl,--version-script={names}", f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(part)),
+        "-lpthread",
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

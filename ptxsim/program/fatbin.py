@@ -6,11 +6,15 @@ architecture. An entry of PTX is text, unless nvcc compressed it.
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from typing import NamedTuple
 
-_MAGIC, _PTX, _COMPRESSED = 0xBA55ED50, 1, 0x3000
+_MAGIC, _PTX, _LZ4, _ZSTD = 0xBA55ED50, 1, 0x2000, 0x8000
 _HEAD, _ENTRY = struct.Struct("<IHHQ"), struct.Struct("<HHIQ")
 
 
@@ -31,10 +35,11 @@ def ptx_in(binary: bytes, arch: int) -> str:
     for kind, for_arch, flags, payload in _entries(binary):
         if kind != _PTX:
             continue
-        if flags & _COMPRESSED:
+        text = _expanded(payload) if flags & _ZSTD else None if flags & _LZ4 else payload
+        if text is None:
             compressed = True
         else:
-            found.append(Ptx(for_arch, payload.rstrip(b"\0").decode(errors="replace")))
+            found.append(Ptx(for_arch, text.rstrip(b"\0").decode(errors="replace")))
     fitting = [each for each in found if each.arch <= arch]
     if fitting:
         return max(fitting, key=lambda each: each.arch).text
@@ -56,7 +61,19 @@ def _entries(binary: bytes) -> Iterator[tuple[int, int, int, bytes]]:
     at, end = head, head + size
     while at < end:
         kind, _, length, payload = _ENTRY.unpack_from(binary, at)
+        (used,) = struct.unpack_from("<I", binary, at + 16)  # of a compressed one
         (arch,) = struct.unpack_from("<I", binary, at + 28)
         (flags,) = struct.unpack_from("<Q", binary, at + 40)
-        yield kind, arch, flags, binary[at + length : at + length + payload]
+        yield kind, arch, flags, binary[at + length :][: used or payload]
         at += length + payload
+
+
+def _expanded(payload: bytes) -> bytes | None:
+    """What zstd compressed, where something here can read it."""
+    with suppress(ImportError):
+        return import_module("compression.zstd").decompress(payload)
+    with suppress(ImportError):
+        return import_module("zstandard").ZstdDecompressor().decompressobj().decompress(payload)
+    if not (tool := shutil.which("zstd")):
+        return None
+    return subprocess.run([tool, "-d", "-c"], input=payload, capture_output=True, check=False).stdout or None

@@ -1,6 +1,7 @@
 """The runtime's rules without nvcc: questions as a program would ask them, with a kernel whose PTX is kept here."""
 
 import struct
+import zlib
 
 import numpy as np
 
@@ -43,8 +44,9 @@ $done:
 
 def fat_binary(text: str, arch: int = 80, flags: int = 0, kind: int = 1) -> bytes:
     """As nvcc packs it."""
-    payload = text.encode() + b"\0" * (8 - len(text) % 8)
-    head = struct.pack("<HHIQ", kind, 0x0101, 64, len(payload)) + b"\0" * 12
+    compressed = zlib.crc32(text.encode()).to_bytes(4) if flags else b""  # nothing that could be read
+    payload = compressed or text.encode() + b"\0" * (8 - len(text) % 8)
+    head = struct.pack("<HHIQI", kind, 0x0101, 64, len(payload), len(compressed)) + b"\0" * 8
     entry = head + struct.pack("<IQQQ", arch, 0, flags, 0) + b"\0" * 8
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry) + len(payload)) + entry + payload
 

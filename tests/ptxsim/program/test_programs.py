@@ -1,6 +1,7 @@
 """Whole programs: built by nvcc, run by the host, their kernels in the simulator."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,3 +114,24 @@ def test_other_programs(ran, case):
     status, printed, report = ran(*case.typed.split())
     assert (status, printed) == (case.status, case.printed)
     assert case.said in report
+
+
+BUILT = ("-arch=compute_80", "-code=compute_80", "-g", "-lineinfo", "--cudart=shared")
+READY = {
+    "an executable": ("program", *BUILT),
+    "an object": ("program.o", "-c", "--no-compress", "--cudart=none", *BUILT[:-1]),
+    "with the runtime in it": ("program", *BUILT[:-1], "--cudart=static"),
+}
+
+
+@pytest.mark.parametrize("kind", sample(READY, lambda kind: "built before"))
+def test_what_was_built_before(nvcc, ran, tmp_path, kind):
+    name, *options = READY[kind]
+    subprocess.run([nvcc.nvcc, *nvcc.more, *options, "add.cu", "-o", str(tmp_path / name)], check=True)
+    status, printed, report = ran(str(tmp_path / name))
+    if kind == "with the runtime in it":
+        assert status == 2 and "the executable has NVIDIA's own runtime in it" in report
+    elif "its PTX is compressed" in report:  # nothing here reads zstd
+        assert status == 2
+    else:
+        assert (status, printed) == (0, "PASS no error\n")

@@ -5,7 +5,7 @@ import socket
 import numpy as np
 import pytest
 
-from ptxsim.program import launches, wire
+from ptxsim.program import fatbin, launches, wire
 from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
 from ptxsim.program.context import Stopped
 from ptxsim.program.fatbin import NoPtx, ptx_in
@@ -195,14 +195,21 @@ def test_the_newest_text_that_fits():
     ("binary", "said"),
     [
         (fat_binary("new", 100), "made for compute_100"),
-        (fat_binary("x", flags=0x1000), "compressed"),
+        (fat_binary("x", flags=0x2000), "compressed"),
+        (fat_binary("x", flags=0x8000), "compressed"),
         (fat_binary("x", kind=2), "only machine code"),
         (b"\0" * 32, "another kind of binary"),
     ],
 )
-def test_a_binary_without_a_text(binary, said):
+def test_a_binary_without_a_text(monkeypatch, binary, said):
+    monkeypatch.setattr(fatbin, "_expanded", lambda payload: None)
     with pytest.raises(NoPtx, match=said):
         ptx_in(binary, 90)
+
+
+def test_a_text_that_is_compressed(monkeypatch):
+    monkeypatch.setattr(fatbin, "_expanded", lambda payload: f"{len(payload)} bytes".encode())
+    assert ptx_in(fat_binary("x", flags=0x8000), 90) == "4 bytes"
 
 
 def test_a_program_without_a_text_is_stopped(program):
