@@ -117,7 +117,7 @@ def test_what_it_says_of_an_elected_arrival_mends_it():
     assert report.ok, report
 
 
-LOCK = "while (atomicCAS(lock, 0, 1) != 0) { }\nTAKEN *n += 1; GIVEN\natomicExch(lock, 0);"
+LOCK = "while (TAKE(lock) != 0) { }\nTAKEN *n += 1; GIVEN\natomicExch(lock, 0);"
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,9 @@ LOCK = "while (atomicCAS(lock, 0, 1) != 0) { }\nTAKEN *n += 1; GIVEN\natomicExch
     ],
 )
 @pytest.mark.parametrize("how", [dict(grid=3, block=1), dict(grid=1, block=96)])
-def test_a_lock_lacks_fences(taken, given, words, how):
-    body = LOCK.replace("TAKEN", taken).replace("GIVEN", given)
+@pytest.mark.parametrize("take", ["atomicCAS(lock, 0, 1)", "atomicExch(lock, 1)"])
+def test_a_lock_lacks_fences(taken, given, words, take, how):
+    body = LOCK.replace("TAKE(lock)", take).replace("TAKEN", taken).replace("GIVEN", given)
     if how["block"] > 1:
         body = f"if (t % 32 == 0) {{ {body} }}"
     report = run(body, np.zeros(1, np.int32), np.zeros(1, np.int32), parameters="int* lock, int* n", **how)
