@@ -146,3 +146,12 @@ OVER = f"s[t] = 7; __syncthreads(); if (t == 0) {{ {LOAD} }} {READ}"
 )
 def test_the_report_says_what_the_engine_does(body, verb):
     assert f"lets the copy engine {verb} " in run(body).hazards[0].message
+
+
+def test_what_an_older_fence_covers_is_not_blamed():
+    report = run(
+        "if (t < 64) s[t] = t; __syncthreads(); if (t == 64) fence(); __syncthreads();\n"
+        f"if (t >= 64) s[t] = t; __syncthreads(); {END}"
+    )
+    (hazard,) = report.hazards
+    assert "read s[64], which thread 64 wrote" in hazard.message, str(report)

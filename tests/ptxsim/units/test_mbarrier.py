@@ -182,6 +182,12 @@ WRONG = {
         ready(64)
         + "arrive(&bar[0]);\ntile[t] = t; // HERE\nwait(&bar[0], 0);\nout[t] = tile[63 - t]; // HERE",
     ),
+    "stores-behind-an-arrival-of-copies": (
+        "read-after-write",
+        ready(32) + "if (t < 32) { COPY(&tile[t], in + t);\n"
+        'asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(at(&bar[0])) : "memory");\n'
+        "tile[64 + t] = t; // HERE\n} else { wait(&bar[0], 0);\nout[t] = tile[t + 32]; // HERE\n}",
+    ),
     "the-next-tile-before-all-have-read": (
         "write-after-read",
         ready(32) + "for (int i = 0; i < 2; ++i) {\n"
