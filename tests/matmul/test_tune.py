@@ -224,3 +224,11 @@ def test_the_pictures(capsys):
     assert f"Chosen: 512x512x512: {winners[0]}; 4096x4096x4096: {winners[1]}." in heat_map
     assert "recorded on NVIDIA H100" in heat_map
     assert orders.startswith("Two heat maps for 8192x8192x8192") and "slots of the ring: 2 1." in orders
+
+
+def test_a_plan_on_file_is_taken_where_it_fits(monkeypatch):
+    known = plans.Plan((192, 128, 64), (48, 64), 3)
+    monkeypatch.setattr(plans, "tuned", lambda gpu: {(1500, 1500, 1500): known})
+    assert plans.plan(1500, 1500, 1500) == known
+    assert plans.plan(1500, 1500, 1500, a_along_k=False).fits(False, True)
+    assert plans.plan(1500, 1500, 1500, shared=100_000).shared_mem <= 100_000

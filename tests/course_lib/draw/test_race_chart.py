@@ -47,6 +47,18 @@ def test_a_read_and_a_write_in_both_orders():
     )
 
 
+def test_what_comes_first_stands_on_the_left():
+    figure, _ = orders_figure(mirrored()[0])
+    placed = sorted(
+        (each.get_position(), each.get_text())
+        for each in figure.axes[0].texts
+        if " in line " in each.get_text()
+    )
+    write, read = "writes in line 7", "reads in line 9"
+    assert [text for (_, y), text in placed if y < 2.5] == [write, read]
+    assert [text for (_, y), text in placed if y > 2.5] == [read, write]
+
+
 def test_the_other_order_is_one_that_the_simulator_may_take():
     right, wrong = mirrored()[1], mirrored(seed=2)[1]
     assert not np.isnan(right).any() and np.isnan(wrong).any()

@@ -341,6 +341,18 @@ def test_rows_of_two_gpus_have_no_gain_and_a_picture_names_both():
     assert "two, measured now on A; recorded on B: here 10.0; there 30.0." in alt
 
 
+def test_a_gain_is_over_a_row_of_the_same_gpu(folder):
+    gemm = a_record(folder)
+    path = folder / "nvidia-h100-80gb-hbm3.json"
+    record = json.loads(path.read_text())
+    key = next(key for key, entry in record["speeds"].items() if entry["label"] == "tiled")
+    elsewhere = {"provenance": {"gpu": "B", "nvrtc": "13.0"}, "speeds": {key: record["speeds"].pop(key)}}
+    records.write(path, record)
+    records.write(folder / "b.json", elsewhere)
+    _, tiled, _ = benchmark(gemm, KERNELS).rows
+    assert (tiled.gpu, tiled.tflops, tiled.gain) == ("B", 31.5, None)
+
+
 def test_an_edited_kernel_has_no_record(folder, capsys):
     gemm = a_record(folder)
     edited = {"edited <1>": (kernel_of(SOURCE.replace("A[row]", "A[0]")), Launch())}
