@@ -122,6 +122,8 @@ WRONG_ANSWERS = wrong_answers(
         + $WAIT_EMPTY
     one tile and no more: does the block make all of its tiles
         number < tiles -> number < (int)gridDim.x
+    a tile for each block, at least: where does tile `number` begin
+        number < tiles -> number < max(tiles, (int)gridDim.x)
     all tiles by each block: block b makes the tiles
         number += gridDim.x -> number += 1
     128 threads copy: how many threads call `load`

@@ -105,6 +105,17 @@ def test_whose_kernel_runs(monkeypatch):
     assert [name[:4] for name in names] == ["gemm", "gemm", "hopp"]
 
 
+def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
+    boxes, instance = [], room.hopper_instance
+    monkeypatch.setattr(room, "hopper_instance", lambda *given: boxes.append(given[-1]) or instance(*given))
+    A, place = device.cp.ones((8, 8), np.float16), device.cp.zeros(72, np.float16)
+    for first in (0, 4, 8):
+        out = place[first : first + 64].reshape(8, 8)
+        with_plan(SMALL, lambda out=out: matmul(A, A, out=out, lesson=7))
+        assert (out == 8).all()
+    assert boxes == [True, False, True]
+
+
 def test_the_kernel_that_should_be_faster_where_both_may_run():
     whose = [type(room.planned(shape, True, True, (6, 7))) for shape in ((4096, 4096, 4096), (1, 4096, 4096))]
     assert whose == [HopperPlan, Plan]
