@@ -52,6 +52,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
         "tests/ptxsim/test_report_page.py",
     )),
     ("ptxsim/races/hazards.py", ("tests/tools/author/test_kinds.py",)),
+    ("ptxsim/units/*.py", (
+        "tests/ptxsim/races/test_random_races.py::test_programs_that_were_once_judged_wrongly",
+    )),
+    ("course_lib/exercises/verdicts.py", ("tests/course_lib/exercises/test_hints.py",)),
     ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
     ("ptxsim/program/shim/*", ("tests/ptxsim/program",)),
     ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
