@@ -1,7 +1,7 @@
 """C = A @ B with the kernels of lessons 06 and 07.
 
 matmul               the call
-ready                its launches, with all that is known before the arrays are
+ready, packed        its launches, with all that is known before the arrays are
 operands             what it is given, and what is refused
 plans, hopper_plans  which tile it takes with lesson 06's and lesson 07's kernel
 tune, tuner          the fastest plans, found by a sweep on a GPU

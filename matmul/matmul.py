@@ -54,7 +54,10 @@ def matmul(
     raises TypeError or ValueError, and leaves `out` alone.
     """
     key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
-    call = _known.get(key) if key else None
+    try:
+        call = _known.get(key) if key else None
+    except TypeError:  # a list for a dtype
+        call = key = None
     if call is None:
         out = checked(A, B, out, bias, activation, beta, dtype)
         call = _prepared(A, B, out, activation, alpha, beta, allowed_lessons(lesson))
@@ -81,12 +84,7 @@ def _key(arrays: tuple, *others: object) -> tuple | None:
             forms.append((array.shape, array.strides, array.dtype, array.data.ptr % 16))
         else:
             return None  # it is refused in words
-    key = (now, *forms, *others)
-    try:
-        hash(key)
-    except TypeError:  # a list for a dtype
-        return None
-    return key
+    return (now, *forms, *others)
 
 
 def _keep(key: tuple, call: Call) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -205,7 +206,7 @@ def overlap(one: Array, other: Array) -> bool:
     return bool(one.size and other.size) and a < b + other.nbytes and b < a + one.nbytes
 
 
-def boxed(array: Array, rows: int, width: int) -> TensorMap | np.void:
+def boxed(array: Array, rows: int, width: int) -> TensorMap | ctypes.Array:
     """A map of this many rows of 16-bit numbers, as they lie in the memory of an array of `cp`, in boxes of 64 x 64."""
     if device.backend() == "cupy":
         return _at(address(array), rows, width)
@@ -214,7 +215,7 @@ def boxed(array: Array, rows: int, width: int) -> TensorMap | np.void:
 
 
 @lru_cache(maxsize=1024)
-def _at(place: int, rows: int, width: int) -> np.void:
+def _at(place: int, rows: int, width: int) -> ctypes.Array:
     """A map holds an address and sizes: kept here, it keeps no array, and is right for whatever lies there later."""
     form = as_strided(np.zeros(1, np.uint16), (rows, width), (2 * width, 2))  # is never read
-    return encoded(TensorMap(form, (64, 64), 128), place)
+    return ctypes.create_string_buffer(encoded(TensorMap(form, (64, 64), 128), place).tobytes())

@@ -14,14 +14,15 @@ from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan
 from .operands import ACTIVATIONS, Operand, begin, boxed, type_of
+from .packed import ARRAY, MAP, packed
 from .plans import Plan
 
 PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
 HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
-Gemm = Callable[[Array, Array, Array, tuple], None]
-"""Launches a kernel on the left operand, the right one and the output, with what it needs to finish a sum."""
+Launch = Callable[[Array, Array, Array, Array], None]
+"""Launches kernels on the left operand, the right one, the output and the bias."""
 
 
 def ready(
@@ -32,9 +33,9 @@ def ready(
     activation: str | None = None,
     alpha: float = 1.0,
     beta: float = 0.0,
-) -> Callable[[Array, Array, Array, Array], None]:
-    """A function of (left, right, out, bias) that launches the kernels of a plan, for all arrays of these forms. In
-    memory `out` has as many rows as `left`, and as many columns as `right`."""
+) -> Launch:
+    """The launches of a plan for all arrays of these forms. In memory `out` has as many rows as `left`, and as many
+    columns as `right`."""
     M, N = left.rows, right.rows
     T, Out = type_of(left.array.dtype), type_of(out.dtype)
     by_row, kind = np.int32(not out.flags.c_contiguous), np.int32(ACTIVATIONS[activation])
@@ -42,58 +43,75 @@ def ready(
     assert T and Out, "types that were checked"
     if chosen.split == 1:
         boxes = Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
-        gemm = launcher(chosen, left, right, Out, N, boxes)
-        return lambda a, b, C, bias: gemm(a, b, C, (bias, *finish))
+        return launcher(chosen, left, right, Out, N, finish, boxes)
     stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
-    gemm, reduce = launcher(chosen, left, right, "float", stride, False), kernel_of(f"reduce<{T}, {Out}>")
-    plain = (None, np.float32(1), np.float32(0), np.int32(0), np.int32(0))
-    grid, split = (-(-N // 128), min(-(-M // 4), 65_535)), np.int32(chosen.split)
-    numbers, size = tuple(map(np.int32, (M, N, stride, N))), chosen.split * M * stride
+    plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
+    gemm = launcher(chosen, left, right, "float", stride, plain, False)
+    grid, size = (-(-N // 128), min(-(-M // 4), 65_535)), chosen.split * M * stride
+    args = (ARRAY, np.int32(chosen.split), ARRAY, ARRAY, *finish, *map(np.int32, (M, N, stride, N)))
+    reduce = packed(kernel_of(f"reduce<{T}, {Out}>"), grid, (32, 4), 0, args)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         sums = device.cp.empty(size, np.float32)
-        gemm(a, b, sums, plain)
-        reduce(grid, (32, 4), (sums, split, C, bias, *finish, *numbers))
+        gemm(a, b, sums, None)
+        reduce(sums, C, bias)
 
     return run
 
 
 def launcher(
-    chosen: Plan | HopperPlan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool
-) -> Gemm:
+    chosen: Plan | HopperPlan,
+    left: Operand,
+    right: Operand,
+    Out: str,
+    stride: int,
+    finish: tuple,
+    boxes: bool,
+) -> Launch:
     """The kernel of the plan's lesson; see below."""
     if isinstance(chosen, HopperPlan):
-        return hopper_launcher(chosen, left, right, Out, stride, boxes)
-    return gemm_launcher(chosen, left, right, Out, stride)
+        return hopper_launcher(chosen, left, right, Out, stride, finish, boxes)
+    return gemm_launcher(chosen, left, right, Out, stride, finish)
 
 
-def gemm_launcher(chosen: Plan, left: Operand, right: Operand, Out: str, stride: int) -> Gemm:
+def gemm_launcher(
+    chosen: Plan,
+    left: Operand,
+    right: Operand,
+    Out: str,
+    stride: int,
+    finish: tuple,
+) -> Launch:
     """Lesson 06's kernel. Rows of the output have `stride` elements; it is never stored in boxes."""
     M, N, K = left.rows, right.rows, left.K
     kernel = gemm_kernel(str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k)
+    head = (ARRAY, ARRAY, ARRAY, ARRAY, *finish, *map(np.int32, (M, N, K)))
+    tail = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
     copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
-    strides = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
-    numbers = tuple(map(np.int32, (M, N, K)))
     if not chosen.shared_by:
-        grid = chosen.grid(M, N)
-        last = (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)), *strides)
-        return lambda a, b, C, finish: kernel(
-            grid, block, (*copies(a, b), C, *finish, *numbers, *last), shared_mem=shared_mem
-        )
+        middle = (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
+        gemm = packed(kernel, chosen.grid(M, N), block, shared_mem, (*head, *middle, *tail))
+        return gemm if copies is None else lambda a, b, C, bias: gemm(*copies(a, b), C, bias)
     blocks, whole = chosen.stream(M, N, K, sms())
-    size, first = blocks * chosen.tile[0] * chosen.tile[1], np.int32(whole)
+    size = blocks * chosen.tile[0] * chosen.tile[1]
+    shared = packed(kernel, (blocks,), block, shared_mem, (*head, np.int32(whole), ARRAY, ARRAY, *tail))
 
-    def run(a: Array, b: Array, C: Array, finish: tuple) -> None:
-        order = (first, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
-        args = (*copies(a, b), C, *finish, *numbers, *order, *strides)
-        kernel((blocks,), block, args, shared_mem=shared_mem)
+    def run(a: Array, b: Array, C: Array, bias: Array) -> None:
+        a, b = copies(a, b) if copies else (a, b)
+        shared(a, b, C, bias, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
 
     return run
 
 
 def hopper_launcher(
-    chosen: HopperPlan, left: Operand, right: Operand, Out: str, stride: int, boxes: bool
-) -> Gemm:
+    chosen: HopperPlan,
+    left: Operand,
+    right: Operand,
+    Out: str,
+    stride: int,
+    finish: tuple,
+    boxes: bool,
+) -> Launch:
     """Lesson 07's kernel. `boxes`: its copy engine stores C, which is not read, and has A's type and rows that begin at
     multiples of 16 bytes."""
     M, N, K = left.rows, right.rows, left.K
@@ -101,43 +119,39 @@ def hopper_launcher(
         str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k, boxes
     )
     kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
-    grid = (chosen.blocks(M, N, sms()),)
-    numbers = tuple(map(np.int32, (M, N, K, chosen.group, chosen.split, stride)))
-    of_left, of_right = (left.runs, left.stride), (right.runs, right.stride)
+    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, stride))
+    args = (MAP, MAP, MAP, ARRAY, ARRAY, *finish, *numbers)
+    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
+    copies, of_left, of_right = copier(left, right), (left.runs, left.stride), (right.runs, right.stride)
 
-    def run(a: Array, b: Array, C: Array, finish: tuple) -> None:
-        a, b = copies(a, b)
+    def run(a: Array, b: Array, C: Array, bias: Array) -> None:
+        a, b = copies(a, b) if copies else (a, b)
         first, second = boxed(a, *of_left), boxed(b, *of_right)
-        maps = (first, second, boxed(C, M, N) if boxes else first)
-        kernel(grid, block, (*maps, C, *finish, *numbers), shared_mem=shared_mem)
+        gemm(first, second, boxed(C, M, N) if boxes else first, C, bias)
 
     return run
 
 
-def copier(left: Operand, right: Operand) -> Callable[[Array, Array], tuple[Array, Array]]:
+def copier(left: Operand, right: Operand) -> Callable[[Array, Array], tuple[Array, Array]] | None:
     """What puts operands in place: those whose rows do not begin at multiples of 16 bytes are copied to rows that do,
-    all in one launch."""
+    all in one launch. None if there are none."""
     moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.aligned]
     if not moved:
-        return lambda a, b: (a, b)
+        return None
+    sizes = [(at, operand.runs * operand.stride) for at, operand in moved]
+    args = [
+        (ARRAY, ARRAY, *map(np.int32, (operand.runs, operand.width, operand.stride))) for _, operand in moved
+    ]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
     grid = (max(-(-operand.runs // 8) for _, operand in moved), len(moved))
-    forms = [
-        (
-            at,
-            operand.runs * operand.stride,
-            tuple(map(np.int32, (operand.runs, operand.width, operand.stride))),
-        )
-        for at, operand in moved
-    ]
+    pad = packed(kernel, grid, (32, 8), 0, args[0] + args[-1])
 
     def copies(*arrays: Array) -> tuple[Array, Array]:
-        placed, args = list(arrays), []
-        for at, size, numbers in forms:
+        placed = list(arrays)
+        for at, size in sizes:
             placed[at] = device.cp.empty(size, np.uint16)
-            args.append((arrays[at], placed[at], *numbers))
-        kernel(grid, (32, 8), args[0] + args[-1])
+        pairs = [(arrays[at], placed[at]) for at, _ in sizes]
+        pad(*pairs[0], *pairs[-1])
         return placed[0], placed[1]
 
     return copies
