@@ -40,19 +40,22 @@ def _in_memory(
 
     values = [_room(arg) for arg in args]
     addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-    arrays = [values[place] if args[place] is ARRAY else None for place in open_places]
+    maps = {place for place in open_places if args[place] is MAP}
     dims = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
     function, where = driver.CUfunction(kernel.kernel.ptr), ctypes.addressof(addresses)
     start, current, lock = driver.cuLaunchKernel, device.cp.cuda.get_current_stream, Lock()
 
     def launch(*given: Any) -> None:
         with lock:
-            for place, room, value in zip(open_places, arrays, given, strict=True):
-                if room is None:  # a map: it lies in memory itself
+            for place, value in zip(open_places, given, strict=True):
+                if place in maps:  # it lies in memory itself
                     addresses[place] = ctypes.addressof(value)
                 else:
-                    room.value = 0 if value is None else value.data.ptr
+                    values[place].value = 0 if value is None else value.data.ptr
             (error,) = start(function, *dims, shared_mem, current().ptr, where, 0)
+            if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
+                device.cp.cuda.Device().use()
+                (error,) = start(function, *dims, shared_mem, current().ptr, where, 0)
         if error:
             raise RuntimeError(f"the driver refuses the launch of {kernel.name}: {error.name}")
 

@@ -289,7 +289,7 @@ def _stopped(state: LaunchState) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
 
 
-def _blocks_at_once(code: Code, threads: int, shared_mem: int, cooperative: bool) -> int:
+def _blocks_at_once(code: Code, threads: int, shared_mem: int, cooperative: bool = False) -> int:
     program = code.program
     shared = SHARED_AT_ONCE // (program.static_shared + shared_mem + 1)
     local = LOCAL_AT_ONCE // (threads * program.local_bytes + 1)
