@@ -11,9 +11,8 @@ from math import prod
 from typing import TypeVar
 
 import ptxsim
+from ptxsim import MessageOnly, refusal
 from ptxsim.gpus import H100, WARP, Gpu
-from ptxsim.interrupts import MessageOnly
-from ptxsim.occupancy import refusal
 
 from . import device
 from .kernel import Kernel

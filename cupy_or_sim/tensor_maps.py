@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ptxsim import TensorMap
-from ptxsim.tensor_map import BYTES
 
 from .kernel import Array, Kernel
 
@@ -86,8 +85,8 @@ def encoded(made: TensorMap, place: int) -> np.void:
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
     # For the simulator, which cannot read the bytes.
-    with_made = np.dtype((np.void, BYTES), metadata={"made": made})
-    return np.frombuffer(ctypes.string_at(int(result.getPtr()), BYTES), with_made)[0]
+    with_made = np.dtype((np.void, TensorMap.nbytes), metadata={"made": made})
+    return np.frombuffer(ctypes.string_at(int(result.getPtr()), TensorMap.nbytes), with_made)[0]
 
 
 def made_from(argument: object) -> TensorMap | None:

@@ -13,12 +13,10 @@ from course_lib.check.mistakes import product, where_wrong
 from course_lib.check.verdict import CheckFailed
 from course_lib.measure.bench import benchmark
 from course_lib.measure.model import modelled as modelled_launch
-from ptxsim import HazardError, Report
-from ptxsim.compiler.disassembly import NvdisasmMissing
+from ptxsim import Counts, HazardError, LaunchResources, Report
+from ptxsim.compiler import NvdisasmMissing
 from ptxsim.gpus import H100, SECTOR, Gpu
-from ptxsim.observe.counters import Counts
 from ptxsim.observe.events import Commit, Copy, Event, Load, UseLoads, Wait, Work
-from ptxsim.occupancy import LaunchResources
 
 from .profile import profile
 from .sass import Sass, sass

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cupy_or_sim import device, keys, style, timing
+from ptxsim import occupancy
 from ptxsim.gpus import GPUS, H100, find_gpu
-from ptxsim.occupancy import occupancy
 
 from . import heat, plans, sweep_file
 from .matmul import LESSON, here

@@ -13,8 +13,8 @@ from .interrupts import MessageOnly, in_background, result_of
 from .kernel import Kernel, LaunchError, compile, machine_code, resources
 from .launch import SimulatorError, assemble, clean_side_by_side, launch
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
-from .occupancy import occupancy, refusal
-from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind
+from .occupancy import LaunchResources, occupancy, refusal
+from .races.hazards import BAD_ADDRESS, CAUSES, KINDS, Cause, Hazard, Kind, Meeting
 from .report import HazardError, Report, line_link
 from .tensor_map import TensorMap
 
@@ -32,6 +32,8 @@ __all__ = [
     "Kernel",
     "Kind",
     "LaunchError",
+    "LaunchResources",
+    "Meeting",
     "MessageOnly",
     "NvrtcMissing",
     "Report",

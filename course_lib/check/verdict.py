@@ -13,9 +13,7 @@ from cupy_or_sim import limits
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch, Tile
 from cupy_or_sim.simulate import clean_side_by_side, compiled
-from ptxsim import Report, assemble
-from ptxsim.interrupts import MessageOnly, in_background, result_of
-from ptxsim.races.hazards import BAD_ADDRESS, Hazard
+from ptxsim import BAD_ADDRESS, Hazard, MessageOnly, Report, assemble, in_background, result_of
 
 from .job import Job
 from .mistakes import Mistake, guess, product, where_wrong

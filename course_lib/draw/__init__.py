@@ -22,7 +22,7 @@ from cupy_or_sim.style import (
     show,
     styled,
 )
-from ptxsim.instructions.tensor import fragment
+from ptxsim import fragment
 
 from .explore import handover, pipeline, schedule
 from .figures import figure

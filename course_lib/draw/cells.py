@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cupy_or_sim import style
+from ptxsim import NO_LANE
 from ptxsim.gpus import WARP
-from ptxsim.observe.counters import NO_LANE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cupy_or_sim import style
-from ptxsim.instructions.tensor import fragment
+from ptxsim import fragment
 
 from .cells import counted, grid, one_warp, write
 

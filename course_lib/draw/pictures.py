@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cupy_or_sim import style
+from ptxsim import NO_LANE, global_sectors, shared_wavefronts
 from ptxsim.gpus import BANKS, SECTOR, WARP
-from ptxsim.observe.counters import NO_LANE, global_sectors, shared_wavefronts
 
 from .cells import counted, grid, one_warp, write
 from .fragment_charts import fragment_figure, ldmatrix_figure

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cupy_or_sim import style
-from ptxsim import Report
-from ptxsim.races.hazards import Hazard, Meeting
+from ptxsim import Hazard, Meeting, Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

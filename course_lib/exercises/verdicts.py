@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cupy_or_sim import style
-from ptxsim import CompileError
-from ptxsim.compiler.cache import ToolMissing
-from ptxsim.races.hazards import KINDS as TABLE
-from ptxsim.report import line_link
+from ptxsim import KINDS as TABLE
+from ptxsim import CompileError, line_link
+from ptxsim.compiler import ToolMissing
 
 from . import logbook, smaller
 from .answers import exercises

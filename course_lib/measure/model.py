@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from cupy_or_sim.simulate import compiled
-from ptxsim.estimate import Estimate, estimate
+from ptxsim import Estimate, estimate
 
 from ..check.job import Job
 

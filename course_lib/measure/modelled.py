@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import cast
 
 from cupy_or_sim.kernel import Kernel
-from ptxsim.clock.played import ARITHMETIC, TENSOR_CORES, Segment
+from ptxsim.clock import ARITHMETIC, TENSOR_CORES, Segment
 
 from ..check.job import Job
 from . import model, records

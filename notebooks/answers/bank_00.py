@@ -10,8 +10,8 @@ import numpy as np
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.simulate import simulate
+from ptxsim import KINDS
 from ptxsim.observe.events import Load
-from ptxsim.races.hazards import KINDS
 
 from .common import demand, demand_kernel, demand_no_hazard, kernel_and_numbers
 

@@ -9,7 +9,7 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
-from ptxsim.instructions.tensor import fragment
+from ptxsim import fragment
 
 from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, results_of
 

@@ -12,8 +12,7 @@ from course_lib.check.job import Job
 from course_lib.check.verdict import CheckFailed, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
-from ptxsim import Report
-from ptxsim.observe.counters import global_sectors
+from ptxsim import Report, global_sectors
 from ptxsim.observe.events import Commit, Copy, Event, Wait, Work
 
 MOST_STEPS = 250_000

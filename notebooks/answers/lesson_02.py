@@ -17,11 +17,9 @@ from cupy_or_sim.cupy_on_numpy import RawKernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
+from ptxsim.compiler import ENDS as ENDS_OF_PROGRAM
+from ptxsim.compiler import Instruction, read_by, targets_of, written_by
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
-from ptxsim.ptx.flow import ENDS as ENDS_OF_PROGRAM
-from ptxsim.ptx.flow import targets_of
-from ptxsim.ptx.program import Instruction
-from ptxsim.ptx.provenance import read_by, written_by
 
 from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
 

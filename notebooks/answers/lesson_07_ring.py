@@ -10,8 +10,7 @@ from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from ptxsim import Report
-from ptxsim.clock.block import Block
-from ptxsim.clock.played import ALONE
+from ptxsim.clock import ALONE, Block
 from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 

@@ -9,7 +9,7 @@ import numpy as np
 from course_lib.draw.cells import counted
 from course_lib.draw.fragment_charts import COLOURS
 from cupy_or_sim import style
-from ptxsim.instructions.tensor import fragment
+from ptxsim import fragment
 
 ROWS, CHUNKS, LINE = 8, 4, 8
 """Rows of 64 bytes that one matrix of an `ldmatrix` reads, 16-byte chunks of a row, seats in 128 bytes: all banks."""

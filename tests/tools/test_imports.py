@@ -17,6 +17,8 @@ PLANTED = {
     "cupy_or_sim.power -> course_lib.check.gemm": "from course_lib.check.gemm import Gemm",
     "ptxsim.report -> cupy_or_sim.launch": "from cupy_or_sim.launch import Launch",
     "course_lib.check.gemm -> tools.install": "from tools.install import ROOT",
+    # past the face of the simulator
+    "matmul.plans -> ptxsim.races.shadow": "from ptxsim.races import shadow",
     # and among the tools
     "tools.book.front -> tools.course": "if TYPE_CHECKING:\n    from tools.course import bind",
     "tools.learner.outcome -> tools.book.pages": "from tools.book.pages import Page",

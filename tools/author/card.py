@@ -24,10 +24,8 @@ from cupy_or_sim.cupy_on_numpy import RawKernel
 from instruments import checklist
 from instruments.checklist import Item
 from instruments.evidence import FLOP_PER_CLOCK, WGMMA_FLOP_PER_CLOCK
-from ptxsim.gpus import H100, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
-from ptxsim.instructions.tensor import fragment
-from ptxsim.launch import MAX_REGISTERS
-from ptxsim.observe.counters import BANKS
+from ptxsim import fragment
+from ptxsim.gpus import BANKS, H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, SUB_CORES, WARP
 
 CARD = Path(__file__).resolve().parents[2] / "assets" / "card.pdf"
 A4 = 8.27, 11.69  # inches

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ptxsim.races.hazards import CAUSES, KINDS, Cause, Kind
+from ptxsim import CAUSES, KINDS, Cause, Kind
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "ptxsim" / "README.md"

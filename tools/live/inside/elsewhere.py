@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable
 
 from cupy_or_sim import device
-from ptxsim.compiler import cache, elsewhere
-from ptxsim.ptx.program import MAIN_FILE
+from ptxsim.compiler import MAIN_FILE, cache, elsewhere
 
 NONE = "This text does not ship with the course, and a browser has no CUDA compiler."
 """Said where nobody was asked, or nobody answered."""

@@ -9,8 +9,8 @@ import traceback
 import types
 from collections.abc import Iterator
 
-from ptxsim.compiler.cache import ToolMissing
-from ptxsim.interrupts import MessageOnly
+from ptxsim import MessageOnly
+from ptxsim.compiler import ToolMissing
 
 FORMS = {"text/html": "_repr_html_", "image/svg+xml": "_repr_svg_", "image/png": "_repr_png_"}
 """Of an output, besides its text; the methods of objects that have them."""
