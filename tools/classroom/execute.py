@@ -44,10 +44,10 @@ class SandboxedKernel(AsyncKernelManager):
     def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
         """The command that starts the kernel, with which kernel ever: this Python."""
         inside = [sys.executable, "-m", "ipykernel_launcher", "-f", str(CONNECTION), *(extra_arguments or [])]
-        lessons = Path(self.config.CourseDirectory.root) / "lessons"
-        return sandbox.command(
-            inside, {Path(self.connection_file): CONNECTION, lessons: sandbox.ROOT / "notebooks"}
-        )
+        lessons = Path(self.config.CourseDirectory.root, "lessons").iterdir()
+        # One by one: answers and figures of the course lie in that folder, too.
+        seen = {each: sandbox.ROOT / "notebooks" / each.name for each in lessons}
+        return sandbox.command(inside, {Path(self.connection_file): CONNECTION, **seen})
 
     async def _async_post_start_kernel(self, **kw: object) -> None:
         self.ip = f"/proc/{self.provisioner.pid}/root{SOCKETS}"  # the same sockets, seen from outside
