@@ -7,7 +7,6 @@ from ptxsim.units.mbarriers import Lack, cause_of_deadlock
 from tests.ptxsim.small_kernels import run_on_numbers
 
 TILE = "__shared__ int tile[64];\n"
-COPY = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
 MBARRIER = "__shared__ unsigned long long bar;\n"
 INIT = 'asm volatile("mbarrier.init.shared.b64 [%0], 1;" :: "r"(unsigned(__cvta_generic_to_shared(&bar))));\n'
 ARRIVE = INIT.replace("init.shared.b64 [%0], 1", "arrive.shared.b64 _, [%0]")
@@ -27,21 +26,10 @@ def test_a_finding_has_a_declared_kind_and_cause(kind, cause):
 @pytest.mark.parametrize(
     ("cause", "body"),
     [
-        ("no-commit", TILE + "COPY(&tile[t], in + t); WAIT(0); out[t] = tile[t];"),
-        ("no-wait", COPY + "out[t] = tile[t];"),
-        ("no-wait", COPY + "tile[t ^ 32] = 1;"),
-        ("wait-behind-barrier", COPY + "__syncthreads(); WAIT(0); out[t] = tile[t ^ 32];"),
-        ("no-barrier", COPY + "WAIT(0); out[t] = tile[t ^ 32];"),
         ("no-barrier", TILE + "tile[t] = t; __syncthreads(); out[t] = tile[t ^ 32]; tile[t] = 0;"),
-        ("left-out-of-barrier", TILE + "tile[t] = t; if (t < 32) BAR(1, 32); out[t] = tile[t ^ 32];"),
         ("two-writers", TILE + "tile[t / 2] = t; out[t] = tile[t / 2];"),
         ("never-written", TILE + "out[t] = tile[t];"),
-        (
-            "local-array",
-            "int mine[9]; for (int i = 0; i < in[t] % 2; i++) mine[i] = i; out[t] = mine[in[t] % 9];",
-        ),
-        ("barrier-passed-by", "if (t != 5) __syncthreads(); out[t] = t;"),
-        ("different-barriers", "if (t < 32)\n__syncthreads();\nelse\n__syncthreads();\nout[t] = t;"),
+        ("local-array", "int mine[9]; for (int i = 0; i < in[t] % 2; i++) mine[i] = i; out[t] = mine[in[t] % 9];"),
         ("not-in-own-mask", "out[t] = __shfl_sync(0xfffffffeu, t, 1);"),
         ("beyond-shared-memory", TILE + "tile[t + in[1]] = t; __syncthreads(); out[t] = tile[in[t]];"),
         ("read-beyond-array", "out[t] = in[t + (1 << 20)];"),
@@ -50,20 +38,15 @@ def test_a_finding_has_a_declared_kind_and_cause(kind, cause):
         ("different-counts", "if (t < 32) BAR(1, 64); else BAR(1, 96); out[t] = t;"),
         ("part-of-warps", "BAR(1, 33); out[t] = t;"),
         ("no-mbarrier", MBARRIER + ARRIVE),
-        (
-            "mbarrier-made-again",
-            MBARRIER + "for (int i = 0; i < in[0] + 2; ++i) { if (t == 0)\n" + INIT + "}",
-        ),
-        (
-            "too-many-arrivals",
-            MBARRIER + "if (t)\nreturn;\n" + INIT + ARRIVE.replace("_, [%0]", "_, [%0], 2"),
-        ),
+        ("mbarrier-made-again", MBARRIER + "for (int i = 0; i < in[0] + 2; ++i) { if (t == 0)\n" + INIT + "}"),
+        ("too-many-arrivals", MBARRIER + "if (t)\nreturn;\n" + INIT + ARRIVE.replace("_, [%0]", "_, [%0], 2")),
         ("unknown-mbarrier", MBARRIER + "if (t == 0)\n" + INIT + "__syncwarp(); if (t == 32)\n" + ARRIVE),
         ("trap", "__trap();"),
         ("deadlock", "if (t < 32) BAR(1, 64); out[t] = t;"),
     ],
-)
+)  # fmt: skip
 def test_the_cause_says_what_is_missing(cause, body):
+    """Of copies and barriers: test_messages.py."""
     report, _ = run_on_numbers(body, block=64)
     assert report.hazards[0].cause == cause, report
 

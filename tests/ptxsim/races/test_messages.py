@@ -15,65 +15,39 @@ COPY_TO_OTHERS = TILE + "COPY(&tile[t], in + t); COMMIT;\n"
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "words"),
+    ("kind", "cause", "body", "words"),
     [
-        (
-            "read-after-write",
-            COPY_TO_OTHERS + "__syncthreads();\nWAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
-            "Your wait stands behind the barrier: at line 15 the copy arrives.*First the wait, then __syncthreads",
-        ),
-        (
-            "read-after-write",
-            COPY_TO_OTHERS + "WAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
-            "A __syncthreads\\(\\) is missing between that write and this read",
-        ),
-        (
-            "read-after-write",
-            TILE + "tile[t] = t;\nif (t < 32)\nBAR(1, 32);\nout[t] = tile[t ^ 32]; // HERE",
-            "Not all threads come to the barrier at line 15: thread 0 does, thread 32 does not",
-        ),
-        (
-            "barrier-divergence",
-            TILE + "if (t != 5)\n__syncthreads(); // HERE\nout[t] = t;",
-            "thread 5 of block 0 passes this barrier by, and thread .* Not all threads come to it",
-        ),
-        (
-            "barrier-divergence",
-            'asm volatile("{ .reg .pred p; setp.ge.s32 p, %0, 16; @p bar.sync 0; }" :: "r"(t)); // HERE\nout[t] = t;',
-            "thread 0 of block 0 passes this barrier by, and thread 16 of the same warp waits at it",
-        ),
-        (
-            "barrier-divergence",
-            "if (t < 32)\n__syncthreads(); // HERE\nelse\n__syncthreads(); // HERE\nout[t] = t;",
-            "wait at different __syncthreads\\(\\): thread .* at line .*, thread .* at line",
-        ),
-        (
-            "unwaited-copy",
-            COPY_TO_OTHERS + "out[t] = tile[t]; // HERE",
-            "reads tile\\[0\\] before the asynchronous copy .* it itself issued the copy at line 13",
-        ),
-        (
-            "unwaited-copy",
-            TILE + "COPY(&tile[t], in + t);\nWAIT(0);\nout[t] = tile[t]; // HERE",
-            "No cp.async.commit_group follows line 13",
-        ),
-        (
-            "write-after-write",
-            TILE
-            + "COPY(&tile[t], in + t);\nCOPY(&tile[t], in + t + 64); // HERE\nCOMMIT; WAIT(0); out[t] = tile[t];",
-            "before the asynchronous copy into it is known to have arrived; it itself issued the copy at line 13",
-        ),
-        (
-            "write-after-write",
-            COPY_TO_OTHERS + "tile[t ^ 32] = 1; // HERE\nWAIT(0);",
-            "before the asynchronous copy into it is known to have arrived; thread 32 issued the copy at line 13",
-        ),
+        ("read-after-write", "wait-behind-barrier",
+         COPY_TO_OTHERS + "__syncthreads();\nWAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
+         r"Your wait stands behind the barrier: at line 15 the copy arrives.*First the wait, then __syncthreads"),
+        ("read-after-write", "no-barrier", COPY_TO_OTHERS + "WAIT(0);\nout[t] = tile[t ^ 32]; // HERE",
+         r"A __syncthreads\(\) is missing between that write and this read"),
+        ("read-after-write", "left-out-of-barrier",
+         TILE + "tile[t] = t;\nif (t < 32)\nBAR(1, 32);\nout[t] = tile[t ^ 32]; // HERE",
+         r"Not all threads come to the barrier at line 15: thread 0 does, thread 32 does not"),
+        ("barrier-divergence", "barrier-passed-by", TILE + "if (t != 5)\n__syncthreads(); // HERE\nout[t] = t;",
+         r"thread 5 of block 0 passes this barrier by, and thread .* Not all threads come to it"),
+        ("barrier-divergence", "barrier-passed-by",
+         'asm volatile("{ .reg .pred p; setp.ge.s32 p, %0, 16; @p bar.sync 0; }" :: "r"(t)); // HERE\nout[t] = t;',
+         r"thread 0 of block 0 passes this barrier by, and thread 16 of the same warp waits at it"),
+        ("barrier-divergence", "different-barriers",
+         "if (t < 32)\n__syncthreads(); // HERE\nelse\n__syncthreads(); // HERE\nout[t] = t;",
+         r"wait at different __syncthreads\(\): thread .* at line .*, thread .* at line"),
+        ("unwaited-copy", "no-wait", COPY_TO_OTHERS + "out[t] = tile[t]; // HERE",
+         r"reads tile\[0\] before the asynchronous copy .* it itself issued the copy at line 13"),
+        ("unwaited-copy", "no-commit", TILE + "COPY(&tile[t], in + t);\nWAIT(0);\nout[t] = tile[t]; // HERE",
+         r"No cp.async.commit_group follows line 13"),
+        ("write-after-write", "no-commit",
+         TILE + "COPY(&tile[t], in + t);\nCOPY(&tile[t], in + t + 64); // HERE\nCOMMIT; WAIT(0); out[t] = tile[t];",
+         r"before the asynchronous copy into it is known to have arrived; it itself issued the copy at line 13"),
+        ("write-after-write", "no-wait", COPY_TO_OTHERS + "tile[t ^ 32] = 1; // HERE\nWAIT(0);",
+         r"before the asynchronous copy into it is known to have arrived; thread 32 issued the copy at line 13"),
     ],
-)
-def test_a_finding_says_what_is_missing(kind, body, words):
+)  # fmt: skip
+def test_a_finding_says_what_is_missing(kind, cause, body, words):
     report, _ = run_on_numbers(body, block=64)
     assert found(report) == ([kind], set()), report
-    assert re.search(words, report.hazards[0].message), report
+    assert report.hazards[0].cause == cause and re.search(words, report.hazards[0].message), report
 
 
 def test_the_most_serious_finding_comes_first():
