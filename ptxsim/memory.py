@@ -64,11 +64,30 @@ class Bytes:
         return view
 
 
+GRAIN = 4
+"""Bytes that Seen keeps together."""
+
+
+class Seen:
+    """Which parts of a buffer a launch read, wrote, and changed by atomics."""
+
+    def __init__(self, size: int) -> None:
+        self.read, self.written, self.changed = (np.zeros(-(-size // GRAIN), bool) for _ in range(3))
+
+    def note(self, act: np.ndarray, unit: np.ndarray, size: int) -> None:
+        """These units of `size` bytes; `act` is one of the three."""
+        if size > GRAIN:
+            act[(unit[:, None] * (size // GRAIN) + np.arange(size // GRAIN)).ravel()] = True
+        else:
+            act[unit * size // GRAIN] = True
+
+
 @dataclass(eq=False)
 class Buffer:
     """One allocation in global memory. `label` is how messages call the array in it: "C (float32, shape (64, 64))";
     `first` is where that array begins, in bytes, and `elements` how many it has. `written`: which bytes anybody wrote;
-    None where all count as written. `lost`: a cause of a hazard, where nobody may touch it; then it has no bytes."""
+    None where all count as written. `lost`: a cause of a hazard, where nobody may touch it; then it has no bytes.
+    `seen`: what a launch touches, if anybody wants to know."""
 
     base: int
     memory: Bytes
@@ -78,6 +97,7 @@ class Buffer:
     elements: int = 0
     written: Bytes | None = None
     lost: str = ""
+    seen: Seen | None = None
 
     @property
     def size(self) -> int:
@@ -212,7 +232,7 @@ class Indexed(Protocol):
 class SharedMemory:
     """The shared memory of all resident blocks, block after block; it starts as NaN bits."""
 
-    written = None  # its shadow knows
+    written = seen = None  # its shadow knows
 
     def __init__(
         self,
@@ -307,6 +327,8 @@ class SharedMemory:
 
 class LocalMemory:
     """Each lane's private memory: local arrays, and parameters of device functions."""
+
+    seen = None  # nobody else can touch it
 
     def __init__(self, lanes: int, size: int) -> None:
         self.size = size

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ..gpus import Gpu
 from . import errors
 from .arena import Arena
+from .orders import Orders
 from .report import Findings
 from .wire import Answer
 
@@ -23,8 +24,12 @@ class Context:
     arch: int
     findings: Findings
     arena: Arena = field(default_factory=Arena)
+    orders: Orders = field(init=False)
     process: int = 0
     lost: int = 0
+
+    def __post_init__(self) -> None:
+        self.orders = Orders(self.findings.conflict)
 
     def see(self, site: int) -> None:
         self.findings.sites.see(site, self.process)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from .run import run
 def cuda_program() -> Callable[..., ProgramReport]:
     """Takes what `ptxsim.program.run` takes, and fails the test with the report if anything was found."""
 
-    def check(*sources: object, **how: object) -> ProgramReport:
+    def check(*sources: Any, **how: Any) -> ProgramReport:
         report = run(*sources, **how)
         if not report.ok:
             pytest.fail(str(report), pytrace=False)

@@ -11,7 +11,7 @@ from ..arguments import Bound
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..kernel import Kernel, LaunchError
 from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
-from ..memory import Buffer, Bytes
+from ..memory import Buffer, Bytes, Seen
 from ..observe.counters import Counters
 from ..occupancy import occupancy
 from ..races.hazards import FATAL, HazardLog
@@ -62,7 +62,7 @@ class Launches:
 
     def launch(self, number: int, *numbers: int, data: bytes = b"") -> Answer:
         grid, block = _three(numbers, 0), _three(numbers, 3)
-        shared, cooperative, site = numbers[6], bool(numbers[7]), numbers[12]
+        shared, cooperative, stream, site = numbers[6], bool(numbers[7]), *numbers[11:13]
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
@@ -71,7 +71,9 @@ class Launches:
         if not all(cluster):
             cluster = self._kernel(function).code.program.cluster
         refused = self._why_not(function, grid, block, shared, cluster)
-        if refused := refused or (cooperative and self._why_not_together(function, grid, block, shared)):
+        if cooperative and not refused:
+            refused = self._why_not_together(function, grid, block, shared)
+        if refused:
             return self.context.refused(f"the launch of {function.name}", *refused, site)
         threads = int(np.prod(grid, dtype=object) * np.prod(block, dtype=object))
         if threads > MAX_SIMULATED:
@@ -80,8 +82,13 @@ class Launches:
                 f"{MAX_SIMULATED:,}, because more would run for hours. Run the program on a smaller problem"
             )
         kernel = function.in_clusters(cluster)
-        bound = self._bound(kernel, function, np.frombuffer(data, np.uint8).copy())
+        orders = self.context.orders
+        work = orders.begin(stream, f"the launch of {function.name}", site)
+        bound, known = self._bound(kernel, function, np.frombuffer(data, np.uint8).copy())
         report = self._run(kernel, function, grid, block, bound, shared, cooperative, site)
+        for allocation, buffer in known.items():
+            if buffer.seen:
+                orders.seen(work, allocation, buffer.seen)
         self.context.lost = next((errors.of_fatal(h.kind) for h in report.hazards if h.kind in FATAL), 0)
         return Answer(self.context.lost, (), report.output.encode())
 
@@ -195,26 +202,39 @@ class Launches:
         told(report, function.source_file, monotonic() - began, site)
         return report
 
-    def _bound(self, kernel: Kernel, function: Function, params: np.ndarray) -> Bound:
+    def _bound(
+        self, kernel: Kernel, function: Function, params: np.ndarray
+    ) -> tuple[Bound, dict[Allocation, Buffer]]:
         """The parameters, and all memory that the kernel may reach, called as the parameters that point to it."""
-        own = {variable.base for variable in kernel.variables}
-        known: dict[object, Buffer] = {}
+        arena, own = self.context.arena, {variable.base for variable in kernel.variables}
+        known: dict[Allocation, Buffer] = {}
+        host: list[Buffer] = []
         owners = [
-            self._owner(kernel, function, number, params, own, known) for number in range(len(kernel.params))
+            self._owner(kernel, function, number, params, own, known, host)
+            for number in range(len(kernel.params))
         ]
-        arena = self.context.arena
-        others = [*arena.live, *list(arena.gone)[-MOST_GONE:]]
-        rest = [
-            _buffer(each, each.name or "an array", 1)
-            for each in others
-            if each not in known and each.address not in own
-        ]
-        return Bound(params, [*known.values(), *rest], owners, tuple(rest))
+        named = len(known)
+        for each in (*arena.live, *list(arena.gone)[-MOST_GONE:]):
+            if each not in known and each.address not in own:
+                known[each] = _buffer(each, each.name or "an array", 1)
+        if self.context.orders.needed:
+            for buffer in known.values():
+                buffer.seen = Seen(buffer.size)
+        buffers = list(known.values())
+        return Bound(params, [*buffers, *host], owners, tuple(buffers[named:])), known
 
     def _owner(
-        self, kernel: Kernel, function: Function, number: int, params: np.ndarray, own: set[int], known: dict
+        self,
+        kernel: Kernel,
+        function: Function,
+        number: int,
+        params: np.ndarray,
+        own: set[int],
+        known: dict[Allocation, Buffer],
+        host: list[Buffer],
     ) -> tuple[Buffer, ...]:
-        """The memory that a parameter points to; it joins `known`. () for none, or a variable of the module."""
+        """The memory that a parameter points to; it joins `known`, or `host`. () for none, or a variable of the
+        module."""
         declared = kernel.declared[number] if number < len(kernel.declared) else None
         address = _address(kernel, number, params) if declared is None or declared[1] else 0
         name, size = declared[0] if declared else f"argument {number}", function.element_bytes(number)
@@ -227,8 +247,8 @@ class Launches:
             return (known[found],)
         if declared is None or address < NULL:
             return ()
-        known[address] = Buffer(address, NOTHING, name, size, lost="host-memory")
-        return (known[address],)
+        host.append(Buffer(address, NOTHING, name, size, lost="host-memory"))
+        return (host[-1],)
 
 
 def _address(kernel: Kernel, number: int, params: np.ndarray) -> int:

@@ -6,11 +6,15 @@ from . import errors
 from .arena import DEVICE, OF_HOST, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
 from .context import Context, Stopped
 from .devices import MEMORY
+from .orders import DEVICE as WHOLE_DEVICE
+from .orders import STREAM
 from .sites import mark
 from .wire import Answer
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, BY_ADDRESS = range(1, 5)
 """Of cudaMemcpyKind; 0 is from host to host."""
+NO_STREAM = 2**64 - 1
+"""Of a copy that the host waits for."""
 UNREGISTERED, OF_THE_HOST, OF_THE_DEVICE, MANAGED = range(4)
 """Of cudaMemoryType."""
 
@@ -33,7 +37,7 @@ class Memory:
         made = self.arena.allocate(size, kind, site) if fits else None
         return Answer(0, (made.address,)) if made else Answer(errors.MEMORY_ALLOCATION, (0,))
 
-    def release(self, address: int, of_host: int, site: int) -> Answer:
+    def release(self, address: int, of_host: int, in_stream: int, site: int) -> Answer:
         self.context.see(site)
         found = self.arena.find(address)
         why = self._why_no_release(found, address, bool(of_host))
@@ -41,6 +45,8 @@ class Memory:
             call = "cudaFreeHost" if of_host else "cudaFree"
             return self.context.refused(call, errors.INVALID_VALUE, why, site, (0,))
         self.arena.release(found, site)
+        if not in_stream:
+            self.context.orders.host_waits(WHOLE_DEVICE, 0)
         return Answer(0, (found.size,))
 
     def register_host(self, address: int, size: int, first: int, pages: int, site: int) -> Answer:
@@ -68,12 +74,23 @@ class Memory:
         return Answer(0, (MEMORY - self.arena.used, MEMORY))
 
     def copy(
-        self, to: int, to_pitch: int, source: int, pitch: int, width: int, height: int, kind: int, site: int
+        self,
+        to: int,
+        to_pitch: int,
+        source: int,
+        pitch: int,
+        width: int,
+        height: int,
+        kind: int,
+        stream: int,
+        site: int,
     ) -> Answer:
         """Rows of `width` bytes."""
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
+        orders, waits = self.context.orders, stream == NO_STREAM
+        work = orders.begin(0 if waits else stream, "cudaMemcpy" + "Async" * (not waits), site)
         for row in range(height):
             here, there = to + row * to_pitch, source + row * pitch
             target, origin = self.arena.find(here), self.arena.find(there)
@@ -84,12 +101,19 @@ class Memory:
                 return self.context.refused("cudaMemcpy", errors.INVALID_VALUE, why, site)
             if target:
                 target.same_written(here, origin, there, width)
+            if orders.needed:
+                orders.range(work, "reads", origin, there, width)
+                orders.range(work, "writes", target, here, width)
+        if waits:
+            orders.host_waits(STREAM, 0)
         return Answer()
 
-    def fill(self, to: int, pitch: int, width: int, height: int, site: int) -> Answer:
+    def fill(self, to: int, pitch: int, width: int, height: int, stream: int, site: int) -> Answer:
         self.context.see(site)
         if self.context.lost:
             return Answer(self.context.lost)
+        orders = self.context.orders
+        work = orders.begin(0 if stream == NO_STREAM else stream, "cudaMemset", site)
         for row in range(height):
             here = to + row * pitch
             target = self.arena.find(here)
@@ -97,6 +121,8 @@ class Memory:
             if why or target is None:
                 return self.context.refused("cudaMemset", errors.INVALID_VALUE, why, site)
             target.note_written(here, width)
+            if orders.needed:
+                orders.range(work, "writes", target, here, width)
         return Answer()
 
     def reset(self) -> Answer:

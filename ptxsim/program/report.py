@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from ..kernel import Kernel
 from ..races.hazards import ORDER, Hazard
 from ..report import Report, header_of
+from .orders import Race
 from .sites import Sites, near
 
 CLEAN, HAZARDS, FAILED = range(3)
@@ -83,6 +84,20 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Conflict:
+    """Work of two streams that touches the same memory, and nothing orders the two."""
+
+    message: str
+    at: str = ""
+    times: int = 1
+
+    def __str__(self) -> str:
+        place = f"{self.at}: " if self.at else ""
+        times = f" (the first of {self.times})" if self.times > 1 else ""
+        return f"{place}stream-conflict{times}: {self.message}"
+
+
+@dataclass(frozen=True)
 class Leak:
     """Memory that the program never freed."""
 
@@ -92,11 +107,12 @@ class Leak:
 
 @dataclass(frozen=True)
 class ProgramReport:
-    """`hazards`: most serious first. `refused`: calls that CUDA refuses. `stopped`: why the program could not run to
-    its end; "" if it did. `returned`: its own exit status."""
+    """`hazards`: most serious first. `conflicts`: between streams. `refused`: calls that CUDA refuses. `stopped`: why
+    the program could not run to its end; "" if it did. `returned`: its own exit status."""
 
     program: str
     hazards: tuple[Finding, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     refused: tuple[Refusal, ...] = ()
     leaks: tuple[Leak, ...] = ()
     launches: tuple[Launch, ...] = field(default=(), repr=False)
@@ -115,14 +131,14 @@ class ProgramReport:
         """0 where nothing was found, 1 with a hazard, a refused call or a program that says itself that it failed, 2
         where it could not be run to its end, or a kernel could not."""
         undecided = [finding for finding in self.hazards if finding.hazard.kind in UNDECIDED]
-        if len(undecided) < len(self.hazards) or self.refused:
+        if len(undecided) < len(self.hazards) or self.conflicts or self.refused:
             return HAZARDS
         if self.stopped or undecided:
             return FAILED
         return HAZARDS if self.returned else CLEAN
 
     def __str__(self) -> str:
-        lines = [*map(str, self.hazards), *map(str, self.refused[:MOST_REFUSED])]
+        lines = [*map(str, (*self.hazards, *self.conflicts)), *map(str, self.refused[:MOST_REFUSED])]
         if len(self.refused) > MOST_REFUSED:
             lines.append(f"and {len(self.refused) - MOST_REFUSED} more calls that CUDA refuses")
         lines += [f"note: {note}" for note in self.notes]
@@ -140,6 +156,7 @@ class ProgramReport:
             else "no kernel was launched"
         )
         found = [_count(len(self.hazards), "hazard")] if self.hazards else []
+        found += [_count(len(self.conflicts), "conflict") + " of streams"] if self.conflicts else []
         found += [f"{_count(len(self.refused), 'call')} refused"] if self.refused else []
         found += [f"the program ended with status {self.returned}"] if self.returned else []
         found += [self.stopped] if self.stopped else []
@@ -161,6 +178,7 @@ class ProgramReport:
             "returned": self.returned,
             "seconds": round(self.seconds, 3),
             "hazards": [_as_json(finding) for finding in self.hazards],
+            "conflicts": [asdict(each) for each in self.conflicts],
             "refused": [asdict(each) for each in self.refused],
             "leaks": [asdict(each) for each in self.leaks],
             "launches": [asdict(each) for each in self.launches],
@@ -177,6 +195,7 @@ class Findings:
         self.sites = Sites()
         self.launches: list[tuple[Launch, int]] = []  # with the site of each
         self.refusals: dict[tuple[str, str, str, int], int] = {}
+        self.conflicts: dict[tuple, tuple[Race, int]] = {}
         self.notes: dict[str, None] = {}
         self._hazards: dict[tuple, Finding] = {}
 
@@ -201,6 +220,11 @@ class Findings:
         key = (call, error, why, site)
         self.refusals[key] = self.refusals.get(key, 0) + 1
 
+    def conflict(self, race: Race) -> None:
+        """Of two calls the first is told."""
+        first, times = self.conflicts.get(race.pair, (race, 0))
+        self.conflicts[race.pair] = first, times + 1
+
     def note(self, text: str) -> None:
         """Each once."""
         self.notes[text] = None
@@ -222,6 +246,9 @@ class Findings:
                     launch=launches[each.launch.number - 1],
                 )
                 for each in hazards
+            ),
+            tuple(
+                Conflict(words(race.message), of(race.site), times) for race, times in self.conflicts.values()
             ),
             tuple(
                 Refusal(call, error, words(why), of(site), times)

@@ -37,7 +37,18 @@ class Runtime:
         rooms = {
             self: (
                 *("hello", "module", "function", "variable", "managed_variable", "symbol"),
-                *("device", "attributes", "wait", "missing", "tensor_map", "unknown_entry", "forked"),
+                *(
+                    "device",
+                    "attributes",
+                    "wait",
+                    "stream",
+                    "record",
+                    "wait_event",
+                    "missing",
+                    "tensor_map",
+                    "unknown_entry",
+                    "forked",
+                ),
             ),
             self.memory: (
                 *("allocate", "release", "register_host", "unregister_host", "pointer", "memory_left"),
@@ -103,8 +114,21 @@ class Runtime:
         known = attributes(self.context.gpu, self.context.arch)
         return Answer(0, [number for pair in known.items() for number in pair])
 
-    def wait(self) -> Answer:
-        """All that was asked for is done."""
+    def stream(self, handle: int, alone: int) -> Answer:
+        self.context.orders.stream(handle, alone)
+        return Answer()
+
+    def record(self, event: int, stream: int) -> Answer:
+        self.context.orders.record(event, stream)
+        return Answer()
+
+    def wait_event(self, stream: int, event: int) -> Answer:
+        self.context.orders.wait_event(stream, event)
+        return Answer()
+
+    def wait(self, what: int, handle: int) -> Answer:
+        """The host waits. All that was asked for is done anyway."""
+        self.context.orders.host_waits(what, handle)
         return Answer(self.context.lost)
 
     def tensor_map(self, *numbers: int, data: bytes) -> Answer:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MARK = re.compile("\x02([0-9a-f]+)\x03")
+_ASIDE = re.compile(rf"( )\(at {_MARK.pattern}\)")
 _SYSTEM = ("/usr/include/", "/usr/local/cuda", "/nvidia/cu", "/usr/lib/")
 
 
@@ -61,6 +62,9 @@ class Sites:
         def place(found: re.Match) -> str:
             return self.known.get(int(found[2], 16), "") and found[1] + self.known[int(found[2], 16)]
 
+        text = _ASIDE.sub(
+            lambda found: place(found).rstrip() and f" (at {self.known[int(found[2], 16)]})", text
+        )
         return re.sub(r"((?:,? ?\b(?:allocated|freed|launched|called) at )?)" + _MARK.pattern, place, text)
 
     def of(self, site: int) -> str:

@@ -290,6 +290,8 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
         return
     if memory.written is not None:
         note_written(memory.written, unit, access.size)
+    if memory.seen is not None:
+        memory.seen.note(memory.seen.written, unit, access.size)
     units = memory.memory.units(access.size)
     shadow = machine.shadow_of(memory)
     if shadow is None:
@@ -364,6 +366,8 @@ def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _watch(machine: Memories, access: Access, memory: Place, unit: np.ndarray) -> None:
     if memory.written is not None:
         machine.check_written(access, memory, unit)
+    if memory.seen is not None:
+        memory.seen.note(memory.seen.changed if access.act.writes else memory.seen.read, unit, access.size)
     if not isinstance(memory, LocalMemory) and (shadow := machine.shadow_of(memory)) is not None:
         shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
         if not access.coherent:

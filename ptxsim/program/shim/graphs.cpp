@@ -154,7 +154,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t made, cudaGraph_t graph, cudaGra
 }
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream) {
-    return noted(in_stream(stream, [works = graph->works] { return all_of(works); }));
+    return noted(in_stream(stream, [=, works = graph->works] { return in_graph(stream, [&] { return all_of(works); }); }));
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
     delete graph;

@@ -80,7 +80,7 @@ Work packed(const void* handle, const Launch& how, void** arguments) {
         Answer answer = ask("launch",
                             {function->number, how.grid.x, how.grid.y, how.grid.z, how.block.x, how.block.y,
                              how.block.z, how.shared, how.cooperative, how.cluster.x, how.cluster.y, how.cluster.z,
-                             word(how.stream), how.site},
+                             stream_of_work(word(how.stream)), how.site},
                             packed.data(), packed.size());
         keep_printed(answer.data);
         return answer.error;

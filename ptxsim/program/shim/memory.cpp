@@ -24,9 +24,9 @@ cudaError_t allocate(void** at, size_t bytes, Kind kind, uint64_t site) {
     return cudaSuccess;
 }
 
-cudaError_t release(void* at, bool of_host, uint64_t site) {
+cudaError_t release(void* at, bool of_host, uint64_t site, bool in_stream = false) {
     if (!at) return cudaSuccess;
-    Answer answer = ask("release", {word(at), of_host, site});
+    Answer answer = ask("release", {word(at), of_host, in_stream, site});
     if (answer.error) return noted(answer.error);
     open_to_host(at, answer.numbers[0], false);
     give_back(at, answer.numbers[0]);
@@ -41,18 +41,20 @@ struct Plane {
     char* row(size_t number) const { return at + number * pitch; }
 };
 
-cudaError_t copy(Plane to, Plane from, size_t width, size_t height, cudaMemcpyKind kind, uint64_t site) {
+cudaError_t copy(Plane to, Plane from, size_t width, size_t height, cudaMemcpyKind kind, uint64_t site,
+                 uint64_t stream = NO_STREAM) {
     if (!width || !height) return cudaSuccess;
     print_what_was_printed();
-    Answer answer = ask("copy", {word(to.at), to.pitch, word(from.at), from.pitch, width, height, kind, site});
+    Answer answer = ask("copy", {word(to.at), to.pitch, word(from.at), from.pitch, width, height, kind,
+                                 stream_of_work(stream), site});
     if (answer.error) return answer.error;
     for (size_t row = 0; row < height; ++row) memmove(reachable(to.row(row)), reachable(from.row(row)), width);
     return cudaSuccess;
 }
 
-cudaError_t fill(Plane to, int value, size_t width, size_t height, uint64_t site) {
+cudaError_t fill(Plane to, int value, size_t width, size_t height, uint64_t site, cudaStream_t stream = nullptr) {
     if (!width || !height) return cudaSuccess;
-    Answer answer = ask("fill", {word(to.at), to.pitch, width, height, site});
+    Answer answer = ask("fill", {word(to.at), to.pitch, width, height, stream_of_work(word(stream)), site});
     if (answer.error) return answer.error;
     for (size_t row = 0; row < height; ++row) memset(reachable(to.row(row)), value, width);
     return cudaSuccess;
@@ -66,7 +68,7 @@ cudaError_t copied(void* to, const void* from, size_t bytes, cudaMemcpyKind kind
 
 cudaError_t copied_in(cudaStream_t stream, Plane to, Plane from, size_t width, size_t height, cudaMemcpyKind kind,
                       uint64_t site) {
-    return noted(in_stream(stream, [=] { return copy(to, from, width, height, kind, site); }));
+    return noted(in_stream(stream, [=] { return copy(to, from, width, height, kind, site, word(stream)); }));
 }
 
 cudaError_t address_of(const void* symbol, size_t offset, void** at) {
@@ -76,23 +78,24 @@ cudaError_t address_of(const void* symbol, size_t offset, void** at) {
     return cudaSuccess;
 }
 
-cudaError_t copy_3d(const cudaMemcpy3DParms& all, uint64_t site) {
+cudaError_t copy_3d(const cudaMemcpy3DParms& all, uint64_t site, uint64_t stream = NO_STREAM) {
     if (all.srcArray || all.dstArray) return cudaErrorNotSupported;
     for (size_t z = 0; z < all.extent.depth; ++z) {
         auto slice = [z](const cudaPitchedPtr& in, const cudaPos& at) {
             return Plane{static_cast<char*>(in.ptr) + ((at.z + z) * in.ysize + at.y) * in.pitch + at.x, in.pitch};
         };
         cudaError_t error = copy(slice(all.dstPtr, all.dstPos), slice(all.srcPtr, all.srcPos), all.extent.width,
-                                 all.extent.height, all.kind, site);
+                                 all.extent.height, all.kind, site, stream);
         if (error) return error;
     }
     return cudaSuccess;
 }
 
-cudaError_t fill_3d(const cudaPitchedPtr& to, int value, const cudaExtent& extent, uint64_t site) {
+cudaError_t fill_3d(const cudaPitchedPtr& to, int value, const cudaExtent& extent, uint64_t site,
+                    cudaStream_t stream = nullptr) {
     for (size_t z = 0; z < extent.depth; ++z) {
         Plane slice{static_cast<char*>(to.ptr) + z * to.ysize * to.pitch, to.pitch};
-        if (cudaError_t error = fill(slice, value, extent.width, extent.height, site)) return error;
+        if (cudaError_t error = fill(slice, value, extent.width, extent.height, site, stream)) return error;
     }
     return cudaSuccess;
 }
@@ -124,7 +127,7 @@ cudaError_t cudaFree(void* at) { return release(at, false, SITE); }
 cudaError_t cudaFreeHost(void* at) { return release(at, true, SITE); }
 
 cudaError_t cudaMallocAsync(void** at, size_t bytes, cudaStream_t) { return allocate(at, bytes, OF_DEVICE, SITE); }
-cudaError_t cudaFreeAsync(void* at, cudaStream_t) { return release(at, false, SITE); }
+cudaError_t cudaFreeAsync(void* at, cudaStream_t) { return release(at, false, SITE, true); }
 cudaError_t cudaMallocFromPoolAsync(void** at, size_t bytes, cudaMemPool_t, cudaStream_t) {
     return allocate(at, bytes, OF_DEVICE, SITE);
 }
@@ -203,27 +206,27 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
 cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* all) { return noted(copy_3d(*all, SITE)); }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* all, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [parameters = *all, site] { return copy_3d(parameters, site); }));
+    return noted(in_stream(stream, [=, parameters = *all] { return copy_3d(parameters, site, word(stream)); }));
 }
 
 cudaError_t cudaMemset(void* to, int value, size_t bytes) { return noted(fill(plane(to), value, bytes, 1, SITE)); }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill(plane(to), value, bytes, 1, site); }));
+    return noted(in_stream(stream, [=] { return fill(plane(to), value, bytes, 1, site, stream); }));
 }
 cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t height) {
     return noted(fill(plane(to, pitch), value, width, height, SITE));
 }
 cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill(plane(to, pitch), value, width, height, site); }));
+    return noted(in_stream(stream, [=] { return fill(plane(to, pitch), value, width, height, site, stream); }));
 }
 cudaError_t cudaMemset3D(cudaPitchedPtr to, int value, cudaExtent extent) {
     return noted(fill_3d(to, value, extent, SITE));
 }
 cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
     uint64_t site = SITE;
-    return noted(in_stream(stream, [=] { return fill_3d(to, value, extent, site); }));
+    return noted(in_stream(stream, [=] { return fill_3d(to, value, extent, site, stream); }));
 }
 
 cudaError_t cudaGetSymbolAddress(void** at, const void* symbol) { return address_of(symbol, 0, at); }

@@ -27,14 +27,21 @@ bool is_default(cudaStream_t stream) { return word(stream) < 3; }
 
 CUgraph_st* graph_of(cudaStream_t stream) { return is_default(stream) ? nullptr : stream->recorded; }
 
-cudaError_t waited() {
+// What the host waits for, as orders.py numbers it.
+enum Waits : uint64_t { FOR_STREAM, FOR_EVENT, FOR_DEVICE };
+
+cudaError_t waited(Waits what, const void* handle = nullptr) {
     print_what_was_printed();
-    return noted(ask("wait", {}).error);
+    return noted(ask("wait", {what, word(handle)}).error);
 }
+
+thread_local cudaStream_t stream_of_graph = nullptr;
+thread_local bool runs_graph = false;
 
 cudaError_t set(cudaEvent_t event, cudaStream_t stream) {
     event->recorded = graph_of(stream);
     event->set = true;
+    if (!event->recorded) ask("record", {word(event), stream_of_work(word(stream))});
     event->time = std::chrono::steady_clock::now();
     return cudaSuccess;
 }
@@ -56,13 +63,23 @@ cudaError_t in_stream(cudaStream_t stream, Work work) {
     return work();
 }
 
+uint64_t stream_of_work(uint64_t asked) { return runs_graph ? word(stream_of_graph) : asked; }
+
+cudaError_t in_graph(cudaStream_t stream, const std::function<cudaError_t()>& works) {
+    stream_of_graph = stream;
+    runs_graph = true;
+    cudaError_t error = works();
+    runs_graph = false;
+    return error;
+}
+
 __attribute__((destructor)) static void at_the_end() { print_what_was_printed(); }
 
 extern "C" {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
     *stream = new CUstream_st{flags, priority, nullptr};
-    return cudaSuccess;
+    return noted(ask("stream", {word(*stream), flags & cudaStreamNonBlocking}).error);
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     return cudaStreamCreateWithPriority(stream, flags, 0);
@@ -75,10 +92,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(); }
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaDeviceSynchronize() { return waited(); }
-cudaError_t cudaThreadSynchronize() { return waited(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return waited(FOR_STREAM, stream); }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return waited(FOR_STREAM, stream); }
+cudaError_t cudaDeviceSynchronize() { return waited(FOR_DEVICE); }
+cudaError_t cudaThreadSynchronize() { return waited(FOR_DEVICE); }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned* flags) {
     *flags = is_default(stream) ? 0 : stream->flags;
@@ -91,7 +108,8 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
     if (!is_default(stream) && event->recorded) stream->recorded = event->recorded;
-    return cudaSuccess;
+    if (graph_of(stream)) return cudaSuccess;
+    return noted(ask("wait_event", {word(stream), word(event)}).error);
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
@@ -121,8 +139,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return not
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
     return noted(set(event, stream));
 }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(); }
+cudaError_t cudaEventQuery(cudaEvent_t event) { return waited(FOR_EVENT, event); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) { return waited(FOR_EVENT, event); }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t first, cudaEvent_t second) {
     if (!first->set || !second->set) return noted(cudaErrorInvalidResourceHandle);
     *ms = std::chrono::duration<float, std::milli>(second->time - first->time).count();

@@ -30,6 +30,13 @@ cudaError_t noted(cudaError_t error);
 using Work = std::function<cudaError_t()>;
 cudaError_t in_stream(cudaStream_t stream, Work work);
 
+// A synchronous call: it is in the default stream, and the host waits for it.
+const uint64_t NO_STREAM = ~uint64_t(0);
+
+// The stream in which work is done: that of the graph that runs, or the one that was asked for.
+uint64_t stream_of_work(uint64_t asked);
+cudaError_t in_graph(cudaStream_t stream, const std::function<cudaError_t()>& works);
+
 // What kernels printed since the last time.
 void print_what_was_printed();
 void keep_printed(const std::string& text);

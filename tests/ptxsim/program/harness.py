@@ -8,6 +8,7 @@ import numpy as np
 from ptxsim.program.arena import DEVICE
 from ptxsim.program.context import Context
 from ptxsim.program.devices import gpu_of
+from ptxsim.program.memory import NO_STREAM
 from ptxsim.program.progress import Progress
 from ptxsim.program.report import Findings
 from ptxsim.program.runtime import Runtime
@@ -72,11 +73,11 @@ class Program:
     def filled(self, size: int) -> int:
         """An allocation in which zeros were written."""
         address = self.allocate(size)
-        assert self.ask("fill", address, 0, size, 1, 0).error == 0
+        assert self.ask("fill", address, 0, size, 1, 0, 0).error == 0
         return address
 
-    def copy(self, to: int, source: int, size: int, kind: int = 4) -> int:
-        return self.ask("copy", to, 0, source, 0, size, 1, kind, 0).error
+    def copy(self, to: int, source: int, size: int, kind: int = 4, stream: int = NO_STREAM) -> int:
+        return self.ask("copy", to, 0, source, 0, size, 1, kind, stream, 0).error
 
     def launch(
         self,
@@ -87,8 +88,9 @@ class Program:
         shared: int = 0,
         grid: int = 1,
         together: int = 0,
+        stream: int = 0,
     ) -> Answer:
-        how = (grid, 1, 1, block, 1, 1, shared, together, 0, 0, 0, 0, 0)
+        how = (grid, 1, 1, block, 1, 1, shared, together, 0, 0, 0, stream, 0)
         return self.ask("launch", self.kernel, *how, data=struct.pack("<QQI", to, source, count))
 
     def words(self, address: int, count: int) -> np.ndarray:
@@ -98,6 +100,9 @@ class Program:
     def kinds(self) -> list[tuple[str, str]]:
         """Of the hazards that were found."""
         return [(each.hazard.kind, each.hazard.cause) for each in self.findings.report([], "", 0, 0).hazards]
+
+    def conflicts(self) -> list[str]:
+        return [each.message for each in self.findings.report([], "", 0, 0).conflicts]
 
     def refused(self) -> list[tuple[str, str, str]]:
         return [(each.call, each.error, each.why) for each in self.findings.report([], "", 0, 0).refused]

@@ -90,11 +90,25 @@ invalid device ordinal
 """
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
+STREAMS = "2 2044\n"
 SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100, 8.0, 3")
 REFUSED_MAP = "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box"
 CASES = [
     Case("runtime.cu", RUNTIME, "8 launches of 2 kernels, 17 blocks"),
     Case("runtime.cu --sms 3 --arch 80 --option=--default-stream=per-thread", SMALLER, "no hazard found"),
+    Case("streams.cu", STREAMS, "no hazard found"),
+    Case(
+        "streams.cu -D NO_EVENT",
+        STREAMS,
+        "streams.cu:27: stream-conflict (the first of 3): the launch of scale in",
+        1,
+    ),
+    Case(
+        "streams.cu -D NO_WAIT",
+        STREAMS,
+        "streams.cu:31: stream-conflict: cudaMemcpy in the default stream reads",
+        1,
+    ),
     Case("tensor.cu --arch 90a", TENSOR, REFUSED_MAP, 1),
     Case("tensor.cu --arch 90a -D NO_WAIT", TENSOR.replace("544 1023", "-nan -nan"), "unwaited-copy", 1),
     Case(LINKED + "0", "8 194, 42\n", "no hazard found"),

@@ -67,7 +67,7 @@ def test_what_a_kernel_may_read(program, source, found):
     if source == "copied from the host":
         assert program.copy(address, ON_THE_STACK, 256, 1) == 0
     if source == "freed":
-        assert program.ask("release", address, 0, 0).error == 0
+        assert program.ask("release", address, 0, 0, 0).error == 0
     if source == "short":
         address = program.filled(252)
     program.launch(program.allocate(256), 0 if source == "null" else address, 64)
@@ -86,19 +86,19 @@ def test_a_copy_from_the_host(program, size, kind, error):
 def test_rows_of_a_copy(program):
     """Three rows of 100 bytes, 128 apart: what lies between them stays unwritten."""
     to = program.allocate(3 * 128)
-    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 3, 1, 0).error == 0
+    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 3, 1, 0, 0).error == 0
     written = program.context.arena.find(to).written.data.reshape(3, 128)
     assert written[:, :100].all() and not written[:, 100:].any()
-    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 4, 1, 0).error == 1
+    assert program.ask("copy", to, 128, ON_THE_STACK, 100, 100, 4, 1, 0, 0).error == 1
 
 
 def test_what_is_freed(program):
     address, pinned = program.allocate(64), program.allocate(64, HOST)
-    assert program.ask("release", address + 4, 0, 0).error == 1
-    assert program.ask("release", pinned, 0, 0).error == 1
-    assert program.ask("release", address, 1, 0).error == 1
-    assert program.ask("release", address, 0, 0) == wire.Answer(0, (64,))
-    assert program.ask("release", address, 0, 0).error == 1
+    assert program.ask("release", address + 4, 0, 0, 0).error == 1
+    assert program.ask("release", pinned, 0, 0, 0).error == 1
+    assert program.ask("release", address, 1, 0, 0).error == 1
+    assert program.ask("release", address, 0, 0, 0) == wire.Answer(0, (64,))
+    assert program.ask("release", address, 0, 0, 0).error == 1
     begins = [
         "the pointer is 4 bytes behind",
         "this is memory of the host",
@@ -142,7 +142,7 @@ def test_an_error_that_stays(program):
     (program.kernel,) = program.ask("function", module, data=b"copy").numbers
     address = program.filled(64)
     assert program.launch(address, address, 4).error == 719
-    assert program.ask("wait").error == 719
+    assert program.ask("wait", 2, 0).error == 719
     assert program.copy(address, ON_THE_STACK, 64, 1) == 719
     assert program.ask("allocate", 64, DEVICE, 0).error == 719
     assert program.kinds() == [("trap", "trap")]
@@ -152,7 +152,7 @@ def test_an_error_that_stays(program):
 
 def test_addresses_are_given_again_only_at_the_end(program):
     first = program.allocate(64)
-    program.ask("release", first, 0, 0)
+    program.ask("release", first, 0, 0, 0)
     assert program.allocate(64) > first
     program.context.arena._next = SIZE
     assert program.allocate(64) == first
@@ -178,6 +178,80 @@ def test_memory_of_the_host_that_is_registered(program):
     assert program.words(to, 16).tolist() == [3] * 16
     assert program.ask("unregister_host", first + 16).error == 0
     assert program.ask("unregister_host", first + 16).error == 713
+
+
+STREAMS = 100, 200
+EVENT = 7
+
+
+@pytest.fixture
+def in_streams(program):
+    """With two streams that wait for no other: what each does to an allocation, in this order; counts conflicts."""
+
+    def run(*acts: str) -> int:
+        for handle in STREAMS:
+            program.ask("stream", handle, 1)
+        address, other = program.filled(256), program.filled(256)
+        program.ask("wait", 2, 0)
+        for act in acts:
+            verb, *names = act.split()
+            stream = {"one": STREAMS[0], "two": STREAMS[1], "default": 0}.get(names[0], 0) if names else 0
+            if verb == "writes":
+                assert program.copy(address, other, 256, stream=stream) == 0
+            elif verb == "reads":
+                assert program.launch(other, address, 64, stream=stream).error == 0
+            elif verb == "begins":
+                assert program.copy(address, other, 128, stream=stream) == 0
+            elif verb == "ends":
+                assert program.copy(address + 128, other, 128, stream=stream) == 0
+            elif verb == "counts":
+                assert program.launch(other, other, 0, stream=stream).error == 0
+            elif verb == "records":
+                program.ask("record", EVENT, stream)
+            elif verb == "waits":
+                program.ask("wait_event", stream, EVENT)
+            elif verb == "host":
+                program.ask(
+                    "wait", *{"stream": (0, STREAMS[0]), "event": (1, EVENT), "device": (2, 0)}[names[0]]
+                )
+        return len(program.conflicts())
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("acts", "conflicts"),
+    [
+        (["writes one", "writes one"], 0),
+        (["writes one", "reads two"], 1),
+        (["reads one", "writes two"], 1),
+        (["reads one", "counts two"], 0),
+        (["begins one", "ends two"], 0),
+        (["begins one", "ends two", "reads one"], 1),
+        (["counts one", "counts two"], 0),
+        (["writes one", "records one", "waits two", "reads two"], 0),
+        (["records one", "writes one", "waits two", "reads two"], 1),
+        (["writes one", "host stream", "reads two"], 0),
+        (["writes two", "host stream", "reads one"], 1),
+        (["writes one", "host device", "reads two"], 0),
+        (["writes one", "records one", "host event", "reads two"], 0),
+        (["writes one", "reads default"], 1),
+        (["writes default", "host device", "reads one"], 0),
+    ],
+)
+def test_work_of_two_streams(in_streams, acts, conflicts):
+    assert in_streams(*acts) == conflicts
+
+
+@pytest.mark.parametrize(("alone", "conflicts"), [(0, 0), (1, 1)])
+def test_the_default_stream_waits_for_those_that_wait_for_it(program, alone, conflicts):
+    program.ask("stream", 100, alone)
+    address, other = program.filled(256), program.filled(256)
+    program.ask("wait", 2, 0)
+    assert program.copy(address, other, 256, stream=100) == 0
+    assert program.launch(other, address, 64).error == 0
+    assert program.copy(other, other, 256, stream=100) == 0
+    assert len(program.conflicts()) == 2 * conflicts
 
 
 def test_what_a_pointer_is(program):
