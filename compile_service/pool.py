@@ -84,6 +84,7 @@ class Worker:
             self._number += 1
             answer = self._asked[self._number] = Future()
             with contextlib.suppress(OSError):  # it has ended: the listener says so
+                assert self._process and self._process.stdin, "it says an error where it could not be started"
                 self._process.stdin.write(f"{json.dumps([self._number, asdict(question)])}\n")
                 self._process.stdin.flush()
         try:
@@ -113,6 +114,7 @@ class Worker:
             start_new_session=True,  # Ctrl-C is for the server, which ends this one
         )
         try:
+            assert self._process.stdout
             self._hello = json.loads(self._process.stdout.readline())
         except ValueError:
             self._hello = {"error": "The compiler could not be started; the server's window says why."}
@@ -125,15 +127,16 @@ class Worker:
         if process is not None:
             process.kill()
             process.wait()
-            self._listener.join()
-            for pipe in (process.stdin, process.stdout):
+            if self._listener:
+                self._listener.join()
+            for pipe in filter(None, (process.stdin, process.stdout)):
                 with contextlib.suppress(OSError):  # what was not read any more is lost
                     pipe.close()
 
 
 def _listen(process: subprocess.Popen, asked: dict[int, Future]) -> None:
     """Give each answer of the process to who waits for it; when it ends, tell all."""
-    for line in process.stdout:
+    for line in process.stdout or ():
         number, status, answer, lasting = json.loads(line)
         asked.pop(number).set_result(((status, answer), lasting))
     process.wait()

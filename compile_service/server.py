@@ -20,6 +20,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from . import files
@@ -54,9 +55,9 @@ class Server(ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Without asking the network for this machine's name, as HTTPServer does."""
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
+        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
-    def process_request(self, request: socket.socket, client_address: tuple) -> None:
+    def process_request(self, request: Any, client_address: Any) -> None:
         if not self._room.acquire(blocking=False):
             request.settimeout(1)
             with contextlib.suppress(OSError):
@@ -68,13 +69,13 @@ class Server(ThreadingHTTPServer):
             self._room.release()
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: socket.socket, client_address: tuple) -> None:
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._room.release()
 
-    def handle_error(self, request: socket.socket, client_address: tuple) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that goes away is no error; all else is ours."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
@@ -243,7 +244,7 @@ class _Patience(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any) -> int:
         left = self.until - time.monotonic()
         if left <= 0:
             raise TimeoutError

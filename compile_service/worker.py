@@ -18,6 +18,7 @@ from typing import TextIO
 
 from cupy_or_sim.device import INCLUDE
 from ptxsim.compiler import nvrtc
+from ptxsim.compiler.headers import Headers
 
 from .limits import Limits
 from .questions import Question
@@ -56,7 +57,7 @@ class Copy:
 class Desk:
     """Hands questions to copies, and their answers back."""
 
-    def __init__(self, known: nvrtc.headers.Headers, limits: Limits, answers: TextIO) -> None:
+    def __init__(self, known: Headers, limits: Limits, answers: TextIO) -> None:
         self._known, self._limits, self._answers = known, limits, answers
         self._at_work: dict[int, Copy] = {}
 
@@ -124,7 +125,7 @@ def judged(said: bytes, status: int, limits: Limits) -> tuple[int, dict, bool]:
     return (*json.loads(said), True)
 
 
-def compiled(question: Question, known: nvrtc.headers.Headers, limits: Limits) -> tuple[int, dict]:
+def compiled(question: Question, known: Headers, limits: Limits) -> tuple[int, dict]:
     """What the compiler says, in this process."""
     try:
         made = nvrtc.compile_enclosed(question.kind, question.source, question.names, question.options, known)

@@ -1,4 +1,4 @@
-"""Types hold (pyproject.toml, [tool.mypy]). In the simulator functions use of a machine, a launch or a decoder what
+"""The types of all packages hold (pyproject.toml, [tool.mypy]): functions use of a machine, a launch or a decoder what
 their types say, and the real ones have all of it."""
 
 import os
