@@ -18,11 +18,12 @@ from typing import TextIO
 
 from cupy_or_sim.device import INCLUDE
 from ptxsim.compiler import nvrtc
-from ptxsim.compiler.headers import Headers
 
 from .limits import Limits
 from .questions import Question
 
+Headers = dict[bytes, bytes]
+"""Name -> text, as `nvrtc.all_headers` gives them."""
 BACK = 3
 """The one open file of a copy that leads anywhere."""
 FIRST = 'extern "C" __global__ void first() {}'
