@@ -245,9 +245,8 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
                 f"Cannot delete the old .venv: {error}. Close what uses it, then run the same command again."
             )
     if not python_of(venv).exists():
-        base = getattr(
-            sys, "_base_executable", sys.executable
-        )  # not the .venv that a learner may have activated
+        # not the .venv that a learner may have activated
+        base = getattr(sys, "_base_executable", sys.executable)
         made = subprocess.run([base, "-m", "venv", venv], capture_output=True, text=True)
         if made.returncode:
             hint = "On Debian and Ubuntu: sudo apt install python3-venv"

@@ -61,9 +61,8 @@ def bank_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
     axes.vlines(range(1, BANKS), 0, height, color=style.GRID, linewidth=0.4, zorder=0)
     found = []
     for phase in phases:
-        queue: list[list[int]] = [
-            [] for _ in range(BANKS)
-        ]  # by bank: the words it delivers, one after the other
+        # by bank: the words it delivers, one after the other
+        queue: list[list[int]] = [[] for _ in range(BANKS)]
         for lane in phase[offsets[phase] != NO_LANE]:
             for word in range(offsets[lane] // 4, (offsets[lane] + size - 1) // 4 + 1):
                 mine = queue[word % BANKS]

@@ -143,9 +143,8 @@ def _in_short(finding: str) -> str:
     hazard = rf"(?:{'|'.join(KINDS)}) at .*?(?=: | \()"
     known = r"(?:What was written equals|In row|Row|Column|k =|Each number of C is there) .*"
     for pattern in (hazard, known, r"\d+ of .*"):
-        if found := re.search(
-            f"^{pattern}", finding, re.MULTILINE
-        ):  # from its first word, or the subject is lost
+        # from its first word, or the subject is lost
+        if found := re.search(f"^{pattern}", finding, re.MULTILINE):
             return found[0].rstrip(" .") + "."
     return finding.partition("\n")[0]
 

@@ -50,9 +50,8 @@ def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
         k: min(event.begin for event in work if event.k_tile == k) for k in {event.k_tile for event in work}
     }
     last = max(begins)
-    behind = sorted(
-        {event.k_tile for event in events if event.phase == "epilogue"}
-    )  # of each tile the last k-tile
+    # of each tile the last k-tile
+    behind = sorted({event.k_tile for event in events if event.phase == "epilogue"})
     tile = behind[0] + 1 if len(behind) > 1 else 0
     middle = tile + tile // 4 if tile else max((last + 1) // 2 - 1, 0)
     parts: dict[Part, tuple[float, float]] = {

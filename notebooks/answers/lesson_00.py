@@ -54,9 +54,8 @@ def _any_launch(kernel: object) -> None:
     for blocks, threads, n in (2, 96, 1000), (1, 32, 1000), (8, 256, 1000), (3, 64, 130):
         total = _saxpy(kernel, blocks, threads, n).counters.total
         if total.global_sectors > total.global_sectors_ideal + total.global_requests:
-            demand_whole_sectors(
-                _saxpy(kernel, blocks, threads, n)
-            )  # more than a start inside a sector costs
+            # more than a start inside a sector costs
+            demand_whole_sectors(_saxpy(kernel, blocks, threads, n))
     blocks, threads, turns = 2, 64, 8  # what block 0 does not do, block 1 must have done
     report = _saxpy(kernel, blocks, threads, blocks * threads * turns)
     _demand_shares(report, turns, f"of block 0, with {blocks} x {threads} threads,")

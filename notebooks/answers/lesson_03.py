@@ -194,9 +194,8 @@ def _calls(kernel: object, k_tiles: int) -> list[tuple[str, int]]:
 def _fragments(kernel: object, k_tiles: int) -> tuple[bool, list[int]]:
     """Whether some k-block 0 takes its fragments out of the buffer of the k-tile before; and the k-blocks, counted
     through all k-tiles, whose fragments are loaded only when the k-block before is multiplied."""
-    last: dict[
-        int, tuple[int, int]
-    ] = {}  # set of fragments -> the buffer of its load, multiplications before it
+    # set of fragments -> the buffer of its load, multiplications before it
+    last: dict[int, tuple[int, int]] = {}
     old, late, done = False, [], 0
     for name, value in _calls(kernel, k_tiles):
         if name == "load":

@@ -60,9 +60,8 @@ def _f32_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
 
 
 def _f64_sum(a: np.ndarray, b: np.ndarray, mode: str) -> np.ndarray:
-    swap = np.abs(a) < np.abs(
-        b
-    )  # the larger first: beside the largest float64 an intermediate sum would overflow
+    # the larger first: beside the largest float64 an intermediate sum would overflow
+    swap = np.abs(a) < np.abs(b)
     return rounding.toward(*rounding.two_sum(np.where(swap, b, a), np.where(swap, a, b)), mode)
 
 

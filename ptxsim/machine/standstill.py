@@ -82,9 +82,8 @@ class Watch:
     def _comes(self, pc: int, lanes: np.ndarray) -> bool:
         """These lanes come to `pc`; whether with them all have come back to where they were."""
         new = self.at[lanes] < 0
-        if (
-            new.any()
-        ):  # noted when it runs for the first time: nothing that decides about it has changed since
+        # noted when it runs for the first time: nothing that decides about it has changed since
+        if new.any():
             self.at[lanes[new]] = pc
         same = self.at[lanes] == pc
         for register, noted in zip(self.rounds.deciding, self.values):

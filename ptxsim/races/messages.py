@@ -128,9 +128,8 @@ class Chain:
         self.numbers: list[int] = []  # of its releases, which are counted over all chains
         self.of_block: dict[int, list[tuple[int, np.ndarray]]] = {}
         self.news = [NOTHING]  # that came with the first so many
-        self.near: dict[
-            tuple[int, int], list[Released]
-        ] = {}  # by a scope and its number: for those in it alone
+        # by a scope and its number: for those in it alone
+        self.near: dict[tuple[int, int], list[Released]] = {}
 
     def add(self, released: Released) -> None:
         rows = self.of_block.setdefault(released.block, [])
@@ -167,9 +166,8 @@ class _Fences:
         last = self.index[lanes[0]]
         old_row, old_news = self.kept[last]
         same = last > 0 and old_news is news and np.array_equal(old_row, row)
-        if (
-            same and (self.index[lanes] == last).all()
-        ):  # a loop that waits makes the same fence again and again
+        # a loop that waits makes the same fence again and again
+        if same and (self.index[lanes] == last).all():
             return
         self.index[lanes] = len(self.kept)
         self.kept.append((row, news))

@@ -229,9 +229,8 @@ class Shadow:
         machine.math.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
         self.on_flight(machine, lanes, unit, size, time)
-        if (
-            not self.private
-        ):  # who is ordered behind the copy is ordered behind what the copy was checked against
+        # who is ordered behind the copy is ordered behind what the copy was checked against
+        if not self.private:
             self.reads.forget(granules_of(unit, count), time)
 
     def on_flight(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:

@@ -221,9 +221,8 @@ def _without(
     machine.missed(miss, access.pc)
     result, there = np.zeros(len(addresses), UNIT[access.size]), np.flatnonzero(~miss.bad)
     if len(there):
-        once = (
-            access if access.space == "shared" else access.uncounted
-        )  # shared memory is counted when it is found
+        # shared memory is counted when it is found
+        once = access if access.space == "shared" else access.uncounted
         found = _in_parts(machine, [there], once, addresses, act, *values)
         if found is not None:
             result[there] = found[there]

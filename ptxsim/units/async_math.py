@@ -44,9 +44,8 @@ class AsyncMath:
         # by warpgroup of a block, reads that are over: whoever waits knows of those of its own warpgroup only
         self.reading: np.ndarray | None = None  # by chunk of shared memory, how many are reading it
         self.fenced = np.zeros(machine.warps, bool)  # made a wgmma.fence at all
-        self.dirty: dict[
-            int, np.ndarray
-        ] = {}  # registers that others wrote since the last wgmma.fence, by warp
+        # registers that others wrote since the last wgmma.fence, by warp
+        self.dirty: dict[int, np.ndarray] = {}
 
     # ---- what instructions call
 
@@ -165,9 +164,8 @@ class AsyncMath:
         if self.reading is not None:
             self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
-        machine.shadow.on_read_over(
-            machine, lanes, flight.chunks, CHUNK, flight.pc
-        )  # `on_write` looked out meanwhile
+        # `on_write` looked out meanwhile
+        machine.shadow.on_read_over(machine, lanes, flight.chunks, CHUNK, flight.pc)
         done = self.done[flight.reader % machine.launch.threads // THREADS]
         machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)
 

@@ -32,15 +32,12 @@ class Clusters:
 
     def __init__(self, machine: Scheduler, size: int) -> None:
         self.machine, self.size = machine, size
-        self.first_of = (
-            np.arange(len(machine.blocks)) // size * size
-        )  # of each block's cluster, among the resident
-        self.uses: dict[
-            tuple[int, int], int
-        ] = {}  # (lane, another block): when it last used that block's memory
-        self.early: dict[
-            int, tuple[int, int]
-        ] = {}  # by instruction, such a first use that may come too early
+        # of each block's cluster, among the resident
+        self.first_of = np.arange(len(machine.blocks)) // size * size
+        # (lane, another block): when it last used that block's memory
+        self.uses: dict[tuple[int, int], int] = {}
+        # by instruction, such a first use that may come too early
+        self.early: dict[int, tuple[int, int]] = {}
         self.began = machine.orders.trail.step(0)  # what a thread does comes after that
         self.made = np.zeros(machine.lanes, np.int32)  # up to when each lane initialised mbarriers
         self.made_known = np.zeros(machine.lanes, np.int32)  # and a fence.mbarrier_init of it covers them

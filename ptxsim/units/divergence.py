@@ -33,12 +33,10 @@ class SyncCheck:
         # barrier, or instruction with a mask -> where the ways around it meet again
         self.points = machine.launch.code.meeting_points
         self.watched = frozenset().union(*self.points.values())
-        self.times: dict[
-            int, np.ndarray
-        ] = {}  # at each of those how often every lane came, without all others
-        self.came: dict[
-            int, np.ndarray
-        ] = {}  # which lanes ever came to a barrier that not all came to at once
+        # at each of those how often every lane came, without all others
+        self.times: dict[int, np.ndarray] = {}
+        # which lanes ever came to a barrier that not all came to at once
+        self.came: dict[int, np.ndarray] = {}
 
     def come(self, pc: int, lanes: np.ndarray) -> None:
         """These lanes, not all of the machine, come to a watched place."""

@@ -230,9 +230,8 @@ class Mbarrier(Rendezvous[Question]):
         it."""
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
         blocks = self.machine.block_of[lanes]
-        self._deliver(
-            np.unique(blocks[phases >= self.phase[blocks]])
-        )  # nothing arrives for a phase that has ended
+        # nothing arrives for a phase that has ended
+        self._deliver(np.unique(blocks[phases >= self.phase[blocks]]))
         done = phases < self.phase[blocks]
         if done.any():
             self._acquire(lanes[done], acquires)

@@ -142,9 +142,8 @@ def test_counters_are_found_by_a_text_of_the_line():
     a, b = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
     counters = simulate(cupy_on_numpy.RawKernel(COPY, "copy"), (1,), (32,), (a, b, np.int32(1))).counters
     assert counters.at("to[i] =") == counters.at(5) == counters.by_line[5]
-    assert (
-        counters.at("i").global_requests == counters.total.global_requests == 2
-    )  # the sum of all such lines
+    # the sum of all such lines
+    assert counters.at("i").global_requests == counters.total.global_requests == 2
     with pytest.raises(
         ValueError, match=r"nothing is counted at 'of\[i\]'; lines that do something: \[2, 4, 5, 6"
     ):

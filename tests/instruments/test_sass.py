@@ -81,9 +81,8 @@ def test_the_machine_code_of_a_lessons_kernel(notebook, name):
     """Loads set scoreboards, and nobody waits for one that no instruction sets: the words are read right."""
     code = code_of(notebook, name)
     loads = [i for i in code.instructions if re.match(r"LDS|LDG\b|LDSM|S2R", i.opcode)]
-    assert 2 * sum(i.control.writes is not None for i in loads) > len(
-        loads
-    )  # they return in order: the last one may do
+    # they return in order: the last one may do
+    assert 2 * sum(i.control.writes is not None for i in loads) > len(loads)
     sets = {n for i in code.instructions for n in (i.control.writes, i.control.reads) if n is not None}
     assert {n for i in code.instructions for n in i.control.waits} <= sets
     lines = len(code.kernel.source.splitlines())

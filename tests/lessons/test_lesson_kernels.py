@@ -117,9 +117,8 @@ def test_nothing_spills(notebook, name):
     assert needs.spill_stores == needs.spill_loads == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["two_buffers", "double_buffer"]
-)  # 128 threads of 255 registers always fit twice
+# 128 threads of 255 registers always fit twice
+@pytest.mark.parametrize("name", ["two_buffers", "double_buffer"])
 def test_two_blocks_of_lesson_03_fit_on_a_multiprocessor(name):
     compiled = ptxsim.compile(sources.kernel_source("03_double_buffer", name), name, OPTIONS)
     threads = GEMMS["03_double_buffer", name].threads
@@ -156,9 +155,8 @@ def functions_of(header):
     """The device functions of a course header, without comments and white space."""
     text = course_headers(f"#include <course/{header}>")[f"course/{header}"]
     starts = [match.start() for match in re.finditer(r"^(template|__device__)", text, re.MULTILINE)]
-    starts = [
-        at for at in starts if not text[:at].rstrip().endswith(">")
-    ]  # a template is one with its function
+    # a template is one with its function
+    starts = [at for at in starts if not text[:at].rstrip().endswith(">")]
     return [canonical(text[begin:end]) for begin, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
@@ -316,9 +314,8 @@ def test_a_right_answer_written_differently_passes(name, changes):
 def test_solution_fills_the_gaps_and_changes_nothing_else(name):
     skeleton, solution = EXERCISES[name]
     skeleton, solution = (re.sub(" +", " ", text.strip()) for text in (skeleton.code, cuda_of(solution)))
-    assert re.fullmatch(
-        re.escape(skeleton).replace("____", ".+"), solution, re.DOTALL
-    )  # a gap may be a few lines
+    # a gap may be a few lines
+    assert re.fullmatch(re.escape(skeleton).replace("____", ".+"), solution, re.DOTALL)
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,8 @@ async def run_all(
     paths: list[Path], at_once: int, keep: Callable[[Path, Outcome], None] = lambda *_: None
 ) -> list[Outcome]:
     """Run these notebooks, so many at the same time; each is handed to `keep`. Outcomes have the order of the paths."""
-    asyncio.get_running_loop().set_exception_handler(
-        lambda *_: None
-    )  # Ctrl-C ends the kernels; that is no news
+    # Ctrl-C ends the kernels; that is no news
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     places, done = asyncio.Semaphore(at_once), itertools.count(1)
 
     async def run(path: Path) -> Outcome:
@@ -139,8 +138,7 @@ async def run_all(
         print(f"{next(done)} of {len(paths)}, {outcome.name}: {outcome.seconds:.0f} s", flush=True)
         return outcome
 
-    longest_first = sorted(
-        paths, key=lambda path: path.stat().st_size, reverse=True
-    )  # none is alone at the end
+    # none is alone at the end
+    longest_first = sorted(paths, key=lambda path: path.stat().st_size, reverse=True)
     outcomes = await asyncio.gather(*map(run, longest_first))
     return sorted(outcomes, key=lambda outcome: [name_of(path) for path in paths].index(outcome.name))

@@ -256,9 +256,8 @@ def test_an_entry_belongs_to_the_compiler_that_made_its_binary(folder):
     a_record(folder)
     key = records.cublas_key(Gemm(4096, 4096, 4096))
     assert records.find("speeds", key)["nvrtc"] == "13.0"
-    a_record(
-        folder, provenance={"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.5"}
-    )  # the entries were made by 13.0
+    # the entries were made by 13.0
+    a_record(folder, provenance={"gpu": "NVIDIA H100 80GB HBM3", "nvrtc": "13.5"})
     assert records.find("speeds", key) is None
 
 

@@ -440,9 +440,8 @@ def test_a_word_on_a_bar_hides_no_other_bar():
     for path in records.files():
         record = json.loads(path.read_text(encoding="utf-8"))
         drawn = [entry for entry in record["timelines"].values() if entry["shape"] == [4096, 4096, 4096]]
-        for entry in sample(
-            drawn, lambda entry: (*entry["parts"], *entry["left_out"])
-        ):  # those of the lessons
+        # those of the lessons
+        for entry in sample(drawn, lambda entry: (*entry["parts"], *entry["left_out"])):
             shown = timeline_of(record["provenance"] | entry, PHASES, "recorded")
             for part in shown.parts:
                 figure, alt = shown.figure(part)

@@ -86,9 +86,8 @@ class Reference:
         # [t, u]: what u did before this tick is ordered before t's next; [t, n + u]: what u wrote before this tick, a
         # proxy fence covers that is ordered before t's next. Whatever hands on the one hands on the other.
         self.clock = np.eye(self.n, 2 * self.n, dtype=np.int64)
-        self.fenced = np.zeros(
-            (2, *self.clock.shape), np.int64
-        )  # what t's fences cover, for its block and for all
+        # what t's fences cover, for its block and for all
+        self.fenced = np.zeros((2, *self.clock.shape), np.int64)
         self.heard = np.zeros_like(self.clock)  # what t may acquire with a fence
         self.met = np.zeros_like(self.clock)  # the same, of all that t has met: strong reads need no fence
         self.unfenced: set[tuple[int, int]] = set()

@@ -15,9 +15,8 @@ from tests.sample import sample
 SURVIVE: dict[tuple[str, str], str] = {}
 """(case, mutant) -> why it does the same."""
 
-RIGHT = sample(
-    CASES[::-1], lambda case: len(case.grid)
-)  # a persistent one, and one with a block for each tile
+# a persistent one, and one with a block for each tile
+RIGHT = sample(CASES[::-1], lambda case: len(case.grid))
 EVERY = [(case, mutant) for case in CASES[::-1] for mutant in mutants(case.source)]
 
 
