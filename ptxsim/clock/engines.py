@@ -32,7 +32,7 @@ from .played import COPY_ENGINE, STORES, TENSOR_CORES, Handler, Player, Server, 
 
 N = 256
 """Of the wgmma that `Rates.wgmma` tells the time of."""
-LEAST, OF_N = 16, 64
+LEAST = 16
 """Cycles of an m64nNk16 at a full clock: N / 2 down to N = 64; below, 16 + N / 4 (arXiv 2501.12084: 18 at N = 8, 24 at
 N = 32)."""
 

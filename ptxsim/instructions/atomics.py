@@ -39,8 +39,8 @@ OPERATIONS: dict[str, Callable] = {
 HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 
 
-def operation_of(opcode: Opcode, space: str) -> Callable:
-    """A function (old, *operands) -> Values."""
+def operation_of(opcode: Opcode, space: str) -> Callable[..., Values]:
+    """A function of the old values and the operands."""
     kind = opcode.types[-1]
     dtype = DTYPES[kind]
     if opcode.has("cas"):

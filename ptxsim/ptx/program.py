@@ -478,10 +478,8 @@ class _Linker:
         self.register_bits: list[int] = []
         self.pending: list = []  # _Statement with its names, or Instruction; labels are resolved last
         self.label_pc: dict[object, int] = {}
-        self.branch_targets: dict[object, list] = {}
         self.shared_bytes = 0
         self.local_bytes = 0
-        self.dynamic: list[Variable] = []
         self.active: list[str] = []
         self.placed: dict[str, Variable] = {}
 

@@ -177,7 +177,7 @@ class Shadow:
         if act.writes and self.read_only.latest:
             granules, each = granules_of(unit, count), np.repeat(lanes, count)
             found = self.read_only.since(each, granules, 0)
-            self._tell_found(machine, NOT_COHERENT, pc, each, granules, found)
+            self._report_found(machine, NOT_COHERENT, pc, each, granules, found)
         if act.writes and self.shared:
             machine.math.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
@@ -214,10 +214,10 @@ class Shadow:
         lanes, unit = lanes[inside], unit[inside]
         granules, each = granules_of(unit, count), np.repeat(lanes, count)
         written = self.write_time[granules] > 0
-        self._tell(machine, NOT_COHERENT, pc, each, granules, self.writer, self.write_time, written)
+        self._report(machine, NOT_COHERENT, pc, each, granules, self.writer, self.write_time, written)
         if self.strong_writes.latest:
             found = self.strong_writes.since(each, granules, 0)
-            self._tell_found(machine, NOT_COHERENT, pc, each, granules, found)
+            self._report_found(machine, NOT_COHERENT, pc, each, granules, found)
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
         self.read_only.note(touch, 0)
 
@@ -321,7 +321,7 @@ class Shadow:
         inside, unit, count = self._inside(unit[beaten], size)
         lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
         if len(lanes):
-            self._tell(
+            self._report(
                 machine,
                 "write-after-write",
                 pc,
@@ -374,10 +374,10 @@ class Shadow:
         granules, lanes = self._spread(lanes, unit, size)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
-        self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, late)
+        self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, late)
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)
-            self._tell_found(machine, kind, pc, lanes, granules, found)
+            self._report_found(machine, kind, pc, lanes, granules, found)
 
     def on_late_arrival(
         self,
@@ -503,18 +503,18 @@ class Shadow:
             some = np.repeat(changed(), count) if changed is not None else np.ones(len(lanes), bool)
             if some.any():
                 found = self.also_wrote.found(orders, lanes[some], granules[some], low)
-                self._tell_found(machine, kind, pc, lanes[some], granules[some], found)
+                self._report_found(machine, kind, pc, lanes[some], granules[some], found)
         too_narrow = self._too_narrow(machine, act) if act.strong else None
         strong_ones_count = not act.strong or act.scope != GRID or self._any_narrow
         if self.strong_writes.latest and strong_ones_count:
             found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
-            self._tell_found(machine, kind, pc, lanes, granules, found)
+            self._report_found(machine, kind, pc, lanes, granules, found)
         if act.writes:
             found = self.reads.found(orders, lanes, granules, low)
-            self._tell_found(machine, "write-after-read", pc, lanes, granules, found)
+            self._report_found(machine, "write-after-read", pc, lanes, granules, found)
             if self.strong_reads.latest and strong_ones_count:
                 found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
-                self._tell_found(machine, "write-after-read", pc, lanes, granules, found)
+                self._report_found(machine, "write-after-read", pc, lanes, granules, found)
 
     def _check_last_write(
         self,
@@ -530,11 +530,11 @@ class Shadow:
             lanes, granules = _one_of_each_run(lanes, granules, self.writer, self.write_time)
         times = self.write_time[granules]
         if act.reads:
-            self._tell(machine, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
+            self._report(machine, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
         flying = (times >= IN_FLIGHT) & (times != NEVER)
         if flying.any():
             kind = "unwaited-copy" if act.reads else "write-after-write"
-            self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, flying)
+            self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, flying)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         bad = np.zeros(len(times), bool)
         bad[at] = machine.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
@@ -547,7 +547,7 @@ class Shadow:
             if not bad.any():
                 return
         kind = "read-after-write" if act.reads else "write-after-write"
-        self._tell(machine, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+        self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, bad)
 
     def _keep_last_strong(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> None:
         if self.last_strong is None:
@@ -615,7 +615,7 @@ class Shadow:
             race = Race(kind, int(granules[first]), lane, int(lanes[first]), time, False, len(at))
             machine.findings.race(self, pc, race)
 
-    def _tell_found(
+    def _report_found(
         self,
         machine: Watched,
         kind: str,
@@ -633,7 +633,7 @@ class Shadow:
                 self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count, near)
             )
 
-    def _tell(
+    def _report(
         self,
         machine: Watched,
         kind: str,

@@ -74,7 +74,7 @@ class AsyncMath:
                 "starts a wgmma on registers that other instructions wrote, with no wgmma.fence in between: the tensor "
                 "cores may read what was there before"
             )
-            self._tell("missing-wgmma-fence", pc, warps, text)
+            self._report("missing-wgmma-fence", pc, warps, text)
         first = int(warps[0])
         reader = (
             first // machine.warps_per_block * machine.launch.threads + first % machine.warps_per_block * WARP
@@ -93,7 +93,7 @@ class AsyncMath:
                 "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
                 "wgmma.fence, or make scale-d of the first wgmma zero"
             )
-            self._tell("uninitialised-read", pc, warps, text, "sums-not-set")
+            self._report("uninitialised-read", pc, warps, text, "sums-not-set")
 
     def commit(self) -> None:
         self.committed[self._warps()] += 1
@@ -125,7 +125,7 @@ class AsyncMath:
                     f"uses a register of the wgmma at {line}, which may still be at work: commit it and wait for its "
                     "group (wgmma.wait_group)"
                 )
-                self._tell("unwaited-wgmma", pc, both, text)
+                self._report("unwaited-wgmma", pc, both, text)
                 break
         for register in written:
             self.dirty.setdefault(register, np.zeros(self.machine.warps, bool))[warps] = True
@@ -169,7 +169,7 @@ class AsyncMath:
         done = self.done[flight.reader % machine.launch.threads // THREADS]
         machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)
 
-    def _tell(self, kind: str, pc: int, warps: np.ndarray, text: str, cause: str = "") -> None:
+    def _report(self, kind: str, pc: int, warps: np.ndarray, text: str, cause: str = "") -> None:
         machine = self.machine
         first = int(warps[0])
         lane = (
