@@ -63,18 +63,24 @@ def _wait(machine: Hopper, pc: int, keep: int) -> None:
     machine.math.wait(keep)
 
 
-def _mma(decoder: Operands, ins: Instruction) -> Callable:
-    """wgmma.mma_async.sync.aligned.m64nNk.d.a.b  D, A or its descriptor, B's descriptor, scale-d, imm-scale-a,
-    imm-scale-b{, imm-trans-a, imm-trans-b}: D = A B + D, or A B where scale-d is false."""
-    shape = re.search(r"\.m64n(\d+)k(\d+)\.(f16|f32)\.(\w+)\.(\w+)", ins.opcode.text)
-    if not shape or shape[4] not in KINDS or shape[5] not in KINDS or ".sp." in ins.opcode.text:
+def _form(text: str) -> tuple[int, str, str, str]:
+    """N, the type of the sums, and those of A and B."""
+    shape = re.search(r"\.m64n(\d+)k(\d+)\.(f16|f32)\.(\w+)\.(\w+)", text)
+    if not shape or shape[4] not in KINDS or shape[5] not in KINDS or ".sp." in text:
         raise UnsupportedInstruction(
             "wgmma is simulated for dense f16, bf16, tf32, e4m3 and e5m2 inputs with f32 or f16 sums, not for "
             "sparse ones (wgmma.mma_async.sp) or integers"
         )
-    n, to, kind_a, kind_b = int(shape[1]), shape[3], shape[4], shape[5]
+    n = int(shape[1])
     if n % 8 or not 8 <= n <= 256:
         raise UnsupportedInstruction(f"the N of wgmma is a multiple of 8 up to 256, not {n}")
+    return n, shape[3], shape[4], shape[5]
+
+
+def _mma(decoder: Operands, ins: Instruction) -> Callable:
+    """wgmma.mma_async.sync.aligned.m64nNk.d.a.b  D, A or its descriptor, B's descriptor, scale-d, imm-scale-a,
+    imm-scale-b{, imm-trans-a, imm-trans-b}: D = A B + D, or A B where scale-d is false."""
+    n, to, kind_a, kind_b = _form(ins.opcode.text)
     sums, a, b, scale_d, *rest = ins.operands
     signs = [constant(each, "the scale of a wgmma") for each in rest[:2]]
     trans = [constant(each, "the layout of a wgmma's operand") for each in rest[2:]]
@@ -93,7 +99,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
     read_a = [decoder.source(item, "b32") for item in a.items] if from_registers else None
     descriptor_a = None if from_registers else decoder.source(a, "b64")
     descriptor_b = decoder.source(b, "b64")
-    order = _order(n, to)
+    order, dtype = _order(n, to), np.dtype(np.float32 if to == "f32" else np.float16)
     read_bytes = ((0 if from_registers else M) + n) * K_BYTES // WARPGROUP  # a warp's share
     pc = decoder.pc
 
@@ -109,11 +115,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
         adds = np.full(count, always) if keep is None else machine.spread(keep(machine))
         if adds.any():
             machine.math.must_be_set(numbers[adds[::WARP]], pc, registers)
-        held_sums = np.empty((count, len(read_sums)), np.uint32)
-        for i, read in enumerate(read_sums):
-            held_sums[:, i] = read(machine)
-        values = held_sums.view(np.float32 if to == "f32" else np.float16)
-        old = values.reshape(warps, -1).take(order, axis=1).astype(np.float64)  # (warps, 16, n)
+        old = _sums(machine, read_sums, order, dtype)
         old[~adds[::WARP]] = 0
         result = np.empty_like(old)
         groups = (
@@ -134,14 +136,21 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
             reads.append((numbers[at], chunks))
             result[at] = np.matmul(A * float(signs[0]), B.T * float(signs[1])) + old[at]
         machine.math.issue(pc, reads, held)
-        rounded = result.astype(np.float32 if to == "f32" else np.float16)
-        back = np.empty((warps, rounded[0].size), rounded.dtype)
-        back[:, order.ravel()] = rounded.reshape(warps, -1)
+        back = np.empty((warps, order.size), dtype)
+        back[:, order.ravel()] = result.reshape(warps, -1)
         bits = back.reshape(count, -1).view(np.uint32)
         for i, put in enumerate(write_sums):
             put(machine, np.ascontiguousarray(bits[:, i]))
 
     return step
+
+
+def _sums(machine: Lanes, reads: list[Callable], order: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """(warps, 16, n) out of the registers of D, as float64."""
+    held = np.empty((machine.count(), len(reads)), np.uint32)
+    for i, read in enumerate(reads):
+        held[:, i] = read(machine)
+    return held.view(dtype).reshape(-1, order.size).take(order, axis=1).astype(np.float64)
 
 
 @cache
