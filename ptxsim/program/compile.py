@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -84,8 +85,13 @@ def build(wanted: Build, folder: Path) -> Built:
     if _is_executable(wanted.sources[0]):
         return Built(Path(wanted.sources[0]).resolve(), runtime_library(toolkit()).parent)
     tools = toolkit()
-    library = runtime_library(tools)
-    objects = [_compiled(tools, wanted, source, folder, n) for n, source in enumerate(wanted.sources)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiler is a process of its own
+        shim = pool.submit(runtime_library, tools)
+        making = [
+            pool.submit(_compiled, tools, wanted, source, folder, n)
+            for n, source in enumerate(wanted.sources)
+        ]
+        library, objects = shim.result(), [each.result() for each in making]
     missing = _missing(objects, library, wanted)
     program = folder / "program"
     more = [str(_stubs(missing, folder))] if missing else []
