@@ -13,7 +13,7 @@ from ..memory import UNIT, Buffer, Fault, Miss
 from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Instruction
-from ..races.shadow import Act
+from ..races.shadow import Act, Reach
 from ..tensor_map import BYTES, Layout
 from ..units.bulk import CHUNK, Load, Store
 from ..units.mbarriers import SIZE, Hopper
@@ -211,7 +211,7 @@ def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) ->
     for block in blocks:
         lane, at = np.array([load.lane]), np.array([block])
         barrier.must_be_there(lane, at)
-        machine.shadow.on_access(machine, UPDATES, lane, barrier.unit(at), SIZE, load.pc)
+        machine.shadow.on_access(machine, UPDATES, Reach(lane, barrier.unit(at), SIZE, load.pc))
         machine.clusters.touch(lane, at, load.pc)
         there = replace(load, chunks=load.chunks + block * machine.shared.stride // load.grain)
         machine.shared.check_data(there.chunks, load.grain, int(np.searchsorted(machine.active(), load.lane)))

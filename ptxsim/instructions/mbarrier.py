@@ -12,7 +12,7 @@ from ..memory import Fault, Miss
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction, Register
-from ..races.shadow import Act
+from ..races.shadow import Act, Reach
 from ..units.mbarriers import SIZE, Hopper, Mbarrier
 from .memory import address_reader, plain_offset
 from .registry import Operands, control
@@ -84,7 +84,7 @@ def places_of(decoder: Operands, ins: Instruction, at: int, act: Act) -> Callabl
             barrier = machine.mbarrier(offset)
             if act is not WRITES:
                 barrier.must_be_there(lanes[at], blocks[at])
-            machine.shadow.on_access(machine, act, lanes[at], unit[at], SIZE, pc)
+            machine.shadow.on_access(machine, act, Reach(lanes[at], unit[at], SIZE, pc))
             yield barrier, at, blocks[at]
         machine.idx = active
 
@@ -99,7 +99,7 @@ def _init(decoder: Operands, ins: Instruction) -> Callable:
         for barrier, at, blocks in places(machine):
             again = np.append(blocks[1:] == blocks[:-1], False)  # another lane of the same block follows
             if again.any():  # one thread makes it: over one that is there already the effect is undefined
-                machine.shadow.on_clash(machine, lanes[at], barrier.unit(blocks), SIZE, pc, again)
+                machine.shadow.on_clash(machine, Reach(lanes[at], barrier.unit(blocks), SIZE, pc), again)
             machine.recorder.at_mbarrier(pc, events.MbarrierInit, barrier.offset, lanes[at], counts[at])
             barrier.init(blocks, counts[at])
             machine.clusters.made[lanes[at]] = machine.orders.trail.now

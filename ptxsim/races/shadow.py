@@ -52,6 +52,15 @@ class Act(NamedTuple):
     scope: int = GRID
 
 
+class Reach(NamedTuple):
+    """Who reaches what: lanes of the machine, the number of each one's unit of `size` bytes, and the instruction."""
+
+    lanes: np.ndarray
+    unit: np.ndarray
+    size: int
+    pc: int
+
+
 CHANGED = "changed"
 """A race: somebody wrote to the source of a bulk store that may still have been on its way. Reported as
 write-after-read."""
@@ -149,20 +158,18 @@ class Shadow:
         """By scope, instructions whose strong accesses have no wider one."""
         self._views: dict[int, np.ndarray] = {1: self.write_time}
 
-    # ---- what accesses call: `lanes` are lanes of the machine, `unit` the numbers of their units of `size` bytes
+    # ---- what accesses call
 
     def on_access(
         self,
         machine: Watched,
         act: Act,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        size: int,
-        pc: int,
+        reach: Reach,
         changed: Callable[[], np.ndarray] | None = None,
     ) -> None:
         """`changed()`: for a weak write, which lanes alter the bytes. Writing what is there is no race of two
         writes."""
+        lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
         lanes, unit = lanes[inside], unit[inside]
         if not len(lanes):
@@ -208,8 +215,9 @@ class Shadow:
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
 
-    def on_read_only(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_read_only(self, machine: Watched, reach: Reach) -> None:
         """These lanes have read through the read-only cache: what nobody writes in this launch, not even they."""
+        lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
         lanes, unit = lanes[inside], unit[inside]
         granules, each = granules_of(unit, count), np.repeat(lanes, count)
@@ -221,70 +229,66 @@ class Shadow:
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
         self.read_only.note(touch, 0)
 
-    def on_issue(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_issue(self, machine: Watched, reach: Reach) -> None:
         """An asynchronous copy to these units starts."""
+        lanes, unit, size, pc = reach
         count = size // self.granule
         self._check(machine, Act(False, True), lanes, unit, count, pc, None)
-        self.on_async_touch(machine, lanes, unit, size, pc, OVERWRITTEN)
+        self.on_async_touch(machine, reach, OVERWRITTEN)
         machine.math.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
-        self.on_flight(machine, lanes, unit, size, time)
+        self.on_flight(machine, reach, time)
         # who is ordered behind the copy is ordered behind what the copy was checked against
         if not self.private:
             self.reads.forget(granules_of(unit, count), time)
 
-    def on_flight(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, time: int) -> None:
+    def on_flight(self, machine: Watched, reach: Reach, time: int) -> None:
         """Copies that these lanes started at that time are on their way to these units."""
+        lanes, unit, size, _ = reach
         count = size // self.granule
         self._write(machine.orders, lanes, granules_of(unit, count), count, time + IN_FLIGHT)
 
-    def on_land(
-        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, started: int, time: int
-    ) -> None:
+    def on_land(self, machine: Watched, reach: Reach, started: int, time: int) -> None:
         """A copy arrives that started at an earlier time: from now on the lane that issued it may read it, where no
         later copy is on its way."""
+        lanes, unit, size, _ = reach
         count = size // self.granule
         granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
         mine = self.write_time[granules] == started + IN_FLIGHT
         self._write(machine.orders, lanes[mine], granules[mine], 1, time)
 
-    def on_update(
-        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, time: int
-    ) -> None:
+    def on_update(self, machine: Watched, reach: Reach, time: int) -> None:
         """A copy that these lanes started at an earlier time arrives, and changes what is there as an atomic does."""
+        lanes, unit, size, pc = reach
         count = size // self.granule
         self._check(machine, Act(True, True, True), lanes, unit, count, pc, None)
         machine.math.on_write(unit, size, pc, lanes)
         self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time), 0)
 
-    def on_async_read(
-        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, noted: bool = True
-    ) -> None:
+    def on_async_read(self, machine: Watched, reach: Reach, noted: bool = True) -> None:
         """The copy engine or the tensor cores read here for one lane. `noted`: as a read of now; otherwise
         `on_read_over` follows."""
         if noted:
-            self.on_access(machine, Act(True, False), lanes, unit, size, pc)
+            self.on_access(machine, Act(True, False), reach)
         else:
+            lanes, unit, size, pc = reach
             self._check(machine, Act(True, False), lanes, unit, size // self.granule, pc, None)
-        self.on_async_touch(machine, lanes, unit, size, pc)
+        self.on_async_touch(machine, reach)
 
     def on_async_touch(
         self,
         machine: Watched,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        size: int,
-        pc: int,
+        reach: Reach,
         kind: str = UNFENCED,
     ) -> None:
         """The copy engine or the tensor cores reach these units, for one lane, through a proxy of their own: behind a
         fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
-        if not machine.is_async(np.array([pc])).all():
+        if not machine.is_async(np.array([reach.pc])).all():
             return
-        granules, lanes = self._spread(lanes, unit, size)
-        self._tell_unfenced(machine, kind, pc, lanes, granules, self.writer, self.write_time)
+        granules, lanes = self._spread(reach)
+        self._tell_unfenced(machine, kind, reach.pc, lanes, granules, self.writer, self.write_time)
         if self.last_strong is not None:
-            self._tell_unfenced(machine, kind, pc, lanes, granules, *self.last_strong)
+            self._tell_unfenced(machine, kind, reach.pc, lanes, granules, *self.last_strong)
 
     def _tell_unfenced(
         self,
@@ -314,10 +318,9 @@ class Shadow:
                         int(times[first]), False, len(np.unique(lanes[at])))  # fmt: skip
             machine.findings.race(self, pc, race)
 
-    def on_clash(
-        self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int, beaten: np.ndarray
-    ) -> None:
+    def on_clash(self, machine: Watched, reach: Reach, beaten: np.ndarray) -> None:
         """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
+        lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit[beaten], size)
         lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
         if len(lanes):
@@ -335,13 +338,11 @@ class Shadow:
         self,
         machine: Watched,
         act: Act,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        size: int,
-        pc: int,
+        reach: Reach,
         beaten: np.ndarray,
     ) -> None:
         """The same of strong writes: chance says which value stays."""
+        lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
         lanes, beaten = lanes[inside], beaten[inside]
         time, span = machine.orders.trail.step(pc), _span(machine, act.scope)
@@ -353,8 +354,9 @@ class Shadow:
             if self.dependent and (act.scope == GRID or self.private or not apart):  # otherwise they race
                 self.dependent.doubt(Doubt(pc, place * count, lost, stays, time, int(beaten.sum())), pc)
 
-    def on_read_over(self, machine: Watched, lanes: np.ndarray, unit: np.ndarray, size: int, pc: int) -> None:
+    def on_read_over(self, machine: Watched, reach: Reach) -> None:
         """Reads that began earlier, and were checked then, are over now."""
+        lanes, unit, size, pc = reach
         time = machine.orders.trail.step(pc)
         low = machine.orders.low if self.private else 0
         self.reads.note(Touch(lanes, machine.orders.first_lane, unit, size // self.granule, time), low)
@@ -362,44 +364,38 @@ class Shadow:
     def on_changed(
         self,
         machine: Watched,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        size: int,
-        pc: int,
+        reach: Reach,
         since: int,
         kind: str = "read-after-write",
     ) -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""
-        granules, lanes = self._spread(lanes, unit, size)
+        granules, lanes = self._spread(reach)
         times = self.write_time[granules]
         late = (times >= since) & (times != NEVER)
-        self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, late)
+        self._report(machine, kind, reach.pc, lanes, granules, self.writer, self.write_time, late)
         if self.strong_writes.latest:
             found = self.strong_writes.since(lanes, granules, since)
-            self._report_found(machine, kind, pc, lanes, granules, found)
+            self._report_found(machine, kind, reach.pc, lanes, granules, found)
 
     def on_late_arrival(
         self,
         machine: Watched,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        size: int,
-        pc: int,
+        reach: Reach,
         since: int,
         changed: np.ndarray,
     ) -> None:
         """A copy that one lane started at a time arrives here: meanwhile the lane itself may not have read here, nor
         written another value. `changed`: which units the copy alters."""
-        inside, _, count = self._inside(unit, size)
-        granules, mine = self._spread(lanes, unit, size)
+        inside, _, count = self._inside(reach.unit, reach.size)
+        granules, mine = self._spread(reach)
         owners, trail = mine + machine.orders.first_lane, machine.orders.trail
         found = self.reads.own_since(owners, granules, since + 1)
         if found is not None:
             self._tell_arrival(machine, "unwaited-copy", found.bad, found.times, granules, mine, since)
         times = self.write_time[granules]
         wrote = (self.writer[granules] == owners) & (times > since) & (times < IN_FLIGHT)
-        wrote &= np.repeat(changed[inside], count) & (trail.pcs(np.where(wrote, times, 0)) != pc)
+        wrote &= np.repeat(changed[inside], count) & (trail.pcs(np.where(wrote, times, 0)) != reach.pc)
         self._tell_arrival(machine, "write-after-write", wrote, times, granules, mine, since)
 
     def _tell_arrival(
@@ -454,10 +450,10 @@ class Shadow:
             return unit < self.granules // count, unit, count
         return ALL, unit, count
 
-    def _spread(self, lanes: np.ndarray, unit: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """The granules that are watched of these units, and the lane at each."""
-        inside, unit, count = self._inside(unit, size)
-        return granules_of(unit[inside], count), np.repeat(lanes[inside], count)
+    def _spread(self, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
+        """The granules that are watched of it, and the lane at each."""
+        inside, unit, count = self._inside(reach.unit, reach.size)
+        return granules_of(unit[inside], count), np.repeat(reach.lanes[inside], count)
 
     def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
         self.write_time[granules] = time

@@ -32,7 +32,7 @@ from ..memory import (
 from ..observe import events
 from ..observe.counters import Observed
 from ..races.findings import Explained, Findings
-from ..races.shadow import Act, Shadow
+from ..races.shadow import Act, Reach, Shadow
 from .clusters import Clusters
 
 Place = SharedMemory | LocalMemory | Buffer
@@ -135,7 +135,7 @@ def read_rows(
         machine.counters.shared(machine, access.pc, addresses, access.size)
     words = (unit[:, None] * (access.size // 4) + np.arange(access.size // 4)).ravel()
     for each in readers:
-        machine.shadow.on_access(machine, access.act, each, words, 4, access.pc)
+        machine.shadow.on_access(machine, access.act, Reach(each, words, 4, access.pc))
     return machine.shared.memory.units(access.size)[unit]
 
 
@@ -296,9 +296,8 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
     if shadow is None:
         units[unit] = values
         return
-    shadow.on_access(
-        machine, access.act, machine.active(), unit, access.size, access.pc, lambda: differs(units[unit], values)
-    )  # fmt: skip
+    reach = Reach(machine.active(), unit, access.size, access.pc)
+    shadow.on_access(machine, access.act, reach, lambda: differs(units[unit], values))
     if access.act.strong:
         _tell(machine, access, memory, unit, atomic=False)
     else:
@@ -306,9 +305,9 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
     units[unit] = values
     if (beaten := differs(units[unit], values)).any():
         if access.act.strong:
-            shadow.on_chance(machine, access.act, machine.active(), unit, access.size, access.pc, beaten)
+            shadow.on_chance(machine, access.act, reach, beaten)
         else:
-            shadow.on_clash(machine, machine.active(), unit, access.size, access.pc, beaten)
+            shadow.on_clash(machine, reach, beaten)
 
 
 def _update(
@@ -368,9 +367,10 @@ def _watch(machine: Memories, access: Access, memory: Place, unit: np.ndarray) -
     if memory.seen is not None:
         memory.seen.note(memory.seen.changed if access.act.writes else memory.seen.read, unit, access.size)
     if not isinstance(memory, LocalMemory) and (shadow := machine.shadow_of(memory)) is not None:
-        shadow.on_access(machine, access.act, machine.active(), unit, access.size, access.pc)
+        reach = Reach(machine.active(), unit, access.size, access.pc)
+        shadow.on_access(machine, access.act, reach)
         if not access.coherent:
-            shadow.on_read_only(machine, machine.active(), unit, access.size, access.pc)
+            shadow.on_read_only(machine, reach)
 
 
 def _hear(

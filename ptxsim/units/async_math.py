@@ -12,6 +12,7 @@ import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..ptx.program import Instruction
+from ..races.shadow import Reach
 from .access import Memories
 
 THREADS = WARPGROUP * WARP
@@ -61,7 +62,7 @@ class AsyncMath:
         flights = [self._take_off(pc, warps, chunks, registers) for warps, chunks in reads]
         readers = np.repeat([flight.reader for flight in flights], [len(chunks) for _, chunks in reads])
         chunks = np.concatenate([flight.chunks for flight in flights])
-        machine.shadow.on_async_read(machine, readers, chunks, CHUNK, pc, noted=False)
+        machine.shadow.on_async_read(machine, Reach(readers, chunks, CHUNK, pc), noted=False)
 
     def _take_off(self, pc: int, warps: np.ndarray, chunks: np.ndarray, registers: frozenset[int]) -> Flight:
         """These warps of one warpgroup start."""
@@ -165,7 +166,7 @@ class AsyncMath:
             self.reading[flight.chunks] -= 1
         lanes = np.full(len(flight.chunks), flight.reader)
         # `on_write` looked out meanwhile
-        machine.shadow.on_read_over(machine, lanes, flight.chunks, CHUNK, flight.pc)
+        machine.shadow.on_read_over(machine, Reach(lanes, flight.chunks, CHUNK, flight.pc))
         done = self.done[flight.reader % machine.launch.threads // THREADS]
         machine.orders.release_of(np.array([flight.reader]), done, machine.orders.trail.now)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..memory import UNIT, Buffer, SharedMemory, note_written
-from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act
+from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act, Reach
 from .access import Memories, differs
 
 CHUNK = 16
@@ -42,6 +42,14 @@ class Load:
     change: Callable | None = None
     grain: int = CHUNK
 
+    @property
+    def target(self) -> Reach:
+        return Reach(np.full(len(self.chunks), self.lane), self.chunks, self.grain, self.pc)
+
+    @property
+    def source(self) -> Reach:
+        return Reach(np.full(len(self.units), self.lane), self.units, self.unit_size, self.pc)
+
 
 @dataclass(eq=False)
 class Store:
@@ -57,6 +65,14 @@ class Store:
     data: np.ndarray
     change: Callable | None
     read: bool = False  # its source was waited for
+
+    @property
+    def source(self) -> Reach:
+        return Reach(np.full(len(self.chunks), self.lane), self.chunks, CHUNK, self.pc)
+
+    @property
+    def target(self) -> Reach:
+        return Reach(np.full(len(self.units), self.lane), self.units, self.data.dtype.itemsize, self.pc)
 
 
 class BulkCopies:
@@ -74,19 +90,17 @@ class BulkCopies:
         """The copy starts; as `load`, with its time."""
         machine = self.machine
         machine.work(ISSUE)
-        lanes = np.full(len(load.chunks), load.lane)
+        target = load.target
         self._gets_on(load.buffer, load.units, load.unit_size)
-        self.overwrite(load.pc, lanes, load.chunks, load.grain)
+        self.overwrite(load.pc, target.lanes, load.chunks, load.grain)
         if load.buffer is machine.shared:
-            machine.shadow.on_async_read(
-                machine, np.full(len(load.units), load.lane), load.units, CHUNK, load.pc
-            )
+            machine.shadow.on_async_read(machine, load.source)
         elif load.buffer is not None:
-            self._reach(load.buffer, load.units, load.unit_size, load, writes=False)
+            self._reach(load.buffer, load.source, writes=False)
         if load.change:
-            self._reach(machine.shared, load.chunks, load.grain, load, writes=True)
+            self._reach(machine.shared, target, writes=True)
         elif len(load.chunks):
-            machine.shadow.on_issue(machine, lanes, load.chunks, load.grain, load.pc)
+            machine.shadow.on_issue(machine, target)
         return Load(**{**vars(load), "issued": machine.orders.trail.now - 1})
 
     def land(self, load: Load) -> None:
@@ -96,36 +110,32 @@ class BulkCopies:
             return
         machine = self.machine
         machine.stirred = True
-        lanes, memory = np.full(len(load.chunks), load.lane), machine.shared.memory.units(load.grain)
+        memory = machine.shared.memory.units(load.grain)
         if load.change:
-            machine.shadow.on_update(machine, lanes, load.chunks, load.grain, load.pc, load.issued)
+            machine.shadow.on_update(machine, load.target, load.issued)
             view = UNIT[load.width]
             new = load.change(memory[load.chunks].view(view), load.data.view(view))
             memory[load.chunks] = new.view(UNIT[load.grain])
         else:
             memory[load.chunks] = load.data
-            machine.shadow.on_land(machine, lanes, load.chunks, load.grain, load.issued, load.issued)
+            machine.shadow.on_land(machine, load.target, load.issued, load.issued)
         if load.buffer is machine.shared:
-            lanes = np.full(len(load.units), load.lane)
-            machine.shadow.on_changed(machine, lanes, load.units, CHUNK, load.pc, load.issued + 1)
+            machine.shadow.on_changed(machine, load.source, load.issued + 1)
         elif load.buffer is not None and len(load.units) and (shadow := machine.shadow_of(load.buffer)):
-            lanes = np.full(len(load.units), load.lane)
-            shadow.on_access(machine, Act(True, False), lanes, load.units, load.unit_size, load.pc)
-            shadow.on_changed(machine, lanes, load.units, load.unit_size, load.pc, load.issued)
+            shadow.on_access(machine, Act(True, False), load.source)
+            shadow.on_changed(machine, load.source, load.issued)
 
     # ---- out of shared memory
 
     def store(self, store: Store) -> None:
         machine = self.machine
         machine.work(ISSUE)
-        machine.shadow.on_async_read(
-            machine, np.full(len(store.chunks), store.lane), store.chunks, CHUNK, store.pc
-        )
+        machine.shadow.on_async_read(machine, store.source)
         store.issued = machine.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
         self.stores.append(store)
         self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
-        self._reach(store.buffer, store.units, store.data.dtype.itemsize, store, writes=True)
+        self._reach(store.buffer, store.target, writes=True)
 
     def overwrite(self, pc: int, lanes: np.ndarray, unit: np.ndarray, size: int) -> None:
         """These lanes start copies to these units of `size` bytes. What a store may still read there is told here, and
@@ -180,18 +190,10 @@ class BulkCopies:
             self._arrive(store)
         self.stores = []
 
-    def _reach(
-        self,
-        memory: Buffer | SharedMemory,
-        units: np.ndarray,
-        size: int,
-        copy: Load | Store,
-        writes: bool,
-    ) -> None:
+    def _reach(self, memory: Buffer | SharedMemory, reach: Reach, writes: bool) -> None:
         """The copy engine comes to what threads may have written."""
-        if len(units) and (shadow := self.machine.shadow_of(memory)):
-            kind = OVERWRITTEN if writes else UNFENCED
-            shadow.on_async_touch(self.machine, np.full(len(units), copy.lane), units, size, copy.pc, kind)
+        if len(reach.unit) and (shadow := self.machine.shadow_of(memory)):
+            shadow.on_async_touch(self.machine, reach, OVERWRITTEN if writes else UNFENCED)
 
     def _gets_on(self, buffer: Buffer | SharedMemory | None, units: np.ndarray, size: int) -> None:
         """A copy that touches a new part of an array shows that the launch does not go round in circles."""
@@ -202,26 +204,18 @@ class BulkCopies:
         """It may have read its source at any time up to now: who writes there must know of this wait."""
         if not store.read:
             store.read = True
-            lanes = np.full(len(store.chunks), store.lane)
-            self.machine.shadow.on_changed(
-                self.machine, lanes, store.chunks, CHUNK, store.pc, store.issued + 1, CHANGED
-            )
-            self.machine.shadow.on_access(
-                self.machine, Act(True, False), lanes, store.chunks, CHUNK, store.pc
-            )
+            self.machine.shadow.on_changed(self.machine, store.source, store.issued + 1, CHANGED)
+            self.machine.shadow.on_access(self.machine, Act(True, False), store.source)
 
     def _arrive(self, store: Store) -> None:
         machine, size = self.machine, store.data.dtype.itemsize
         memory = store.buffer.memory.units(size)
         if len(store.units) and (shadow := machine.shadow_of(store.buffer)):
-            act, lanes = (
-                Act(bool(store.change), True, bool(store.change)),
-                np.full(len(store.units), store.lane),
-            )
+            act, target = Act(bool(store.change), True, bool(store.change)), store.target
             changed = None if store.change else lambda: differs(memory[store.units], store.data)
-            altered = changed() if changed else np.ones(len(lanes), bool)
-            shadow.on_late_arrival(machine, lanes, store.units, size, store.pc, store.issued, altered)
-            shadow.on_access(machine, act, lanes, store.units, size, store.pc, changed)
+            altered = changed() if changed else np.ones(len(store.units), bool)
+            shadow.on_late_arrival(machine, target, store.issued, altered)
+            shadow.on_access(machine, act, target, changed)
         if store.buffer.written is not None:
             note_written(store.buffer.written, store.units, size)
         memory[store.units] = store.change(memory[store.units], store.data) if store.change else store.data

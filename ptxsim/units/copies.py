@@ -15,7 +15,7 @@ import numpy as np
 from ..memory import Miss
 from ..observe import events
 from ..races.findings import Landing
-from ..races.shadow import Act
+from ..races.shadow import Act, Reach
 from .access import Memories, differs
 
 NEVER = np.iinfo(np.int32).max
@@ -38,6 +38,10 @@ class _Copy:
     size: int
     pc: int
     issued: int  # its time
+
+    @property
+    def target(self) -> Reach:
+        return Reach(self.lanes, self.unit, self.size, self.pc)
 
     def take(self, mask: np.ndarray) -> _Copy:
         return replace(
@@ -73,10 +77,11 @@ class CopyQueue:
         lanes = machine.active()
         machine.work(ISSUE + len(self.queue) * len(lanes) / QUEUE)
         machine.bulk.overwrite(pc, lanes, unit, size)
-        machine.shadow.on_issue(machine, lanes, unit, size, pc)
+        reach = Reach(lanes, unit, size, pc)
+        machine.shadow.on_issue(machine, reach)
         beaten = differs(data, data[_last_of_each(unit)])
         if beaten.any():
-            machine.shadow.on_clash(machine, lanes, unit, size, pc, beaten)
+            machine.shadow.on_clash(machine, reach, beaten)
         issued = machine.orders.trail.now
         read = np.full(len(lanes), size) if read is None else np.minimum(read, size)
         self.queue.append(_Copy(lanes, self.committed[lanes], unit, source, data, read, size, pc, issued))
@@ -140,13 +145,13 @@ class CopyQueue:
         machine.stirred = True
         machine.work(len(copy.lanes) / LAND)
         machine.shared.memory.units(copy.size)[copy.unit] = copy.data
-        machine.shadow.on_land(machine, copy.lanes, copy.unit, copy.size, copy.issued - 1, time)
+        machine.shadow.on_land(machine, copy.target, copy.issued - 1, time)
         self._check_source(copy)
 
     def _still_on_their_way(self, copy: _Copy) -> None:
         """Other lanes' copies to the same place have landed, these have not."""
         if len(copy.lanes):
-            self.machine.shadow.on_flight(self.machine, copy.lanes, copy.unit, copy.size, copy.issued - 1)
+            self.machine.shadow.on_flight(self.machine, copy.target, copy.issued - 1)
 
     def _check_source(self, copy: _Copy) -> None:
         """The copy may have read its source at any time up to now: nobody may have written there meanwhile."""
@@ -165,8 +170,9 @@ class CopyQueue:
             self._check_read(copy.take(~miss.bad), first, size)
             return
         if found and (shadow := machine.shadow_of(found[0])):
-            shadow.on_access(machine, Act(True, False), copy.lanes, found[1], size, copy.pc)
-            shadow.on_changed(machine, copy.lanes, found[1], size, copy.pc, copy.issued)
+            reach = Reach(copy.lanes, found[1], size, copy.pc)
+            shadow.on_access(machine, Act(True, False), reach)
+            shadow.on_changed(machine, reach, copy.issued)
 
 
 def _last_of_each(unit: np.ndarray) -> np.ndarray:
