@@ -106,8 +106,8 @@ def test_whose_kernel_runs(monkeypatch):
 
 
 def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
-    boxes, instance = [], room.hopper_instance
-    monkeypatch.setattr(room, "hopper_instance", lambda *given: boxes.append(given[-1]) or instance(*given))
+    boxes, instance = [], ready.hopper_instance
+    monkeypatch.setattr(ready, "hopper_instance", lambda *given: boxes.append(given[-1]) or instance(*given))
     A, place = device.cp.ones((8, 8), np.float16), device.cp.zeros(72, np.float16)
     for first in (0, 4, 8):
         out = place[first : first + 64].reshape(8, 8)
