@@ -62,4 +62,6 @@ def test_the_cells_of_a_notebook_run_in_one_process(tmp_path):
 
 def test_no_other_conftest_has_the_name_of_the_one_at_the_root():
     """One in a folder that is no package is called `conftest`, too, and is found in its place."""
-    assert [path for path in ROOT.glob("tests/**/conftest.py") if not (path.parent / "__init__.py").exists()] == []
+    assert [
+        path for path in ROOT.glob("tests/**/conftest.py") if not (path.parent / "__init__.py").exists()
+    ] == []
