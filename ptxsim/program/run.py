@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -74,7 +75,10 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         ),
     }
     program = subprocess.Popen(
-        [str(built.program), *args], env=environment, pass_fds=(theirs.fileno(), memory), **started
+        _started([str(built.program), *args]),
+        env=environment,
+        pass_fds=(theirs.fileno(), memory),
+        **started,
     )
     theirs.close()
     try:
@@ -102,6 +106,14 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
     return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began)
+
+
+def _started(command: list[str]) -> list[str]:
+    """Under make the stack may have no limit. Linux then puts libraries where device memory has its addresses
+    (arena.py), so the program gets the usual one."""
+    if resource.getrlimit(resource.RLIMIT_STACK)[0] != resource.RLIM_INFINITY:
+        return command
+    return ["sh", "-c", 'ulimit -S -s 8192 && exec "$0" "$@"', *command]
 
 
 def _ended(program: subprocess.Popen, channel: socket.socket, stopped: bool) -> int:
