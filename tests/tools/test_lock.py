@@ -2,6 +2,7 @@
 
 import re
 import sys
+import sysconfig
 import tomllib
 from importlib.metadata import distributions
 from pathlib import Path
@@ -50,7 +51,8 @@ def test_the_lock_holds_names_and_versions_only():
 
 def installed() -> dict[str, str]:
     """What pip finds in this environment."""
-    return {canonicalize_name(each.name): each.version for each in distributions()}
+    here = sysconfig.get_path("purelib")  # setuptools, once it is imported, finds what it brings along, too
+    return {canonicalize_name(each.name): each.version for each in distributions(path=[here])}
 
 
 def test_the_lock_is_complete():

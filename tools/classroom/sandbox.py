@@ -72,6 +72,7 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     } | {name: "2" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")}
     clean = ["env", "-i", *(f"{name}={value}" for name, value in variables.items())]
     limits = {
+        "SANDBOX_COURSE": ROOT,
         "SANDBOX_MEMORY": MEMORY,
         "SANDBOX_FILES": FILES,
         "SANDBOX_PROCESSES": PROCESSES,

@@ -8,6 +8,9 @@ shift
 mount -t tmpfs -o mode=755 none "$root"
 mkdir "$root/tmp"
 mount -t tmpfs -o "size=$SANDBOX_FILES,nosuid,nodev,mode=1777" none "$root/tmp"
+# The course's own folder, of which parts are mounted: it is read-only below, also where the course lies in /tmp.
+mkdir -p "$root$SANDBOX_COURSE"
+mount -t tmpfs -o mode=755 none "$root$SANDBOX_COURSE"
 while [ "$1" != -- ]; do
   if [ -d "$1" ]; then mkdir -p "$root$2"; else mkdir -p "$root$(dirname "$2")" && : >"$root$2"; fi
   mount --rbind "$1" "$root$2"

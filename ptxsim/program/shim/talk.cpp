@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -76,7 +77,7 @@ void open_once() {
     void* got = mmap(reinterpret_cast<void*>(arena), arena_bytes, PROT_NONE, flags | MAP_FIXED_NOREPLACE, memory, 0);
     window = static_cast<char*>(mmap(nullptr, arena_bytes, PROT_READ | PROT_WRITE, flags, memory, 0));
     if (word(got) != arena || window == MAP_FAILED) {
-        fprintf(stderr, "ptxsim: no room for the addresses of device memory\n");
+        fprintf(stderr, "ptxsim: no room for the addresses of device memory: %s\n", strerror(errno));
         _exit(70);
     }
     struct sigaction action = {};
