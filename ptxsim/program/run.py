@@ -109,8 +109,8 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
 
 
 def _started(command: list[str]) -> list[str]:
-    """Under make the stack may have no limit. Linux then puts libraries where device memory has its addresses
-    (arena.py), so the program gets the usual one."""
+    """NVRTC takes the limit of the stack away, for all that its process starts, where a file cannot be opened. Linux
+    then puts libraries where device memory has its addresses (arena.py), so the program gets the usual limit."""
     if resource.getrlimit(resource.RLIMIT_STACK)[0] != resource.RLIM_INFINITY:
         return command
     return ["sh", "-c", 'ulimit -S -s 8192 && exec "$0" "$@"', *command]

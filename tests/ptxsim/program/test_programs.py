@@ -1,13 +1,16 @@
 """Whole programs: built by nvcc, run by the host, their kernels in the simulator."""
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from ptxsim.__main__ import main
+from tests.rules import ROOT
 from tests.sample import sample
 
 CU = Path(__file__).parent / "cu"
@@ -149,3 +152,16 @@ def test_what_was_built_before(nvcc, ran, tmp_path, kind):
         assert status == 2
     else:
         assert (status, printed) == (0, "PASS no error\n")
+
+
+def test_a_program_runs_where_the_stack_has_no_limit(nvcc, tmp_path):
+    """Its libraries lie elsewhere then."""
+    text = 'ulimit -S -s unlimited && exec "$0" -m ptxsim run "$1"'
+    done = subprocess.run(
+        ["sh", "-c", text, sys.executable, str(CU / "add.cu")],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and done.stdout == "PASS no error\n", done.stderr
