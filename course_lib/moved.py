@@ -42,6 +42,8 @@ MODULES = {
     "explore": "course_lib.draw.explore",
     "instruments": "instruments",
     "matmul": "matmul",
+    "measure.k_block": "instruments",
+    "measure.loads_ahead": "instruments",
     "pictures": "course_lib.draw",
     "simulator": "ptxsim",
     "simulator.instructions": "ptxsim.instructions",

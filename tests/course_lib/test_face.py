@@ -23,6 +23,8 @@ OF_1_1 = {
     "course_lib.device": "INCLUDE",
     "course_lib.explore": "handover pipeline schedule",
     "course_lib.matmul": "hopper_source",
+    "course_lib.measure.k_block": "k_block show_k_blocks",
+    "course_lib.measure.loads_ahead": "show_loads_ahead",
     "course_lib.pictures": "bank_picture fragment_picture ldmatrix_picture sector_picture",
     "course_lib.simulator.instructions.tensor": "fragment",
     "course_lib.style": "BLUE FACE GREEN GRID ORANGE PURPLE SKY TEXT VERMILLION axes new_figure show styled",
