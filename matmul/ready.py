@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,17 @@ Launch = Callable[[Array, Array, Array, Array], None]
 """Launches kernels on the left operand, the right one, the output and the bias."""
 
 
+class Written(NamedTuple):
+    """How a kernel writes its output: the type there, how many elements a row has in memory, what makes a result of a
+    sum (alpha, beta, whether bias goes by rows, the activation), and whether the copy engine stores it in boxes: it is
+    not read then, has A's type, and rows that begin at multiples of 16 bytes."""
+
+    type: str
+    stride: int
+    finish: tuple
+    boxes: bool = False
+
+
 def ready(
     chosen: Plan | HopperPlan,
     left: Operand,
@@ -43,10 +55,10 @@ def ready(
     assert T and Out, "types that were checked"
     if chosen.split == 1:
         boxes = Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
-        return launcher(chosen, left, right, Out, N, finish, boxes)
+        return launcher(chosen, left, right, Written(Out, N, finish, boxes))
     stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
-    gemm = launcher(chosen, left, right, "float", stride, plain, False)
+    gemm = launcher(chosen, left, right, Written("float", stride, plain))
     grid, size = (-(-N // 128), min(-(-M // 4), 65_535)), chosen.split * M * stride
     args = (ARRAY, np.int32(chosen.split), ARRAY, ARRAY, *finish, *map(np.int32, (M, N, stride, N)))
     reduce = packed(kernel_of(f"reduce<{T}, {Out}>"), grid, (32, 4), 0, args)
@@ -59,34 +71,19 @@ def ready(
     return run
 
 
-def launcher(
-    chosen: Plan | HopperPlan,
-    left: Operand,
-    right: Operand,
-    Out: str,
-    stride: int,
-    finish: tuple,
-    boxes: bool,
-) -> Launch:
+def launcher(chosen: Plan | HopperPlan, left: Operand, right: Operand, out: Written) -> Launch:
     """The kernel of the plan's lesson; see below."""
     if isinstance(chosen, HopperPlan):
-        return hopper_launcher(chosen, left, right, Out, stride, finish, boxes)
-    return gemm_launcher(chosen, left, right, Out, stride, finish)
+        return hopper_launcher(chosen, left, right, out)
+    return gemm_launcher(chosen, left, right, out)
 
 
-def gemm_launcher(
-    chosen: Plan,
-    left: Operand,
-    right: Operand,
-    Out: str,
-    stride: int,
-    finish: tuple,
-) -> Launch:
-    """Lesson 06's kernel. Rows of the output have `stride` elements; it is never stored in boxes."""
+def gemm_launcher(chosen: Plan, left: Operand, right: Operand, out: Written) -> Launch:
+    """Lesson 06's kernel, which stores no boxes."""
     M, N, K = left.rows, right.rows, left.K
-    kernel = gemm_kernel(str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k)
-    head = (ARRAY, ARRAY, ARRAY, ARRAY, *finish, *map(np.int32, (M, N, K)))
-    tail = (np.int64(left.stride), np.int64(right.stride), np.int32(stride))
+    kernel = gemm_kernel(str(type_of(left.array.dtype)), out.type, chosen, left.along_k, right.along_k)
+    head = (ARRAY, ARRAY, ARRAY, ARRAY, *out.finish, *map(np.int32, (M, N, K)))
+    tail = (np.int64(left.stride), np.int64(right.stride), np.int32(out.stride))
     copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
     if not chosen.shared_by:
         middle = (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
@@ -103,31 +100,22 @@ def gemm_launcher(
     return run
 
 
-def hopper_launcher(
-    chosen: HopperPlan,
-    left: Operand,
-    right: Operand,
-    Out: str,
-    stride: int,
-    finish: tuple,
-    boxes: bool,
-) -> Launch:
-    """Lesson 07's kernel. `boxes`: its copy engine stores C, which is not read, and has A's type and rows that begin at
-    multiples of 16 bytes."""
+def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Written) -> Launch:
+    """Lesson 07's kernel."""
     M, N, K = left.rows, right.rows, left.K
     expression = hopper_instance(
-        str(type_of(left.array.dtype)), Out, chosen, left.along_k, right.along_k, boxes
+        str(type_of(left.array.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes
     )
     kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, stride))
-    args = (MAP, MAP, MAP, ARRAY, ARRAY, *finish, *numbers)
+    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, out.stride))
+    args = (MAP, MAP, MAP, ARRAY, ARRAY, *out.finish, *numbers)
     gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
     copies, of_left, of_right = copier(left, right), (left.runs, left.stride), (right.runs, right.stride)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
         first, second = boxed(a, *of_left), boxed(b, *of_right)
-        gemm(first, second, boxed(C, M, N) if boxes else first, C, bias)
+        gemm(first, second, boxed(C, M, N) if out.boxes else first, C, bias)
 
     return run
 
