@@ -79,7 +79,11 @@ def encoded(made: TensorMap, place: int) -> np.void:
             driver.CUtensorMapSwizzle,
             f"CU_TENSOR_MAP_SWIZZLE_{f'{layout.swizzle}B' if layout.swizzle else 'NONE'}",
         ),
-        driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        # L2 fetches what all rows begin at multiples of: more of it would be of no use where they do not.
+        getattr(
+            driver.CUtensorMapL2promotion,
+            f"CU_TENSOR_MAP_L2_PROMOTION_L2_{256 if all(stride % 256 == 0 for stride in strides) else 128}B",
+        ),
         driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
     if error != driver.CUresult.CUDA_SUCCESS:

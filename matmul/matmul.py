@@ -20,6 +20,8 @@ from .ready import ready
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
 """Calls that are kept ready."""
+SIX = 1.2
+"""What lesson 06's kernel took for 89 problems on an H100, over what its rule says: that was fitted in another run."""
 
 
 class Call(NamedTuple):
@@ -122,7 +124,7 @@ def planned(shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, 
     memory, name = here()
     if 7 in lessons and all(shape):
         hopper, us = hopper_plan(*shape)
-        if 6 not in lessons or us <= predicted(*shape, a_along_k, b_along_k, memory)[1]:
+        if 6 not in lessons or us <= 1 + SIX * predicted(*shape, a_along_k, b_along_k, memory)[1]:
             return hopper
     return plan(*shape, a_along_k, b_along_k, memory, name)
 

@@ -54,7 +54,8 @@ def ready(
     finish = (np.float32(alpha), np.float32(beta), by_row, kind)
     assert T and Out, "types that were checked"
     if chosen.split == 1:
-        boxes = Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
+        whole = not isinstance(chosen, HopperPlan) or chosen.together == 1
+        boxes = whole and Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
         return launcher(chosen, left, right, Written(Out, N, finish, boxes))
     stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
@@ -152,7 +153,7 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
 @lru_cache(maxsize=1024)
 def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
     """The name of a plan's instance of `hopper`."""
-    numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.cluster)))
+    numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.below, chosen.across, chosen.together)))
     return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
 
 

@@ -19,20 +19,26 @@ from tools.author.tune import SHAPES
 room, ready = sys.modules["matmul.matmul"], sys.modules["matmul.ready"]
 SMALL = HopperPlan((64, 64), 3, 1)
 PAIR = HopperPlan((64, 192), 2, 2)
+SQUARE = HopperPlan((64, 64), 3, 2, 2)
+TOGETHER = HopperPlan((128, 64), 3, together=2)
 KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
 
 
-@pytest.mark.parametrize(
-    "plan",
-    sample([tile.plan for tile in reversed(TILES)], lambda plan: plan.tile[0]),
-    ids=lambda plan: str(plan.tile),
-)
+PLANS = [
+    HopperPlan(tile.tile, tile.slots, *((2, 1), (1, 2), (1, 1))[number % 3 if together < 6 else 2], together)
+    for number, tile in enumerate(reversed(TILES))
+    for together in tile.together
+]
+
+
+@pytest.mark.parametrize("plan", sample(PLANS, lambda plan: plan.tile[0]), ids=lambda plan: str(plan.tile))
 def test_every_tile_that_a_plan_may_have_is_right_and_clean(plan):
     """More than one tile in each direction, more k-tiles than slots; the last blocks of a cluster have no rows."""
-    number = [tile.plan for tile in TILES].index(plan)
-    (TM, TN), kinds = plan.tile, KINDS[number % 2]
+    number = PLANS.index(plan)
+    kinds = KINDS[number % 2]
     layout = ("CF", "CC", "FF", "FC")[number % 4]
-    check(Problem(TM * plan.cluster + 8, TN + 8, (plan.slots + 1) * 64 + 24, layout, *kinds), plan)
+    rows, columns = plan.piece
+    check(Problem(rows + 8, columns + 8, (plan.slots + 1) * plan.together * 64 + 24, layout, *kinds), plan)
 
 
 @pytest.mark.parametrize("orders", ["CF", "CC", "FF", "FC"])
@@ -63,6 +69,18 @@ def test_k_in_parts():
     check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
+@pytest.mark.parametrize("below, across, together", [(1, 2, 1), (2, 2, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2)])
+def test_clusters(below, across, together):
+    """Blocks that share B, A or the k-tiles; some have no rows or no columns. The parts of K are of two lengths."""
+    plan = HopperPlan((64, 64), 3, below, across, together)
+    check(Problem(72, 136, 64 * 9 + 8, "CF", bias=True, activation="relu", alpha=2.0), plan)
+    check(Problem(64, 72, 64 * 8, "FC", "bfloat16", "float32", beta=1.0), plan)
+
+
+def test_sums_of_two_consumers_in_two_parts():
+    check(Problem(136, 72, 64 * 9 + 8, bias=True), replace(TOGETHER, below=2, split=2))
+
+
 def test_blocks_that_make_several_tiles(monkeypatch):
     """Two blocks for four pairs of tiles: the ring and the boxes of C go on from one tile to the next."""
     monkeypatch.setattr(ready, "sms", lambda: 1)
@@ -81,8 +99,8 @@ def test_a_plan_fits_and_leaves_no_block_without_work():
         plan = hopper_plan(M, N, K)[0]
         pieces, blocks = plan.pieces(M, N), plan.blocks(M, N, H100.sms)
         assert plan.shared_mem <= H100.shared_block and plan.at_once >= 1
-        assert blocks % plan.cluster == 0 and blocks <= H100.sms * plan.at_once
-        assert blocks // plan.cluster <= pieces
+        assert blocks % plan.cluster == 0 and blocks // plan.cluster <= pieces
+        assert blocks // plan.cluster == pieces if plan.together > 1 else blocks <= H100.sms * plan.at_once
         k_tiles = -(-K // 64)
         assert (plan.split - 1) * -(-k_tiles // plan.split) < k_tiles  # the last part has k-tiles
 
@@ -140,9 +158,21 @@ def test_what_lesson_may_be(monkeypatch):
 
 BOXES = Problem(72, 200, 264, "CC", bias=True, activation="relu", alpha=2.0), PAIR
 PARTS = Problem(72, 72, 200), replace(SMALL, split=2)
+FOUR = Problem(72, 136, 392), SQUARE
+SHARED = Problem(136, 64, 648), TOGETHER
 WRONG = {
-    "rows of the other block of the cluster": (BOXES, "piece.m + rank * TM, n", "piece.m, n", "wrong, first at"),
-    "a slot freed for this block only": (BOXES, "thread < CLUSTER)", "thread == 0)", "deadlock"),
+    "rows of the other block of the cluster": (BOXES, "piece.m + place.row * TM", "piece.m", "wrong, first at"),
+    "columns of the other block": (FOUR, "piece.n + place.column * TN", "piece.n", "wrong, first at"),
+    "a slot freed for one block only": (BOXES, "% 128 < Place::MATES ?", "% 128 == 0 ?", "deadlock"),
+    "no slot freed for the block beside": (FOUR, "% 128 < Place::MATES ?", "% 128 < 2 ?", "deadlock"),
+    "half of A for oneself": (FOUR, "(1 << BELOW) + 1)", "1)", "deadlock"),
+    "a block that ends before others arrive": (BOXES, "if (BELOW + ACROSS > 2)", "if (false)", "exited-block"),
+    "sums that have not come": (SHARED, "    mbarrier_wait(&s.come, 0);\n", "", "unwaited-copy|uninitialised"),
+    "sums over k-tiles that are still read": (SHARED, "    named_sync<THREADS>(7);         ", "", "write-after-read"),
+    "sums without a proxy fence": (SHARED, "    fence_async();\n    named", "    named", "missing-proxy-fence"),
+    "one's own share sent": (SHARED, "s.slots + to * SHARE", "s.slots + part * SHARE", "wrong, first at"),
+    "a block that ends while others copy": (SHARED, "if (SPLIT > 1) cluster_meet();", "", "exited-block"),
+    "all k-tiles in each part": (SHARED, "k_tiles * place.part / SPLIT", "0", "wrong, first at"),
     "this k-tile's slot freed": (BOXES, "0) free((count - 1) % SLOTS)", "0) free(slot)", "deadlock"),
     "nobody waits for wgmma": (BOXES, "wgmma_wait<1>();", "wgmma_wait<2>();", "write-after-read"),
     "one k16 too short": (BOXES, "k < TK / 16", "k < TK / 16 - 1", "wrong, first at"),
@@ -167,7 +197,7 @@ def test_wrong_kernels_are_rejected(what, monkeypatch):
 def test_the_source_holds_each_header_once():
     source = ready.matmul_source(7)
     headers = sorted((device.INCLUDE / "course" / "hopper").glob("*.cuh"))
-    assert len(headers) == 9 and not re.search(r"#include <course/(hopper|gemm)/", source)
+    assert len(headers) == 11 and not re.search(r"#include <course/(hopper|gemm)/", source)
     for header in headers:
         first = header.read_text(encoding="utf-8").partition("\n")[0]
         assert source.count(f"{first}\n") == 1, header.name

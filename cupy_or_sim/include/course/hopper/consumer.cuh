@@ -3,13 +3,15 @@
 #include <course/hopper/layouts.cuh>
 
 // A consumer, one warpgroup: d = its 64 rows of A times the columns of B, over the k-tiles of a piece. `count`: k-tiles so far.
-template <typename T, int TM, int TN, int SLOTS, int CLUSTER, bool A_ALONG_K, bool B_ALONG_K>
-__device__ __forceinline__ void consume(float (&d)[TN / 2], Shared<TM, TN, SLOTS>& s, int consumer, int k_tiles, int& count)
+template <typename T, int TM, int TN, int SLOTS, bool A_ALONG_K, bool B_ALONG_K, typename Place>
+__device__ __forceinline__ void consume(float (&d)[TN / 2], Ring<TM, TN, SLOTS>& s, const Place& place, int consumer, int k_tiles,
+                                        int& count)
 {
+    int mate = threadIdx.x % 128 < Place::MATES ? place.mate(threadIdx.x % 128) : -1;
     auto free = [&](int slot) {                               // this warpgroup has read it: every block that fills it must know
-        int thread = threadIdx.x % 128;
-        if (CLUSTER == 1 && thread == 0) mbarrier_arrive(&s.empty[slot]);
-        if (CLUSTER > 1 && thread < CLUSTER) mbarrier_arrive_at(&s.empty[slot], thread);
+        if (mate < 0) return;
+        if (Place::MATES == 1) mbarrier_arrive(&s.empty[slot]);
+        else mbarrier_arrive_at(&s.empty[slot], mate);
     };
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile, ++count) {
         int slot = count % SLOTS, turn = count / SLOTS;

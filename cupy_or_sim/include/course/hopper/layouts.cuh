@@ -14,23 +14,34 @@ struct Boxes {
     {
         return matrix_descriptor(boxes) + (ALONG_K ? 0 : (unsigned long long)(BOX * 2 / 16 - 1) << 16);
     }
-    // Into this block, or into every block of the cluster.
-    template <int CLUSTER>
-    static __device__ __forceinline__ void load(void* to, const TensorMap& map, int row, int k, Mbarrier* barrier)
+    // Into this block, or where BLOCKS blocks share it into all of the cluster whose bit is set in `blocks`.
+    template <int BLOCKS>
+    static __device__ __forceinline__ void load(int blocks, void* to, const TensorMap& map, int row, int k, Mbarrier* barrier)
     {
         int x = ALONG_K ? k : row, y = ALONG_K ? row : k;
-        if (CLUSTER == 1) load_box(to, map, x, y, barrier);
-        else load_box_to((1 << CLUSTER) - 1, to, map, x, y, barrier);
+        if (BLOCKS == 1) load_box(to, map, x, y, barrier);
+        else load_box_to(blocks, to, map, x, y, barrier);
     }
 };
 
-// What a block keeps in shared memory. An SM has 228 KB for its blocks, and takes 1 KB more of it for each.
+// The ring of a block, and two boxes of C for each consumer.
 template <int TM, int TN, int SLOTS>
-struct Shared {
+struct Ring {
     struct Slot { unsigned short A[TM * TK], B[TN * TK]; } slots[SLOTS];
-    unsigned short C[TM / 64][2][BOX];                        // two boxes of C for each consumer
+    unsigned short C[TM / 64][2][BOX];
     Mbarrier full[SLOTS], empty[SLOTS];
-
-    static constexpr int BYTES = SLOTS * ((TM + TN) * TK * 2 + 16) + TM / 64 * BOX * 4;
-    static constexpr int ON_AN_SM = 228 * 1024 / (BYTES + 1024);
 };
+
+// What a block keeps in shared memory. Where SPLIT blocks share the k-tiles of a tile: room for what the others have of its
+// share of the sums, and what counts these bytes.
+template <int TM, int TN, int SLOTS, int SPLIT>
+struct Shared : Ring<TM, TN, SLOTS> {
+    alignas(16) float received[SPLIT - 1][TM * TN / SPLIT];
+    Mbarrier come;
+};
+template <int TM, int TN, int SLOTS>
+struct Shared<TM, TN, SLOTS, 1> : Ring<TM, TN, SLOTS> {};
+
+// Blocks on an SM, which has 228 KB for them and takes 1 KB more for each. One where registers change hands.
+template <int TM, int BYTES>
+constexpr int ON_AN_SM = TM == 128 ? 1 : 228 * 1024 / (BYTES + 1024);

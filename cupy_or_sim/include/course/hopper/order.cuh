@@ -1,6 +1,7 @@
 // Which tile, and which part of K, has a number.
 #pragma once
 #include <course/hopper/layouts.cuh>
+#include <course/hopper/place.cuh>
 
 // What a cluster makes at a time: ROWS x COLUMNS of C from (m, n) on, with the k-tiles from `begin` to `end`, which are one
 // part of K.
@@ -23,3 +24,11 @@ struct Order {
         return {(first + inside % rows) * ROWS, inside / rows * COLUMNS, part, part * k_part, min(k_tiles, (part + 1) * k_part)};
     }
 };
+
+// Of a piece that a cluster makes, what the block at `place` does: its tile, and its part of the k-tiles.
+template <int TM, int TN, int BELOW, int ACROSS, int SPLIT>
+__device__ __forceinline__ Piece share_of(Piece piece, const Place<BELOW, ACROSS, SPLIT>& place)
+{
+    int k_tiles = piece.end - piece.begin, from = k_tiles * place.part / SPLIT, to = k_tiles * (place.part + 1) / SPLIT;
+    return {piece.m + place.row * TM, piece.n + place.column * TN, piece.part, piece.begin + from, piece.begin + to};
+}

@@ -1,0 +1,21 @@
+// Where a block stands in its cluster, and with whom it shares what.
+#pragma once
+#include <course/cluster.cuh>
+
+// BELOW blocks below each other read the same columns of B, ACROSS beside each other the same rows of A; SPLIT such groups
+// share the k-tiles of the same tiles.
+template <int BELOW, int ACROSS, int SPLIT>
+struct Place {
+    static constexpr int GROUP = BELOW * ACROSS, BLOCKS = GROUP * SPLIT;
+    static constexpr int MATES = BELOW + ACROSS - 1;          // blocks, itself too, that fill a block's slots
+    int rank, row, column, part;
+
+    __device__ Place()
+        : rank(BLOCKS > 1 ? cluster_rank() : 0), row(rank % BELOW), column(rank % GROUP / BELOW), part(rank / GROUP) {}
+    // A bit for each block that gets this block's share of A: those beside it; and of B: those below each other.
+    __device__ int beside() const { return (ACROSS == 1 ? 1 : (1 << BELOW) + 1) << (part * GROUP + row); }
+    __device__ int below() const { return ((1 << BELOW) - 1) << (rank - row); }
+    // The rank of one of its mates: those of its column, then that of its row.
+    __device__ int mate(int i) const { return i < BELOW ? rank - row + i : rank + (column ? -BELOW : BELOW); }
+    static_assert(ACROSS <= 2, "one mate in a row");
+};

@@ -1,0 +1,105 @@
+"""`matmul` beside cuBLAS on an H100, in shapes that nobody chose for it: `python -m tools.author.shapes SEED [COUNT]`.
+
+Prints two tables of docs/measurements.md: problems of tune.py, and COUNT more, drawn with the seed; and how fast large
+ones run on and on, with the watts. float16, A and B contiguous along K.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from cupy_or_sim import device, power, timing
+from matmul import matmul
+from matmul.hopper_plans import HopperPlan
+from matmul.matmul import planned
+from matmul.operands import allowed_lessons
+from matmul.plans import Shape
+
+from .tune import SHAPES
+
+SIZES = (64, 16384)
+LARGE = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096))
+LAUNCHES = 40
+MOST_ERROR = 1e-3
+"""Largest difference from cuBLAS, of the largest element."""
+
+
+def drawn(seed: int, count: int) -> list[Shape]:
+    """M, N and K log-uniform between SIZES, multiples of 8."""
+    numbers, (low, high) = random.Random(seed), map(math.log, SIZES)
+    shapes = [[8 * round(math.exp(numbers.uniform(low, high)) / 8) for _ in range(3)] for _ in range(count)]
+    return [(M, N, K) for M, N, K in shapes]
+
+
+def main(seed: int, count: int = 40) -> None:
+    print(f"{timing.name()}, {timing.today()}; seed {seed}")
+    for title, shapes in (("known", (*SHAPES, LARGE[-1])), ("drawn", drawn(seed, count))):
+        table(title, shapes)
+    print("| sustained | cuBLAS TFLOP/s | MHz | W | `matmul` TFLOP/s | MHz | W | ratio |\n|---|" + "--:|" * 7)
+    for shape in LARGE:
+        flops = 2 * math.prod(shape)
+        both = [power.sustained(call, flops / 6e8, flops) for call in calls(*shape)]
+        cells = [entry[key] for entry in both for key in ("sustained", "sustained_mhz", "watts")]
+        ratio = both[1]["sustained"] / both[0]["sustained"]
+        print("|", " | ".join(map(str, (name(shape), *cells, f"{ratio:.3f}"))), "|", flush=True)
+
+
+def table(title: str, shapes: Iterable[Shape]) -> None:
+    print(f"| {title}: M x N x K | cuBLAS us | `matmul` us | ratio | plan |\n|---|--:|--:|--:|---|")
+    ratios = []
+    for shape in shapes:
+        theirs, ours = np.median(timing.time_in_turn(calls(*shape), LAUNCHES), axis=1)
+        ratios.append(theirs / ours)
+        print(
+            f"| {name(shape)} | {theirs:.2f} | {ours:.2f} | {theirs / ours:.2f} | {plan(shape)} |", flush=True
+        )
+    mean = math.exp(float(np.mean(np.log(ratios))))
+    print(f"Geometric mean {mean:.3f}, least {min(ratios):.2f}, of {len(ratios)}.\n", flush=True)
+
+
+def calls(M: int, N: int, K: int) -> tuple[Callable[[], None], Callable[[], None]]:
+    """cuBLAS, and `matmul`, on the same random arrays; their results agree."""
+    from cupy.cuda.device import get_cublas_handle
+    from cupy_backends.cuda.libs import cublas as blas
+
+    cp, handle = device.cp, get_cublas_handle()
+    A, B = (cp.random.standard_normal(shape, np.float32).astype(np.float16) for shape in ((M, K), (N, K)))
+    C, D = cp.full((M, N), np.nan, np.float16), cp.full((M, N), np.nan, np.float16)
+    one, zero = np.array(1, np.float32), np.array(0, np.float32)
+    half, kind = timing.CUDA_R_16F, (timing.CUBLAS_COMPUTE_32F, timing.CUBLAS_GEMM_DEFAULT)
+
+    def theirs() -> None:
+        operands = (B.data.ptr, half, K, A.data.ptr, half, K, zero.ctypes.data, C.data.ptr, half, N)
+        blas.gemmEx(handle, blas.CUBLAS_OP_T, blas.CUBLAS_OP_N, N, M, K, one.ctypes.data, *operands, *kind)
+
+    def ours() -> None:
+        matmul(A, B.T, out=D)
+
+    theirs(), ours()
+    off = float(abs(C.astype(np.float32) - D).max() / abs(C).max())
+    if not off < MOST_ERROR:
+        raise SystemExit(f"{M} x {N} x {K}: matmul differs from cuBLAS by {off:.1e} of the largest element")
+    return theirs, ours
+
+
+def name(shape: Shape) -> str:
+    M, N, K = shape
+    return f"{M}^3" if M == N == K else f"{M} x {N} x {K}"
+
+
+def plan(shape: Shape) -> str:
+    """In short: tile, slots, cluster (below x across x together), parts of K."""
+    chosen = planned(shape, True, True, allowed_lessons(None))
+    if not isinstance(chosen, HopperPlan):
+        return f"06: {chosen.tile[0]} x {chosen.tile[1]}, {chosen.split} parts"
+    cluster = f"{chosen.below} x {chosen.across} x {chosen.together}"
+    return f"{chosen.tile[0]} x {chosen.tile[1]}, {chosen.slots} slots, {cluster}, {chosen.split} parts"
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
