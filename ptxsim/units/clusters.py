@@ -9,6 +9,7 @@ are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank"
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -27,6 +28,17 @@ def cluster_by_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> np.nd
     return number.transpose(0, 2, 4, 1, 3, 5).ravel()
 
 
+@dataclass(eq=False)
+class Lent:
+    """A copy out of the shared memory of a lane's block into another's: whether it has landed, and who has heard of
+    it: lanes, when, and in which phase of the cluster's barrier they arrive next."""
+
+    lane: int
+    pc: int
+    landed: bool = False
+    heard: list[tuple[np.ndarray, int, int]] = field(default_factory=list)
+
+
 class Clusters:
     """Of one machine: `size` blocks each; 1 where the launch has no clusters."""
 
@@ -36,6 +48,8 @@ class Clusters:
         self.first_of = np.arange(len(machine.blocks)) // size * size
         # (lane, another block): when it last used that block's memory
         self.uses: dict[tuple[int, int], int] = {}
+        # (an mbarrier, its block, another block): the newest copy out of that block's memory that it counts
+        self.lent: dict[tuple[object, int, int], Lent] = {}
         # by instruction, such a first use that may come too early
         self.early: dict[int, tuple[int, int]] = {}
         self.began = machine.orders.trail.step(0)  # what a thread does comes after that
@@ -64,6 +78,25 @@ class Clusters:
             if (lane, block) not in self.uses and not self._has_started(lane, block):
                 self.early.setdefault(pc, (lane, block))
             self.uses[lane, block] = now
+
+    def lend(self, lane: int, pc: int, mbarrier: object, block: int) -> None:
+        """This lane starts a copy from its block's memory to another block, whose mbarrier counts the bytes."""
+        source = int(self.machine.block_of[lane])
+        if source != block:
+            self.lent[mbarrier, block, source] = Lent(lane, pc)
+
+    def lands(self, lane: int, pc: int, mbarrier: object, block: int) -> None:
+        """The copy has landed there."""
+        lent = self.lent.get((mbarrier, block, int(self.machine.block_of[lane])))
+        if lent and (lent.lane, lent.pc) == (lane, pc):
+            lent.landed = True
+
+    def hear(self, mbarrier: object, block: int, lanes: np.ndarray) -> None:
+        """These lanes have heard that the last phase of their block's mbarrier has ended."""
+        for (other, there, _), lent in self.lent.items():
+            if other is mbarrier and there == block and lent.landed:
+                time = self.machine.orders.trail.step(lent.pc)
+                lent.heard.append((lanes, time, self.barrier.next_phase(lanes)))
 
     def _has_started(self, lane: int, block: int) -> bool:
         """Whether this lane knows that this block of its cluster runs: of anything that a thread there did, or by the
@@ -96,6 +129,30 @@ class Clusters:
                 instruction = machine.launch.code.program.instructions[int(machine.orders.trail.pcs(time))]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-use")
 
+        for lent in self.lent.values():
+            if not self._is_back(lent):
+                text = (
+                    f"{machine.describe_thread(lent.lane)} exits, and its block with it, while this copy may still "
+                    "read the block's shared memory. At its end a block waits for those that get its copies: "
+                    "barrier.cluster.arrive and .wait"
+                )
+                instruction = machine.launch.code.program.instructions[lent.pc]
+                machine.log.add("exited-block", instruction, text, cause="exit-before-copy")
+
+    def _is_back(self, lent: Lent) -> bool:
+        """Whether some thread of the block that lends knew, before it exited, that the copy was complete: of one that
+        had heard of it, or by the cluster's barrier, however relaxed."""
+        machine, threads = self.machine, self.machine.launch.threads
+        block = int(machine.block_of[lent.lane])
+        mine = np.arange(block * threads, (block + 1) * threads)
+        for lanes, time, phase in lent.heard:
+            if self.barrier.passed[mine].max() >= phase:
+                return True
+            for lane in (lanes + machine.orders.first_lane).tolist():
+                if not machine.orders.unseen(mine, np.full(threads, lane), np.full(threads, time)).all():
+                    return True
+        return False
+
     def _tell_early(self) -> None:
         """Where no race says already that the two blocks have not met."""
         machine = self.machine
@@ -122,7 +179,9 @@ class ClusterBarrier(Rendezvous[Waiting]):
         self.size, self.made_known = size, made_known
         clusters = -(-len(machine.blocks) // size)
         self.here = np.zeros(machine.lanes, bool)
-        self.passed = np.zeros(machine.lanes, bool)  # lanes that have waited here: all blocks have started
+        self.passed = np.zeros(
+            machine.lanes, np.int64
+        )  # the phase, plus one, for whose end a lane has waited last
         self.phase = np.zeros(clusters, np.int64)
         self.of_lane = np.zeros(machine.lanes, np.int64)  # the phase that a lane arrived in last, plus one
         self.chains = [Chain() for _ in range(clusters)]
@@ -147,6 +206,10 @@ class ClusterBarrier(Rendezvous[Waiting]):
             if self.made_known[lane]:
                 self.machine.orders.tell_of(chain, lane, int(self.made_known[lane]))
 
+    def next_phase(self, lanes: np.ndarray) -> int:
+        """The phase, plus one, in which the last of these lanes will arrive next."""
+        return int((self.phase[self._cluster(lanes)] + 1 + self.here[lanes]).max())
+
     def wait(self, pc: int, lanes: np.ndarray, resume: Callable) -> None:
         self.waiting.append(Waiting(pc, lanes, resume))
         self._look(np.unique(self._cluster(lanes)))
@@ -166,7 +229,7 @@ class ClusterBarrier(Rendezvous[Waiting]):
         ready = self.of_lane <= self.phase[of]
         active = machine.idx
         for entry in self.take(ready):
-            self.passed[entry.lanes] = True
+            self.passed[entry.lanes] = self.of_lane[entry.lanes]
             for cluster in np.unique(self._cluster(entry.lanes)).tolist():
                 mine = entry.lanes[self._cluster(entry.lanes) == cluster]
                 machine.orders.messages.hear(mine, self.chains[cluster], int(self.complete[cluster]))

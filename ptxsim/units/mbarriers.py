@@ -20,6 +20,7 @@ from .access import Memories
 from .async_math import AsyncMath
 from .barriers import Rendezvous, Scheduler, Waiting
 from .bulk import BulkCopies, Load
+from .clusters import Clusters
 from .copies import CopyQueue
 from .registers import RegisterPool
 
@@ -84,6 +85,7 @@ class Hopper(Memories, Scheduler, Protocol):
     """wgmma."""
     registers: RegisterPool
     """What setmaxnreg shares out."""
+    clusters: Clusters
 
     def mbarrier(self, offset: int) -> Mbarrier:
         """The mbarrier at this byte of shared memory, in every resident block."""
@@ -252,6 +254,8 @@ class Mbarrier(Rendezvous[Question]):
     def take_off(self, block: int, load: Load) -> None:
         """A copy is on its way."""
         self.flying.setdefault(block, []).append(load)
+        if load.buffer is self.machine.shared:
+            self.machine.clusters.lend(load.lane, load.pc, self, block)
         self._look(np.array([block]))
 
     def arrive_with_copies(self, lanes: np.ndarray, blocks: np.ndarray, counts_more: bool) -> None:
@@ -309,12 +313,10 @@ class Mbarrier(Rendezvous[Question]):
         orders = self.machine.orders
         (orders.acquire if acquires else orders.hear_of)(lanes, self.complete)
         for block in np.unique(self.machine.block_of[lanes]).tolist():
+            mine = lanes[self.machine.block_of[lanes] == block]
+            self.machine.clusters.hear(self, block, mine)
             if self.known.get(block):
-                mine, chain, length = (
-                    lanes[self.machine.block_of[lanes] == block],
-                    self.chains[block],
-                    self.known[block],
-                )
+                chain, length = self.chains[block], self.known[block]
                 if acquires:
                     orders.messages.hear(mine, chain, length)
                 else:
@@ -330,6 +332,7 @@ class Mbarrier(Rendezvous[Question]):
             while flying and self.pending[block] == 0:
                 load = flying.pop(0)
                 self.machine.bulk.land(load)
+                self.machine.clusters.lands(load.lane, load.pc, self, block)
                 if int(self.machine.block_of[load.lane]) == block:
                     self.machine.orders.release_of(np.array([load.lane]), self.coming, load.issued + 1)
                 else:

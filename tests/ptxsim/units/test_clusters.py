@@ -25,6 +25,8 @@ MORE = r"""
     "[%0], {%1, %2, %3, %4}, [%5];" :: "r"(to), "r"(v), "r"(v + 1), "r"(v + 2), "r"(v + 3), "r"(b) : "memory")
 #define SEND_SUM(to, v, b, op) asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." \
     op " [%0], %1, [%2];" :: "r"(to), "r"(v), "r"(b) : "memory")
+#define LEND(to, from, b) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes " \
+    "[%0], [%1], 128, [%2];" :: "r"(to), "r"(AT(from)), "r"(b) : "memory")
 #define PUT(p, v, scope) asm volatile("st.release." scope ".global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory")
 #define GET(v, p, scope) asm volatile("ld.acquire." scope ".global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory")
 """
@@ -376,3 +378,52 @@ def test_another_block_is_known_to_have_started(meeting, seed):
     report, out = run(STORE.replace("BEFORE", MEETINGS[meeting]).replace("AFTER", ""), 2, seed)
     assert report.ok, str(report)
     assert np.array_equal(out[:16], range(16))
+
+
+LENDS = """
+    __shared__ u64 bar, back;
+    __shared__ alignas(128) int tile[32], came[32];
+    unsigned there, counts, answer;
+    if (t == 0) { INIT(&bar, 1); INIT(&back, 1); EXPECT(&bar, 128); FENCE_INIT; }
+    tile[t] = t + blockIdx.x;
+    FENCE_ASYNC;
+    __syncthreads();
+    RELAXED_SYNC;
+    THERE(there, came, 1 - blockIdx.x);
+    THERE(counts, &bar, 1 - blockIdx.x);
+    THERE(answer, &back, 1 - blockIdx.x);
+    if (t == 0) LEND(there, tile, counts);  // HERE
+    BEFORE;
+    WAIT(&bar);
+    out[blockIdx.x * 32 + t] = came[t];
+    AFTER;
+"""
+RELAXED_ARRIVE = ARRIVE.replace(".arrive.", ".arrive.relaxed.")
+ENDS = {  # what comes before the wait for the copy, and behind it; whether the block that lends knows of its end
+    "nothing": ("", "", False),
+    "a barrier of the block": ("__syncthreads()", "__syncthreads()", False),
+    "a meeting before the wait": ("RELAXED_SYNC", "", False),
+    "an arrival before the wait": (RELAXED_ARRIVE, WAIT, False),
+    "a meeting": ("", "CLUSTER_SYNC", True),
+    "a relaxed meeting": ("", "RELAXED_SYNC", True),
+    "a second meeting": ("RELAXED_SYNC", "RELAXED_SYNC", True),
+    "an answer": ("", "if (t == 0) { ARRIVE_AT(answer); } WAIT(&back)", True),
+}
+
+
+@ORDERS
+@pytest.mark.parametrize("end", ENDS)
+def test_a_block_that_ends_while_another_copies_from_it(end, seed):
+    before, after, right = ENDS[end]
+    report, out = run(LENDS.replace("BEFORE", before).replace("AFTER", after), 2, seed)
+    assert [hazard.cause for hazard in report.hazards] == ([] if right else ["exit-before-copy"]), str(report)
+    assert np.array_equal(out, [*range(1, 33), *range(32)])
+    if not right:
+        assert "// HERE" in lines(report)[0] and "exits" in report.hazards[0].message
+
+
+@ORDERS
+def test_a_copy_from_another_block_that_nobody_waits_for(seed):
+    body = LENDS.replace("BEFORE", "").replace("AFTER", "RELAXED_SYNC").replace("    WAIT(&bar);\n", "")
+    report, _ = run(body.replace("came[t]", "t"), 2, seed)
+    assert [hazard.kind for hazard in report.hazards] == ["exited-block"], str(report)
