@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxsim import TensorMap
 
+from . import device
 from .kernel import Array, Kernel
 
 ROW = 128
@@ -66,7 +67,7 @@ def encoded(made: TensorMap, place: int) -> np.void:
         raise ValueError(f"the array is {made.array.dtype}; a tensor map takes {', '.join(KINDS)}")
     rank = len(layout.shape)
     strides = layout.strides[1:] or (layout.itemsize,)  # of one dimension there is none, and the list has one
-    error, result = driver.cuTensorMapEncodeTiled(
+    arguments = (
         getattr(driver.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{kind}"),
         rank,
         place,
@@ -86,6 +87,10 @@ def encoded(made: TensorMap, place: int) -> np.void:
         ),
         driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
+    error, result = driver.cuTensorMapEncodeTiled(*arguments)
+    if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
+        device.cp.cuda.Device().use()
+        error, result = driver.cuTensorMapEncodeTiled(*arguments)
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
     # For the simulator, which cannot read the bytes.

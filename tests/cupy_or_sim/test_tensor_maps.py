@@ -1,6 +1,9 @@
 """Matrices that a kernel takes as tensor maps, and launches of persistent kernels."""
 
+import ctypes
+import sys
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -155,3 +158,27 @@ def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):
     assert [place for _, place in made] == [4096, 8192, 4096]
     assert made[0][0].at(4096).strides == (2, 272) and made[0][0].at(4096).shape == (136, 72)
     operands._at.cache_clear()
+
+
+@pytest.mark.parametrize("columns, promoted", [(128, 256), (136, 128)])
+def test_what_the_driver_is_asked_for(columns, promoted, monkeypatch):
+    """A thread that has no context yet gets one; L2 fetches 256 bytes only where rows begin at multiples of them."""
+    made, used, asked = ctypes.create_string_buffer(b"map", 128), [], []
+    driver = MagicMock()
+    driver.CUtensorMapL2promotion.configure_mock(
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B=128, CU_TENSOR_MAP_L2_PROMOTION_L2_256B=256
+    )
+    result = SimpleNamespace(getPtr=lambda: ctypes.addressof(made))
+
+    def encode(*arguments):
+        asked.append(arguments)
+        answers = driver.CUresult
+        return (answers.CUDA_SUCCESS, result) if used else (answers.CUDA_ERROR_INVALID_CONTEXT, None)
+
+    driver.cuTensorMapEncodeTiled = encode
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    cupy = SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(use=lambda: used.append(1))))
+    monkeypatch.setattr(tensor_maps.device, "cp", cupy)
+    A = np.zeros((64, columns), np.float16)
+    assert bytes(tensor_maps.encoded(TensorMap(A, (64, 64), 128), 4096))[:3] == b"map"
+    assert len(asked) == 2 and asked[0] == asked[1] and promoted in asked[1]
