@@ -58,6 +58,7 @@ from .standstill import Watch
 from .stuck import deadlock, endless
 
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
+MOST_HURRY = 20  # log2 of the cycles that a turn takes at most where all wait for the clock
 
 
 class Clock(Protocol):
@@ -90,6 +91,7 @@ class LaunchState:
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
     reader: int | None = None  # the first block that reads the clock
+    skipped: int = 0  # cycles that passed while all waited for the clock
     steps: int = 0  # instructions executed by groups of lanes
     output: list[str] = field(default_factory=list)
     printed: int = 0  # characters in `output`
@@ -103,6 +105,10 @@ class LaunchState:
     @property
     def threads(self) -> int:
         return self.block[0] * self.block[1] * self.block[2]
+
+    def hurry(self, turns: int) -> None:
+        """For so many turns all that run have waited for the clock."""
+        self.skipped += 1 << min(turns, MOST_HURRY)
 
     @property
     def needs_all_blocks(self) -> bool:
@@ -410,13 +416,14 @@ class Machine:
             self.launch.reader = self.orders.first_lane // self.launch.threads + int(self.block_of[lanes[0]])
         if self.launch.clock is None:
             self.reads += 1
-            return np.array([self.launch.steps + self.reads], np.uint64)
+            return np.array([self.launch.steps + self.reads + self.launch.skipped], np.uint64)
         warps = self.warp_of[lanes]
         reads = self.clock_reads[warps]
         self.clock_reads[np.unique(warps)] += 1
-        return self.launch.clock.read(
+        modelled = self.launch.clock.read(
             self.blocks[self.block_of[lanes]], warps % self.warps_per_block, reads, unit
         )
+        return modelled + np.uint64(self.launch.skipped)
 
     def describe_thread(self, lane: int) -> str:
         """A lane of this machine: "thread (3, 0) of block 5"."""

@@ -51,10 +51,12 @@ class Watch:
             return False
         if self.rounds is NO_ROUNDS:
             self._note()
-        if self.rounds.timed:
-            return False
-        if pc not in self.rounds.blocks or self.turns > 3 * self.length:
+        if pc not in self.rounds.blocks or (self.turns > 3 * self.length and not self.rounds.timed):
             self._begin(2 * self.length)
+            return False
+        if self.rounds.timed:
+            # All that run wait for a time to come.
+            self.machine.launch.hurry(self.turns - self.length)
             return False
         return self._comes(pc, self.machine.all_lanes(lanes))
 
