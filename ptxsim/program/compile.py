@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 
 SHIM = Path(__file__).parent / "shim"
+HEADERS = Path(__file__).parent / "headers"
+"""Of libraries that are not here: for programs that include them and may never come to call them."""
 OLDEST = 12
 """CUDA's oldest version whose nvcc will do."""
 PIP = "pip install 'ptxsim[nvcc]'"
@@ -39,6 +41,10 @@ LIBRARIES = {
     "nvshmem": "NVSHMEM",
 }
 """Of NVIDIA's libraries whose kernels nobody may read, the beginnings of their functions' names."""
+HANDLES = re.compile(
+    r"cublas(Lt)?(Create|Destroy|Set(Stream|PointerMode|AtomicsMode|MathMode|Workspace))(_v2)?$"
+)
+"""Of their functions those that launch nothing: a program may call them."""
 
 
 class BuildError(Exception):
@@ -216,7 +222,7 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
     command = [
         *(tools.nvcc, "-c", str(Path(source).resolve()), "-o", str(made), f"-std={wanted.std}", "-O2", "-g"),
         *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
-        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
+        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more, f"-Xcompiler=-idirafter,{HEADERS}"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -229,7 +235,7 @@ def _why_not_compiled(said: str, wanted: Build) -> str:
     name = Path(header[1]).name if header else ""
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
-            return f"{said.rstrip()}\n{_closed(library)}. (A program that only includes {name} needs its folder: -I)"
+            return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
     if header:
         return f"{said.rstrip()}\n{name} is in none of the folders of headers: give its folder with -I"
     if "Unsupported gpu architecture" in said or "is not defined for option 'gpu-" in said:
@@ -237,7 +243,12 @@ def _why_not_compiled(said: str, wanted: Build) -> str:
     return said.rstrip()
 
 
-def _closed(library: str) -> str:
+def library_of(function: str) -> str:
+    """The library whose kernels nobody may read; "" for a function that is of none."""
+    return next((of for name, of in LIBRARIES.items() if re.match(rf"{name}[A-Z_]", function)), "")
+
+
+def closed(library: str) -> str:
     return (
         f"the program uses {library}. Its kernels come as machine code, which the simulator cannot run: leave these "
         "calls out, or put kernels of your own in their place"
@@ -254,20 +265,17 @@ def _why_not_linked(said: str) -> str:
 
 
 def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]:
-    """Functions of CUDA that the objects ask for and the runtime library has not. Raises BuildError for libraries whose
-    kernels the simulator cannot run."""
+    """Functions of CUDA and of libraries that nobody may read, which the objects ask for and the runtime library has
+    not."""
     asked: set[str] = set()
     defined: set[str] = set()
     for each in objects:
         for line in _symbols(each).splitlines():
             *_, kind, name = ("", *line.split())
             (asked if kind == "U" else defined).add(name)
-    for name in sorted(asked - defined):
-        for beginning, of in LIBRARIES.items():
-            if re.match(rf"{beginning}[A-Z_]", name):
-                raise BuildError(_closed(of))
     there = {line.split()[-1].partition("@")[0] for line in _symbols(library, "-D").splitlines()}
-    return sorted(name for name in asked - defined - there if re.match(r"_*cu(da)?[A-Z]", name))
+    gone = sorted(asked - defined - there)
+    return [name for name in gone if re.match(r"_*cu(da)?[A-Z]", name) or library_of(name)]
 
 
 def _symbols(file: Path, *options: str) -> str:
@@ -277,24 +285,26 @@ def _symbols(file: Path, *options: str) -> str:
 
 def _stubs(missing: Sequence[str], folder: Path) -> Path:
     """An object with a function for each name: it says which one the program called, and ends it."""
-    linked = [name for name in missing if name.startswith("__cudaRegisterLinkedBinary")]
     lines = [
         "typedef unsigned long word;",
         "void ptxsim_missing(const char* name, word site);",
         "void ptxsim_register_linked(void (*callback)(void**), void* wrapper);",
-        *(
-            f"void {name}(void (*callback)(void**), void* wrapper, void* a, void* b) "
-            "{ ptxsim_register_linked(callback, wrapper); }"
-            for name in linked
-        ),
-        *(
-            f'int {name}(void) {{ ptxsim_missing("{name}", (word)__builtin_return_address(0)); return 801; }}'
-            for name in missing
-            if name not in linked
-        ),
+        *map(_stub, missing),
     ]
     source, made = folder / "missing.c", folder / "missing.o"
     source.write_text("\n".join(lines) + "\n")
     compiler = shutil.which("gcc") or _host_compiler()
     subprocess.run([compiler, "-x", "c", "-c", str(source), "-o", str(made)], check=True)
     return made
+
+
+def _stub(name: str) -> str:
+    if name.startswith("__cudaRegisterLinkedBinary"):
+        return (
+            f"void {name}(void (*callback)(void**), void* wrapper, void* a, void* b) "
+            "{ ptxsim_register_linked(callback, wrapper); }"
+        )
+    if HANDLES.match(name):
+        made = f"*handle = {name}; " if "Create" in name else ""
+        return f"int {name}(void** handle) {{ {made}return 0; }}"
+    return f'int {name}(void) {{ ptxsim_missing("{name}", (word)__builtin_return_address(0)); return 801; }}'

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from ..ptx.opcode import UnsupportedInstruction
 from . import errors
 from .arena import BASE, SIZE, Allocation
+from .compile import closed, library_of
 from .context import Context, Stopped
 from .devices import MEMORY, attributes
 from .fatbin import NoPtx, ptx_in
@@ -157,8 +158,10 @@ class Runtime:
         return Answer()
 
     def missing(self, site: int, data: bytes) -> Answer:
-        """A function of CUDA that the shim has not."""
+        """A function of CUDA that the shim has not, or of a library that nobody may read."""
         self.context.see(site)
-        raise Stopped(
-            f"the program calls {data.decode()}, which the simulator's runtime has not, at {mark(site)}"
-        )
+        name = data.decode()
+        library = library_of(name)
+        why = f": {closed(library)}" if library else ""
+        which = "" if library else ", which the simulator's runtime has not,"
+        raise Stopped(f"the program calls {name}{which} at {mark(site)}{why}")

@@ -21,7 +21,7 @@ HUGE = "f<<<1 << 30, 1024>>>(x);"
 
 
 class Case(NamedTuple):
-    """A program; what is said of it, and with which exit status. `how`: built wrongly, or run."""
+    """A program; what is said of it, and with which exit status. `how`: built wrongly, run, or with a library."""
 
     how: str
     text: str
@@ -30,17 +30,28 @@ class Case(NamedTuple):
     typed: str = ""
 
 
-CUBLAS = 'extern "C" int cublasCreate_v2(void**); int main() { return cublasCreate_v2(0); }'
+CUBLAS = """#include <cublas_v2.h>
+#include <cublasLt.h>
+int main(int count, char** arguments) {
+    cublasHandle_t handle; cublasLtHandle_t other; float* x;
+    if (cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS || cublasLtCreate(&other)) return 3;
+    if (cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH)) return 4;
+    cudaMallocManaged(&x, 4); *x = 0; f<<<1, 1>>>((int*)x); cudaDeviceSynchronize(); cudaFree(x);
+    if (count == CALLS) cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 1, 1, 1, x, x, 1, x, 1, x, x, 1);
+    return cublasDestroy(handle);
+}
+"""
 ARRAY = "int main() { cudaArray_t a; cudaMallocArray(&a, nullptr, 1); }"
 READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
 CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
-    Case("built", "#include <cublas_v2.h>\nint main() {}", "the program uses cuBLAS. Its kernels come as machine code"),
+    Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
     Case("linked", "void other(); int main() { other(); }", "no file has other(): give all files of the program"),
-    Case("linked", CUBLAS, "the program uses cuBLAS"),
+    Case("closed", KERNEL + CUBLAS, "s: no hazard found", 0, "-D CALLS=2"),
+    Case("closed", KERNEL + CUBLAS, "calls cublasSgemm_v2 at program.cu:10: the program uses cuBLAS.", 2, "-D CALLS=1"),
     Case("run", KERNEL + ARRAY, "calls cudaMallocArray, which the simulator's runtime has not, at program.cu:3"),
     Case("run", KERNEL + "int main() {}", "no kernel was launched, 0.0 s: there was nothing to look at"),
     Case("run", KERNEL + "int main() { " + MANAGED + HUGE + "}", "threads; the simulator takes at most 268,435,456"),
