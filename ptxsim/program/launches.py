@@ -32,6 +32,8 @@ DYNAMIC_SHARED = 8
 NULL = 4096
 """What lies below is taken for a null pointer."""
 NOTHING = Bytes(np.zeros(0, np.uint8))
+STILL = 120
+"""Seconds in which a launch with a longer limit must get on (ptxsim/work.py). Below that the limit alone counts."""
 MOST_GONE = 64
 """Allocations that were freed, and that a launch still knows."""
 
@@ -187,7 +189,7 @@ class Launches:
         began, told = monotonic(), self.context.findings.launched
         progress = self.progress.of(function.name, grid[0] * grid[1] * grid[2])
         limit = self.progress.limit
-        budget = Budget(None, limit * PATIENCE / SECONDS, max(limit / 5, SECONDS))
+        budget = Budget(None, limit * PATIENCE / SECONDS, min(limit, STILL))
         try:
             report = launch_bound(
                 kernel, grid, block, bound, shared, budget, self.seed, cooperative, watch=progress.watch

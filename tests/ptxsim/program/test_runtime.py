@@ -294,6 +294,19 @@ def test_a_program_without_a_text_is_stopped(program):
 def test_a_function_that_is_not_there(program):
     with pytest.raises(Stopped, match="the program calls cudaFoo, which"):
         program.ask("missing", 0, data=b"cudaFoo")
+    with pytest.raises(Stopped, match="calls cudnnCreate at : the program uses cuDNN"):
+        program.ask("missing", 0, data=b"cudnnCreate")
+
+
+@pytest.mark.parametrize(("limit", "still"), [(60, 60), (600, launches.STILL)])
+def test_a_launch_that_does_not_seem_to_get_on_may_take_its_limit(monkeypatch, program, limit, still):
+    """Such as eight million atomics on ten words, which touch no new memory."""
+    given = []
+    run = launches.launch_bound
+    monkeypatch.setattr(launches, "launch_bound", lambda *a, **b: given.append(a[5].seconds) or run(*a, **b))
+    program.runtime.launches.progress.limit = limit
+    program.launch(program.allocate(256), program.filled(256), 64)
+    assert given == [still]
 
 
 def test_questions_and_answers():
