@@ -24,6 +24,7 @@ HEADERS = Path(__file__).parent / "headers"
 OLDEST = 12
 """CUDA's oldest version whose nvcc will do."""
 PIP = "pip install 'ptxsim[nvcc]'"
+CURAND = "pip install nvidia-curand"
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 OBJECTS = (".o", ".a", ".so")
 LIBRARIES = {
@@ -191,6 +192,12 @@ def _of_packages() -> list[Toolkit]:
     return []
 
 
+def _headers_of_packages(tools: Toolkit) -> list[Path]:
+    """Those that the Python packages of that CUDA bring along, such as curand_kernel.h of nvidia-curand."""
+    folders = [Path(place, f"nvidia/cu{tools.version // 1000}/include") for place in sys.path]
+    return [folder for folder in folders if folder.is_dir()]
+
+
 def _version(nvcc: str) -> int:
     """13000 for CUDA 13.0; 0 where it does not say."""
     try:
@@ -222,7 +229,8 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
     command = [
         *(tools.nvcc, "-c", str(Path(source).resolve()), "-o", str(made), f"-std={wanted.std}", "-O2", "-g"),
         *(f"-arch={virtual}", f"-code={virtual}", "-lineinfo", "--no-compress", "--cudart=none"),
-        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more, f"-Xcompiler=-idirafter,{HEADERS}"),
+        *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
+        *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -233,6 +241,8 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
 def _why_not_compiled(said: str, wanted: Build) -> str:
     header = re.search(r"fatal error: (\S+): No such file", said)
     name = Path(header[1]).name if header else ""
+    if name == "curand_kernel.h":
+        return f"{said.rstrip()}\n{name} comes with cuRAND: {CURAND}"
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"

@@ -46,6 +46,7 @@ READS = 'int main() { int n; if (scanf("%d", &n) != 1) return 5; }'
 CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
     Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
+    Case("built", "#include <curand_kernel.h>\nint main() {}", "curand_kernel.h comes with cuRAND: pip install"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
@@ -73,6 +74,20 @@ def test_what_is_said(nvcc, tmp_path, monkeypatch, capfd, case):
     (tmp_path / "program.cu").write_text(case.text)
     assert main(["run", "program.cu", *case.typed.split()]) == case.status
     assert case.said in capfd.readouterr().err
+
+
+def test_a_header_that_a_package_brings_along(nvcc, tmp_path, monkeypatch, capfd):
+    folder = tmp_path / f"nvidia/cu{nvcc.version // 1000}/include"
+    folder.mkdir(parents=True)
+    (folder / "curand_kernel.h").write_text("__device__ int curand() { return 4; }\n")
+    text = "__global__ void f(int* x) { *x += curand(); }\nint main() { " + MANAGED + "f<<<1, 1>>>(x); "
+    (tmp_path / "program.cu").write_text(
+        "#include <curand_kernel.h>\n"
+        + text
+        + "cudaDeviceSynchronize(); int n = *x; cudaFree(x); return n != 5; }"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["run", str(tmp_path / "program.cu")]) == 0, capfd.readouterr().err
 
 
 def test_there_is_no_such_file(nvcc, capsys):
