@@ -7,8 +7,10 @@ given again only when no new ones are left.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
+import weakref
 from bisect import bisect_right, insort
 from collections import deque
 from dataclasses import dataclass, field
@@ -25,6 +27,11 @@ DEVICE, HOST, MANAGED, REGISTERED, VARIABLE = range(5)
 """Kinds of allocations, the first three as shim/memory.cpp numbers them."""
 OF_HOST = (HOST, REGISTERED)
 SEEN_BY_HOST = (HOST, MANAGED, REGISTERED)
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mmap.restype = ctypes.c_void_p
+_LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *(3 * [ctypes.c_int]), ctypes.c_long)
+_LIBC.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
+_FAILED = ctypes.c_void_p(-1).value
 
 
 @dataclass(eq=False)
@@ -147,7 +154,13 @@ class Arena:
 
 
 def _mapped(file: int, offset: int, size: int) -> np.ndarray:
-    return np.frombuffer(mmap.mmap(file, size, mmap.MAP_SHARED, offset=offset), np.uint8)
+    """Until nobody has it any more. Python's mmap would hold a file open for each, and a process has a thousand."""
+    at = _LIBC.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, file, offset)
+    if at == _FAILED:
+        raise OSError(ctypes.get_errno(), f"no memory for {size:,} bytes of the device")
+    held = (ctypes.c_uint8 * size).from_address(at)
+    weakref.finalize(held, _LIBC.munmap, at, size).atexit = False
+    return np.frombuffer(held, np.uint8)
 
 
 def _address(allocation: Allocation) -> int:

@@ -74,7 +74,13 @@ class Build:
 
     @property
     def number(self) -> int:
-        return int(re.sub(r"\D", "", self.arch))
+        """Raises ValueError."""
+        found = re.fullmatch(r"([1-9]\d{1,2})[a-z]?", self.arch)
+        if not found:
+            raise ValueError(
+                f"--arch {self.arch} is no compute capability: give one such as 80, 86, 90 or 90a"
+            )
+        return int(found[1])
 
 
 @dataclass
@@ -118,7 +124,11 @@ def toolkit() -> Toolkit:
     _host_compiler()
     found = [*_on_path(), *_of_packages()]
     if not found:
-        raise BuildError(f"there is no nvcc of CUDA {OLDEST} or later on PATH, nor in this Python: {PIP}")
+        nvcc = shutil.which("nvcc")
+        older = f" ({nvcc} is older)" if nvcc and 0 < _version(nvcc) < OLDEST * 1000 else ""
+        raise BuildError(
+            f"there is no nvcc of CUDA {OLDEST} or later on PATH{older}, nor in this Python: {PIP}"
+        )
     return found[0]
 
 
@@ -141,9 +151,15 @@ def runtime_library(tools: Toolkit) -> Path:
     library = folder / f"libcudart.so.{tools.version // 1000}"
     if library.exists():
         return library
-    folder.mkdir(parents=True, exist_ok=True)
     part, names = folder / f"{os.getpid()}.part", folder / "versions"
-    names.write_text(f"{library.name} {{ global: *; }};\n")  # as NVIDIA's calls it: programs ask for that
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names.write_text(f"{library.name} {{ global: *; }};\n")  # as NVIDIA's calls it: programs ask for that
+    except OSError as reason:
+        raise BuildError(
+            f"the runtime library is kept in {folder}, which cannot be written ({reason.strerror}): "
+            "set XDG_CACHE_HOME to a folder that can"
+        ) from None
     command = [
         *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{library.name}"),
         *(f"-Wl,--version-script={names}", f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(part)),
@@ -209,11 +225,19 @@ def _version(nvcc: str) -> int:
 
 
 def _check_sources(wanted: Build) -> None:
-    for source in wanted.sources:
+    kinds = f"sources ({', '.join(SOURCES)}), objects ({', '.join(OBJECTS)}) or one executable"
+    for number, source in enumerate(wanted.sources):
         if not Path(source).exists():
-            raise BuildError(f"{source}: there is no such file")
-        if Path(source).suffix not in (*SOURCES, *OBJECTS) and not _is_executable(source):
-            raise BuildError(f"{source} is no source ({', '.join(SOURCES)}), no object and no executable")
+            own = f". Arguments of the program stand behind --: -- {source}" if number else ""
+            raise BuildError(f"{source}: there is no such file{own}")
+        if Path(source).is_dir():
+            raise BuildError(f"{source} is a folder: give the program's files, which are {kinds}")
+        if Path(source).suffix in (*SOURCES, *OBJECTS):
+            continue
+        if not _is_executable(source):
+            raise BuildError(f"{source} is none of the files that a program is built from: {kinds}")
+        if len(wanted.sources) > 1:
+            raise BuildError(f"{source} is an executable, which is given alone: its files are in it already")
 
 
 def _is_executable(source: str) -> bool:
@@ -268,6 +292,8 @@ def closed(library: str) -> str:
 def _why_not_linked(said: str) -> str:
     if "undefined reference to `main'" in said:
         return "no file has a main: give all files of the program"
+    if "multiple definition of `main'" in said:
+        return "two files have a main: give the files of one program"
     undefined = sorted(set(re.findall(r"undefined reference to `([^']+)'", said)))
     if undefined:
         return f"no file has {', '.join(undefined)}: give all files of the program, and libraries with -l"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+import select
 import signal
 import socket
 import subprocess
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +18,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from . import wire
-from .compile import Build, Built, build
+from .compile import Build, BuildError, Built, build
 from .context import Context, Stopped
 from .devices import gpu_of
 from .progress import Progress, TooLong
@@ -74,15 +77,23 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
             filter(None, [str(built.folder), os.environ.get("LD_LIBRARY_PATH", "")])
         ),
     }
-    program = subprocess.Popen(
-        _started([str(built.program), *args]),
-        env=environment,
-        pass_fds=(theirs.fileno(), memory),
-        **started,
-    )
-    theirs.close()
     try:
-        while question := wire.receive(ours):
+        program = subprocess.Popen(
+            _started([str(built.program), *args]),
+            env=environment,
+            pass_fds=(theirs.fileno(), memory),
+            **started,
+        )
+    except OSError as reason:
+        runtime.context.arena.close()
+        ours.close()
+        if reason.errno != errno.ENOEXEC:
+            raise
+        raise BuildError(f"{built.program} is no program of this machine: give its sources") from None
+    finally:
+        theirs.close()
+    try:
+        while question := _next(ours, program):
             heard = True
             wire.send(ours, runtime.answer(question))
     except (Stopped, TooLong) as reason:
@@ -92,6 +103,9 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
         stopped = INTERRUPTED
     except BrokenPipeError:
         pass
+    except Exception as mistake:  # the simulator's own, which must not lose what was seen before
+        traceback.print_exc()
+        stopped = f"the simulator failed ({type(mistake).__name__}): this is what was seen so far"
     finally:
         returned = _ended(program, ours, bool(stopped))
         runtime.context.arena.close()
@@ -106,6 +120,14 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
     leaks = [] if stopped or returned else runtime.memory.leaks()
     shown = 0 if stopped else returned
     return runtime.context.findings.report(leaks, stopped, shown, monotonic() - began)
+
+
+def _next(channel: socket.socket, program: subprocess.Popen) -> wire.Question | None:
+    """What the program asks next; None when it has ended, though a process that it left behind holds the channel."""
+    while not select.select([channel], [], [], MOMENT)[0]:
+        if program.poll() is not None:
+            return None
+    return wire.receive(channel)
 
 
 def _started(command: list[str]) -> list[str]:

@@ -71,6 +71,10 @@ class Runtime:
     # ---- the program, and what its objects bring along
 
     def hello(self, process: int, version: int) -> Answer:
+        if self.context.process:
+            raise Stopped(
+                "two processes of the program use CUDA, and the simulator answers one: let only one of them use it"
+            )
         self.context.process = process
         return Answer(0, (BASE, SIZE))
 

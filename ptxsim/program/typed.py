@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -43,10 +44,10 @@ def add_to(commands: argparse._SubParsersAction) -> None:
         help="the compute capability that kernels are compiled for: 80, 86, 90, 90a (90)",
     )
     add("--std", default="c++17", help="the standard of C++ (c++17)")
-    add("--limit", type=float, default=LIMIT, metavar="SECONDS", help=f"that one launch may take ({LIMIT})")
+    add("--limit", type=seconds, default=LIMIT, metavar="SECONDS", help=f"that one launch may take ({LIMIT})")
     add(
         "--sms",
-        type=int,
+        type=count,
         metavar="N",
         help="of the GPU, as the program is told: one that fills it launches less",
     )
@@ -55,8 +56,33 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     command.set_defaults(command=command_line)
 
 
+def seconds(typed: str) -> float:
+    number = float(typed)
+    if not number > 0:
+        raise argparse.ArgumentTypeError(f"{typed} seconds are too few: give more than 0")
+    return number
+
+
+def count(typed: str) -> int:
+    number = int(typed)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{typed} is too few: give 1 or more")
+    return number
+
+
 def command_line(asked: argparse.Namespace) -> int:
     """Run it; the exit status."""
+    if asked.json not in (None, "-") and not Path(asked.json).parent.is_dir():
+        print(f"--json {asked.json}: there is no such folder", file=sys.stderr)
+        return FAILED
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind
+    try:
+        return _reported(asked)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _reported(asked: argparse.Namespace) -> int:
     options = [
         *(f"-I{each}" for each in asked.include),
         *(f"-D{each}" for each in asked.define),
@@ -86,5 +112,9 @@ def command_line(asked: argparse.Namespace) -> int:
     if asked.json == "-":
         print(report.json())
     elif asked.json:
-        Path(asked.json).write_text(report.json() + "\n", encoding="utf-8")
+        try:
+            Path(asked.json).write_text(report.json() + "\n", encoding="utf-8")
+        except OSError as reason:
+            print(f"--json {asked.json} cannot be written: {reason.strerror}", file=sys.stderr)
+            return FAILED
     return report.status

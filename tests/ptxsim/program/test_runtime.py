@@ -1,5 +1,6 @@
 """The rules of CUDA's runtime, asked without nvcc: memory, launches, errors."""
 
+import resource
 import socket
 
 import numpy as np
@@ -178,6 +179,16 @@ def test_memory_of_the_host_that_is_registered(program):
     assert program.words(to, 16).tolist() == [3] * 16
     assert program.ask("unregister_host", first + 16).error == 0
     assert program.ask("unregister_host", first + 16).error == 713
+
+
+def test_more_allocations_than_a_process_may_have_files(program):
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, usual[1]))
+    try:
+        held = [program.filled(4) for _ in range(300)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+    assert program.words(held[-1], 1).tolist() == [0]
 
 
 STREAMS = 100, 200
