@@ -4,8 +4,6 @@
 Exit status: 0 without a hazard, 1 with one, 2 when the kernel could not run.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -4,8 +4,6 @@ One block is simulated twice, with few k-tiles; the other k-tiles cost what the 
 the main loop. An SM works on the blocks that fit into it, wave after wave. A model: see clock.py and docs/clock.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 

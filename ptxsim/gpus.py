@@ -4,8 +4,6 @@ measured ceilings for the pictures.
 Sources: limits from the CUDA C++ Programming Guide (compute capabilities); of the rates, each line names its own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 WARP = 32

@@ -1,7 +1,5 @@
 """Ctrl-C: it is heard while a library works, and a notebook shows it in a line."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable, Iterator

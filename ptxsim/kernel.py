@@ -1,7 +1,5 @@
 """From CUDA C++ to a kernel that the simulator can launch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -6,8 +6,6 @@ shadow.py, findings.py), `Scheduler`, `Memories` and `Hopper` (units/: barriers.
 of what is in a room above say only what is asked of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """From source to a kernel, and from a kernel to a launch: what is checked before anything runs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

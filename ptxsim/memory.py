@@ -5,8 +5,6 @@ Addresses are plain integers. Each launch argument gets a range of its own, a te
 are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7.9.20).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol

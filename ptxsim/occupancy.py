@@ -3,8 +3,6 @@
 Rules of allocation: the toolkit's cuda_occupancy.h.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One block on an SM: its warps' events, played in the order of their times against the rates of a GPU."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable
 from functools import partial

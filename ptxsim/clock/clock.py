@@ -14,8 +14,6 @@ Assumptions. Events keep their PTX order, but ptxas moves arithmetic that needs 
 long as the busiest resource it needs. All operands come from L2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import astuple, replace
 

@@ -5,8 +5,6 @@ taken to do at each moment what the watched one does. So a copy to n blocks brin
 come from the copies of the others, and an arrival at another block's mbarrier stands for theirs at this one's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial

@@ -1,7 +1,5 @@
 """What a play of one block's events leaves behind, and how far each of its warps is meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol

@@ -1,7 +1,5 @@
 """`--arg float32[64]=zeros` as an array, `--arg int32=5` as a number, and the word for one that does not fit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

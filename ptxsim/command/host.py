@@ -6,8 +6,6 @@ execution space is taken for device code. A declaration of the host that has an 
 their numbers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

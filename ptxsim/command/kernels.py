@@ -4,8 +4,6 @@ The compiler says what a source has. Its text is asked for what the compiler doe
 which nothing is compiled before somebody asks for an instance, and their parameters.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections import Counter

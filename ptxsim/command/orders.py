@@ -1,7 +1,5 @@
 """More than one order of the warps, where that may matter and costs little."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

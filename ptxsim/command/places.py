@@ -1,7 +1,5 @@
 """Findings and errors with the file and the line that an editor jumps to: `src/bad.cu:12`."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

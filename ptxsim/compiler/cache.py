@@ -5,8 +5,6 @@ folder holds zips: a text for each key, and `made_by`, the machine and the packa
 are installed as well, a text counts only if they are the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

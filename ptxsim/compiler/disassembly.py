@@ -6,8 +6,6 @@ not document them; the layout is that of Jia, Maggioni, Staiger and Scarpazza, "
 Architecture via Microbenchmarking" (2018), section 2.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

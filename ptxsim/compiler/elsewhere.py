@@ -8,8 +8,6 @@ names who answers for all others. A service is asked as `question` says, and ans
 any other  {"error": one sentence that says why there is no answer}
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ A header is known by the name that stands in an #include. Inside a header, `#inc
 among headers in memory NVRTC does not look there, so such a name is written out when the headers are read.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ NVRTC is NVIDIA's compiler as a library. It is found and loaded on first use, so
 on machines that do not have it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

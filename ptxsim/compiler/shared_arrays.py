@@ -6,8 +6,6 @@ declarations of that name, which are believed where they agree with the bytes; o
 declarations do that differ, nothing is said.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -5,8 +5,6 @@ pointers. So the source is searched for the kernel's parameter list, which is be
 PTX. This is no compiler and expands no macro: when nothing agrees, or two lists do that differ, the answer is ().
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """A failed assert: call __assertfail(expression, file, line, function, character size) (CUDA C++ Programming Guide,
 "Assertion"). What is true is tested before it is called."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

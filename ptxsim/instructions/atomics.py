@@ -1,7 +1,5 @@
 """Atomic operations: atom and red (PTX ISA, "atom", "red"). Lanes that hit one address go one after the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Barriers of a block and of a warp: bar, barrier, bar.warp.sync (PTX ISA, "Parallel Synchronization")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 NumPy shifts by the full width or more give 0, or copies of the sign: what PTX calls clamping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,8 +1,6 @@
 """cp.async.bulk and cp.reduce.async.bulk: copies by the copy engine (PTX ISA, "Data Movement and Conversion
 Instructions: Bulk copy", "Tensor copy")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

@@ -4,8 +4,6 @@ CUDA C++ Programming Guide, Format Specifiers: flags `-+ #0`, width a number or 
 (here hh and z too), types `diouxXeEfFgGaAcsp`. What is not a conversion is printed as it stands, as a GPU does.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

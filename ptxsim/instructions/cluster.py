@@ -1,7 +1,5 @@
 """Clusters: mapa, getctarank (PTX ISA, "Data Movement and Conversion Instructions"). barrier.py has barrier.cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@
 halves give the two comparisons instead. An instruction with one destination uses the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

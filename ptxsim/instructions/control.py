@@ -1,7 +1,5 @@
 """Where lanes go on: bra, brx.idx, ret, exit, trap (PTX ISA, "Control Flow Instructions")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ A destination register may be wider than the type (`cvt.u8.u32` into a 16-bit re
 result extends it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """cp.async: copies from global to shared memory that go on while the threads work (PTX ISA, "cp.async")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

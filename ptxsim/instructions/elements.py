@@ -1,7 +1,5 @@
 """Elements of the tensor cores' matrices: bits to numbers, and sums to bits."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

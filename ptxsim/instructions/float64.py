@@ -6,8 +6,6 @@ underflow. So operands are taken apart into fractions in [0.5, 1) and exponents:
 `high + error` times a power of two, and `scale` rounds that once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .rounding import odd_sum, two_sum

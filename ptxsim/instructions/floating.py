@@ -4,8 +4,6 @@ float32 inputs of `.ftz` instructions arrive flushed; results are flushed here. 
 rounded once and exactly; `.approx` results are rounded from float64, so a GPU's are close, not equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -5,8 +5,6 @@ Each lives with its kin (`integer.py`, `floating.py`, `half.py`) and is register
 the opcode's last type and calls the right form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

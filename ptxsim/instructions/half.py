@@ -4,8 +4,6 @@ A formula works on float64 values: exact or rounded to odd, so that the one roun
 Sign, minimum and maximum are in floating.py, with those of the wider floats.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

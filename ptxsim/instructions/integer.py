@@ -3,8 +3,6 @@
 Registers wrap, and so do NumPy's integer arrays, so most of these are one ufunc.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

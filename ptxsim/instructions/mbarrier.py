@@ -1,7 +1,5 @@
 """mbarrier: barriers in shared memory (PTX ISA, "Parallel Synchronization and Communication Instructions")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

@@ -1,8 +1,6 @@
 """Loads and stores: ld, st, cvta, isspacep, prefetch, fences, and packing moves (PTX ISA, "Data Movement and Conversion
 Instructions" and "Parallel Synchronization and Communication Instructions")."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

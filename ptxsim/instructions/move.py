@@ -1,7 +1,5 @@
 """Moves (PTX ISA: mov). Vector operands, `mov.b64 {a, b}, c` and back, are `unpack` and `pack`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

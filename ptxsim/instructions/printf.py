@@ -1,7 +1,5 @@
 """printf from a kernel: call vprintf(format, arguments) (CUDA C++ Programming Guide, Formatted Output)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """setmaxnreg: registers that a warpgroup gives back or takes (PTX ISA, "Miscellaneous Instructions")."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..ptx.opcode import UnsupportedInstruction

@@ -7,8 +7,6 @@ and returns a step that the machine calls. A *control* instruction (`bra`, `bar`
 says where its lanes go on. What others ask of an instruction stands in ptx/facts.py, under the same name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol

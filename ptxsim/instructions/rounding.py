@@ -6,8 +6,6 @@ between shorter floats the exact value lies, so rounding it again to float32, fl
 every mode (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", IEEE TC 57(4), 2008).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 F32_EXPONENT = np.uint32(0x7F800000)

@@ -1,8 +1,6 @@
 """st.async and red.async: stores into another block of the cluster that an mbarrier there counts (PTX ISA, "st.async",
 "red.async"). They are copies out of registers: they arrive as bulk copies do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

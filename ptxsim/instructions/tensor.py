@@ -1,8 +1,6 @@
 """Tensor cores: ldmatrix and mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions"), and who holds
 which element of a fragment."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -3,8 +3,6 @@
 NVRTC emits these two for `__vabsdiffu4`, `__vsadu2` and their kin, and other instructions for all other intrinsics.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..ptx.opcode import Opcode, UnsupportedInstruction

@@ -5,8 +5,6 @@ All but activemask have a mask of the lanes that take part. Lanes of a warp that
 groups, which have nothing to do with each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,8 +1,6 @@
 """wgmma: matrix products of four warps, out of shared memory (PTX ISA, "Asynchronous Warpgroup Level Matrix
 Instructions"), and stmatrix."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -5,8 +5,6 @@ Here a lane holds elements of a matrix that follow each other, row by row, the n
 have more room than the matrix, it begins again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

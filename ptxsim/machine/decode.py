@@ -4,8 +4,6 @@ A step reads registers, works on whole arrays of lanes and writes registers. Bas
 group of lanes first reaches them; an instruction that nobody executes need not be known.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator

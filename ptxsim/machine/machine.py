@@ -10,8 +10,6 @@ warps loop in different places. A group that looks at a flag again and again let
 for others (barriers.py) are in no group.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ another writes.
 NumPy then works on one array of FMAs x lanes, or of mma x warps, in place of one small array after the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np

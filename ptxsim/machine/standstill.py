@@ -5,8 +5,6 @@ its deciding registers hold, and sees who comes back to that. When all that run 
 round for ever, in whatever order they take turns.
 """
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Nobody can go on: who waits for what, who looks at what again and again, and what is lacking, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Notes for the clock what the warps of one block do: the events of each, in the order of PTX."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import accumulate
 

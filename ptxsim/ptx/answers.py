@@ -3,8 +3,6 @@
 An answer that is only moved from one register to the next, and then dropped, nobody has looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from .program import Address, Instruction, Pair, Register, Vector

@@ -5,8 +5,6 @@ does, on an atomic's answer, or on a register that such a branch decides about. 
 parts nobody: all find that it is, sooner or later.
 """
 
-from __future__ import annotations
-
 from .flow import Flow
 from .program import Address, Instruction, Special
 from .provenance import registers, written_by

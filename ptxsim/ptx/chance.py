@@ -5,8 +5,6 @@ there is a race; and races are found by what orders accesses, not by when they c
 barriers that more threads come to than a round counts.
 """
 
-from __future__ import annotations
-
 from .program import Instruction
 
 STRONG = ("volatile", "relaxed", "acquire")

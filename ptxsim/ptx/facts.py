@@ -4,8 +4,6 @@ What they compute is a function in instructions/, registered under the same name
 registers, has a row only if there is more to say of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The control flow of a program, without running it: where branches meet again, and what lies in a loop."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property

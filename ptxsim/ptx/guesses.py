@@ -1,8 +1,6 @@
 """Reads with which an atomic begins that the GPU has not: below sm_90 an atomicAdd of bfloat16 is a plain read and then
 a loop of atomicCAS in a header of the compiler. The read is a first guess: if it is wrong, the atomicCAS says so."""
 
-from __future__ import annotations
-
 from .program import Instruction, Register
 
 

@@ -1,7 +1,5 @@
 """Locks in a program: an atomic by which a loop goes on or ends takes one, a later write to its place gives it back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

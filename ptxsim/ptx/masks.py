@@ -1,8 +1,6 @@
 """Masks that chance makes: `__activemask()` says which lanes happen to run together (PTX ISA, "activemask"; CUDA C++
 Programming Guide, "Warp Vote Functions"), and nothing says that all lanes of a branch do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from .program import Instruction, Register

@@ -1,7 +1,5 @@
 """A PTX opcode and the types it names."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 

@@ -5,8 +5,6 @@ kernel into a flat list of instructions: names become register numbers and addre
 device function is replaced by the function's body (PTX ISA 7.1; so there is no call stack, and no recursion).
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

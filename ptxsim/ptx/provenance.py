@@ -5,8 +5,6 @@ and an array that no store can reach is only read, so nobody needs to watch it. 
 instructions at once, whatever their order: what a register may hold only grows.
 """
 
-from __future__ import annotations
-
 from .opcode import DTYPES
 from .program import Address, Instruction, Pair, Program, Register, Variable, Vector
 

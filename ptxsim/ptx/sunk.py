@@ -9,8 +9,6 @@ was computed behind the fence is none. Constants alone cannot be told: `wgmma_fe
 the same PTX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from .program import Instruction, Where

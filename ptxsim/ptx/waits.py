@@ -1,8 +1,6 @@
 """Loads that wait: a loop goes on or ends by what they bring. Who spins on a flag, sweeps until all is done, or looks
 back until a predecessor is ready reads what happens to be there, and reads again until it is what he waits for."""
 
-from __future__ import annotations
-
 from .flow import EXIT, Flow
 from .program import Address, Instruction
 from .provenance import read_by, written_by

@@ -5,8 +5,6 @@ other has no order; a barrier inside a warp, or of a block, or, in a branch that
 and between blocks the part that a release or an acquire lacks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 

@@ -6,8 +6,6 @@ chance has it; and of two such writes chance says which one stays. That is told,
 so: those that an atomic changes, or that a loop waits for (ptx/waits.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Races put into words: who, where, with whom, and what is missing."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

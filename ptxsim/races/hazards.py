@@ -1,7 +1,5 @@
 """The kinds of findings, their causes, and the list of those of a launch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 

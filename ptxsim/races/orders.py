@@ -13,8 +13,6 @@ Threads that always met together have seen the same and are one *agent* of the t
 that takes only a part of an agent divides it, in all blocks alike, so the table is as small as the program allows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

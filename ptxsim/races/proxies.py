@@ -6,8 +6,6 @@ write; or of the thread that starts the copy, once it knows of the write; or of 
 thread before a barrier covers nothing of what others wrote before that barrier.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from dataclasses import dataclass
 from operator import attrgetter

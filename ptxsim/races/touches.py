@@ -5,8 +5,6 @@ every lane's last one does. Accesses are only noted at first, and entered when s
 before everything by then never are: with full barriers between reads and writes, none is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A wgmma reads shared memory and holds its registers until its warps have waited 
 when it is issued; who uses them, or changes what it reads, before the wait is found.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

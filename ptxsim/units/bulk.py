@@ -5,8 +5,6 @@ as late as the rules allow. A copy out of shared memory has read its source, and
 for its group. Until then nobody may touch the place that a copy goes to, nor change the place that it comes from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ bits above the offset (`mapa` makes it). The machine takes the blocks of a grid 
 are neighbours there; in a cluster x is the fastest (PTX ISA, "%cluster_ctarank").
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ The hardware lets most such programs go on: it counts the warps that come to a b
 threads that have exited as come. So does the simulator, and reports.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -4,8 +4,6 @@ At the launch every thread gets equally many, and none are left. What a warpgrou
 (.inc), and who wants more than are free waits. A warpgroup that exits gives nothing back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
