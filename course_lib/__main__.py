@@ -1,7 +1,5 @@
 """`hiding-latency serve`: the book and a compile service for a room."""
 
-from __future__ import annotations
-
 import argparse
 import ipaddress
 import socket

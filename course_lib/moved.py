@@ -3,8 +3,6 @@
 Nothing here is imported before somebody asks for it, so that the course does not depend on what stands above it.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """`Gemm`: one GEMM problem, and the way to a verdict on a kernel that should solve it."""
 
-from __future__ import annotations
-
 from cupy_or_sim import limits
 from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel

@@ -1,7 +1,5 @@
 """How a wrong C is wrong: where, and which common mistake makes it so."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 

@@ -4,8 +4,6 @@ One operand is 1 in eight neighbouring k (a chunk) of each row and 0 elsewhere, 
 one holds in each element a number that says which row and which chunk it is. Then C says which one came.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The verdict on a kernel that should compute C = A @ B.T: first in the simulator, then where the course runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import wait
 from dataclasses import replace

@@ -5,8 +5,6 @@ Without scripts (a notebook that is not trusted, GitHub) the still form is all t
 leaves in: no style sheet, the picture as an image with a background of its own.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json

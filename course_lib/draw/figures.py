@@ -1,7 +1,5 @@
 """The figures of single lessons: notebooks/figures/lesson_NN.py has those of lesson NN, one function each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from inspect import isfunction
 

@@ -1,7 +1,5 @@
 """What the exercises test, and the hint for each finding: notebooks/answers has both, beside the notebooks."""
 
-from __future__ import annotations
-
 from ..lessons import folders
 
 

@@ -1,7 +1,5 @@
 """Verdicts on the exercises: passed, or not yet, with the finding and the one hint that fits it."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Google Colab: what a notebook's first cell there does, once it has fetched the course."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What this machine offers to the course, what is missing, and what works all the same."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Where the course's own files are: beside the package in the repository, inside the package when it was installed."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

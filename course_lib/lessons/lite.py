@@ -4,8 +4,6 @@ Nothing there says which notebook runs. So each cell of the site's copies has it
 which Jupyter sends along with the cell. The folder of the copies, the progress in it, is the browser's storage.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

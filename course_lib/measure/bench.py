@@ -1,7 +1,5 @@
 """How fast kernels are: measured now on a GPU, replayed from `assets/measurements/` elsewhere, or modelled."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

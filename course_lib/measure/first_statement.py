@@ -1,7 +1,5 @@
 """The text of a kernel with a statement more at its begin."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """A launch as the simulator's clock sees it on an H100: the source of modelled times and timelines."""
 
-from __future__ import annotations
-
 from math import prod
 
 from cupy_or_sim.simulate import compiled

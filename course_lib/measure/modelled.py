@@ -1,7 +1,5 @@
 """The timeline that the simulator's clock makes of one block: its segments as the phases of the lessons."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import replace

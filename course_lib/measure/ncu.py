@@ -3,8 +3,6 @@
 python -m course_lib.measure.ncu JOBS.json      launch each job of the file once (what `ncu` wraps)
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

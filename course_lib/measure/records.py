@@ -4,8 +4,6 @@ One file per GPU, `assets/measurements/<gpu>.json`, holds "provenance" (the mach
 parts PARTS (one entry per kernel, problem and compiler, found by its key).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

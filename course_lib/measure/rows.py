@@ -1,7 +1,5 @@
 """A row of a table of speeds: one kernel, or cuBLAS, on one problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard

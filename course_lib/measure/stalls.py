@@ -1,8 +1,6 @@
 """What part of its time a kernel's warps wait, by Nsight Compute's samples of their program counters: nothing in the
 kernel is changed. A sample names the instruction that a warp could not start, and why."""
 
-from __future__ import annotations
-
 import csv
 
 from ..check.job import Job

@@ -1,7 +1,5 @@
 """A table under its heading, as text and as HTML: names on the left, numbers right-aligned, rows of one line."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A kernel whose blocks note when they run, and on which SM: two marks a block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import prod
 from typing import Any
