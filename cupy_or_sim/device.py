@@ -1,7 +1,5 @@
 """Which machine this is: `cp` (CuPy on a GPU, a stand-in on NumPy elsewhere) and the compile options."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

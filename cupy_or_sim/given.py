@@ -1,7 +1,5 @@
 """What was handed over as a kernel, or as several: refused in words where it is something else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from .launch import Launch

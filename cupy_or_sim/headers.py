@@ -1,7 +1,5 @@
 """The CUDA headers that kernels include as `<course/NAME>`: their text, and kernels that hold it themselves."""
 
-from __future__ import annotations
-
 import re
 
 from .device import INCLUDE

@@ -1,7 +1,5 @@
 """What a kernel is to all that runs it, and what its arrays are."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

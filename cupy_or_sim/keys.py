@@ -1,7 +1,5 @@
 """Under which names measurements are kept: the key of a kernel's text and options, the file of a GPU."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

@@ -3,8 +3,6 @@
 Where it does, the simulator runs it, and its measurements are recorded ones: who launches asks here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from math import prod

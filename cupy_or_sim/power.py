@@ -4,8 +4,6 @@ A burst of 20 launches ends before the chip is warm. Tensor cores on random data
 driver lowers the clock, and it stays low.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable

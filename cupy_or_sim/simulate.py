@@ -1,7 +1,5 @@
 """The simulator brought upstairs: it takes kernels and arrays of CuPy or of the stand-in."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An SVG as Matplotlib writes it, without what nobody sees: half as long, so that a notebook can keep it."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element

@@ -1,8 +1,6 @@
 """Tensor maps: what the copy engine of a Hopper GPU is told of a matrix before a launch. On a GPU its driver makes them
 (CUDA Driver API, "cuTensorMapEncodeTiled")."""
 
-from __future__ import annotations
-
 import ctypes
 import re
 from collections.abc import Mapping, Sequence

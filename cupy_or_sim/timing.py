@@ -3,8 +3,6 @@
 Its functions are called only where `cp` is CuPy.
 """
 
-from __future__ import annotations
-
 import datetime
 import os
 import subprocess
