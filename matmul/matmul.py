@@ -1,7 +1,5 @@
 """C = A @ B with the kernels of lessons 06 and 07: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple

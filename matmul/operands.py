@@ -1,7 +1,5 @@
 """What `matmul` is given: operands as its kernels read them; and what is refused, in words."""
 
-from __future__ import annotations
-
 import ctypes
 from dataclasses import dataclass
 from functools import cache, lru_cache

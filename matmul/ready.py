@@ -1,7 +1,5 @@
 """A plan made ready: kernels, grids and numbers are there, and a call gives the arrays. Nothing here holds an array."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A sweep on file, `sweeps/<gpu>.json`: the plan chosen for each problem, and the time of every plan tried."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Which plan of `matmul` is the fastest for a problem, and why: timed now on a GPU, or read from a sweep on file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
