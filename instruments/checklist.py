@@ -3,8 +3,6 @@
 The twelve are those of the notes that the course started from; the targets are those of an H100.
 """
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 

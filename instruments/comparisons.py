@@ -1,7 +1,5 @@
 """Lesson 06's kernels beside each other, `matmul` and cuBLAS: timed on a GPU, recorded elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 

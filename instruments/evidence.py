@@ -1,7 +1,5 @@
 """What the checklist looks at: a kernel's counters in the simulator, its machine code, its needs, its measurements."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Which unit of the GPU is full while a kernel runs, by what Nsight Compute counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

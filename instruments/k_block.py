@@ -1,7 +1,5 @@
 """What a warp does for one k-block, counted by the simulator: its FMAs, its loads, and what they cost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 

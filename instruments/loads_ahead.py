@@ -1,7 +1,5 @@
 """How far ahead of their FMAs the loads of a kernel's loop stand, read from its machine code."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from statistics import median

@@ -1,8 +1,6 @@
 """In which order a GPU does things: the operations of a loop that the compiler keeps in their order, and how much
 arithmetic it has put behind each of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ptxsim import SassInstruction

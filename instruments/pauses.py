@@ -1,7 +1,5 @@
 """Where the tensor cores rest in a kernel of lessons 07 and 08, in cycles of the clock that its warps read."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 from course_lib.measure.timeline import Timeline

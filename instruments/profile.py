@@ -1,7 +1,5 @@
 """What Nsight Compute counts while a kernel runs: the hardware's own numbers, recorded by `make record`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

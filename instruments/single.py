@@ -1,7 +1,5 @@
 """One kernel of course/gemm by itself, without the choices of `matmul`: to break it, to count and to time it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

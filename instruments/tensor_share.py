@@ -1,7 +1,5 @@
 """In which part of all cycles the tensor cores of a GPU work: the red thread of lessons 07 and 08."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from course_lib.measure.results import Results

@@ -1,7 +1,5 @@
 """How long calls take that are more, or something else, than one GEMM kernel: timed on a GPU, replayed elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

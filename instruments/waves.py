@@ -1,7 +1,5 @@
 """Which SM a kernel's blocks run on, and when: the waves of a grid, the last one's emptiness, persistent blocks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib.check.job import Job
