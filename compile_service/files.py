@@ -1,7 +1,5 @@
 """The files of the book: which one a path means, what it is, and whether it gets smaller."""
 
-from __future__ import annotations
-
 import gzip
 import threading
 from functools import lru_cache

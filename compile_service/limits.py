@@ -1,7 +1,5 @@
 """How much anybody may ask for."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 

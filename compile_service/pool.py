@@ -1,7 +1,5 @@
 """Who waits for the compiler, and what was compiled already."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -5,8 +5,6 @@ POST  /api/compile  a text to compile (questions.py): 200, 422 with the compiler
 GET   anything else a file of the book
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import ipaddress

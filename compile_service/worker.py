@@ -6,8 +6,6 @@ when its time is over, and whose memory is given back whatever happens. Before a
 rights: it can open no file and no connection, and of those that were open only the way back to this process is left.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select
