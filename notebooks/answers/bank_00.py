@@ -1,7 +1,5 @@
 """The exercises of the bank for lesson 00."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The exercises of the bank for lesson 01."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cupy_or_sim.simulate import simulate

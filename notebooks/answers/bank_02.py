@@ -1,7 +1,5 @@
 """The exercises of the bank for lesson 02."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

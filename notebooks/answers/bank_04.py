@@ -1,7 +1,5 @@
 """More exercises for lesson 04."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """More exercises for lesson 05."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """More exercises for lesson 06."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import ceil
 from numbers import Real

@@ -1,7 +1,5 @@
 """More exercises for lesson 07."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib.check.gemm import Gemm

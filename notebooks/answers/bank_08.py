@@ -1,7 +1,5 @@
 """More exercises for lesson 08."""
 
-from __future__ import annotations
-
 from cupy_or_sim.simulate import compiled
 from ptxsim.gpus import H100, REGISTERS
 

@@ -1,7 +1,5 @@
 """What the tests and hints of several lessons share."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 

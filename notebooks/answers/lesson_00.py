@@ -1,7 +1,5 @@
 """The exercises of lesson 00."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cupy_or_sim.simulate import simulate

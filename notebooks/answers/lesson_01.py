@@ -1,7 +1,5 @@
 """The exercises of lesson 01."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

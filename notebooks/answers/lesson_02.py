@@ -1,7 +1,5 @@
 """The exercises of lesson 02."""
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter
 from collections.abc import Callable

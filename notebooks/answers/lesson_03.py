@@ -1,7 +1,5 @@
 """The exercises of lesson 03."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exercises of lesson 04."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib.check.gemm import Gemm

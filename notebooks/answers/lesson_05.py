@@ -1,7 +1,5 @@
 """The exercises of lesson 05."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from math import ceil

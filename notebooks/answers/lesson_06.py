@@ -1,7 +1,5 @@
 """The exercises of lesson 06 that count: launches and waves; and a copy with padding."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import ceil
 from numbers import Real

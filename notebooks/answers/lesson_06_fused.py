@@ -1,7 +1,5 @@
 """The exercise of lesson 06's sitting about fused epilogues."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import erf, pi, sqrt
 

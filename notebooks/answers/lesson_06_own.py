@@ -1,7 +1,5 @@
 """The exercises of lesson 06 on whole kernels: a ring for any size, the notes' own kernel, and the learner's own."""
 
-from __future__ import annotations
-
 from math import prod
 
 import numpy as np

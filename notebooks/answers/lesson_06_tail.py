@@ -1,7 +1,5 @@
 """The exercises of lesson 06 about the tail: the share of a block, and a scheduler."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The exercises of lesson 07 about mbarrier and wgmma."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib.check.gemm import Gemm

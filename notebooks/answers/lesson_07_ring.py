@@ -1,7 +1,5 @@
 """The exercise of lesson 07 about a ring of full and empty barriers."""
 
-from __future__ import annotations
-
 import re
 
 from course_lib.check.gemm import Gemm

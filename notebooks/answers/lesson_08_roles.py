@@ -1,7 +1,5 @@
 """The exercises of lesson 08 about blocks that stay, and about clusters."""
 
-from __future__ import annotations
-
 import re
 
 from cupy_or_sim.simulate import compiled

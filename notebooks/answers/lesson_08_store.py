@@ -1,7 +1,5 @@
 """The exercise of lesson 08 about results: an epilogue through shared memory and the copy engine."""
 
-from __future__ import annotations
-
 import re
 
 from cupy_or_sim.launch import Launch

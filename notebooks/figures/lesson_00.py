@@ -1,7 +1,5 @@
 """Figures of lesson 00."""
 
-from __future__ import annotations
-
 from cupy_or_sim import style
 from ptxsim.gpus import WARP
 

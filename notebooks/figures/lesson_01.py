@@ -1,7 +1,5 @@
 """The figures of lesson 01: how often a number is used where it is, a warp's tile, the ladder of kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from cupy_or_sim import style

@@ -1,7 +1,5 @@
 """The figures of lesson 04: fragments, an `ldmatrix`, where chunks lie among the banks, a block, and who waits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The figures of lesson 05 and of what goes deeper there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import cos, radians, sin

@@ -1,7 +1,5 @@
 """The figures of lesson 07."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from cupy_or_sim import style

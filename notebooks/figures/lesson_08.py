@@ -1,7 +1,5 @@
 """The figures of lesson 08."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from cupy_or_sim import style
