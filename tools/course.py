@@ -4,8 +4,6 @@ A notebook that ran without a failure runs again only when something changed tha
 with `--again`; the book, in build/course, is written again only when something in it changed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sys

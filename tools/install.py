@@ -8,8 +8,6 @@ everything is installed afresh.
 By these two marks it knows its own: a `.venv` without them is somebody else's and is never touched.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import contextlib

@@ -3,8 +3,6 @@
 Without a GPU: the simulator against its targets. On a GPU also the lesson kernels against cuBLAS.
 """
 
-from __future__ import annotations
-
 import statistics
 import subprocess
 import sys

@@ -4,8 +4,6 @@ The address is `Repository` in pyproject.toml, and the version the one there: Co
 v<version>.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
 from pathlib import Path

@@ -4,8 +4,6 @@ Writes two recorded timelines and the lessons' drawings into assets/; the speeds
 4096 x 4096 x 4096 into docs/measurements.md, and a few of them into README.md.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -3,8 +3,6 @@
 The floors are those of the contract in pyproject.toml that forbids imports from above.
 """
 
-from __future__ import annotations
-
 import tomllib
 from html import escape
 

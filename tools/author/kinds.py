@@ -1,7 +1,5 @@
 """The simulator's README gets the kinds of findings and their causes: `python -m tools.author.kinds`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

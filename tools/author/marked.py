@@ -1,7 +1,5 @@
 """Tables that are made stand in a page between two marks, `<!-- NAME: begin -->` and `<!-- NAME: end -->`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -14,8 +14,6 @@ white space fits any white space, and … anything within a line. `python -m too
 what the cells print now; `make record` calls it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

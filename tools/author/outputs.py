@@ -8,8 +8,6 @@ compare them. Measured numbers in them come from assets/measurements/. What the 
 makes of the folded solutions, ships with the course (ptxsim/compiler/cache.py).
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -5,8 +5,6 @@ ptxsim/races); a helper of the tests for those that import it. A file for which 
 It is no proof: `make test` runs all of them.
 """
 
-from __future__ import annotations
-
 import ast
 import html
 import json

@@ -7,8 +7,6 @@ it. Then come the frozen results that the tests compare with, the lessons' outpu
 the README's table and pictures.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

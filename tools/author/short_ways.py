@@ -5,8 +5,6 @@ and says so. *The core* are eight sittings for who came for mainloop, producer-c
 those that a lesson's first cell calls so.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

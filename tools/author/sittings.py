@@ -8,8 +8,6 @@ where it says nothing). What is folded (hints, solutions) or hidden (the code of
 minutes that readers of lessons 00 to 05 took for their 17 sittings: 4 minutes off, as a root mean square.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Record the timelines of all lessons' kernels at three sizes, for the table of docs/timelines.md: `make record`."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

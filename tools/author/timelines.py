@@ -1,7 +1,5 @@
 """How far recorded timelines are from the kernels that were timed: the table of docs/timelines.md, from the records."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

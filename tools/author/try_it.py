@@ -5,8 +5,6 @@ address.
 is none.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -4,8 +4,6 @@ Writes matmul/sweeps/<gpu>.json, from which `matmul` takes its plans on this GPU
 measured there of another program (CUTLASS 2) is kept, with its own provenance.
 """
 
-from __future__ import annotations
-
 import sys
 import time
 

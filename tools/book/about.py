@@ -2,8 +2,6 @@
 lesson as a notebook in the browser where the book has these and, once the repository has an address (`Repository` in
 pyproject.toml), where to change it, report a mistake or run it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

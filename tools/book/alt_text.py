@@ -1,7 +1,5 @@
 """Figures keep their description: MyST-NB drops the alt text that an output carries beside its picture."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from pathlib import Path, PurePosixPath

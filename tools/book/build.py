@@ -1,7 +1,5 @@
 """All pages of the book from notebooks in memory: a whole book or nothing."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """CUDA inside a Python string in CUDA's colours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

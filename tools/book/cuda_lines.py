@@ -3,8 +3,6 @@
 In outputs such a link is `#cuda-line/KERNEL/LINE`; `ptxsim.report.line_link` makes it, and Lab follows it as it is.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 Sphinx would fetch each page that it found, which a browser refuses for plain files. A script it loads.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

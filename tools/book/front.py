@@ -3,8 +3,6 @@
 Its figures are those of the records in assets/measurements, of the pictures and of the sittings.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

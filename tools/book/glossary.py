@@ -4,8 +4,6 @@ An entry there is `word, another form of it · Chinese`, and below it `: what it
 what a text marks, and shows no meaning; a marked text could not be read in JupyterLab.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A small picture of each lesson's pipeline for the first page: rows of copies, math and stores, time to the right."""
 
-from __future__ import annotations
-
 from course_lib.measure.timeline_chart import LOOKS
 
 PIPELINES = {

@@ -1,7 +1,5 @@
 """A notebook as a chapter: one title with everything else below it, and marks on solutions."""
 
-from __future__ import annotations
-
 import re
 
 import nbformat

@@ -1,7 +1,5 @@
 """What the chapters link to comes along: notes as pages, source files as listings, the card to print."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a page says to the scripts that run its cells (tools/live), where they are there."""
 
-from __future__ import annotations
-
 import re
 
 HOW_TO_SERVE = "make serve"

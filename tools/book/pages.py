@@ -1,7 +1,5 @@
 """A lesson as pages, one a sitting: the first has what stands before them, and leads to the others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

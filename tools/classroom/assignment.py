@@ -6,8 +6,6 @@ own below, which gives the point. What the exercises use of the lesson (imports,
 and stands in one locked cell at the top, so that nothing else of the lesson has to run.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import copy

@@ -5,8 +5,6 @@ A cell that takes too long, prints too much or ends the kernel gets an error as 
 fresh kernel goes on behind it, with the locked cells above it run again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -5,8 +5,6 @@ they are rendered, as SanitizeHTML does, a link written in Markdown stays. So nh
 page. A browser gets a rule in each page besides, which refuses scripts and requests.
 """
 
-from __future__ import annotations
-
 import re
 
 import nh3

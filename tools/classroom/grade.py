@@ -5,8 +5,6 @@ content changes: graded.json knows which content the marks are of, because a fil
 Feedback for each learner is written, all marks to grades.csv, and a table is printed.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -4,8 +4,6 @@ What could not be graded has an empty score and a remark that says why. nbgrader
 whatever was not handed in.
 """
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

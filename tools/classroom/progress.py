@@ -4,8 +4,6 @@ FOLDER holds the learners' `progress.jsonl` files, renamed (`ada.jsonl`) or in f
 `ada/my_lessons/progress.jsonl`). A learner is called as the file or the folder is.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

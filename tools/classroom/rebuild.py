@@ -4,8 +4,6 @@ What the assignment locks cannot be lost: not every program that opens a noteboo
 deleted, edited or moved. A cell is known by nbgrader's mark or, where a program dropped that, by its id.
 """
 
-from __future__ import annotations
-
 import copy
 import uuid
 from pathlib import Path

@@ -4,8 +4,6 @@ source/ holds an assignment for each lesson, release/ what learners get, both wi
 an update: what learners handed in, marks and feedback stay.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

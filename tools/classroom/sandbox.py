@@ -6,8 +6,6 @@ namespaces where the system allows it. sandbox.sh does the mounting. What runs i
 cannot take a higher one.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What grading needs of nbgrader: build/classroom/nbgrader_config.py calls this, and a teacher's own lines follow."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

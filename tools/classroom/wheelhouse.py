@@ -5,8 +5,6 @@ They serve machines of the same kind: system, processor and version of Python. t
 it finds it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

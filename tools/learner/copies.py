@@ -15,8 +15,6 @@ running the cells makes them again.
 Every other file in the folder is the learner's own and is left alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

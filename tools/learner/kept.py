@@ -4,8 +4,6 @@ That is: its own text; the lessons whose kernels it takes; the library with head
 locked versions; the machine. A hash of these lies in each file. A run that failed is not kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Lab's root is this repository, so that links from a lesson to the headers and no
 stay as they are, are not listed there. What is given on the command line goes to JupyterLab.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

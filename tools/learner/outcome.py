@@ -1,7 +1,5 @@
 """What came of a notebook that ran, and the table of all of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -3,8 +3,6 @@
 A cell that raises counts as failed, except one tagged `raises-exception`, which has to raise.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

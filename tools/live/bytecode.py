@@ -3,8 +3,6 @@
 Bytecode fits one version of Python, so Pyodide's own compiles, under Node. Without Node the sources stay.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

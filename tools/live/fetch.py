@@ -5,8 +5,6 @@ on PyPI hold all files; without a place pip gets that package. Whatever has anot
 taken. The files then lie in build/pyodide.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -6,8 +6,6 @@ process, which tells more than seconds where others work on the machine, too. Ne
 `make install WITH=browser`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

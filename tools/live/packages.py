@@ -5,8 +5,6 @@ beside the fetched files, which do not change: for the book's cells without what
 notebooks whole.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """The files of Python for a browser, as pyodide.toml pins them."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`_static/live/` beside the book: Python for a browser, the course as one archive, and one more for each lesson."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

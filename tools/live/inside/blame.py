@@ -1,7 +1,5 @@
 """The reports with a hazard that came up while a cell ran: their pages, and the lines they blame."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

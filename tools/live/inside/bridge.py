@@ -1,7 +1,5 @@
 """Questions and answers of the page, as JSON: `ask(what, data, tell)` is all that the worker calls."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 

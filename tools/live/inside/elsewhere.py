@@ -4,8 +4,6 @@
 the course: they are written into the text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which names a cell reads and writes, read off its text; and so which cells above it needs."""
 
-from __future__ import annotations
-
 import ast
 import symtable
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A notebook's cells. Each runs in what the cells that it needs made, in whatever order a reader asks for them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import textwrap

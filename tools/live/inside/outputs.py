@@ -1,7 +1,5 @@
 """What a cell prints and shows, as a notebook keeps it; and a stand-in for IPython, which is large and not needed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import sys

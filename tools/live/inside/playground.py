@@ -1,7 +1,5 @@
 """Any kernel with its launch: what the playground starts with, and how it runs a text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ The site is build/course/lite, beside the book. The files of Python come from th
 where they are not in build/pyodide.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """JupyterLite in an environment of its own: `.venv-lite` has what requirements.txt pins, and nothing of the course."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

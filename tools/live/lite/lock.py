@@ -1,7 +1,5 @@
 """pyodide-lock.json for notebooks: `import course_lib` there loads the course, NumPy and matplotlib by itself."""
 
-from __future__ import annotations
-
 import hashlib
 import tomllib
 from collections.abc import Iterable
