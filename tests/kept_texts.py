@@ -4,8 +4,6 @@ A folder of texts counts while the compiler and the room that calls it stay the 
 so do the tests that ask for the fixture `compiled_anew`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

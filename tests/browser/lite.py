@@ -1,7 +1,5 @@
 """The JupyterLite site in Chromium, for tests: `Opened` is a notebook there."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

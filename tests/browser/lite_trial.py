@@ -6,8 +6,6 @@ seconds until Python is there, and for all cells; memory of the browser's proces
 What differs goes to build/lite-differences.json, pictures to build/screenshots.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -5,8 +5,6 @@ endless, greedy, too deep, huge and hostile ones. Every answer is judged; the ta
 memory the server and its processes had at most. Exits with 1 when an answer was wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import json

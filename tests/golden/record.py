@@ -7,8 +7,6 @@ same; `--all` runs everything again. The results are checked against the NumPy r
 frozen, and is listed last. The files go to the folder that the environment variable OUT names, else to this one.
 """
 
-from __future__ import annotations
-
 import datetime
 import multiprocessing
 import os

@@ -7,8 +7,6 @@ It needs CuPy and `ncu`. Metrics that this ncu does not know are left out. The f
 environment variable OUT names, else next to this script; ncu's own tables go to OUT only.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

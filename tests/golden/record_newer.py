@@ -7,8 +7,6 @@ Each result is first compared with the NumPy reference; what fails is not frozen
 the folder that the environment variable OUT names, else to this one.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

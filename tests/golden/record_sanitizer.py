@@ -7,8 +7,6 @@ SUSPECTS is a file of JSON between the two. What would hang is left out; rows of
 result, sanitizer_h100.json, goes to the folder that the environment variable OUT names, else next to this script.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

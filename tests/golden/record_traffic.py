@@ -6,8 +6,6 @@ It needs CuPy and compute capability 9.0, and takes seconds. Each block has an S
 in L2. The file goes to the folder that the environment variable OUT names, else next to this script.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

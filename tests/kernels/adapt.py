@@ -1,7 +1,5 @@
 """A single instruction seen as a `Case`, so that it is run and recorded like the kernels."""
 
-from __future__ import annotations
-
 from tests.kernels.case import Case, poison
 from tests.kernels.instruction_cases import InstructionCase
 

@@ -1,7 +1,5 @@
 """What a test kernel is: source, launch, inputs, expected results; and how a result is compared."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

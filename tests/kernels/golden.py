@@ -1,7 +1,5 @@
 """Results of the test kernels on a real GPU, frozen in tests/golden/ by tests/golden/record.py."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

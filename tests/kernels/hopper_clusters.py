@@ -1,7 +1,5 @@
 """mbarriers and clusters: phases, arrivals, and what blocks of a cluster send each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ptxsim import TensorMap

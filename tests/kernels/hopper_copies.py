@@ -1,7 +1,5 @@
 """Tensor copies and bulk copies: boxes at all places, every reduction."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

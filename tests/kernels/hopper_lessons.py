@@ -1,8 +1,6 @@
 """The GEMM kernels of lessons 07 and 08 as cases: fewer blocks than tiles, one k-tile more than slots, whole
 numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from course_lib import HOPPER, Gemm

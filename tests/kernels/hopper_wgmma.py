@@ -3,8 +3,6 @@
 Inputs are small whole numbers, so that sums are exact in every format and a GPU must agree bit for bit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 

@@ -1,8 +1,6 @@
 """Kernels with one known mistake each in the use of Hopper's instructions. `// HERE` marks the line that the report
 must name; the instructions are macros, so that this is the kernel's own line."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.kernels.case import WrongCase, poison

@@ -6,8 +6,6 @@ patterns with every NaN made the same, or floats where a GPU only approximates t
 one root share a source.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

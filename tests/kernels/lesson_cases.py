@@ -1,7 +1,5 @@
 """The lessons' kernels, read out of the notebooks: a small shape, with integers and with random numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

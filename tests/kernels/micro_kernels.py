@@ -5,8 +5,6 @@ loaded is used, so that no compiler removes it: a global load ends in a store th
 one coalesced store to global memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ atomics and those of 16 bytes, grid.sync, griddepcontrol, elect, and the fences 
 once more, from the tables of the PTX ISA and not from the simulator.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.kernels.case import CPP17, Case, poison, random

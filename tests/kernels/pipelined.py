@@ -10,8 +10,6 @@ the launch bounds let the compiler take so many registers that every version of 
 M, N and K must be multiples of the tile. K may have fewer k-tiles than the kernel has stages.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 PIPELINE = r"""#include <course/timeline.cuh>

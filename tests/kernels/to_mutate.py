@@ -1,7 +1,5 @@
 """Right kernels from which mutants are made: GEMMs, asynchronous copies, shared memory, lessons."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import chain
 

@@ -3,8 +3,6 @@
 Which element of a matrix lies in which lane is not said of these fragments, so a kernel loads, multiplies and stores.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

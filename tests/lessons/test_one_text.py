@@ -4,8 +4,6 @@ It need not: from loads of float4 through an array of floats it made one of five
 its process. A verdict, a count or a record that rests on such a text changes by chance.
 """
 
-from __future__ import annotations
-
 import random
 import re
 

@@ -1,7 +1,5 @@
 """The notebooks on GPUs that give a block less than an H100: each runs to its end and launches only what can run."""
 
-from __future__ import annotations
-
 import ast
 import os
 from functools import partial

@@ -3,8 +3,6 @@
 A float is the integer of its bit pattern, with a `Format` that says how to read it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt

@@ -5,8 +5,6 @@ steps of a lesson and wrong about some: those are listed here with what the mode
 simulator has the table.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cache

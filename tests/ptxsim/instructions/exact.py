@@ -1,7 +1,5 @@
 """What each pure instruction gives, by the PTX manual, in Python integers and Fractions."""
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections.abc import Callable

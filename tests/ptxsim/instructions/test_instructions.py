@@ -1,7 +1,5 @@
 """Every pure instruction against Python integers and Fractions, on edge values and on random ones."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

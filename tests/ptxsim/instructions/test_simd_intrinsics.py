@@ -3,8 +3,6 @@
 Each is compiled by NVRTC and run, so that every PTX instruction that NVRTC emits for them is known.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 

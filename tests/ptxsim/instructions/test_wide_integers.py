@@ -1,7 +1,5 @@
 """Integers of 128 and 192 bits: __int128 in CUDA C++, and chains of carries in PTX, against Python's integers."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -6,8 +6,6 @@ inputs hold no subnormals: under `-ftz=true` only results of arithmetic are flus
 instructions look at the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

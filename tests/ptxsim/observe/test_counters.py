@@ -5,8 +5,6 @@ Wavefronts of loads and stores are those that the hardware counted. It does not 
 bypass L1 (.cg), so these are compared with ncu's source metric, which ncu computes from the addresses.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What becomes of a kernel, right or mutated, in the simulator: simulated once, however many tests ask."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

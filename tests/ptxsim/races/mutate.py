@@ -7,8 +7,6 @@ count or an index that is one off, the wrong one of two buffers, a missing bound
 missing is no mistake in the result: it only costs time.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

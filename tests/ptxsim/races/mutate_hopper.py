@@ -1,7 +1,5 @@
 """Lesson 07's kernels with one small mistake each, as tests/ptxsim/races/mutate.py has them for the lessons before."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ stores of 1 to 16 bytes in shared and global memory, plain and strong, atomics, 
 copies, fences and flags, exits. Its statements are straight PTX under predicates, so the order of the text is a legal
 one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -3,8 +3,6 @@
 What survives is listed with the reason.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from tests.kernels.hopper_lessons import CASES

@@ -7,8 +7,6 @@ Each rule is tried on some kernels, and under COURSE_EVERY_CASE on every kernel 
 (tests/sample.py).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from fnmatch import fnmatchcase

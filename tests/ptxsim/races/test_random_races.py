@@ -3,8 +3,6 @@
 python -m tests.ptxsim.races.test_random_races 0 20000        these seeds
 """
 
-from __future__ import annotations
-
 import re
 import sys
 

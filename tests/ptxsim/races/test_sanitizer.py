@@ -5,8 +5,6 @@ What racecheck, memcheck or synccheck found there, the simulator must find, at t
 and they do not is no concern here: tests/ptxsim/races/test_mutants.py shows that it is right.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
