@@ -37,6 +37,9 @@ LARGEST = 60_000  # characters of an SVG in a notebook; what has more to draw is
 BESIDE = {"textcoords": "offset points", "bbox": {"facecolor": FACE, "edgecolor": "none", "pad": 1}}
 """For `annotate`: the place of the text is in points from what it names, and lines do not cross it."""
 
+Point = tuple[float, float]
+Look = dict[str, Any]
+
 _RC: dict[Any, Any] = {
     "figure.facecolor": FACE, "axes.facecolor": FACE, "savefig.facecolor": FACE, "text.color": TEXT,
     "axes.edgecolor": TEXT, "axes.labelcolor": TEXT, "xtick.color": TEXT, "ytick.color": TEXT,
@@ -73,11 +76,31 @@ def axes(figure: Figure) -> Axes:
     return figure.subplots()
 
 
-def box(axes: Axes, x: float, y: float, **look: Any) -> None:
-    """Frame or fill the cell in column x, row y."""
+def box(axes: Axes, x: float, y: float, width: float = 1, height: float = 1, **look: Any) -> None:
+    """Frame or fill a rectangle that begins at x and y: without sizes the cell in column x, row y."""
     from matplotlib.patches import Rectangle
 
-    axes.add_patch(Rectangle((x, y), 1, 1, edgecolor=TEXT, **{"linewidth": 0.4, **look}))
+    framed: Look = {"edgecolor": TEXT, "linewidth": 0.4}
+    axes.add_patch(Rectangle((x, y), width, height, **framed | look))
+
+
+def label(
+    axes: Axes, x: float, y: float, text: object, size: float = 8, ground: str = "", **look: Any
+) -> None:
+    """Write around x and y; on a ground, which hides what lies below, in the colour that shows there."""
+    middle: Look = {"ha": "center", "va": "center", "fontsize": size}
+    covers = {"color": TEXT if ground == FACE else INK, "bbox": on(ground)} if ground else {}
+    axes.text(x, y, text, **middle | covers | look)  # type: ignore[arg-type]
+
+
+def arrow(axes: Axes, begin: Point, end: Point, colour: str = TEXT, **look: Any) -> None:
+    """Draw an arrow from `begin` to `end`."""
+    axes.annotate("", end, begin, arrowprops={"arrowstyle": "-|>", "color": colour} | look)
+
+
+def on(ground: str, pad: float = 0.8) -> Look:
+    """For `bbox` of a text: it has a ground of this colour, without a frame."""
+    return {"facecolor": ground, "edgecolor": "none", "pad": pad}
 
 
 def nothing(why: str) -> tuple[Figure, str]:

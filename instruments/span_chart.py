@@ -65,9 +65,8 @@ def _panel(axes: Axes, rows: np.ndarray, longest: float) -> None:
         widest = max(np.flatnonzero(mine), key=lambda number: lengths[number])
         if lengths[widest] > LEAST * longest:
             name = NAMES[turn] if turn < len(NAMES) else f"{turn + 1}th"
-            box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
             middle = rows[widest, 1] + lengths[widest] / 2
-            axes.text(middle, np.median(places[mine]), name, ha="center", va="center", fontsize=8, bbox=box)
+            style.label(axes, middle, np.median(places[mine]), name, bbox=style.on(style.FACE, 1))
     axes.set_ylim(len(line), -1)
 
 

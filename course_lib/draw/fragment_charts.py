@@ -74,14 +74,7 @@ def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0) -> t
         )
         if lanes:
             size, face = (7 if width < 4 and len(lanes) < 2 else 6), style.FACE if len(lanes) > 1 else "none"
-            write(
-                axes,
-                chunk,
-                row,
-                words,
-                fontsize=size,
-                bbox={"facecolor": face, "edgecolor": "none", "pad": 0.6},
-            )
+            write(axes, chunk, row, words, fontsize=size, bbox=style.on(face, 0.6))
     axes.set(
         title="ldmatrix.x4: the lane that names a row of 16 bytes → the register that it comes to, and in which lanes"
     )

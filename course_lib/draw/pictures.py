@@ -98,17 +98,11 @@ def sector_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
         axes.text(left, row - 0.08, f"byte {SECTOR * sector}", fontsize=6.5, va="bottom")
         for word in range(words):
             asked = lanes.get(sector * words + word)
-            look = {"facecolor": style.SKY} if asked else {"facecolor": "none", "hatch": "////"}
+            look: style.Look = {"facecolor": style.SKY} if asked else {"facecolor": "none", "hatch": "////"}
             style.box(axes, left + word, row, **look)
             if asked:
-                write(
-                    axes,
-                    left + word,
-                    row,
-                    f"{asked[0]}" + "+" * (len(asked) > 1),
-                    fontsize=7,
-                    color=style.INK,
-                )
+                who = f"{asked[0]}" + "+" * (len(asked) > 1)
+                write(axes, left + word, row, who, fontsize=7, color=style.INK)
     title = f"Global memory, {counted(size, 'byte')} a lane: {counted(moved, 'sector')}, ideal {ideal}"
     used = f"{4 * len(lanes)} of the {SECTOR * len(sectors)} bytes that move are asked for"
     axes.set(xlim=(-0.2, 4 * words + 4.8), ylim=((len(sectors) + 3) // 4 * 1.6 - 0.4, -0.8))
@@ -125,5 +119,4 @@ def sector_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
 def _access(axes: Axes, bank: int, lane: int, turn: int) -> None:
     colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
     style.box(axes, bank, lane, facecolor=colour, hatch=hatch)
-    ground = {"facecolor": colour, "edgecolor": "none", "pad": 0.8}
-    write(axes, bank, lane, turn, fontsize=7, color=style.INK, bbox=ground)
+    write(axes, bank, lane, turn, fontsize=7, color=style.INK, bbox=style.on(colour))

@@ -172,17 +172,9 @@ def _draw_cuts(axes: Axes, lengths: list[int], begins: list[int]) -> None:
     bottom, top = axes.get_ylim()
     for end, begin in zip((at + length for at, length in zip(begins, lengths)), begins[1:]):
         axes.axvspan(end, begin, color=style.FACE, zorder=4)
-        axes.text((end + begin) / 2, bottom, "//", ha="center", va="center", fontsize=12, zorder=5, clip_on=False,
-                  bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 0})  # fmt: skip
-        axes.text(
-            (end + begin) / 2,
-            (bottom + top) / 2,
-            "k-tiles left out",
-            ha="center",
-            va="center",
-            rotation=90,
-            zorder=5,
-        )
+        middle, over = (end + begin) / 2, style.on(style.FACE, 0)
+        style.label(axes, middle, bottom, "//", 12, zorder=5, clip_on=False, bbox=over)
+        style.label(axes, middle, (bottom + top) / 2, "k-tiles left out", 9, rotation=90, zorder=5)
 
 
 def _bar(axes: Axes, event: Event, row: int) -> None:
@@ -194,9 +186,8 @@ def _bar(axes: Axes, event: Event, row: int) -> None:
     axes.barh(row, sure_to - sure_from, 0.7, sure_from, hatch=hatch, zorder=2, **look)
     for left, right in (begin, sure_from), (sure_to, end):
         if right > left:
-            axes.barh(
-                row, right - left, 0.7, left, color=colour, alpha=0.45, linewidth=0, zorder=1, clip_on=False
-            )
+            pale: style.Look = {"color": colour, "alpha": 0.45, "linewidth": 0, "clip_on": False}
+            axes.barh(row, right - left, 0.7, left, zorder=1, **pale)
 
 
 def _draw_resources(axes: Axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
@@ -232,10 +223,9 @@ def _label_other_phases(axes: Axes, events: Sequence[Event], warps: Sequence[int
             begin, end = event.begin + event.begin_spread, event.end - event.end_spread
             bar = (end - begin, (begin + end) / 2, warps.index(event.warp))
             longest[event.phase] = max(bar, longest.get(event.phase, bar))
-    box = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.5}
     for phase, (length, middle, row) in longest.items():
         if length > (0.02 + LETTER * len(phase)) * last:
-            axes.text(middle, row, phase, ha="center", va="center", bbox=box)
+            style.label(axes, middle, row, phase, 9, bbox=style.on(style.FACE, 0.5))
 
 
 def _label_k_tiles(axes: Axes, events: list[Event], place: float, last: int) -> None:

@@ -15,21 +15,15 @@ def stray_threads(elements: int = 100, threads: int = 128):
         look = {"facecolor": style.VERMILLION, "hatch": "/////"} if stray else {"facecolor": style.SKY}
         style.box(axes, thread % WARP, thread // WARP, **look)
         if not stray:
-            axes.text(thread % WARP + 0.5, thread // WARP + 0.55, "✓", fontsize=7, color=style.INK,
-                      ha="center", va="center")  # fmt: skip
+            style.label(axes, thread % WARP + 0.5, thread // WARP + 0.55, "✓", 7, color=style.INK)
     for warp in range(warps):
         axes.text(-0.5, warp + 0.5, f"threads {WARP * warp} to {WARP * warp + WARP - 1}", fontsize=7.5,
                   ha="right", va="center")  # fmt: skip
     strays = threads - elements
     axes.text(WARP + 0.7, 0.6 * warps / 2, f"✓ {elements} threads:\ny[i] is right", fontsize=8.5, va="center")
-    axes.text(
-        WARP + 0.7,
-        0.72 * warps,
-        f"hatched: {strays} threads wrote, too.\nThat memory is not ours.\n"
-        f"The report: out-of-bounds,\nthread {elements} of block 0",
-        fontsize=8.5,
-        va="center",
-    )
+    lines = f"hatched: {strays} threads wrote, too.", "That memory is not ours.", "The report: out-of-bounds,"
+    text = "\n".join((*lines, f"thread {elements} of block 0"))
+    style.label(axes, WARP + 0.7, 0.72 * warps, text, 8.5, ha="left")
     axes.set(xlim=(-7.2, WARP + 12.5), ylim=(warps + 0.15, -0.15))
     axes.axis("off")
     return figure, (
@@ -42,8 +36,6 @@ def stray_threads(elements: int = 100, threads: int = 128):
 @style.styled
 def grid(blocks: int = 3, threads: int = 64):
     """A grid: its blocks and their warps, and the elements that they work on."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(2.1)
     axes = style.axes(figure)
     words = []
@@ -52,21 +44,9 @@ def grid(blocks: int = 3, threads: int = 64):
         for warp in range(threads // WARP):
             colour, hatch = ((style.SKY, ""), (style.ORANGE, "///"))[warp % 2]
             low = 1.2 - warp
-            axes.add_patch(
-                Rectangle(
-                    (left, low), 32, 0.8, facecolor=colour, edgecolor=style.TEXT, hatch=hatch, linewidth=0.6
-                )
-            )
-            axes.text(
-                left + 16,
-                low + 0.4,
-                f"warp {warp}: threads {WARP * warp} to {WARP * warp + WARP - 1}",
-                ha="center",
-                va="center",
-                fontsize=8,
-                color=style.INK,
-                bbox={"facecolor": colour, "edgecolor": "none", "pad": 1},
-            )
+            style.box(axes, left, low, 32, 0.8, facecolor=colour, hatch=hatch, linewidth=0.6)
+            text = f"warp {warp}: threads {WARP * warp} to {WARP * warp + WARP - 1}"
+            style.label(axes, left + 16, low + 0.4, text, color=style.INK, bbox=style.on(colour, 1))
         elements = f"elements {threads * block} to {threads * (block + 1) - 1}"
         axes.text(left + 16, 2.25, f"blockIdx.x = {block}", ha="center", fontsize=9)
         axes.text(left + 16, -0.25, elements, ha="center", fontsize=8.5)

@@ -1,10 +1,12 @@
 """The figures of lesson 01: how often a number is used where it is, a warp's tile, the ladder of kernels."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from cupy_or_sim import style
 from ptxsim.gpus import GPUS
 
+_box = partial(style.box, linewidth=0.6)
 K = 4096
 SHOWN, BLOCK, THREAD = 256, 128, 8
 """Rows and columns of C that are drawn, of a block, of a thread."""
@@ -19,12 +21,8 @@ def reuse():
     left, middle, right = figure.subplots(1, 3)
     alone, shared = (_from_global(axes, size) for axes, size in ((left, 1), (middle, BLOCK)))
     registers = _from_shared(right)
-    figure.suptitle(
-        "Striped: fetched, of A at the left and of B.T above. Hatched: the results for which it is used",
-        fontsize=10,
-        x=0.01,
-        ha="left",
-    )
+    title = "Striped: fetched, of A at the left and of B.T above. Hatched: the results for which it is used"
+    figure.suptitle(title, fontsize=10, x=0.01, ha="left")
     return figure, (
         "Three squares, each a piece of C with a strip of A at its left and a strip of B.T above it. "
         f"One thread, one element: {alone} One block, {BLOCK} x {BLOCK} elements, in k-tiles: {shared} "
@@ -78,12 +76,6 @@ def _labelled(axes, title: str, into: str, fetched: str, used: int, times: int, 
     return f"{fetched}, {used:,} multiply-adds, so each number is used {each}, {into}."
 
 
-def _box(axes, x: float, y: float, width: float, height: float, **look) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), width, height, edgecolor=style.TEXT, linewidth=0.6, **look))
-
-
 @style.styled
 def warp_tile():
     """Which lane of a warp has which results in the kernel with 8 x 8 of them in a thread."""
@@ -91,11 +83,11 @@ def warp_tile():
     axes = style.axes(figure)
     for lane in range(32):
         look = {"facecolor": style.SKY, "alpha": 0.3} if lane else {"facecolor": style.ORANGE, "hatch": "//"}
-        ground = None if lane else {"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
+        ground = None if lane else style.on(style.FACE, 1)
         for m in (lane % 8 * 4, lane % 8 * 4 + 32):
             for n in (lane // 8 * 4, lane // 8 * 4 + 16):
                 _box(axes, m, n, 4, 4, **look)
-                axes.text(m + 2, n + 2, lane, ha="center", va="center", fontsize=7, bbox=ground)
+                style.label(axes, m + 2, n + 2, lane, 7, bbox=ground)
     axes.set(xlim=(0, 64), ylim=(32, 0), xticks=range(0, 65, 16), yticks=range(0, 33, 8), aspect="equal")
     axes.set(xlabel="row m of the warp's tile", ylabel="column n of it")
     axes.set_title("A warp computes 64 x 32 elements. Lane 0 has the four hatched groups of 4 x 4.")
@@ -134,7 +126,7 @@ def ladder(results, ratios: Mapping[str, float]):
         said.append(f"{row.label} {words}")
         beyond = max(at, row.tflops)
         left = 0 if beyond > 0.45 * edge else beyond  # in the bar, or behind it where it is short
-        ground = {"facecolor": style.FACE, "edgecolor": "none", "pad": 1.2}
+        ground = style.on(style.FACE, 1.2)
         axes.text(left + 0.012 * edge, place, words, va="center", fontsize=8, bbox=ground)
     axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], ylim=(len(rows) - 0.4, -0.6))
     axes.set(

@@ -42,10 +42,7 @@ QUESTIONS = (
 def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], text: str = "") -> None:
     colour, hatch = look
     axes.barh(row, length, 0.62, begin, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.6)
-    ground = {"facecolor": colour, "edgecolor": "none", "pad": 1}
-    axes.text(
-        begin + length / 2, row, text, ha="center", va="center", fontsize=8, color=style.INK, bbox=ground
-    )
+    style.label(axes, begin + length / 2, row, text, color=style.INK, bbox=style.on(colour, 1))
 
 
 @style.styled
@@ -62,32 +59,19 @@ def turn(in_turn: Turns) -> tuple[Figure, str]:
     for each in range(TURNS):
         _bar(axes, 0, each * whole, load, COPY, f"load {each}: {load:,}")
         _bar(axes, 0, each * whole + load, math, MATH, f"math {each}: {math:,}")
-        axes.text(
-            each * whole + load / 2, -0.5, "nobody multiplies", ha="center", fontsize=7.5, style="italic"
-        )
+        idle = {"va": "baseline", "style": "italic"}
+        style.label(axes, each * whole + load / 2, -0.5, "nobody multiplies", 7.5, **idle)
         _bar(axes, 1.6, load + each * least, math, MATH, f"math {each}: {math:,}")
         _bar(axes, 2.3, max(each - 1, 0) * least + (load if each else 0), load, COPY, f"load {each}")
     _bar(axes, 2.3, 0, load, COPY, "load 0")
     end, ahead = TURNS * whole, load + (TURNS - 1) * least + math
     axes.annotate("", (ahead, 1.15), (end, 0.42), arrowprops={"arrowstyle": "->", "color": style.VERMILLION})
-    axes.text(
-        0.8 * end,
-        1.4,
-        f"in a long loop at most\n{whole / least:.2f} times as fast",
-        fontsize=8,
-        va="center",
-    )
+    text = f"in a long loop at most\n{whole / least:.2f} times as fast"
+    style.label(axes, 0.8 * end, 1.4, text, ha="left")
     places = (load + load, load + 0.5 * load, load)  # of load 1: its end, its middle, its begin
     for number, (at, question) in enumerate(zip(places, QUESTIONS), 1):
-        axes.text(
-            at,
-            2.72,
-            str(number),
-            ha="center",
-            va="center",
-            fontsize=8,
-            bbox={"boxstyle": "circle", "facecolor": style.FACE, "edgecolor": style.TEXT, "pad": 0.2},
-        )
+        ring = {"boxstyle": "circle", "facecolor": style.FACE, "edgecolor": style.TEXT, "pad": 0.2}
+        style.label(axes, at, 2.72, number, bbox=ring)
         axes.text(0.45 * end, 3.0 + 0.34 * (number - 1), f"{number}  {question}", fontsize=8.5, va="center")
     for row, words in (0, "in turn"), (1.95, "the next one\non its way"):
         axes.text(-0.012 * end, row, words, ha="right", va="center", fontsize=9)
@@ -117,13 +101,8 @@ def hand_over() -> tuple[Figure, str]:
     """A slot that goes from one producer warp to one consumer warp and back, step by step."""
     figure = style.new_figure(2.7)
     axes = style.axes(figure)
-    for left, title in (
-        (0.1, "producer warp"),
-        (4.6, "FULL"),
-        (7.2, "slot"),
-        (9.9, "EMPTY"),
-        (12.5, "consumer warp"),
-    ):
+    titles = {0.1: "producer warp", 4.6: "FULL", 7.2: "slot", 9.9: "EMPTY", 12.5: "consumer warp"}
+    for left, title in titles.items():
         axes.text(left, -0.75, title, fontsize=9, weight="bold")
     for step, (producer, full, (slot, look), empty, consumer) in enumerate(STEPS):
         axes.text(-0.5, step, step + 1, ha="right", va="center", fontsize=9)
@@ -144,10 +123,9 @@ def hand_over() -> tuple[Figure, str]:
 
 def _box(axes, x: float, y: float, width: float, text: str, look: tuple[str, str] | None = None) -> None:
     colour, hatch = look or ("none", "")
-    _frame(axes, x, y - 0.38, width, 0.76, facecolor=colour, hatch=hatch)
-    ground = {"facecolor": colour, "edgecolor": "none", "pad": 1} if look else None
-    colour = {"color": style.INK} if look else {}
-    axes.text(x + width / 2, y, text, ha="center", va="center", fontsize=8, bbox=ground, **colour)
+    style.box(axes, x, y - 0.38, width, 0.76, facecolor=colour, hatch=hatch, linewidth=0.7)
+    filled = {"color": style.INK, "bbox": style.on(colour, 1)} if look else {}
+    style.label(axes, x + width / 2, y, text, **filled)
 
 
 def _came(axes, x: float, y: float, came: int) -> None:
@@ -155,19 +133,14 @@ def _came(axes, x: float, y: float, came: int) -> None:
     for half in range(2):
         here = came > 32 * half
         look = {"facecolor": style.ORANGE, "hatch": "..."} if here else {"facecolor": "none"}
-        _frame(axes, x + 0.5 * half, y - 0.2, 0.5, 0.4, **look)
+        style.box(axes, x + 0.5 * half, y - 0.2, 0.5, 0.4, linewidth=0.7, **look)
     opens = came == 64
     text, weight = f"{came}{': opens' * opens}", "bold" if opens else "normal"
     axes.text(x + 1.12, y, text, va="center", fontsize=8, weight=weight)
 
 
-def _frame(axes, x: float, y: float, width: float, height: float, **look) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), width, height, edgecolor=style.TEXT, linewidth=0.7, **look))
-
-
-ALONE, COMPANY = (style.SKY, "///"), (style.ORANGE, "")
+ALONE = {"color": style.SKY, "hatch": "///", "edgecolor": style.TEXT, "linewidth": 0.5}
+COMPANY = {"color": style.ORANGE, "hatch": "", "edgecolor": style.TEXT, "linewidth": 0.5}
 
 
 @style.styled
@@ -186,37 +159,23 @@ def company(alone: Speeds, in_company: Speeds, base: str) -> tuple[Figure, str]:
     words, most = [], max(each.tflops for pair in rows for each in pair)
     for place, pair in enumerate(kernels):
         said = []
-        for row, results, shift, (colour, hatch), name in (
+        for row, results, shift, look, name in (
             (pair[0], alone, -0.2, ALONE, "alone"),
             (pair[1], in_company, 0.2, COMPANY, "in company"),
         ):
-            axes.barh(
-                place + shift,
-                row.tflops,
-                0.38,
-                color=colour,
-                hatch=hatch,
-                edgecolor=style.TEXT,
-                linewidth=0.5,
-            )
+            axes.barh(place + shift, row.tflops, 0.38, **look)
             gain = "" if row.label == base else f", {results.gain(row.label, base):.2f} x {base}"
-            axes.annotate(  # in a column, where cuBLAS's line crosses no label
-                f"{row.tflops:.1f}{gain}",
-                (most, place + shift),
-                (6, 0),
-                va="center",
-                fontsize=8,
-                **style.BESIDE,
-            )
-            said.append(f"{name} {row.tflops:.1f}{gain}")
+            speed = f"{row.tflops:.1f}{gain}"
+            # In a column, where cuBLAS's line crosses no label.
+            axes.annotate(speed, (most, place + shift), (6, 0), va="center", fontsize=8, **style.BESIDE)
+            said.append(f"{name} {speed}")
         words.append(f"{pair[0].label} {'; '.join(said)}")
     axes.vlines(cublas[1].tflops, -0.65, len(kernels) + 0.3, style.VERMILLION, "--", zorder=0)
     axes.text(cublas[1].tflops, -0.72, f"cuBLAS {cublas[1].tflops:.1f}", fontsize=8, ha="center", va="bottom")
-    for place, (name, (colour, hatch)) in enumerate(
-        {"alone on an SM": ALONE, "in company: as many blocks as fit": COMPANY}.items()
-    ):
+    names = {"alone on an SM": ALONE, "in company: as many blocks as fit": COMPANY}
+    for place, (name, look) in enumerate(names.items()):
         at, row = 0.3 * most * place, len(kernels) - 0.05
-        axes.barh(row, 0.03 * most, 0.3, at, color=colour, hatch=hatch, edgecolor=style.TEXT, linewidth=0.5)
+        axes.barh(row, 0.03 * most, 0.3, at, **look)
         axes.text(at + 0.04 * most, row, name, va="center", fontsize=8)
     labels = [pair[0].label for pair in kernels]
     axes.set(yticks=range(len(kernels)), yticklabels=labels, xlabel="TFLOP/s")

@@ -90,13 +90,11 @@ def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> tupl
             gain = max(blocks, ratio + 1) / max(blocks, ratio)
             known = measured.get(blocks) if ratio == here else None
             shade = min(gain - 1, 1.0)
-            axes.add_patch(
-                _box(column, row, 1, 1, facecolor=style.GREEN, alpha=0.08 + 0.6 * shade, linewidth=0)
-            )
-            axes.add_patch(_box(column, row, 1, 1, facecolor="none", linewidth=2 if known else 0.5))
+            style.box(axes, column, row, facecolor=style.GREEN, alpha=0.08 + 0.6 * shade, linewidth=0)
+            style.box(axes, column, row, facecolor="none", linewidth=2 if known else 0.5)
             text = f"{gain:.2f}" + (f"\nmeasured {known:.2f}" if known else "")
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=8.5 if known else 9.5,
-                      weight="bold" if known else "normal")  # fmt: skip
+            size, weight = (8.5, "bold") if known else (9.5, "normal")
+            style.label(axes, column + 0.5, row + 0.5, text, size, weight=weight)
             if known:
                 words.append(
                     f"{blocks} block{'s' * (blocks > 1)}: {gain:.2f} by the model, measured {known:.2f}"
@@ -130,7 +128,7 @@ def k_blocks() -> tuple[Figure, str]:
         _bar(axes, "copy", blocks * k_tile + 0.5, 0, 5.2, f"k-tile {k_tile + 1} to buffer {(k_tile + 1) % 2}")
         last = blocks * (k_tile + 1) - 1
         _barrier(axes, last, -0.6, 2.5, "wait, barrier; the next block 0\ncomes from the other buffer", -0.75)
-        axes.text(blocks * k_tile + blocks / 2, 2.95, f"k-tile {k_tile}", ha="center", va="center")
+        style.label(axes, blocks * k_tile + blocks / 2, 2.95, f"k-tile {k_tile}", 9)
         axes.plot(
             [blocks * k_tile + 0.1, blocks * (k_tile + 1) - 0.1], [2.6, 2.6], color=style.TEXT, linewidth=0.8
         )
@@ -152,16 +150,11 @@ def threads_4x16() -> tuple[Figure, str]:
     figure = style.new_figure(2.7)
     axes = style.axes(figure)
     x, y = 5, 2  # one thread
-    axes.add_patch(_box(0, 0, 128, 128, facecolor="none"))
+    style.box(axes, 0, 0, 128, 128, facecolor="none", linewidth=0.6)
     for column in range(y, 128, 8):
-        axes.add_patch(_box(column - 0.5, 0, 2, 128, facecolor=style.SKY, edgecolor="none"))
-        axes.plot(
-            [column + 0.5] * 4,
-            [x + 32 * i + 0.5 for i in range(4)],
-            "s",
-            color=style.VERMILLION,
-            markersize=3,
-        )
+        style.box(axes, column - 0.5, 0, 2, 128, facecolor=style.SKY, edgecolor="none", linewidth=0.6)
+        rows = [x + 32 * i + 0.5 for i in range(4)]
+        axes.plot([column + 0.5] * 4, rows, "s", color=style.VERMILLION, markersize=3)
     for i in range(4):
         axes.text(-3, x + 32 * i, f"row {x + 32 * i}", ha="right", va="center", fontsize=8)
     for column in range(2, 128, 24):
@@ -190,14 +183,10 @@ def counts(kernels: Mapping[str, InCycles]) -> tuple[Figure, str]:
     axes = style.axes(figure)
     words = []
     for row, (name, one) in enumerate(kernels.items()):
-        for place, (unit, cycles, look) in enumerate(
-            (
-                ("FMA units", one.fma_cycles, LOOKS["math"]),
-                ("shared memory", one.shared_cycles, LOOKS["load"]),
-            )
-        ):
+        units = ("FMA units", one.fma_cycles, "math"), ("shared memory", one.shared_cycles, "load")
+        for place, (unit, cycles, kind) in enumerate(units):
             at = 2.4 * row + place
-            axes.add_patch(_box(0, at - 0.4, cycles, 0.8, **look))
+            style.box(axes, 0, at - 0.4, cycles, 0.8, **LOOKS[kind], linewidth=0.6)
             axes.text(cycles + 0.3, at, f"{cycles:g}", va="center")
             axes.text(-0.3, at, unit, ha="right", va="center", fontsize=8)
         limit = "the FMA units" if one.fma_cycles >= one.shared_cycles else "shared memory"
@@ -214,18 +203,11 @@ def counts(kernels: Mapping[str, InCycles]) -> tuple[Figure, str]:
     return figure, f"SM cycles for one k-block of one warp. {'. '.join(words)}."
 
 
-def _box(left: float, top: float, width: float, height: float, **look):
-    from matplotlib.patches import Rectangle
-
-    look = {"edgecolor": style.TEXT, "linewidth": 0.6} | look
-    return Rectangle((left, top), width, height, **look)
-
-
 def _bar(axes, kind: str, left: float, row: float, length: float, label: str, size: float = 8) -> None:
-    axes.add_patch(_box(left, row - 0.36, length, 0.72, **LOOKS[kind]))
-    ground = {"facecolor": style.FACE, "edgecolor": "none", "pad": 0.8} if "hatch" in LOOKS[kind] else None
+    style.box(axes, left, row - 0.36, length, 0.72, **LOOKS[kind], linewidth=0.6)
+    ground = style.on(style.FACE) if "hatch" in LOOKS[kind] else None
     ink = style.INK if kind == "math" else style.TEXT
-    axes.text(left + length / 2, row, label, ha="center", va="center", fontsize=size, color=ink, bbox=ground)
+    style.label(axes, left + length / 2, row, label, size, color=ink, bbox=ground)
 
 
 def _barrier(axes, at: float, top: float, bottom: float, text: str, height: float) -> None:

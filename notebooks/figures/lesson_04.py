@@ -1,6 +1,7 @@
 """The figures of lesson 04: fragments, an `ldmatrix`, where chunks lie among the banks, a block, and who waits."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -9,21 +10,12 @@ from course_lib.draw.fragment_charts import COLOURS
 from cupy_or_sim import style
 from ptxsim import fragment
 
+_rectangle, _text = partial(style.box, linewidth=0.6), partial(style.label, zorder=4)
 ROWS, CHUNKS, LINE = 8, 4, 8
 """Rows of 64 bytes that one matrix of an `ldmatrix` reads, 16-byte chunks of a row, seats in 128 bytes: all banks."""
 MOST_SEATS = 2 * ROWS * CHUNKS
 Place = Callable[[int, int], int]
 """(row, chunk) -> the seat of 16 bytes, counted from the begin of the tile."""
-
-
-def _rectangle(axes, x: float, y: float, width: float, height: float, **look) -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(Rectangle((x, y), width, height, **{"edgecolor": style.TEXT, "linewidth": 0.6} | look))
-
-
-def _text(axes, x: float, y: float, words: str, size: float = 8, **look) -> None:
-    axes.text(x, y, words, **{"ha": "center", "va": "center", "fontsize": size, "zorder": 4} | look)
 
 
 def _numbered(axes, width: int, height: int, across: str, down: str) -> None:
@@ -155,26 +147,15 @@ def _draw_seats(axes, seats: dict[tuple[int, int], int], with_counts: bool = Tru
     first = {seats[row, 0] for row in range(ROWS)}
     for seat in range(lines * LINE):
         x, y, owners = seat % LINE, seat // LINE, taken.get(seat, [])
-        look = {"facecolor": style.SKY} if seat in first else {"facecolor": style.FACE}
-        _rectangle(
-            axes, x, y, 1, 1, **look, hatch="" if seat in first or not owners else "///", linewidth=0.5
-        )
+        face, hatch = style.SKY if seat in first else style.FACE, "///" * (seat not in first and bool(owners))
+        _rectangle(axes, x, y, facecolor=face, hatch=hatch, linewidth=0.5)
         if owners:
             words = owners[0] if len(owners) == 1 else f"{owners[0]}\nand {counted(len(owners) - 1, 'other')}"
-            face = style.SKY if seat in first else style.FACE
-            _text(axes, x + 0.5, y + 0.5, words, 7.5 if len(owners) == 1 else 6.5,
-                  color=style.INK if seat in first else style.TEXT,
-                  bbox={"facecolor": face, "edgecolor": "none", "pad": 0.8})  # fmt: skip
+            _text(axes, x + 0.5, y + 0.5, words, 7.5 if len(owners) == 1 else 6.5, face)
     if with_counts:
         for group, found in enumerate(_asked(seats)):
-            _text(
-                axes,
-                group + 0.5,
-                lines + 0.35,
-                f"{len(found)}",
-                9,
-                weight="bold" if len(found) > 1 else "normal",
-            )
+            weight = "bold" if len(found) > 1 else "normal"
+            _text(axes, group + 0.5, lines + 0.35, len(found), 9, weight=weight)
         _text(axes, -0.1, lines + 0.35, "asked for", ha="right")
     axes.set(xlim=(0, LINE), ylim=(lines + 0.7 * with_counts, 0))
     axes.set_yticks([line + 0.5 for line in range(lines)], [f"line {line}" for line in range(lines)])

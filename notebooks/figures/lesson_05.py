@@ -14,8 +14,6 @@ LOAD, FETCH = 0.28, 1.7
 def flights(rows: Sequence[tuple[str, int, int]]):
     """Turns of math on one axis, and below them the copy of a k-tile. A row is (its name, cycles of the math of a
     k-tile, cycles of its copy)."""
-    from matplotlib.patches import Rectangle
-
     if unknown := [name for name, math, _ in rows if not math]:  # its marks were left out
         return style.nothing(f"no math was measured of {', '.join(unknown)}")
     figure, words = style.new_figure(1.0 + 1.05 * len(rows)), []
@@ -23,15 +21,9 @@ def flights(rows: Sequence[tuple[str, int, int]]):
     for row, (name, math, copy) in enumerate(rows):
         turns = -(-copy // math)
         for turn in range(turns):
-            ax.add_patch(
-                Rectangle((turn * math, row), math, 0.36, facecolor=style.GREEN, edgecolor=style.TEXT)
-            )
-            ax.text(
-                (turn + 0.5) * math, row + 0.18, f"math {math:,}", ha="center", va="center", color=style.INK
-            )
-        ax.annotate("", (copy, row + 0.55), (0, row + 0.55),
-                    arrowprops={"arrowstyle": "-|>", "color": style.TEXT, "linewidth": 1.6, "shrinkA": 0,
-                                "shrinkB": 0})  # fmt: skip
+            style.box(ax, turn * math, row, math, 0.36, facecolor=style.GREEN, linewidth=1)
+            style.label(ax, (turn + 0.5) * math, row + 0.18, f"math {math:,}", 9, color=style.INK)
+        style.arrow(ax, (0, row + 0.55), (copy, row + 0.55), linewidth=1.6, shrinkA=0, shrinkB=0)
         ax.text(
             0, row + 0.62, f"copy of one k-tile, at most {copy:,}: {copy / math:.2f} times the math", va="top"
         )
@@ -59,9 +51,7 @@ def ring(stages: int = 3, turns: Sequence[int] = (0, 1, 2, 3)):
             ax.add_patch(Wedge((0, 0), 1, begin, begin + 360 / stages, width=0.72, edgecolor=style.TEXT, linewidth=0.8,
                                facecolor=style.GREEN if math else style.SKY, hatch="" if math else "///"))  # fmt: skip
             x, y = cos(radians(begin + 180 / stages)), sin(radians(begin + 180 / stages))
-            ground = {"facecolor": style.GREEN if math else style.FACE, "edgecolor": "none", "pad": 0.8}
-            ax.text(0.64 * x, 0.64 * y, f"{k_tile}\n{what}", ha="center", va="center", fontsize=7, bbox=ground,
-                    color=style.INK if math else style.TEXT)  # fmt: skip
+            style.label(ax, 0.64 * x, 0.64 * y, f"{k_tile}\n{what}", 7, style.GREEN if math else style.FACE)
             side = "left" if x > 0.1 else "right" if x < -0.1 else "center"
             ax.text(1.1 * x, 1.1 * y, f"slot {slot}", ha=side, va="bottom" if y > 0 else "top", fontsize=7)
             words.append(f"turn {turn}, slot {slot}: k-tile {k_tile}, {what}".replace("\n", " "))
@@ -74,19 +64,16 @@ def ring(stages: int = 3, turns: Sequence[int] = (0, 1, 2, 3)):
 @style.styled
 def queue(stages: int = 3, k_tiles: int = 4):
     """The groups of copies that a thread has committed when it waits, in each turn, and the cut of the wait."""
-    from matplotlib.patches import Rectangle
-
     figure, words = style.new_figure(2.1), []
     ax = style.axes(figure)
     for turn in range(k_tiles):
         for group in range(turn + stages - 1):
             landed, empty = group <= turn, group >= k_tiles
-            ax.add_patch(Rectangle((group, turn + 0.12), 0.92, 0.76, edgecolor=style.TEXT, linewidth=0.7,
-                                   facecolor=style.GREEN if landed else style.FACE if empty else style.SKY,
-                                   hatch="" if landed or empty else "///"))  # fmt: skip
-            ground = {"facecolor": style.GREEN if landed else style.FACE, "edgecolor": "none", "pad": 0.8}
-            ax.text(group + 0.46, turn + 0.5, f"{group}: empty" if empty else f"{group}", ha="center", va="center",
-                    fontsize=8, color=style.INK if landed else style.TEXT, bbox=ground)  # fmt: skip
+            colour = style.GREEN if landed else style.FACE if empty else style.SKY
+            hatch = "" if landed or empty else "///"
+            style.box(ax, group, turn + 0.12, 0.92, 0.76, facecolor=colour, hatch=hatch, linewidth=0.7)
+            text, ground = f"{group}: empty" if empty else group, style.GREEN if landed else style.FACE
+            style.label(ax, group + 0.46, turn + 0.5, text, ground=ground)
         ax.plot([turn + 0.96] * 2, [turn - 0.02, turn + 1.02], color=style.VERMILLION, linewidth=2)
         late = " and ".join(str(group) for group in range(turn + 1, turn + stages - 1))
         words.append(f"turn {turn}: groups 0 to {turn + stages - 2} are asked for, 0 to {turn} must have landed, "
@@ -105,8 +92,6 @@ def queue(stages: int = 3, k_tiles: int = 4):
 def orders(cases: Sequence[tuple[str, int, bool]], k_tiles: int = 4):
     """Two k-steps to a k-tile, fragments one k-step ahead: a panel for each (title, slots, whether a copy is issued
     behind the barrier of mid-turn, and not before its wait). A sketch."""
-    from matplotlib.patches import Rectangle
-
     heights = [stages + 2.2 for _, stages, _ in cases]
     figure = style.new_figure(0.9 + 0.34 * sum(heights))
     panels = figure.subplots(len(cases), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
@@ -115,18 +100,14 @@ def orders(cases: Sequence[tuple[str, int, bool]], k_tiles: int = 4):
     for ax, (title, stages, _), bars in zip(panels, cases, drawn):
         for row, begin, length, label in bars:
             copying, loading = row < stages, row == stages
-            colour = style.SKY if copying else style.ORANGE if loading else style.GREEN
-            ax.add_patch(Rectangle((begin, row + 0.1), length, 0.8, facecolor=colour, hatch="///" if copying else "",
-                                   edgecolor=style.TEXT, linewidth=0.5))  # fmt: skip
+            colour, hatch = (
+                style.SKY if copying else style.ORANGE if loading else style.GREEN,
+                "///" * copying,
+            )
+            style.box(ax, begin, row + 0.1, length, 0.8, facecolor=colour, hatch=hatch, linewidth=0.5)
             if not loading:
-                ground = {
-                    "facecolor": style.FACE if copying else style.GREEN,
-                    "edgecolor": "none",
-                    "pad": 0.8,
-                }
-                ax.text(begin + length / 2, row + 0.52, f"copy {label}" if copying else label, ha="center",
-                        va="center", fontsize=8, bbox=ground, clip_on=True,
-                        color=style.TEXT if copying else style.INK)  # fmt: skip
+                text, ground = (f"copy {label}", style.FACE) if copying else (label, style.GREEN)
+                style.label(ax, begin + length / 2, row + 0.52, text, ground=ground, clip_on=True)
         ax.set(xlim=(0, last + 0.1), ylim=(stages + 2, 0), xticks=[])
         names = [*(f"slot {slot}" for slot in range(stages)), "shared → registers", "mma"]
         ax.set_yticks([row + 0.5 for row in range(stages + 2)], names)
@@ -216,20 +197,10 @@ def budget(needs: Mapping[str, int | tuple[int, int]], line: int):
         least, most = need if isinstance(need, tuple) else (need, need)
         ax.barh(row, least, 0.62, color=style.SKY, edgecolor=style.TEXT, linewidth=0.6)
         if most > least:
-            ax.barh(
-                row,
-                most - least,
-                0.62,
-                least,
-                color=style.FACE,
-                edgecolor=style.TEXT,
-                linewidth=0.6,
-                hatch="///",
-            )
+            rest = {"color": style.FACE, "edgecolor": style.TEXT, "linewidth": 0.6, "hatch": "///"}
+            ax.barh(row, most - least, 0.62, least, **rest)
         text = f"{least}" if most == least else f"{least} to {most}"
-        ax.text(
-            most + 6, row, text, va="center", bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 1}
-        )
+        ax.text(most + 6, row, text, va="center", bbox=style.on(style.FACE, 1))
         words.append(f"{name} {text}")
     ax.axvline(line, color=style.VERMILLION, linewidth=1.6, linestyle="--", zorder=0)
     ax.set_yticks(range(len(needs)), list(needs))

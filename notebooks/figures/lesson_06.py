@@ -54,17 +54,11 @@ def edge(M: int, N: int, tile: tuple[int, int]):
 
 
 def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: str, hatch: str = "") -> None:
-    from matplotlib.patches import Rectangle
-
-    axes.add_patch(
-        Rectangle((x, y), width, height, facecolor=colour, edgecolor=style.TEXT, linewidth=0.8, hatch=hatch)
-    )
+    style.box(axes, x, y, width, height, facecolor=colour, linewidth=0.8, hatch=hatch)
 
 
 def _words(axes: Axes, x: float, y: float, words: str, ground: str) -> None:
-    box = {"facecolor": ground, "edgecolor": "none", "pad": 1.5}
-    colour = style.TEXT if ground == style.FACE else style.INK
-    axes.text(x, y, words, ha="center", va="center", fontsize=8, color=colour, bbox=box)
+    style.label(axes, x, y, words, ground=ground, bbox=style.on(ground, 1.5))
 
 
 @style.styled
@@ -84,7 +78,7 @@ def k_row(tiles: int, k_tiles: int, shares: Sequence[tuple[int, int]]):
     for tile in range(tiles + 1):
         axes.plot([tile * k_tiles] * 2, [-0.45, 1.1], color=style.TEXT, linewidth=2.2)
     for tile in range(tiles):
-        axes.text((tile + 0.5) * k_tiles, -0.3, f"tile {tile}", ha="center", va="center", fontsize=8)
+        style.label(axes, (tile + 0.5) * k_tiles, -0.3, f"tile {tile}")
     axes.set(xlim=(-0.3, last + 0.3), ylim=(-0.6, 2.1), yticks=[], xlabel="k-tiles in one row, from 0 on")
     axes.set_xticks(range(0, last + 1, k_tiles))
     axes.spines[["left", "bottom"]].set_visible(False)
@@ -133,7 +127,7 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
     axes, first, last = style.axes(figure), 0.15, 5000.0
     highest = max(speed for _, speed in flat)
     axes.plot([first, highest / terabytes], [first * terabytes, highest], color=style.BLUE, linewidth=1.6)
-    axes.text(1.9, 8.2, f"memory: {terabytes} TB/s", rotation=34, ha="center", va="center", fontsize=8)
+    style.label(axes, 1.9, 8.2, f"memory: {terabytes} TB/s", rotation=34)
     for name, speed in flat:
         axes.plot([speed / terabytes, last], [speed] * 2, color=style.BLUE, linewidth=1.6)
         axes.text(
@@ -151,7 +145,7 @@ def roofs(origin: str, terabytes: float, flat: Iterable[tuple[str, float]], prob
             up = sum((y > height) - (y < height) for other, height in near if other == x)
             axes.annotate(name, (x, y), (at[0], at[1] + 2 * up), textcoords="offset points",
                           ha="left" if beside else side, va="center", fontsize=7,
-                          bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 0.6})  # fmt: skip
+                          bbox=style.on(style.FACE, 0.6))  # fmt: skip
     axes.set(xscale="log", yscale="log", xlim=(first, last), ylim=(0.8, 1.6 * highest),
              xlabel="FLOP per byte, if A, B and C each move once", ylabel="TFLOP/s")  # fmt: skip
     axes.xaxis.set_major_formatter("{x:g}")

@@ -6,19 +6,22 @@ from cupy_or_sim import style
 
 COPY = 2.3
 """A copy of a k-tile, in units of its math: of the schedule, which is a sketch."""
+LOOKS = {
+    "copy": ({"facecolor": style.SKY, "hatch": "///"}, style.FACE),
+    "math": ({"facecolor": style.GREEN}, style.GREEN),
+}
+"""Of a bar of the schedule, and the ground of its words."""
 
 
 @style.styled
 def who_copies(drawn: int = 96, copies: int = 3072, kilobytes: str = "49,152"):
     """A k-tile comes by many small copies of all warps, or by six boxes that one thread names."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(3.0)
     before, after = figure.subplots(1, 2)
     for ax, title in ((before, "lesson 05: eight warps copy"), (after, "Hopper: one thread names six boxes")):
         for x, text in ((0, "global memory"), (8.2, "shared memory")):
-            ax.add_patch(Rectangle((x, 0), 1.8, 9, facecolor=style.GRID, edgecolor=style.TEXT))
-            ax.text(x + 0.9, 4.5, text, ha="center", va="center", rotation=90)
+            style.box(ax, x, 0, 1.8, 9, facecolor=style.GRID, linewidth=1)
+            style.label(ax, x + 0.9, 4.5, text, 9, rotation=90)
         ax.set(xlim=(-0.1, 10.1), ylim=(9.2, -0.4))
         ax.set_title(title, fontsize=9)
         ax.axis("off")
@@ -26,34 +29,22 @@ def who_copies(drawn: int = 96, copies: int = 3072, kilobytes: str = "49,152"):
         y = 0.15 + 8.7 * arrow / (drawn - 1)
         before.plot([1.8, 8.2], [y, y], color=style.SKY, linewidth=0.7)
     for warp in range(8):
-        before.add_patch(
-            Rectangle((4.2, 0.2 + 1.1 * warp), 1.6, 0.8, facecolor=style.FACE, edgecolor=style.TEXT)
-        )
-        before.text(5, 0.6 + 1.1 * warp, f"warp {warp}", ha="center", va="center", fontsize=7)
-    before.text(
-        5,
-        9.15,
-        f"{copies:,} copies of 16 bytes, {copies // drawn} for each line",
-        ha="center",
-        va="top",
-        fontsize=8,
-    )
-    after.add_patch(Rectangle((3.3, 1.2), 2.2, 3.2, facecolor=style.ORANGE, edgecolor=style.TEXT))
-    after.text(4.4, 2.8, "copy\nengine", ha="center", va="center", color=style.INK)
+        style.box(before, 4.2, 0.2 + 1.1 * warp, 1.6, 0.8, facecolor=style.FACE, linewidth=1)
+        style.label(before, 5, 0.6 + 1.1 * warp, f"warp {warp}", 7)
+    text = f"{copies:,} copies of 16 bytes, {copies // drawn} for each line"
+    style.label(before, 5, 9.15, text, va="top")
+    style.box(after, 3.3, 1.2, 2.2, 3.2, facecolor=style.ORANGE, linewidth=1)
+    style.label(after, 4.4, 2.8, "copy\nengine", 9, color=style.INK)
     for box in range(6):
         y = 1.45 + 0.54 * box
         after.plot([1.8, 3.3], [y, y], color=style.SKY, linewidth=3)
-        after.annotate(
-            "", (8.2, y), (5.5, y), arrowprops={"arrowstyle": "-|>", "color": style.SKY, "linewidth": 2}
-        )
-    after.add_patch(Rectangle((3.3, 5.6), 2.2, 0.8, facecolor=style.GREEN, edgecolor=style.TEXT))
-    after.text(4.4, 6.0, "thread 0", ha="center", va="center", fontsize=8, color=style.INK)
-    after.annotate("", (4.4, 4.4), (4.4, 5.6), arrowprops={"arrowstyle": "-|>", "color": style.TEXT})
-    after.add_patch(
-        Rectangle((5.9, 6.2), 2.1, 1.0, facecolor=style.FACE, edgecolor=style.VERMILLION, linewidth=1.6)
-    )
-    after.text(6.95, 6.7, f"{kilobytes} bytes\nmissing", ha="center", va="center", fontsize=7)
-    after.text(5, 8.1, "all warps look at the counter", ha="center", va="center", fontsize=8)
+        style.arrow(after, (5.5, y), (8.2, y), style.SKY, linewidth=2)
+    style.box(after, 3.3, 5.6, 2.2, 0.8, facecolor=style.GREEN, linewidth=1)
+    style.label(after, 4.4, 6.0, "thread 0", color=style.INK)
+    style.arrow(after, (4.4, 5.6), (4.4, 4.4))
+    style.box(after, 5.9, 6.2, 2.1, 1.0, facecolor=style.FACE, edgecolor=style.VERMILLION, linewidth=1.6)
+    style.label(after, 6.95, 6.7, f"{kilobytes} bytes\nmissing", 7)
+    style.label(after, 5, 8.1, "all warps look at the counter")
     return figure, (
         f"Left, lesson 05: {drawn} lines through eight warps from global to shared memory, each for "
         f"{copies // drawn} copies: {copies:,} copies of 16 bytes. Right, Hopper: one arrow from thread 0 to the copy "
@@ -64,52 +55,24 @@ def who_copies(drawn: int = 96, copies: int = 3072, kilobytes: str = "49,152"):
 @style.styled
 def phases(turns: int = 3, period: float = 4.0):
     """Phases of an mbarrier that one thread arrives at, expecting 4096 bytes in two copies."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(2.9)
     rows = figure.subplots(4, 1, sharex=True, height_ratios=(0.5, 0.8, 1.3, 0.7))
     line = {"color": style.TEXT}
     for phase in range(turns):
         begin, odd = phase * period, phase % 2
-        rows[0].add_patch(
-            Rectangle(
-                (begin, 0),
-                period,
-                1,
-                facecolor=(style.SKY, style.ORANGE)[odd],
-                hatch=("", "///")[odd],
-                edgecolor=style.TEXT,
-                linewidth=0.5,
-            )
-        )
-        rows[0].text(
-            begin + period / 2,
-            0.47,
-            f"phase {phase}: parity {odd}",
-            ha="center",
-            va="center",
-            bbox={"facecolor": style.FACE, "edgecolor": "none", "pad": 1.5},
-        )
+        colour, hatch = ((style.SKY, ""), (style.ORANGE, "///"))[odd]
+        style.box(rows[0], begin, 0, period, facecolor=colour, hatch=hatch, linewidth=0.5)
+        text = f"phase {phase}: parity {odd}"
+        style.label(rows[0], begin + period / 2, 0.47, text, 9, bbox=style.on(style.FACE, 1.5))
         rows[1].plot([begin, begin + 0.8, begin + 0.8, begin + period], [1, 1, 0, 0], **line)
         times = [0, 0.8, 0.8, 2.9, 2.9, period, period]
         rows[2].plot([begin + time for time in times], [0, 0, 4096, 4096, 2048, 2048, 0], **line)
         words = {"textcoords": "offset points", "fontsize": 8}
         rows[2].annotate("expect\n4096", (begin + 0.8, 4096), (4, -22), **words)
         rows[2].annotate("2048\nland", (begin + 2.9, 2048), (4, 4), **words)
-        rows[3].add_patch(
-            Rectangle(
-                (begin + 1, 0.15),
-                period - 1,
-                0.7,
-                facecolor=style.VERMILLION,
-                alpha=0.35,
-                edgecolor=style.TEXT,
-                linewidth=0.5,
-            )
-        )
-        rows[3].text(
-            begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}", ha="center", va="center", fontsize=8
-        )
+        waits = {"facecolor": style.VERMILLION, "alpha": 0.35, "linewidth": 0.5}
+        style.box(rows[3], begin + 1, 0.15, period - 1, 0.7, **waits)
+        style.label(rows[3], begin + 1 + (period - 1) / 2, 0.47, f"wait for parity {odd}")
     axes = ("", 1, []), ("arrivals\nmissing", 1.3, [0, 1]), ("bytes\nmissing", 4700, [0, 2048, 4096])
     for ax, (label, top, ticks) in zip(rows, (*axes, ("threads", 1, []))):
         ax.set(xlim=(0, turns * period), ylim=(0, top), xticks=[], yticks=ticks)
@@ -126,8 +89,6 @@ def phases(turns: int = 3, period: float = 4.0):
 @style.styled
 def bank_groups(rows: int = 10, marked: int = 2):
     """Which chunk of each row lies in which group of four banks, without a swizzle and with that of 128 bytes."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(2.7)
     panels = figure.subplots(1, 2)
     for ax, title, swizzle in zip(panels, ("no swizzle", "swizzle of 128 bytes"), (0, 1)):
@@ -135,36 +96,14 @@ def bank_groups(rows: int = 10, marked: int = 2):
             for place in range(8):
                 chunk = place ^ row % 8 * swizzle
                 found = chunk == marked
-                ax.add_patch(
-                    Rectangle(
-                        (place, row),
-                        1,
-                        1,
-                        facecolor=style.ORANGE if found else style.FACE,
-                        edgecolor=style.TEXT,
-                        linewidth=0.4,
-                    )
-                )
-                ax.text(
-                    place + 0.5,
-                    row + 0.53,
-                    str(chunk),
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    fontweight="bold" if found else None,
-                    color=style.INK if found else style.TEXT,
-                )
+                style.box(ax, place, row, facecolor=style.ORANGE if found else style.FACE)
+                look = {"fontweight": "bold", "color": style.INK} if found else {}
+                style.label(ax, place + 0.5, row + 0.53, chunk, **look)
         ax.axhline(8, color=style.TEXT, linewidth=1.6)
-        ax.set(
-            xlim=(0, 8),
-            ylim=(rows, 0),
-            yticks=[row + 0.5 for row in range(0, rows, 2)],
-            yticklabels=[f"row {row}" for row in range(0, rows, 2)],
-        )
-        ax.set_xticks(
-            [place + 0.5 for place in range(8)], [f"{4 * p}-{4 * p + 3}" for p in range(8)], fontsize=7
-        )
+        ax.set(xlim=(0, 8), ylim=(rows, 0))
+        named, places = range(0, rows, 2), range(8)
+        ax.set_yticks([row + 0.5 for row in named], [f"row {row}" for row in named])
+        ax.set_xticks([p + 0.5 for p in places], [f"{4 * p}-{4 * p + 3}" for p in places], fontsize=7)
         ax.set_xlabel("banks", fontsize=8)
         ax.set_title(title, fontsize=9)
     return figure, (
@@ -178,8 +117,6 @@ def bank_groups(rows: int = 10, marked: int = 2):
 @style.styled
 def descriptor(row: int = 5, k_step: int = 1):
     """A tile as it lies in shared memory, and how an address is made: as if nothing were swizzled, then swapped."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(3.3)
     ax = style.axes(figure)
     wanted = 2 * k_step
@@ -189,55 +126,20 @@ def descriptor(row: int = 5, k_step: int = 1):
             chunk = place ^ r % 8
             used = chunk // 2 == k_step and r < 8
             first = r == row and place == wanted
-            ax.add_patch(
-                Rectangle(
-                    (place, top),
-                    1,
-                    0.9,
-                    facecolor=style.GREEN if used else style.FACE,
-                    linewidth=2 if first else 0.5,
-                    edgecolor=style.VERMILLION if first else style.TEXT,
-                )
-            )
-            ax.text(
-                place + 0.5,
-                top + 0.47,
-                str(chunk),
-                ha="center",
-                va="center",
-                fontsize=8,
-                color=style.INK if used else style.TEXT,
-            )
+            colour, ink = (style.GREEN, style.INK) if used else (style.FACE, style.TEXT)
+            frame = {"linewidth": 2, "edgecolor": style.VERMILLION} if first else {"linewidth": 0.5}
+            style.box(ax, place, top, 1, 0.9, facecolor=colour, **frame)
+            style.label(ax, place + 0.5, top + 0.47, chunk, color=ink)
         ax.text(-0.15, top + 0.47, f"row {r}", ha="right", va="center", fontsize=8)
     real = wanted ^ row % 8
-    ax.annotate(
-        "",
-        (real + 0.5, row + 0.05),
-        (wanted + 0.5, row + 0.05),
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": style.VERMILLION,
-            "connectionstyle": "arc3,rad=-0.45",
-            "linewidth": 1.6,
-        },
-    )
-    ax.annotate("", (8.25, 8.3), (8.25, 0), arrowprops={"arrowstyle": "<->", "color": style.TEXT})
-    ax.text(8.4, 4.1, "1024 bytes\nto row 8:\n64 units", va="center", fontsize=8)
-    ax.text(
-        10.6,
-        1.6,
-        f"k-step {k_step}: the descriptor begins\n{32 * k_step} bytes further, + {wanted}.",
-        va="center",
-        fontsize=8,
-    )
-    ax.text(
-        10.6,
-        row + 0.5,
-        f"In row {row} that is place {wanted} (framed).\nSwapped by its row: place {real},\nwhere "
-        f"chunk {wanted} lies.",
-        va="center",
-        fontsize=8,
-    )
+    height, bent = row + 0.05, {"connectionstyle": "arc3,rad=-0.45", "linewidth": 1.6}
+    style.arrow(ax, (wanted + 0.5, height), (real + 0.5, height), style.VERMILLION, **bent)
+    style.arrow(ax, (8.25, 0), (8.25, 8.3), arrowstyle="<->")
+    begins = f"k-step {k_step}: the descriptor begins\n{32 * k_step} bytes further, + {wanted}."
+    swapped = f"Swapped by its row: place {real},\nwhere chunk {wanted} lies."
+    style.label(ax, 8.4, 4.1, "1024 bytes\nto row 8:\n64 units", ha="left")
+    style.label(ax, 10.6, 1.6, begins, ha="left")
+    style.label(ax, 10.6, row + 0.5, f"In row {row} that is place {wanted} (framed).\n{swapped}", ha="left")
     ax.set(xlim=(-1.2, 15.5), ylim=(9.4, -0.3))
     ax.axis("off")
     return figure, (
@@ -260,10 +162,8 @@ def _schedule(slots: int, k_tiles: int) -> tuple[list[tuple[str, float, float, f
         full[t] = max(start + COPY, full.get(t - 1, 0.0) + 0.4)
         begin = max(done, full[t])
         done = empty[t] = begin + 1
-        bars += [
-            ("copy", t % slots, start, full[t], f"copy {t}"),
-            ("math", t % slots, begin, done, f"math {t}"),
-        ]
+        bars.append(("copy", t % slots, start, full[t], f"copy {t}"))
+        bars.append(("math", t % slots, begin, done, f"math {t}"))
         bars.append(("math", slots, begin, done, f"{t}"))
     return bars, full, empty
 
@@ -271,59 +171,22 @@ def _schedule(slots: int, k_tiles: int) -> tuple[list[tuple[str, float, float, f
 @style.styled
 def ring(slots: int = 4, k_tiles: int = 9):
     """The slots of a ring, the tensor cores, and the phases of slot 0's barriers. A sketch."""
-    from matplotlib.patches import Rectangle
-
     bars, full, empty = _schedule(slots, k_tiles)
     figure = style.new_figure(3.4)
     ax = style.axes(figure)
     end = max(empty.values()) + 0.2
     for kind, row, begin, stop, label in bars:
-        math = kind == "math"
-        ax.add_patch(
-            Rectangle(
-                (begin, row + 0.1),
-                stop - begin,
-                0.8,
-                facecolor=style.GREEN if math else style.SKY,
-                edgecolor=style.TEXT,
-                linewidth=0.5,
-                hatch="" if math else "///",
-            )
-        )
-        ax.text(
-            (begin + stop) / 2,
-            row + 0.52,
-            label,
-            ha="center",
-            va="center",
-            fontsize=7,
-            color=style.INK if math else style.TEXT,
-            bbox={"facecolor": style.GREEN if math else style.FACE, "edgecolor": "none", "pad": 0.6},
-        )
+        look, ground = LOOKS[kind]
+        style.box(ax, begin, row + 0.1, stop - begin, 0.8, linewidth=0.5, **look)
+        style.label(ax, (begin + stop) / 2, row + 0.52, label, 7, ground, bbox=style.on(ground, 0.6))
     words = []
     for row, name, ends in ((slots + 1, "full[0]", full), (slots + 2, "empty[0]", empty)):
         edges = [0.0, *(ends[t] for t in range(0, k_tiles, slots)), end]
         for phase, (begin, stop) in enumerate(pairwise(edges)):
-            ax.add_patch(
-                Rectangle(
-                    (begin, row + 0.2),
-                    stop - begin,
-                    0.6,
-                    edgecolor=style.TEXT,
-                    linewidth=0.5,
-                    facecolor=style.ORANGE if phase % 2 else style.FACE,
-                )
-            )
+            colour, ink = (style.ORANGE, style.INK) if phase % 2 else (style.FACE, style.TEXT)
+            style.box(ax, begin, row + 0.2, stop - begin, 0.6, linewidth=0.5, facecolor=colour)
             if stop - begin > 0.9:
-                ax.text(
-                    (begin + stop) / 2,
-                    row + 0.52,
-                    f"phase {phase}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color=style.INK if phase % 2 else style.TEXT,
-                )
+                style.label(ax, (begin + stop) / 2, row + 0.52, f"phase {phase}", 7, color=ink)
         words.append(
             f"Of {name} {len(edges) - 2} phases end, at {', '.join(f'{edge:.1f}' for edge in edges[1:-1])}"
         )

@@ -11,42 +11,20 @@ def one_tile(name: str, stretches: Mapping[str, int], k_tiles: int, math: int = 
     figure = style.new_figure(1.8)
     ax = style.axes(figure)
     colours = {"first copy": style.SKY, "k-tiles": style.GREEN, "C": style.ORANGE}
-    texts = {
-        "first copy": "first copy",
-        "k-tiles": f"{k_tiles} turns of {stretches['k-tiles'] // k_tiles:,}",
-        "C": "C",
-    }
     total, begin = sum(stretches.values()), 0
     for what, cycles in stretches.items():
-        ax.barh(
-            0,
-            cycles,
-            0.5,
-            begin,
-            color=colours[what],
-            edgecolor=style.TEXT,
-            linewidth=0.6,
-            hatch="" if what == "k-tiles" else "///",
-        )
-        inside = what == "k-tiles"
-        ax.annotate(
-            f"{texts[what]}\n{cycles:,} cycles" if not inside else texts[what],
-            (begin + cycles / 2, 0),
-            (0, 0 if inside else 38),
-            textcoords="offset points",
-            ha="left" if begin == 0 else "center",
-            va="center",
-            fontsize=8,
-            color=style.INK if inside else style.TEXT,
-        )
+        if what == "k-tiles":
+            text, above, hatch, ink = f"{k_tiles} turns of {cycles // k_tiles:,}", 0, "", style.INK
+        else:
+            text, above, hatch, ink = f"{what}\n{cycles:,} cycles", 38, "///", style.TEXT
+        look = {"color": colours[what], "edgecolor": style.TEXT, "linewidth": 0.6, "hatch": hatch}
+        ax.barh(0, cycles, 0.5, begin, **look)
+        look = {"color": ink, "fontsize": 8, "ha": "center" if begin else "left", "va": "center"}
+        ax.annotate(text, (begin + cycles / 2, 0), (0, above), textcoords="offset points", **look)
         begin += cycles
     share = k_tiles * math / total
-    ax.set(
-        xlim=(0, total),
-        ylim=(-0.35, 0.95),
-        yticks=[],
-        xlabel=f"SM clocks of a block; its tensor cores work in {share:.0%}",
-    )
+    ax.set(xlim=(0, total), ylim=(-0.35, 0.95), yticks=[])
+    ax.set_xlabel(f"SM clocks of a block; its tensor cores work in {share:.0%}")
     ax.spines["left"].set_visible(False)
     said = ", ".join(f"{what} {cycles:,}" for what, cycles in stretches.items())
     return figure, (
@@ -58,25 +36,14 @@ def one_tile(name: str, stretches: Mapping[str, int], k_tiles: int, math: int = 
 @style.styled
 def cluster():
     """Two blocks, a slot of each, and its barriers: where bytes land, and who arrives where."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(3.7)
     ax = style.axes(figure)
-    arrow = {"arrowstyle": "-|>", "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
+    touching = {"linewidth": 1.4, "shrinkA": 0, "shrinkB": 0}
 
-    def box(x, y, width, height, text, colour, **how):
-        ax.add_patch(Rectangle((x, y), width, height, facecolor=colour, edgecolor=style.TEXT, linewidth=0.8))
-        plain = colour == style.FACE
-        ax.text(
-            x + width / 2,
-            y + height / 2,
-            text,
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color=style.TEXT if plain else style.INK,
-            **how,
-        )
+    def box(x, y, width, height, text, colour):
+        style.box(ax, x, y, width, height, facecolor=colour, linewidth=0.8)
+        ink = style.TEXT if colour == style.FACE else style.INK
+        style.label(ax, x + width / 2, y + height / 2, text, 7.5, color=ink)
 
     for block, x in ((0, 0.0), (1, 9.0)):
         box(x, 1.6, 2.0, 1.1, f"A, rows of\nblock {block}: 16 KB", style.ORANGE)
@@ -89,17 +56,13 @@ def cluster():
         for consumer in 0, 1:
             box(x + 0.3 + 3.0 * consumer, 5.2, 2.6, 0.8, f"consumer {consumer} of {block}", style.GREEN)
             for other in 0.0, 9.0:
-                ax.annotate(
-                    "",
-                    (other + 4.75, 4.1),
-                    (x + 1.6 + 3.0 * consumer, 5.2),
-                    arrowprops=arrow | {"color": style.GREEN, "linewidth": 0.9},
-                )
+                begin, end = (x + 1.6 + 3.0 * consumer, 5.2), (other + 4.75, 4.1)
+                style.arrow(ax, begin, end, style.GREEN, **touching | {"linewidth": 0.9})
     for x, to in ((1.3, (3.1, 12.1)), (10.3, (5.2, 14.2))):
         for at in to:
-            ax.annotate("", (at, 1.6), (x, 0.8), arrowprops=arrow | {"color": style.BLUE})
+            style.arrow(ax, (x, 0.8), (at, 1.6), style.BLUE, **touching)
     for x in 0.0, 9.0:
-        ax.annotate("", (x + 0.6, 1.6), (x + 0.6, 0.8), arrowprops=arrow | {"color": style.ORANGE})
+        style.arrow(ax, (x + 0.6, 0.8), (x + 0.6, 1.6), style.ORANGE, **touching)
     ax.set(xlim=(-0.2, 15.4), ylim=(6.2, -0.1))
     ax.axis("off")
     return figure, (
@@ -118,8 +81,6 @@ MATH, STORES, TO_SHARED = 4.0, 1.6, 0.6
 def epilogues(pause: str = "a pause", shorter: str = "short"):
     """Two tiles, stored by the threads and by the copy engine. A sketch; `pause`, `shorter`: what is written at the
     tensor cores' rest."""
-    from matplotlib.patches import Rectangle
-
     figure = style.new_figure(3.5)
     looks = {
         "math": (style.GREEN, ""),
@@ -132,10 +93,7 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         "cluster: the threads write C, and the tensor cores wait": (
             STORES,
             pause,
-            [
-                (1, MATH, STORES, "store to C", "stores"),
-                (1, 2 * MATH + STORES, STORES, "store to C", "stores"),
-            ],
+            [(1, begin, STORES, "store to C", "stores") for begin in (MATH, 2 * MATH + STORES)],
         ),
         "complete: the copy engine writes C behind the next tile's math": (
             TO_SHARED,
@@ -152,44 +110,20 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         math = [(0, 0, MATH, "math of tile 0", "math"), (0, MATH + rest, MATH, "math of tile 1", "math")]
         for row, begin, length, label, kind in [*math, *bars]:
             colour, hatch = looks[kind]
-            ax.add_patch(
-                Rectangle(
-                    (begin, row + 0.1),
-                    length,
-                    0.8,
-                    facecolor=colour,
-                    edgecolor=style.TEXT,
-                    linewidth=0.5,
-                    hatch=hatch,
-                )
-            )
+            style.box(ax, begin, row + 0.1, length, 0.8, facecolor=colour, linewidth=0.5, hatch=hatch)
             if label:
-                ground = {
-                    "facecolor": style.GREEN if kind == "math" else style.FACE,
-                    "edgecolor": "none",
-                    "pad": 0.8,
-                }
-                ax.text(
-                    begin + length / 2,
-                    row + 0.52,
-                    label,
-                    ha="center",
-                    va="center",
-                    fontsize=8,
-                    bbox=ground,
-                    color=style.INK if kind == "math" else style.TEXT,
-                )
-        ax.text(MATH + rest / 2, 0.52, said, ha="center", va="center", fontsize=8)
+                ground = style.GREEN if kind == "math" else style.FACE
+                style.label(ax, begin + length / 2, row + 0.52, label, ground=ground)
+        style.label(ax, MATH + rest / 2, 0.52, said)
         ax.set(xlim=(0, 2 * MATH + 2 * STORES + 0.1), ylim=(3, 0), xticks=[])
         ax.set_yticks([0.5, 1.5, 2.5], ["tensor cores", "consumers' threads", "copy engine: C"])
         ax.set_title(title, fontsize=9)
-    ax.annotate(
-        "sums → shared memory",
+    end, begin, look = (
         (MATH + TO_SHARED / 2, 1.9),
         (MATH - 2.6, 2.55),
-        fontsize=8,
-        arrowprops={"arrowstyle": "->", "color": style.TEXT},
+        {"arrowstyle": "->", "color": style.TEXT},
     )
+    ax.annotate("sums → shared memory", end, begin, fontsize=8, arrowprops=look)
     ax.set_xlabel("time →      (not to scale)", fontsize=8)
     return figure, (
         f"Two schedules of two tiles. In cluster the tensor cores rest after each tile ({pause}) until the "
