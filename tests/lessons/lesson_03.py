@@ -411,7 +411,7 @@ WRONG_ANSWERS = wrong_answers(
         int k_tile = 1; -> int k_tile = 0;
     no last multiplication: follow k_tile
         -     multiply(acc, As[1 - write], Bs[1 - write], m, n);
-    the last one out of the other buffer: multiplied behind the loop
+    the last one out of the other buffer: multiplied after the loop
         multiply(acc, As[1 - write], Bs[1 - write] -> multiply(acc, As[write], Bs[write]
     barrier behind the copy: Which barrier
         -         __syncthreads();

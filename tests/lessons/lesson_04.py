@@ -190,7 +190,7 @@ WRONG_ANSWERS = wrong_answers(
         $SYNC_READ ->
     half of the k-steps: 64 / 16 k-steps
         step < TK / 16 -> step < TK / 32
-    B over A: behind TM * TK
+    B over A: after TM * TK
         copy_rows<THREADS, TN, TK>(slot + TM * TK, -> copy_rows<THREADS, TN, TK>(slot,
     the first k-tile of A only: What changes from one k-tile
         A + blockIdx.x * TM * K + k_tile * TK, K -> A + blockIdx.x * TM * K, K
