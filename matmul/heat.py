@@ -44,10 +44,7 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
         f"{_x(shape)}: {_x(columns[at])}" + (f" at {row[at]:.2f}" if (row[at] or 0) >= 1.005 else "")
         for shape, row, at in zip(times, rows, framed)
     )
-    return (
-        figure,
-        f"Heat map, a row for each problem and a column for each tile, {origin}. Chosen: {wins}.",
-    )
+    return figure, f"Heat map, a row for each problem and a column for each tile, {origin}. Chosen: {wins}."
 
 
 @style.styled

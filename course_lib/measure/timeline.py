@@ -145,12 +145,7 @@ def compare(*timelines: Timeline, part: Part = "steady", names: Sequence[str] = 
         style.show(*timeline_chart.comparison(shown or timelines, part))
 
 
-def timeline(
-    kernel: Kernel,
-    gemm: Problem,
-    launch: Launch = STANDARD,
-    model: bool = False,
-) -> Timeline:
+def timeline(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool = False) -> Timeline:
     """The timeline of a kernel with TRACE macros: measured now on a GPU, the recorded one elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `model`: the timeline that the simulator's

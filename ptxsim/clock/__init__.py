@@ -9,10 +9,4 @@ played   what a play leaves behind
 from .block import Block
 from .played import ALONE, ARITHMETIC, TENSOR_CORES, Segment
 
-__all__ = [
-    "ALONE",
-    "ARITHMETIC",
-    "TENSOR_CORES",
-    "Block",
-    "Segment",
-]
+__all__ = ["ALONE", "ARITHMETIC", "TENSOR_CORES", "Block", "Segment"]

@@ -92,11 +92,7 @@ class Resources:
     barriers: int
 
 
-def compile_ptx(
-    source: str,
-    name_expressions: Sequence[str] = (),
-    options: Sequence[str] = (),
-) -> Compiled:
+def compile_ptx(source: str, name_expressions: Sequence[str] = (), options: Sequence[str] = ()) -> Compiled:
     """Compile CUDA C++ `source` to PTX for a virtual architecture (compute_80 unless an option names one).
 
     `-ftz=true` is added because CuPy adds it, `-lineinfo` because every report names source lines.
@@ -163,12 +159,7 @@ def resources(
     return parse_resources(_compile(*wanted(source, options, name_expressions, "log", arch)).text, entry)
 
 
-def machine_code(
-    source: str,
-    name_expressions: Sequence[str],
-    options: Sequence[str],
-    arch: str,
-) -> Compiled:
+def machine_code(source: str, name_expressions: Sequence[str], options: Sequence[str], arch: str) -> Compiled:
     """What nvdisasm makes of a cubin for a real architecture, with the source line of each instruction."""
     full = (*_full_options(options, _specific(arch, options)), *OF_PTXAS)
     return _compile("code", source, tuple(name_expressions), full)
@@ -277,12 +268,7 @@ def version() -> tuple[int, int]:
 
 
 @lru_cache(maxsize=256)
-def _compile(
-    kind: str,
-    source: str,
-    names: tuple[str, ...],
-    options: tuple[str, ...],
-) -> Compiled:
+def _compile(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> Compiled:
     """The one way to the compiler, once per process and argument list: what was kept, or NVRTC's result.
 
     `kind` is "ptx", "log" (of ptxas), or "code" (the disassembled cubin).
@@ -301,12 +287,7 @@ def _compile(
     return Compiled(body, about["lowered"])
 
 
-def _fresh(
-    kind: str,
-    source: str,
-    names: tuple[str, ...],
-    options: tuple[str, ...],
-) -> str:
+def _fresh(kind: str, source: str, names: tuple[str, ...], options: tuple[str, ...]) -> str:
     """What NVRTC makes, or its error, behind a line that says which; without the paths of this machine."""
     try:
         made = _made(source, names, options)

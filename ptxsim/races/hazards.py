@@ -66,10 +66,7 @@ CAUSES = (
     Cause(
         "phase-not-awaited", "nobody who may read waited for the phase of the mbarrier that counts the bytes"
     ),
-    Cause(
-        "store-not-awaited",
-        "nobody waited for a bulk store to arrive; .read waits for its source alone",
-    ),
+    Cause("store-not-awaited", "nobody waited for a bulk store to arrive; .read waits for its source alone"),
     Cause("copy-still-reads", "the source of a copy is written while the copy may still read it"),
     Cause("wgmma-still-reads", "shared memory is written while a wgmma may still read it"),
     Cause("no-barrier", "no barrier between the two accesses"),
@@ -98,10 +95,7 @@ CAUSES = (
     Cause(
         "exit-before-use", "a block may exit before another block of the cluster has used its shared memory"
     ),
-    Cause(
-        "use-before-start",
-        "shared memory of another block is used, which may not have started",
-    ),
+    Cause("use-before-start", "shared memory of another block is used, which may not have started"),
     Cause("exit-before-copy", "a block exits before a copy has read its shared memory"),
     Cause("not-in-own-mask", "a lane gives a mask in which it is not"),
     Cause("lane-passes-by", "a mask names a lane that goes another way, and exits"),
@@ -119,10 +113,7 @@ CAUSES = (
     Cause("part-of-warps", "a barrier that counts a number of threads which is no multiple of 32"),
     Cause("bad-arrival-count", "a number of arrivals that no mbarrier can count"),
     Cause("no-mbarrier", "nobody has initialised the mbarrier"),
-    Cause(
-        "mbarrier-as-data",
-        "a plain access, or a copy, to the place of a valid mbarrier",
-    ),
+    Cause("mbarrier-as-data", "a plain access, or a copy, to the place of a valid mbarrier"),
     Cause("mbarrier-made-again", "an mbarrier initialised again, without mbarrier.inval"),
     Cause("no-mbarrier-yet", "an mbarrier of another block, which may still have to initialise it"),
     Cause("no-parity", "a wait for a parity that is not 0 or 1"),

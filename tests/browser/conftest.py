@@ -57,9 +57,7 @@ def open_page(browser):
 
     def open_one(address: str, width: int = 1280, dark: bool = False, height: int = 900, **options):
         context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            **options,
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
         )
         opened.append(context)
         page = watched(context.new_page())

@@ -24,12 +24,7 @@ LATE_GUARD = (
     "k_tile + 2 < K / TK)",
     "wrong|one k-tile late",
 )
-SAME_TILE = (
-    "same k-tile again",
-    "issue(k_tile + 1, write)",
-    "issue(k_tile, write)",
-    "wrong|one k-tile late",
-)
+SAME_TILE = ("same k-tile again", "issue(k_tile + 1, write)", "issue(k_tile, write)", "wrong|one k-tile late")
 WRONG_BUFFER = (
     "copy to the buffer that is read",
     "issue(k_tile + 1, write)",

@@ -17,12 +17,7 @@ END_OF_CLUSTER = (
 WRONG = {
     "roles": [
         *IN_TURN,
-        (
-            "another slot freed",
-            "empty[(k_tile - 1) % SLOTS]",
-            "empty[k_tile % SLOTS]",
-            "deadlock",
-        ),
+        ("another slot freed", "empty[(k_tile - 1) % SLOTS]", "empty[k_tile % SLOTS]", "deadlock"),
     ],
     "persistent": [
         ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "write-after-read"),
@@ -38,12 +33,7 @@ WRONG = {
     ],
     "cluster": [
         ("no meeting at the end", END_OF_CLUSTER, "", "exited-block"),
-        (
-            "arrivals of one block",
-            "empty[slot], CLUSTER * 2)",
-            "empty[slot], 2)",
-            "write-after-read",
-        ),
+        ("arrivals of one block", "empty[slot], CLUSTER * 2)", "empty[slot], 2)", "write-after-read"),
         ("turns begin anew", "turn = count / SLOTS", "turn = k_tile / SLOTS", "mbarrier"),
         *TILES,
         (
@@ -52,12 +42,7 @@ WRONG = {
             "tile.x * CLUSTER * TM",
             "wrong",
         ),
-        (
-            "no wait for an empty slot",
-            "mbarrier_wait(&s.empty[slot], (turn + 1) % 2);",
-            "",
-            "mbarrier",
-        ),
+        ("no wait for an empty slot", "mbarrier_wait(&s.empty[slot], (turn + 1) % 2);", "", "mbarrier"),
     ],
 }
 GAPS = ["08.1"]

@@ -335,12 +335,7 @@ def test_wrong_answer_gets_the_hint_that_fits(name, wrong):
 
 
 @pytest.mark.parametrize(
-    "launch",
-    [
-        Launch((128, 64, 16), 128),
-        Launch((64, 128, 16), 256),
-        Launch((64, 128, 32), 128),
-    ],
+    "launch", [Launch((128, 64, 16), 128), Launch((64, 128, 16), 256), Launch((64, 128, 32), 128)]
 )
 def test_wrong_launch_gets_the_hint_that_fits(launch):
     answer = solved("01.4")[0], launch

@@ -297,8 +297,7 @@ def test_on_a_gpu_the_whole_problem_is_checked_last(monkeypatch, whole, error, w
     monkeypatch.setattr(device, "cp", cupy_on_numpy, raising=False)
     monkeypatch.setattr(limits, "misfit", lambda kernel, launch: "")
     with pytest.raises(
-        CheckFailed,
-        match=rf"(?s)with M=64, N=32, K=48 \(k-tiles: 3\): {words}\n1 of 2048 .* row 5, column 7",
+        CheckFailed, match=rf"(?s)with M=64, N=32, K=48 \(k-tiles: 3\): {words}\n1 of 2048 .* row 5, column 7"
     ):
         Gemm(64, 32, 48).check(Kernel(TILED, "tiled", OPTIONS), HOW)
     assert shapes == [(16, 32), *[(64, 32)] * (launches - 1)]

@@ -100,10 +100,7 @@ extern "C" __global__ void difference(const float* x, float* y)
 
 @pytest.mark.parametrize(
     ("value", "link", "more"),
-    [
-        ("1", "line 6", ""),
-        ("nothing", "line 6", ': error: identifier "nothing" is undefined'),
-    ],
+    [("1", "line 6", ""), ("nothing", "line 6", ': error: identifier "nothing" is undefined')],
 )
 def test_a_line_in_a_verdict_is_a_link_in_its_page_and_plain_in_its_text(value, link, more):
     verdict = check_exercise("00.3", cp.RawKernel(TILE.replace("@", value), "difference", options=OPTIONS))

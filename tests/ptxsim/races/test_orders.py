@@ -173,11 +173,7 @@ PARTS_WRONG = [
         "read-after-write",
         TILE + "tile[t] = t;\nif (t < 16) __syncwarp(0xffff);\nout[t] = tile[31 - t]; // HERE",
     ),
-    wrong(
-        "no-meeting-at-all",
-        "read-after-write",
-        TILE + "tile[t] = t;\nout[t] = tile[31 - t]; // HERE",
-    ),
+    wrong("no-meeting-at-all", "read-after-write", TILE + "tile[t] = t;\nout[t] = tile[31 - t]; // HERE"),
     wrong(
         "thread-0-passes-the-barrier-by",
         "barrier-divergence",

@@ -57,10 +57,7 @@ RIGHT = {
     "a chain": (f"{ALL}d[i] = 0;\nFENCE;\nmma(d, a, b);\n{END}", 32),
     "unrolled": (f"{ALL}d[i] = 0;\n{ALL} {{\nFENCE;\n{END} }}", 64),
     "in a helper": (f"{ALL}d[i] = 0;\nfenced(d, a, b);\nCOMMIT; WAIT;", 16),
-    "computed between two products": (
-        f"{ALL}d[i] = 0;\nFENCE;\n{END}\n{ALL}d[i] *= 2;\nFENCE;\n{END}",
-        48,
-    ),
+    "computed between two products": (f"{ALL}d[i] = 0;\nFENCE;\n{END}\n{ALL}d[i] *= 2;\nFENCE;\n{END}", 48),
 }
 WRONG = {
     "no fence": f"{ALL}d[i] = 0;\n{END}",
