@@ -19,15 +19,17 @@ from dataclasses import astuple, replace
 
 import numpy as np
 
+from ..compiler.nvrtc import CompileError
 from ..gpus import GPUS, Rates, find_gpu
 from ..kernel import Kernel
 from ..observe.events import Event
-from ..occupancy import launch_resources
+from ..occupancy import launch_resources, occupancy
 from .block import Block, hoist_math
 from .played import ALONE, Played, Stretch
 
 STEADY = 2  # parts of the main loop over which its time is taken, after as many to get going
 NEXT_READ = 20  # cycles from a read of the clock to the next, where the model knows nothing of them
+USUAL_REGISTERS = 32
 
 
 def play(events: list[list[Event]], rates: Rates, stretch: Stretch = ALONE) -> Played:
@@ -136,11 +138,21 @@ def model_launch(
     blocks = grid[0] * grid[1] * grid[2]
     resident = 1
     if blocks > target.sms:
-        fit = launch_resources(gpu, kernel, block[0] * block[1] * block[2], shared_mem).occupancy
-        resident = max(1, min(fit.blocks, -(-blocks // target.sms)))
+        fit = _blocks_of_an_sm(gpu, kernel, block[0] * block[1] * block[2], shared_mem)
+        resident = max(1, min(fit, -(-blocks // target.sms)))
     rates = rates_of(gpu, blocks, kernel)
     played, _ = settle(events, rates, resident)
     return Clock(played, resident * target.sms, rates.clock_mhz)
+
+
+def _blocks_of_an_sm(gpu: str, kernel: Kernel, threads: int, shared_mem: int) -> int:
+    """With a usual number of registers where NVRTC cannot compile the kernel: one of a whole program, with the host's
+    headers."""
+    try:
+        return launch_resources(gpu, kernel, threads, shared_mem).occupancy.blocks
+    except CompileError:
+        shared = kernel.code.program.static_shared + shared_mem
+        return occupancy(find_gpu(gpu), threads, USUAL_REGISTERS, shared).blocks
 
 
 def rates_of(gpu: str, blocks: int, kernel: Kernel) -> Rates:

@@ -315,6 +315,15 @@ def test_a_long_wait_on_the_clock_ends_soon():
     assert report.ok and (out >= 20_000_000).all() and (out < 30_000_000).all()
 
 
+def test_a_kernel_of_a_whole_program_reads_the_clock():
+    """NVRTC cannot compile its source again, which has headers of the host."""
+    source = 'extern "C" __global__ void f(long long* out) { if (!threadIdx.x) out[blockIdx.x] = clock64(); }'
+    kernel = replace(compile(source, "f", OPTIONS), source="#include <cstdio>\n" + source)
+    out = np.zeros(200, np.int64)
+    assert launch(kernel, 200, 1024, (out,)).ok
+    assert (out > 0).all()
+
+
 COPY_END, WAIT_BEGIN, WAIT_END, BARRIER_END, MATH_END, EPILOGUE_BEGIN = 1, 2, 3, 5, 7, 8
 
 
