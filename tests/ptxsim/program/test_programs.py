@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,24 @@ def test_mistakes_of_the_host(ran):
     assert len(places) == len(wanted)
     for line, (begin, words) in zip(places, wanted, strict=True):
         assert line.startswith(begin) and words in line
+
+
+def test_the_program_of_the_page(nvcc, monkeypatch, capfd, tmp_path):
+    """docs/programs.md has it, and what is said of it; README.md the beginning of that."""
+    page = (ROOT / "ptxsim/docs/programs.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```cuda\n(.*?)```", page, re.S)
+    (shown,) = re.findall(r"```text\n(reduce.*?)```", page, re.S)
+    (tmp_path / "reduce.cu").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "reduce.cu"]) == 1
+    printed, report = capfd.readouterr()
+    assert printed == "1024\n"
+    assert re.sub(r"[\d.]+ s:", "s:", report) == re.sub(r"[\d.]+ s:", "s:", shown)
+    (short,) = re.findall(
+        r"```text\n(reduce.*?)```", (ROOT / "ptxsim/README.md").read_text(encoding="utf-8"), re.S
+    )
+    begin, launch = short.splitlines()
+    assert report.startswith(begin.removesuffix("...")) and launch in report.splitlines()
 
 
 class Case(NamedTuple):
