@@ -2,6 +2,8 @@
 
     python tests/golden/planted.py prepare REPOSITORIES FOLDER    writes FOLDER/right, FOLDER/wrong, FOLDER/run.tsv
     python tests/golden/planted.py ours FOLDER [NAME ...]         runs both in the simulator: FOLDER/ours.jsonl
+    python tests/golden/planted.py freeze FOLDER RESULTS          planted_h100.json, of both files
+    python tests/golden/planted.py table                          the table of ptxsim/docs/judges.md
 
 REPOSITORIES holds a checkout of each as owner+name. On a machine with a GPU, `bash record_planted.sh FOLDER` reads
 FOLDER and writes FOLDER/results.jsonl.
@@ -21,6 +23,7 @@ from pathlib import Path
 from time import monotonic
 
 TABLE = Path(__file__).with_name("planted.toml")
+FROZEN = Path(__file__).with_name("planted_h100.json")
 VERSIONS = "right", "wrong"
 BESIDE = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".txt")
 """Of a program's folder, what is copied."""
@@ -153,9 +156,56 @@ def _ours(folder: Path, fault: Fault) -> dict:
     }
 
 
+def freeze(folder: Path, results: Path) -> None:
+    """What each tool says of each program, short."""
+    rows: dict[str, dict] = {
+        fault.short: {version: {} for version in VERSIONS} for fault in [*faults(), *faults("spare")]
+    }
+    for line in (results / "results.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["tool"] != "nvcc":
+            rows[row["program"]][row["version"]][row["tool"]] = _of_sanitizer(row)
+    for line in (folder / "ours.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        rows[row["program"]][row["version"]]["ptxsim"] = _of_ours(row)
+    machine = (results / "machine.txt").read_text(encoding="utf-8").splitlines()
+    known = {"machine": machine, "programs": rows}
+    FROZEN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def _of_sanitizer(row: dict) -> dict:
+    """`found`: errors or hazards; `leaks`: bytes were not freed; `said`: the first words."""
+    counts = {name: int(number) for name, number in row["summaries"]}
+    words = [line for line in row["said"] if not line.startswith(("at ", "by ", "Target", "LEAK SUM"))]
+    return {
+        "status": row["status"],
+        "seconds": row["seconds"],
+        "found": counts.get("ERROR", counts.get("RACECHECK", 0)),
+        "leaks": counts.get("LEAK", 0),
+        "said": words[:1] or row["printed"][-1:],
+    }
+
+
+def _of_ours(row: dict) -> dict:
+    kinds = [f"{kind} at {place}" for kind, _, place in row["hazards"]]
+    kinds += [f"stream-conflict: {row['conflicts'][0]}"[:100]] if row["conflicts"] else []
+    return {
+        "status": row["status"],
+        "seconds": row["seconds"],
+        "simulated": round(row["simulated"], 1),
+        "found": len(row["hazards"]) + len(row["conflicts"]) + len(row["refused"]),
+        "leaks": row["leaks"],
+        "said": [*kinds, *row["refused"]][:3],
+    }
+
+
 if __name__ == "__main__":
-    what, first, *rest = sys.argv[1:]
+    what, *rest = sys.argv[1:]
     if what == "prepare":
-        prepare(Path(first), Path(rest[0]))
+        prepare(Path(rest[0]), Path(rest[1]))
+    elif what == "ours":
+        ours(Path(rest[0]), rest[1:])
+    elif what == "freeze":
+        freeze(Path(rest[0]), Path(rest[1]))
     else:
-        ours(Path(first), rest)
+        print(table())
