@@ -8,6 +8,7 @@ k_block                    what a warp does for one k-block, counted
 checklist, evidence        twelve properties of a good kernel, ticked
 tensor_share, pauses       when the tensor cores work, and where they rest
 single                     one kernel of `matmul` by itself: to break it, to count and to time it
+programs                   a whole program run, its kernels in the simulator
 comparisons                lesson 06's kernels beside each other, `matmul` and cuBLAS
 """
 
@@ -30,6 +31,7 @@ from .k_block import k_block, show_k_blocks
 from .loads_ahead import loads_ahead, show_loads_ahead
 from .pauses import pause, tile_of
 from .profile import profile
+from .programs import run_program
 from .sass import sass
 from .single import at_any_size, check_finish, parts, product, sectors_of_a_layer, tried, whole_numbers
 from .spans import spans
@@ -56,6 +58,7 @@ __all__ = [
     "persistent_times",
     "product",
     "profile",
+    "run_program",
     "sass",
     "sectors_of_a_layer",
     "show_k_blocks",

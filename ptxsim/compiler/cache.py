@@ -12,7 +12,7 @@ import platform
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
@@ -72,8 +72,20 @@ def kept(key: str, make: Callable[[], str]) -> str:
         return _keep(Path(folder), key, make())
     if (text := find(key, made_by())) is not None:
         return text
+    folder = os.environ.get(REUSE)
+    return _or_found(key, partial(_reused, Path(folder), key, make) if folder else make)
+
+
+def made_here(key: str, make: Callable[[], str]) -> str:
+    """What `make` returns, whatever is kept; the kept text where it raises ToolMissing."""
+    text = _or_found(key, make)
+    return _keep(Path(folder), key, text) if (folder := os.environ.get(KEEP)) else text
+
+
+def _or_found(key: str, make: Callable[[], str]) -> str:
+    """What `make` returns; where it raises ToolMissing, the kept text, whoever made it."""
     try:
-        return _reused(Path(folder), key, make) if (folder := os.environ.get(REUSE)) else make()
+        return make()
     except ToolMissing:
         if (text := find(key)) is None:
             raise

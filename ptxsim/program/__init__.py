@@ -23,8 +23,8 @@ typed        the command line
 fixture      for pytest
 """
 
-from .compile import BuildError
+from .compile import BuildError, NoCompiler
 from .report import ProgramReport
 from .run import run
 
-__all__ = ["BuildError", "ProgramReport", "run"]
+__all__ = ["BuildError", "NoCompiler", "ProgramReport", "run"]

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from ..interrupts import MessageOnly
+
 SHIM = Path(__file__).parent / "shim"
 HEADERS = Path(__file__).parent / "headers"
 """Of libraries that are not here: for programs that include them and may never come to call them."""
@@ -48,8 +50,12 @@ HANDLES = re.compile(
 """Of their functions those that launch nothing: a program may call them."""
 
 
-class BuildError(Exception):
+class BuildError(MessageOnly, Exception):
     """The program could not be built: what the compiler said, or what is missing."""
+
+
+class NoCompiler(BuildError):
+    """Nothing can be built here: nvcc, or the host's compiler, is missing."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +126,13 @@ def build(wanted: Build, folder: Path) -> Built:
 
 @cache
 def toolkit() -> Toolkit:
-    """Of a CUDA toolkit on PATH if its version will do, else of the Python packages. Raises BuildError."""
+    """Of a CUDA toolkit on PATH if its version will do, else of the Python packages. Raises NoCompiler."""
     _host_compiler()
     found = [*_on_path(), *_of_packages()]
     if not found:
         nvcc = shutil.which("nvcc")
         older = f" ({nvcc} is older)" if nvcc and 0 < _version(nvcc) < OLDEST * 1000 else ""
-        raise BuildError(
+        raise NoCompiler(
             f"there is no nvcc of CUDA {OLDEST} or later on PATH{older}, nor in this Python: {PIP}"
         )
     return found[0]
@@ -182,7 +188,7 @@ def _kept() -> Path:
 def _host_compiler() -> str:
     found = shutil.which("g++")
     if not found:
-        raise BuildError("there is no g++: the program's own code, which the host runs, needs a C++ compiler")
+        raise NoCompiler("there is no g++: the program's own code, which the host runs, needs a C++ compiler")
     return found
 
 

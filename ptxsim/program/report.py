@@ -138,29 +138,40 @@ class ProgramReport:
         return HAZARDS if self.returned else CLEAN
 
     def __str__(self) -> str:
+        return "\n".join([*self.lines(), f"{self.program}: {self.summary()}"])
+
+    def lines(self) -> list[str]:
+        """Each finding, and then the notes."""
         lines = [*map(str, (*self.hazards, *self.conflicts)), *map(str, self.refused[:MOST_REFUSED])]
         if len(self.refused) > MOST_REFUSED:
             lines.append(f"and {len(self.refused) - MOST_REFUSED} more calls that CUDA refuses")
         lines += [f"note: {note}" for note in self.notes]
         if self.leaks:
             lines.append(f"note: {self._leaked()}")
-        return "\n".join([*lines, f"{self.program}: {self.summary()}"])
+        return lines
 
     def summary(self) -> str:
         """In a line."""
+        return f"{self.ran()}, {self.seconds:.1f} s: {self.found()}"
+
+    def ran(self) -> str:
+        """How many launches, kernels, blocks."""
         kernels = len({launch.kernel for launch in self.launches})
         blocks = sum(launch.blocks for launch in self.launches)
-        ran = (
+        return (
             f"{_count(len(self.launches), 'launch', 'es')} of {_count(kernels, 'kernel')}, {_count(blocks, 'block')}"
             if self.launches
             else "no kernel was launched"
         )
+
+    def found(self) -> str:
+        """How many findings of each sort."""
         found = [_count(len(self.hazards), "hazard")] if self.hazards else []
         found += [_count(len(self.conflicts), "conflict") + " of streams"] if self.conflicts else []
         found += [f"{_count(len(self.refused), 'call')} refused"] if self.refused else []
         found += [f"the program ended with status {self.returned}"] if self.returned else []
         found += [self.stopped] if self.stopped else []
-        return f"{ran}, {self.seconds:.1f} s: {', '.join(found) or 'no hazard found'}"
+        return ", ".join(found) or "no hazard found"
 
     def _leaked(self) -> str:
         shown = [f"{leak.size:,} bytes{' at ' * bool(leak.at)}{leak.at}" for leak in self.leaks[:MOST_LEAKS]]

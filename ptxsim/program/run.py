@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import select
 import signal
 import socket
@@ -133,6 +132,8 @@ def _next(channel: socket.socket, program: subprocess.Popen) -> wire.Question | 
 def _started(command: list[str]) -> list[str]:
     """NVRTC takes the limit of the stack away, for all that its process starts, where a file cannot be opened. Linux
     then puts libraries where device memory has its addresses (arena.py), so the program gets the usual limit."""
+    import resource  # Windows has none, and need not: nothing is started there
+
     if resource.getrlimit(resource.RLIMIT_STACK)[0] != resource.RLIM_INFINITY:
         return command
     return ["sh", "-c", 'ulimit -S -s 8192 && exec "$0" "$@"', *command]

@@ -144,6 +144,18 @@ def test_a_text_of_another_compiler_counts_only_where_there_is_none(archive, mon
     assert cache.kept("k", missing) == "shipped"
 
 
+def test_what_can_be_made_here_is_made_whatever_is_kept(archive, tmp_path, monkeypatch):
+    assert cache.made_here("k", lambda: "made") == "made"
+    assert cache.made_here("k", missing) == "shipped"
+    with pytest.raises(cache.ToolMissing):
+        cache.made_here("other", missing)
+    monkeypatch.setenv(cache.KEEP, str(tmp_path / "kept"))
+    for key, make in ("k", missing), ("new", lambda: "made"):
+        cache.made_here(key, make)
+    kept = {file.name: file.read_text() for file in (tmp_path / "kept").iterdir()}
+    assert kept == {"k": "shipped", "new": "made"}, "where nothing can be made, what ships goes on to ship"
+
+
 def test_a_file_that_comes_later_counts_after_another_look(archive, tmp_path):
     assert cache.find("later") is None
     (tmp_path / "texts" / "later").write_text("came")

@@ -27,6 +27,12 @@ def test_from_python(nvcc, tmp_path):
     assert launch.at.endswith("add.cu:19")
 
 
+def test_the_command_starts_where_no_program_can_be_run():
+    """On Windows Python has no `resource`."""
+    hidden = "import sys; sys.modules['resource'] = None; import ptxsim.__main__"
+    subprocess.run([sys.executable, "-c", hidden], check=True, cwd=ROOT)
+
+
 def test_the_fixture(monkeypatch):
     check = fixture.cuda_program.__wrapped__()
     right = ProgramReport("a.cu", launches=(Launch(1, "f", (1, 1, 1), (1, 1, 1), 0.0),))
