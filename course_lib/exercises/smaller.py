@@ -67,6 +67,12 @@ STEPS = {
     "Write the phase of `full` and of `empty` beside each.",
     "08.3": "Write one box only, and let the kernel end behind it: stmatrix, fence, barrier, store, commit, wait. The "
     "loop over four boxes then asks one question more: may the box be written again?",
+    "09.1": "Begin with 256 columns, where every thread has two: one barrier is missing. Then 200, and ask of each "
+    "line in the loop whether a thread without a column must come to it, and whether it may read and write there.",
+    "09.2": "Draw a row for each stream, and under each C, K and R which of the four places it reads or writes. Look "
+    "at one place at a time: who comes second, and what makes him wait?",
+    "09.3": "Only `ptxsim run src/softmax.cu -- 8` first. Then one option after the other; `ptxsim run --help` has "
+    "them.",
 }
 INSTEAD = {
     "06.1": {

@@ -23,7 +23,7 @@ from tools.live.inside import notebook
 
 TABLES = Path(__file__).parents[2] / "build" / "live_lessons.md"
 LESSONS = [path.stem for path in sources.notebooks(sources.NOTEBOOKS)]
-BANK = [f"exercises/{name}" for name in LESSONS]
+BANK = [f"exercises/{path.stem}" for path in sources.exercise_notebooks(sources.NOTEBOOKS)]
 ALLOWED = {("00_start_here", "c03"): "which packages are installed, and whether there is a compiler"}
 """Cells that print something else in a page, and why."""
 NOTE_ANSWERS = """() => {

@@ -12,6 +12,7 @@ PIPELINES = {
     "06": ("cccccccc    ", "  mmmmmmmm  ", "          ss"),
     "07": ("ccccccccc   ", "  mmmmmmmm  ", "          ss"),
     "08": ("ccccccccccc ", "  mmmmmmmmmm", "      ss  ss"),
+    "09": ("ccc  ccc    ", "   mmmmmmmmm"),
 }
 """Lesson -> rows; a letter is a unit of time. Models, as simple as they can be: recordings stand in the lessons."""
 COLOURS = {letter: LOOKS[phase][0] for letter, phase in (("c", "copy"), ("m", "math"), ("s", "epilogue"))}

@@ -1,6 +1,7 @@
 """A program from Python, from pytest, and as a step of GitHub Actions."""
 
 import re
+import shlex
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ from ptxsim import program
 from ptxsim.__main__ import parser
 from ptxsim.program import fixture
 from ptxsim.program.report import Launch, ProgramReport, Refusal
+from tests.lessons.reading import by_id, text_of
 from tests.ptxsim.program.test_programs import CU
 from tests.rules import ROOT
 
@@ -77,3 +79,15 @@ def test_the_action_types_what_the_command_knows():
     found = parser().parse_args(typed.split()[1:])
     assert (found.files, found.include, found.arch, found.limit) == (["a.cu", "b.cu"], ["include"], "80", 120)
     assert arguments == "$ARGUMENTS"
+
+
+def test_lesson_09_types_what_the_command_takes():
+    cells = by_id("09_your_own_kernel")
+    typed = re.search(r'my_command = "ptxsim (run .+)"', text_of(cells["e3s"]))[1]
+    command, _, own = typed.partition(" -- ")
+    asked = parser().parse_args(shlex.split(command))
+    assert (asked.files, asked.include, asked.arch) == (["src/softmax.cu"], ["include"], "80")
+    assert (asked.limit, asked.json, own) == (60, "report.json", "8")
+    step = yaml.safe_load(re.search(r"```yaml\n(.+?)```", text_of(cells["own"]), re.DOTALL)[1])[1]
+    assert step["with"].keys() <= ACTION["inputs"].keys()
+    parser().parse_args(["run", step["with"]["files"], *shlex.split(step["with"]["options"])])
