@@ -15,7 +15,7 @@ from .kernel import Kernel, LaunchError
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
-from .observe.counters import Counters
+from .observe.counters import Counters, NoCounters
 from .observe.events import Event
 from .occupancy import launch_resources, registers_at_launch
 from .ptx import program as ptx
@@ -33,6 +33,8 @@ LANES_OF_A_GPU = H100.sms * H100.warps * WARP
 SHARED_AT_ONCE, LOCAL_AT_ONCE = 16 << 20, 256 << 20
 """And of no more bytes of memory than this, unless a single block has more; shared memory is watched byte by byte."""
 
+NOBODY = -1
+"""In the place of a block that is watched."""
 WORKSPACE = 1023 * SPACING
 """The address of what grid.sync() works with."""
 
@@ -107,9 +109,12 @@ def launch_bound(
     cooperative: bool = False,
     in_turn: str | None = None,
     watch: Callable[[LaunchState, int], None] | None = None,
+    counted: bool = True,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
-    hears before each batch of blocks how many have ended; an Ended that it raises ends the launch."""
+    hears before each batch of blocks how many have ended; an Ended that it raises ends the launch. Without `counted`
+    the report has no counters and no events, and comes sooner."""
+    counted = counted or kernel.code.reads_clock
     start = partial(
         _start, kernel, [grid], block, [bound], shared_mem, budget or Budget(None), seed, cooperative, in_turn
     )
@@ -122,7 +127,7 @@ def launch_bound(
             "the launch (too large)"
         )
 
-    def run(watched: int = 0, clock: Clock | None = None) -> tuple[LaunchState, list]:
+    def run(watched: int = 0 if counted else NOBODY, clock: Clock | None = None) -> tuple[LaunchState, list]:
         state = start(watched, clock)
         return state, _run(state, blocks, batch, watch)
 
@@ -206,7 +211,7 @@ def _start(
         shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),
         log=HazardLog(),
-        counters=Counters(code.program.instructions),
+        counters=Counters(code.program.instructions) if watched != NOBODY else NoCounters(),
         budget=budget.anew(),
         seed=seed,
         downwards=in_turn == "down",

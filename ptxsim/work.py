@@ -54,11 +54,12 @@ class Budget:
         self, max_steps: int | None, most: float | None = None, seconds: float | None = None
     ) -> None:
         """None: it may go on as long as it gets on, up to `most` (MOST), and without getting on for `seconds`
-        (SECONDS). With a number of steps no clock is read, and the verdict is the same on every machine."""
+        (SECONDS), or the steps of so many. With a number of steps no clock is read, and the verdict is the same on
+        every machine."""
         self.spent = 0.0
         self.given, self.most = max_steps, max_steps or most or MOST
-        self.patience = np.inf if max_steps else PATIENCE
         self.seconds = np.inf if max_steps else seconds or SECONDS
+        self.patience = self.seconds * PATIENCE / SECONDS
         self.touched: dict[Buffer, np.ndarray] = {}
         self.got_on()
 

@@ -243,7 +243,7 @@ class Machine:
             if block.gathers is None:
                 self.idx = idx
             self.launch.steps += block.length
-            self.counters.executed(pc, block.counts, self.active_warps())
+            self.counters.executed(self, pc, block.counts)
             self.recorder.begin(pc)
             for at, step in block.steps:
                 try:

@@ -192,7 +192,9 @@ class Launches:
         budget = Budget(None, limit * PATIENCE / SECONDS, min(limit, STILL))
         try:
             report = launch_bound(
-                kernel, grid, block, bound, shared, budget, self.seed, cooperative, watch=progress.watch
+                *(kernel, grid, block, bound, shared, budget, self.seed, cooperative),
+                watch=progress.watch,
+                counted=False,
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None

@@ -264,6 +264,8 @@ def _in_parts(
 
 def _count_global(machine: Memories, access: Access, addresses: np.ndarray) -> None:
     sectors = machine.counters.globally(machine, access.pc, addresses, access.size)
+    if not machine.recorder.on:
+        return
     warps = machine.active_warps()
     moved = access.size * len(addresses) / warps
     event = events.Store(moved, sectors / warps) if access.act.writes else events.Load(moved)

@@ -6,10 +6,12 @@ import socket
 import numpy as np
 import pytest
 
+from ptxsim.observe.counters import Counts
 from ptxsim.program import fatbin, launches, wire
 from ptxsim.program.arena import BASE, DEVICE, GAP, HOST, MANAGED, SIZE
 from ptxsim.program.context import Stopped
 from ptxsim.program.fatbin import NoPtx, ptx_in
+from ptxsim.work import PATIENCE, SECONDS
 from tests.ptxsim.program.harness import PTX, Program, fat_binary
 
 ON_THE_STACK = 0x7FFF_0000_1000
@@ -309,15 +311,23 @@ def test_a_function_that_is_not_there(program):
         program.ask("missing", 0, data=b"cudnnCreate")
 
 
+def test_a_launch_counts_nothing_that_nobody_asks_for(monkeypatch, program):
+    reports = []
+    run = launches.launch_bound
+    monkeypatch.setattr(launches, "launch_bound", lambda *a, **b: reports.append(run(*a, **b)) or reports[0])
+    program.launch(program.allocate(256), program.filled(256), 64)
+    assert reports[0].counters.total == Counts() and not any(reports[0].events)
+
+
 @pytest.mark.parametrize(("limit", "still"), [(60, 60), (600, launches.STILL)])
 def test_a_launch_that_does_not_seem_to_get_on_may_take_its_limit(monkeypatch, program, limit, still):
     """Such as eight million atomics on ten words, which touch no new memory."""
     given = []
     run = launches.launch_bound
-    monkeypatch.setattr(launches, "launch_bound", lambda *a, **b: given.append(a[5].seconds) or run(*a, **b))
+    monkeypatch.setattr(launches, "launch_bound", lambda *a, **b: given.append(a[5]) or run(*a, **b))
     program.runtime.launches.progress.limit = limit
     program.launch(program.allocate(256), program.filled(256), 64)
-    assert given == [still]
+    assert (given[0].seconds, given[0].patience) == (still, still * PATIENCE / SECONDS)
 
 
 def test_questions_and_answers():
