@@ -3,7 +3,7 @@
     python tests/golden/planted.py prepare REPOSITORIES FOLDER    writes FOLDER/right, FOLDER/wrong, FOLDER/run.tsv
     python tests/golden/planted.py ours FOLDER [NAME ...]         runs both in the simulator: FOLDER/ours.jsonl
     python tests/golden/planted.py freeze FOLDER RESULTS          planted_h100.json, of both files
-    python tests/golden/planted.py table                          the table of ptxsim/docs/judges.md
+    python tests/golden/planted.py table                          the tables of ptxsim/docs/judges.md and README.md
 
 REPOSITORIES holds a checkout of each as owner+name. On a machine with a GPU, `bash record_planted.sh FOLDER` reads
 FOLDER and writes FOLDER/results.jsonl.
@@ -18,8 +18,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from time import monotonic
 
 TABLE = Path(__file__).with_name("planted.toml")
@@ -156,47 +158,92 @@ def _ours(folder: Path, fault: Fault) -> dict:
     }
 
 
+TOOLS = "memcheck", "racecheck", "initcheck", "synccheck"
+LEAKS = {"Leaked", "never freed"}
+NO_REPORT = re.compile(r"COMPUTE-|Target application|Error: process|Warning: Maximum|\w+ SUMMARY")
+SHORT = re.compile(r"^(?:Error: |Warning: )|( of size| between| due to| at host| [\d,]+ bytes| \(error).*$")
+
+
 def freeze(folder: Path, results: Path) -> None:
-    """What each tool says of each program, short."""
-    rows: dict[str, dict] = {
-        fault.short: {version: {} for version in VERSIONS} for fault in [*faults(), *faults("spare")]
-    }
-    for line in (results / "results.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if row["tool"] != "nvcc":
-            rows[row["program"]][row["version"]][row["tool"]] = _of_sanitizer(row)
-    for line in (folder / "ours.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    """What each tool reports of each program, by kinds, into planted_h100.json. RESULTS has logs.tgz unpacked."""
+    rows = {fault.short: {version: {} for version in VERSIONS} for fault in [*faults(), *faults("spare")]}
+    for row in _lines(results / "results.jsonl"):
+        if row["tool"] in (*TOOLS, "plain"):
+            log = (results / row["version"] / row["program"] / f"{row['tool']}.log").read_text(
+                errors="replace"
+            )
+            kept = {"status": row["status"], "seconds": row["seconds"], "reports": _reports(log)}
+            rows[row["program"]][row["version"]][row["tool"]] = kept
+    for row in _lines(folder / "ours.jsonl"):
         rows[row["program"]][row["version"]]["ptxsim"] = _of_ours(row)
     machine = (results / "machine.txt").read_text(encoding="utf-8").splitlines()
-    known = {"machine": machine, "programs": rows}
-    FROZEN.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    FROZEN.write_text(json.dumps({"machine": machine, "programs": rows}, indent=1) + "\n", encoding="utf-8")
 
 
-def _of_sanitizer(row: dict) -> dict:
-    """`found`: errors or hazards; `leaks`: bytes were not freed; `said`: the first words."""
-    counts = {name: int(number) for name, number in row["summaries"]}
-    words = [line for line in row["said"] if not line.startswith(("at ", "by ", "Target", "LEAK SUM"))]
-    return {
-        "status": row["status"],
-        "seconds": row["seconds"],
-        "found": counts.get("ERROR", counts.get("RACECHECK", 0)),
-        "leaks": counts.get("LEAK", 0),
-        "said": words[:1] or row["printed"][-1:],
-    }
+def _lines(file: Path) -> list[dict]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _reports(log: str) -> dict[str, int]:
+    """Kinds of what compute-sanitizer reports, and how many of each it prints (20 at most)."""
+    heads = re.findall(r"^========= (\S.*)$", log, re.M)
+    return dict(Counter(SHORT.sub("", SHORT.sub("", head)) for head in heads if not NO_REPORT.match(head)))
 
 
 def _of_ours(row: dict) -> dict:
-    kinds = [f"{kind} at {place}" for kind, _, place in row["hazards"]]
-    kinds += [f"stream-conflict: {row['conflicts'][0]}"[:100]] if row["conflicts"] else []
+    kinds = [kind for kind, _, _ in row["hazards"]] + ["stream-conflict"] * len(row["conflicts"])
+    kinds += row["refused"] + ["never freed"] * row["leaks"]
     return {
         "status": row["status"],
         "seconds": row["seconds"],
         "simulated": round(row["simulated"], 1),
-        "found": len(row["hazards"]) + len(row["conflicts"]) + len(row["refused"]),
-        "leaks": row["leaks"],
-        "said": [*kinds, *row["refused"]][:3],
+        "reports": dict(Counter(kinds)),
     }
+
+
+def found(row: dict, tool: str) -> list[str]:
+    """The kinds that a tool reports of the faulty program and not of the right one."""
+    right, wrong = (row[version][tool]["reports"] for version in VERSIONS)
+    return [kind for kind in wrong if kind not in right]
+
+
+def table() -> str:
+    """What each tool finds of the forty."""
+    known = json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
+    lines = [f"| fault | program | {' | '.join(TOOLS)} | `ptxsim run` |", "|---|---|" + "---|" * 5]
+    sums = Counter()
+    for fault in faults():
+        row = known[fault.short]
+        cells = ["yes" if found(row, tool) else "-" for tool in TOOLS]
+        ours = found(row, "ptxsim")
+        sums.update([tool for tool in (*TOOLS, "ptxsim") if found(row, tool)])
+        lines.append(f"| {fault.kind} | {fault.name} | {' | '.join(cells)} | {_shown(ours)} |")
+    total = " | ".join(str(sums[tool]) for tool in (*TOOLS, "ptxsim"))
+    return "\n".join([*lines, f"| **of {len(faults())}** | | {total} |"])
+
+
+def sums() -> str:
+    """The short table of ptxsim/README.md: faults found, right programs with a report, seconds of both versions."""
+    known = json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
+    rows = [known[fault.short] for fault in faults()]
+    lines = ["| |finds|reports of right ones|median seconds|", "|---|--:|--:|--:|"]
+    for name, tools in {
+        **{tool: (tool,) for tool in TOOLS},
+        "these four": TOOLS,
+        "`ptxsim run`, no GPU": ("ptxsim",),
+    }.items():
+        finds = sum(any(found(row, tool) for tool in tools) for row in rows)
+        right = sum(any(set(row["right"][tool]["reports"]) - LEAKS for tool in tools) for row in rows)
+        seconds = median(
+            sum(row[version][tool]["seconds"] for tool in tools) for row in rows for version in VERSIONS
+        )
+        lines.append(f"|{name}|{finds}|{right}|{seconds:.1f}{', nvcc included' * (tools == ('ptxsim',))}|")
+    return "\n".join(lines)
+
+
+def _shown(kinds: list[str]) -> str:
+    """The most serious one."""
+    return f"`{kinds[0]}`" if kinds and " " not in kinds[0] else kinds[0] if kinds else "-"
 
 
 if __name__ == "__main__":
@@ -208,4 +255,4 @@ if __name__ == "__main__":
     elif what == "freeze":
         freeze(Path(rest[0]), Path(rest[1]))
     else:
-        print(table())
+        print(table(), sums(), sep="\n\n")
