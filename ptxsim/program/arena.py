@@ -160,7 +160,7 @@ def _mapped(file: int, offset: int, size: int) -> np.ndarray:
         raise OSError(ctypes.get_errno(), f"no memory for {size:,} bytes of the device")
     held = (ctypes.c_uint8 * size).from_address(at)
     weakref.finalize(held, _LIBC.munmap, at, size).atexit = False
-    return np.frombuffer(held, np.uint8)
+    return np.frombuffer(memoryview(held), np.uint8)
 
 
 def _address(allocation: Allocation) -> int:

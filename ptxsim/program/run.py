@@ -123,7 +123,9 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
 
 def _next(channel: socket.socket, program: subprocess.Popen) -> wire.Question | None:
     """What the program asks next; None when it has ended, though a process that it left behind holds the channel."""
-    while not select.select([channel], [], [], MOMENT)[0]:
+    heard = select.poll()
+    heard.register(channel, select.POLLIN)
+    while not heard.poll(MOMENT * 1000):
         if program.poll() is not None:
             return None
     return wire.receive(channel)
