@@ -1,6 +1,9 @@
 """Atomic operations: atom and red (PTX ISA, "atom", "red"). Lanes that hit one address go one after the other."""
 
+import re
 from collections.abc import Callable
+from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
@@ -23,6 +26,14 @@ def _wrap_dec(old: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where((old == 0) | (old > b), b, old - 1).astype(old.dtype)
 
 
+def _accumulate(of: np.ufunc, steps: np.ndarray) -> np.ndarray:
+    return of.accumulate(steps, dtype=steps.dtype)
+
+
+def _one_by_one(of: Callable[[int, int], int], steps: np.ndarray) -> np.ndarray:
+    return np.array([*accumulate(steps.tolist(), of)], steps.dtype)
+
+
 OPERATIONS: dict[str, Callable] = {
     "add": lambda old, b: old + b,
     "min": np.minimum,
@@ -34,6 +45,18 @@ OPERATIONS: dict[str, Callable] = {
     "inc": _wrap_inc,
     "dec": _wrap_dec,
 }
+ADDING_UP = {
+    **{"add": np.add, "min": np.minimum, "max": np.maximum},
+    **{"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor},
+}
+RUNNING: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exch": lambda steps: steps,
+    "inc": partial(_one_by_one, lambda old, b: 0 if old >= b else old + 1),
+    "dec": partial(_one_by_one, lambda old, b: b if old == 0 or old > b else old - 1),
+    **{name: partial(_accumulate, of) for name, of in ADDING_UP.items()},
+}
+"""Of an old value and the operands of lanes one after the other: what is there after each. Of integers, where nothing
+is rounded."""
 HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 
 
@@ -54,6 +77,13 @@ def operation_of(opcode: Opcode, space: str) -> Callable[..., Values]:
     return lambda old, *operands: (compute(old.view(dtype), *operands), None)
 
 
+def running_of(opcode: Opcode) -> Callable | None:
+    """The same for all lanes that name one place at once, where there is such a way."""
+    if opcode.has("cas") or not re.fullmatch(r"[usb]\d+", opcode.types[-1]):
+        return None
+    return next((RUNNING[m] for m in opcode.modifiers if m in RUNNING), None)
+
+
 @on_machine("atom")
 def atom(decoder: Operands, ins: Instruction) -> Callable:
     """atom{.space}.op.type  d, [a], b{, c}: d gets the old value."""
@@ -70,7 +100,7 @@ def _atomic(decoder: Operands, ins: Instruction, to: object, place: Address, ope
     kind = ins.opcode.types[-1]
     space = space_of(ins.opcode)
     given = [operand for operand in operands if operand is not None][: 2 if ins.opcode.has("cas") else 1]
-    operation = operation_of(ins.opcode, space)
+    operation, running = operation_of(ins.opcode, space), running_of(ins.opcode)
     access = access_of(decoder, ins.opcode, space, DTYPES[kind].itemsize, True, True)
     address = address_reader(decoder, place, space != "shared")
     if (several := vector_length(ins.opcode)) > 1:
@@ -79,7 +109,7 @@ def _atomic(decoder: Operands, ins: Instruction, to: object, place: Address, ope
     write = decoder.target(to)
 
     def step(machine: Memories) -> None:
-        old = update(machine, access, address(machine), operation, [read(machine) for read in reads])
+        old = update(machine, access, address(machine), operation, [read(machine) for read in reads], running)
         write(machine, old.view(DTYPES[kind]))
 
     return step

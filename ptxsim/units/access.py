@@ -107,17 +107,23 @@ def write(machine: Memories, access: Access, addresses: np.ndarray, values: np.n
 
 
 def update(
-    machine: Memories, access: Access, addresses: np.ndarray, operation: Callable, operands: list
+    machine: Memories,
+    access: Access,
+    addresses: np.ndarray,
+    operation: Callable,
+    operands: list,
+    running: Callable | None = None,
 ) -> np.ndarray:
     """Atomics: `operation(old, *operands)` lane after lane where lanes name one place; what was there before each.
 
-    `operation` gives the new values, and which of them are written at all (None: all).
+    `operation` gives the new values, and which of them are written at all (None: all). `running`, where there is one,
+    says all at once what comes of an old value and the operands of all lanes behind it, after each of them.
     """
 
     def act(
         machine: Memories, access: Access, memory: Place, unit: np.ndarray, *operands: np.ndarray
     ) -> np.ndarray:
-        return _update(machine, access, memory, unit, operation, *operands)
+        return _update(machine, access, memory, unit, operation, running, *operands)
 
     return _perform(machine, access, addresses, act, *map(machine.spread, operands))
 
@@ -318,6 +324,7 @@ def _update(
     memory: Place,
     unit: np.ndarray,
     operation: Callable,
+    running: Callable | None,
     *operands: np.ndarray,
 ) -> np.ndarray:
     if memory is not machine.local:
@@ -325,6 +332,53 @@ def _update(
     _watch(machine, access, memory, unit)
     units = memory.memory.units(access.size)
     order, ends = _in_turn(unit)
+    if running is not None and len(ends) > ends[0] and _is_quiet(machine, access, memory):
+        old, changed = _update_by_place(machine, units, unit, running, operands[0])
+        if memory.written is not None:
+            note_written(memory.written, unit, access.size)
+    else:
+        old, changed = _update_in_turn(machine, access, memory, unit, operation, operands, order, ends)
+    if changed:
+        machine.idling, machine.stirred = False, True
+    else:
+        machine.look(access.pc, unit, old)
+    return old
+
+
+def _is_quiet(machine: Memories, access: Access, memory: Place) -> bool:
+    """Nobody learns from these atomics what others did before."""
+    messages = machine.orders.messages
+    return memory is machine.local or not (access.releases or messages.fenced or messages.letters.get(memory))
+
+
+def _update_by_place(
+    machine: Memories, units: np.ndarray, unit: np.ndarray, running: Callable, values: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Many lanes name few places: what was there before each lane, and whether anything has changed."""
+    order = np.argsort(unit, kind="stable")
+    firsts = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    old, changed = np.empty(len(unit), units.dtype), False
+    for lanes in np.split(order, firsts[1:]):
+        machine.work(1)
+        place = unit[lanes[0]]
+        steps = np.append(units[place : place + 1].view(values.dtype), values[lanes])
+        steps = running(steps).view(units.dtype)
+        old[lanes], units[place] = steps[:-1], steps[-1]
+        changed = changed or bool((steps[1:] != steps[:-1]).any())
+    return old, changed
+
+
+def _update_in_turn(
+    machine: Memories,
+    access: Access,
+    memory: Place,
+    unit: np.ndarray,
+    operation: Callable,
+    operands: tuple[np.ndarray, ...],
+    order: np.ndarray,
+    ends: np.ndarray,
+) -> tuple[np.ndarray, bool]:
+    units = memory.memory.units(access.size)
     old, changed = np.empty(len(unit), units.dtype), False
     lanes, talks = machine.active(), memory is not machine.local
     for start, end in zip(np.append(0, ends[:-1]), ends, strict=True):
@@ -344,11 +398,7 @@ def _update(
             note_written(memory.written, unit[now], access.size)
         if talks:
             _tell(machine, access, memory, unit[now], True, lanes[now])
-    if changed:
-        machine.idling, machine.stirred = False, True
-    else:
-        machine.look(access.pc, unit, old)
-    return old
+    return old, changed
 
 
 def _in_turn(unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
