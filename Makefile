@@ -1,7 +1,7 @@
 # Every target first makes .venv, or brings it up to date; that takes no time when nothing changed.
 # Needed: Python 3.11 or later, and make. `make PYTHON=...` names an interpreter, `make EXTRA=cuda13` (or cuda12, or
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
-# what tests in a browser and teachers need; what a target needs beyond a learner's packages it adds itself (NEEDS).
+# what tests in a browser and teachers need, `make WITH=nvcc ...` what whole programs do; what a target needs beyond a learner's packages it adds itself (NEEDS).
 # Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`;
 # LIVE names folders or archives that `make live` and `make lite` take their files from, instead of PyPI.
 

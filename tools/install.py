@@ -28,7 +28,7 @@ WHEELHOUSE = Path("build", "wheelhouse")
 EXTRAS = ("none", "cuda12", "cuda13")
 ALWAYS = ("lab", "book")
 """Extras that every environment here has; `pip install .` of the library alone brings neither."""
-WITH = ("dev", "browser", "classroom")
+WITH = ("dev", "browser", "classroom", "nvcc")
 """More extras, asked for by name: what contributors, CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
 STAGES = ("Resolved", "Downloading", "Prepared", "Installed", "Bytecode compiled")

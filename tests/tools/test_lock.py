@@ -28,7 +28,9 @@ def disagreements(asked: dict[str, Requirement], pinned: dict[str, str]) -> list
 
 
 def test_the_lock_serves_every_requirement():
-    asked = requirements("lab", "book", "dev", "browser", "classroom", "cuda12") | requirements("cuda13")
+    asked = requirements("lab", "book", "dev", "browser", "classroom", "nvcc", "cuda12") | requirements(
+        "cuda13"
+    )
     asked.pop("cuda-toolkit")  # its version differs between the extras, which pin it themselves
     assert disagreements(asked, lock()) == []
     for extra in ("cuda12", "cuda13"):
@@ -77,6 +79,13 @@ def test_nvrtc_is_asked_for_only_where_it_has_wheels():
         named = dict(zip(("sys_platform", "platform_machine"), host))
         assert {asked[name].marker.evaluate(named) for name in NVRTC_PARTS} == {host in there}, host
     assert all(requirement.marker is None for name, requirement in asked.items() if name not in NVRTC_PARTS)
+
+
+def test_nvcc_is_the_one_that_ptxsim_asks_for():
+    alone = tomllib.loads((ROOT / "ptxsim" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    theirs = set(map(Requirement, alone["optional-dependencies"]["nvcc"]))
+    assert theirs == set(requirements("nvcc").values()) - set(requirements().values())
+    assert {lock()[each.name] for each in theirs} == {lock()["nvidia-cuda-nvrtc"]}
 
 
 def test_a_learners_environment_has_no_tests_no_browser_and_no_nbgrader():

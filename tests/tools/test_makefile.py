@@ -63,6 +63,7 @@ def test_every_target_makes_the_environment_first(target):
         (["grade"], "classroom"),
         (["long"], "browser classroom dev"),
         (["test", "WITH=browser classroom"], "browser classroom dev"),
+        (["test", "WITH=browser classroom nvcc"], "browser classroom nvcc dev"),
     ],
 )
 def test_a_target_asks_for_what_it_needs(arguments, asked):
@@ -93,6 +94,9 @@ def test_make_says_when_python_is_too_old(tmp_path):
 
 def test_ci_calls_make_test_and_nothing_else():
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in lines if "make" in line] == ['exec make test WITH="browser classroom"']
+    wanted = lines.index('with="browser classroom"')
+    *fetched, tested = [line for line in lines if "make " in line]
+    assert lines.index(tested) > wanted and tested == 'exec make test WITH="$with"'
+    assert [line.partition("&& make ")[2] for line in fetched] == ['install WITH="$with nvcc dev"; then']
     for step in ("ruff check .", "ruff format --check .", "pytest --nbval"):
         assert step in make("-n", "test").stdout
