@@ -1,7 +1,5 @@
 """What is asked: JSON, read and judged before a compiler sees it."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ class Question:
     kind: str = "ptx"
 
     @classmethod
-    def of(cls, given: dict) -> Question:
+    def of(cls, given: dict) -> "Question":
         """What `asdict` made of one, after JSON."""
         return cls(given["source"], tuple(given["options"]), tuple(given["names"]), given["kind"])
 

@@ -3,8 +3,6 @@
 This module has the names of CuPy that the lessons use. What is not defined here is NumPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from types import SimpleNamespace
@@ -56,12 +54,12 @@ class Stream:
     So an event that should be waited for and is not does no harm here, as it may on a GPU.
     """
 
-    null: Stream
+    null: "Stream"
 
     def __init__(self, null: bool = False, non_blocking: bool = False) -> None:
         pass
 
-    def __enter__(self) -> Stream:
+    def __enter__(self) -> "Stream":
         return self
 
     def __exit__(self, *error: object) -> None:

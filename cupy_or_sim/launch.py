@@ -1,7 +1,5 @@
 """How a GEMM kernel is launched: one object, which lives with its kernel and goes to everything that runs it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -39,11 +37,11 @@ class Launch:
         """Threads of a block in each dimension."""
         return self.threads if isinstance(self.threads, tuple) else (self.threads,)
 
-    def but(self, **changes: Any) -> Launch:
+    def but(self, **changes: Any) -> "Launch":
         """The same launch, but for these."""
         return replace(self, **changes)
 
-    def small(self) -> Launch:
+    def small(self) -> "Launch":
         """For a small problem."""
         return self.but(blocks=self.blocks and min(self.blocks, FEW_BLOCKS))
 

@@ -5,8 +5,6 @@ Okabe and Ito, which colour-blind readers can tell apart; a hatch or a label say
 Figures are made without pyplot: nothing is drawn twice and no state is shared.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import io
@@ -20,9 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from .slim_svg import slim
 
-if TYPE_CHECKING:  # Matplotlib costs half a second, so only a drawing imports it
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes
+    from matplotlib.figure import Figure as Figure
+else:  # Matplotlib costs half a second, so only a drawing imports it
+    Axes = Figure = object
+Drawing = tuple[Figure, str]
+"""A figure, and what it shows in words."""
 
 FACE, TEXT, GRID = "#fbfbf8", "#1a1a1a", "#c9c9c4"
 _DARK_FACE, _LIGHT_TEXT = "#14181e", "#e4e6e8"
@@ -103,7 +105,7 @@ def on(ground: str, pad: float = 0.8) -> Look:
     return {"facecolor": ground, "edgecolor": "none", "pad": pad}
 
 
-def nothing(why: str) -> tuple[Figure, str]:
+def nothing(why: str) -> Drawing:
     """A figure of one line: why there is nothing to draw; and that line as its words."""
     figure = new_figure(0.5)
     empty = axes(figure)

@@ -1,16 +1,10 @@
 """The picture of spans: a panel for each kernel, a line for each SM, and on it what the SM makes, piece after piece."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from cupy_or_sim import style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
 NAMES = ("1st", "2nd", "3rd", "4th")
@@ -30,7 +24,7 @@ class Noted(Protocol):
 
 
 @style.styled
-def drawing(spans: Noted) -> tuple[Figure, str]:
+def drawing(spans: Noted) -> style.Drawing:
     """The panels, and their description in words. SMs with most pieces come first, then those whose first
     piece ends first."""
     figure = style.new_figure(0.7 + 1.45 * len(spans.rows))
@@ -50,7 +44,7 @@ def drawing(spans: Noted) -> tuple[Figure, str]:
     return figure, f"A line for each SM, over time. {spans.title}, {spans.origin}. {'; '.join(words)}."
 
 
-def _panel(axes: Axes, rows: np.ndarray, longest: float) -> None:
+def _panel(axes: style.Axes, rows: np.ndarray, longest: float) -> None:
     ends = {sm: rows[rows[:, 0] == sm, 2] for sm in set(rows[:, 0])}
     line = {sm: place for place, sm in enumerate(sorted(ends, key=lambda sm: (-len(ends[sm]), ends[sm][0])))}
     turns, beside = in_places(rows)

@@ -1,8 +1,6 @@
 """Which multiprocessor (SM) worked on what, and when: noted by a kernel's blocks on a GPU, replayed elsewhere, or made
 by a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -44,7 +42,7 @@ class Spans:
             until[sm] = max(end, until.get(sm, end))
         return worked / (sms * max(until.values()))
 
-    def only(self, *labels: str) -> Spans:
+    def only(self, *labels: str) -> "Spans":
         """Some of the panels; nothing where there is no record."""
         return replace(self, rows={label: self.rows[label] for label in labels if self.rows})
 

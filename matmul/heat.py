@@ -1,9 +1,7 @@
 """Heat maps of a sweep: a number in every cell, darker where it is slower, the one that was chosen in a frame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +9,13 @@ from cupy_or_sim import style
 
 from .plans import GROUP, Plan, Shape
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 DARKEST = 3.0
 """Times the fastest: from there on a cell is as dark as it gets."""
 Times = dict[Plan, float]
 
 
 @style.styled
-def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> tuple[Figure, str]:
+def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> style.Drawing:
     """A row for each problem, a column for each tile: the time of its fastest plan over that of the fastest of all. The
     tile of the chosen plan is framed."""
     columns = sorted(
@@ -48,7 +42,7 @@ def tiles(origin: str, times: dict[Shape, Times], chosen: dict[Shape, Plan]) -> 
 
 
 @style.styled
-def variants(origin: str, shape: Shape, times: Times) -> tuple[Figure, str]:
+def variants(origin: str, shape: Shape, times: Times) -> style.Drawing:
     """Tiles near the fastest: left other orders of blocks, right other numbers of slots, with the same parts of K."""
     best: dict[tuple, Plan] = {}
     for plan in sorted(times, key=lambda plan: times[plan]):
@@ -88,7 +82,7 @@ def variants(origin: str, shape: Shape, times: Times) -> tuple[Figure, str]:
 
 
 def _draw(
-    axes: Axes,
+    axes: style.Axes,
     rows: list[list[float | None]],
     framed: list[int],
     names: list[str],

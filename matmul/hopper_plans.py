@@ -1,7 +1,5 @@
 """Which tile, cluster and how many parts of K `matmul` takes with lesson 07's kernel, on compute capability 9.0."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
@@ -75,7 +73,7 @@ class HopperPlan:
         pieces, most = self.pieces(M, N), reached(self.cluster, sms) * self.at_once // self.cluster
         return (pieces if self.together > 1 else _up(pieces, _up(pieces, most))) * self.cluster
 
-    def parts(self, K: int, split: int) -> HopperPlan:
+    def parts(self, K: int, split: int) -> "HopperPlan":
         """This plan with K in about so many parts, none of them empty."""
         k_tiles = _up(K, TK)
         return replace(self, split=_up(k_tiles, _up(k_tiles, split)))

@@ -9,8 +9,6 @@ All combinations are some thousand for one problem. So three rounds, each around
 The LAST fastest are then timed again, in turn, beside cuBLAS, and checked on whole numbers.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
@@ -167,7 +165,7 @@ def exact(shape: Shape, plan: Plan) -> bool:
 
 
 def sweep(
-    shapes: Iterable[Shape], bases: Iterable[Plan] = BASES, tell: Callable[[str], Bar] | None = None
+    shapes: Iterable[Shape], bases: Iterable[Plan] = BASES, tell: "Callable[[str], Bar] | None" = None
 ) -> dict[Shape, Found]:
     """Time plans on the GPU in use, in three rounds, and choose. Raises RuntimeError when a chosen one is wrong."""
     found = {shape_of(shape): Found() for shape in shapes}

@@ -1,7 +1,5 @@
 """What a kernel is launched with: its arguments as bytes of parameters, and arrays as buffers in global memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ class Struct:
     """A struct that is passed by value, by its members in their order: arrays (for pointers), None, NumPy scalars, and
     structs. They lie in it as C++ lays them out; padding is left out."""
 
-    def __init__(self, *members: np.ndarray | np.generic | TensorMap | Struct | None) -> None:
+    def __init__(self, *members: "np.ndarray | np.generic | TensorMap | Struct | None") -> None:
         self.members = members
 
     def __repr__(self) -> str:

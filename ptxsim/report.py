@@ -1,7 +1,5 @@
 """What a launch in the simulator found: the report that a learner reads."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import dataclass, field
@@ -23,7 +21,7 @@ CONTEXT = 3  # lines of source shown around a finding
 class HazardError(MessageOnly, RuntimeError):
     """A kernel launched through the stand-in for CuPy has a hazard. `kind` is that of the most serious one."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: "Report") -> None:
         super().__init__(str(report))
         self.report = report
         self.kind = report.hazards[0].kind

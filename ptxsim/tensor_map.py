@@ -4,8 +4,6 @@ A GPU's driver makes 128 bytes that only its hardware can read. Here the map is 
 bytes of our own, because only then the array has an address.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,7 +71,7 @@ class Layout:
         return packed.view(np.uint8)
 
     @classmethod
-    def unpack(cls, data: np.ndarray) -> Layout | None:
+    def unpack(cls, data: np.ndarray) -> "Layout | None":
         """From 128 bytes; None: this is no tensor map."""
         packed = data.view(_FORM)[0]
         if packed["magic"] != _MAGIC:

@@ -9,8 +9,6 @@ Besides, a clock runs while nothing gets on: on a slow machine, or where steps s
 warps), an endless loop ends by it. A launch that is given its number of steps reads no clock. (`python -m
 tests.ptxsim.test_limits` times endless loops of all kinds.)"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from time import monotonic
 
@@ -63,7 +61,7 @@ class Budget:
         self.touched: dict[Buffer, np.ndarray] = {}
         self.got_on()
 
-    def anew(self) -> Budget:
+    def anew(self) -> "Budget":
         """The same for another run."""
         return Budget(self.given, self.most, self.seconds)
 

@@ -1,7 +1,5 @@
 """What is checked, measured and kept in records: one kernel, on one problem, launched in one way."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from cupy_or_sim.kernel import Kernel
@@ -19,7 +17,7 @@ class Job:
     gemm: Problem
     launch: Launch
 
-    def on(self, gemm: Problem) -> Job:
+    def on(self, gemm: Problem) -> "Job":
         """The same kernel and launch on another problem."""
         return replace(self, gemm=gemm)
 

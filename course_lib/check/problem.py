@@ -1,7 +1,5 @@
 """One GEMM problem, C = A @ B.T: its inputs, and a launch of a kernel on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 
@@ -58,7 +56,7 @@ class Problem:
         """A and B of what is launched, where this machine's kernels read them."""
         return self.here(self._pair(np.zeros)) if self.zeros else self.random(seed=0)
 
-    def like(self, M: int, N: int, K: int) -> Problem:
+    def like(self, M: int, N: int, K: int) -> "Problem":
         """A problem of the same kind and another size."""
         return Problem(M, N, K, self.dtype)
 

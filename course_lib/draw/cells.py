@@ -1,19 +1,13 @@
 """Drawings made of cells, one for each bank, element or chunk; and the lanes of one warp that they show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cupy_or_sim import style
 from ptxsim import NO_LANE
 from ptxsim.gpus import WARP
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def one_warp(offsets: Sequence[int], size: int) -> np.ndarray:
@@ -33,7 +27,7 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" + ("" if number == 1 else "s")
 
 
-def grid(figure: Figure, width: int, height: int, every: int = 1) -> Axes:
+def grid(figure: style.Figure, width: int, height: int, every: int = 1) -> style.Axes:
     """Axes of width x height cells, the first one at the top left."""
     axes = style.axes(figure)
     axes.set(xlim=(0, width), ylim=(height, 0))
@@ -42,6 +36,6 @@ def grid(figure: Figure, width: int, height: int, every: int = 1) -> Axes:
     return axes
 
 
-def write(axes: Axes, x: float, y: float, text: Any, **look: Any) -> None:
+def write(axes: style.Axes, x: float, y: float, text: Any, **look: Any) -> None:
     """Write into the cell in column x, row y."""
     axes.text(x + 0.5, y + 0.53, text, ha="center", va="center", **look)

@@ -3,8 +3,6 @@
 Where scripts run (a trusted notebook, the pages) both are moved by mouse and keys; elsewhere they stand still.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -35,7 +33,7 @@ def schedule(copy: int, math: int, stages: int, blocks: int, k_tiles: int) -> li
     return turns
 
 
-def pipeline(copy: int, math: int, stages: int = 1, blocks: int = 1) -> Pipeline:
+def pipeline(copy: int, math: int, stages: int = 1, blocks: int = 1) -> "Pipeline":
     """A figure of the model with four sliders, which start here.
 
     `copy`: cycles from the issue of a k-tile's copy until it has landed; `math`: cycles of its math when no other block
@@ -83,7 +81,7 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}{'s' * (number > 1)}"
 
 
-def handover(slots: int = 2, k_tiles: int = 4) -> Handover:
+def handover(slots: int = 2, k_tiles: int = 4) -> "Handover":
     """A figure that steps through the hand-over between a producer warp and a consumer warp, by named barriers.
 
     Raises ValueError unless there are 1 to 4 slots and 1 to 8 k-tiles.

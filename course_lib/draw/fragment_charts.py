@@ -1,9 +1,6 @@
 """The pictures of tensor cores: who holds what of a fragment, and how an `ldmatrix` deals it out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,14 +9,11 @@ from ptxsim import fragment
 
 from .cells import counted, grid, one_warp, write
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 COLOURS = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
 
 
 @style.styled
-def fragment_figure(operand: str, k: int = 16) -> tuple[Figure, str]:
+def fragment_figure(operand: str, k: int = 16) -> style.Drawing:
     """The drawing for `fragment_picture`, and its description in words."""
     if operand not in ("A", "B", "C") or k not in (8, 16):
         raise ValueError(f'a fragment is that of "A", "B" or "C", with k = 8 or 16; got {operand!r}, k = {k}')
@@ -47,7 +41,7 @@ def fragment_figure(operand: str, k: int = 16) -> tuple[Figure, str]:
 
 
 @style.styled
-def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0) -> tuple[Figure, str]:
+def ldmatrix_figure(offsets: Sequence[int], row_bytes: int, first: int = 0) -> style.Drawing:
     """The drawing for `ldmatrix_picture`, and its description in words."""
     places = one_warp(offsets, 16) - first
     if row_bytes % 16 or (places < 0).any():

@@ -5,10 +5,7 @@ They show the simulator's own rules. What a kernel did: `bank_picture(*report.co
 `sector_picture(*report.counters.pattern(line, memory="global"))`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +15,6 @@ from ptxsim.gpus import BANKS, SECTOR, WARP
 
 from .cells import counted, grid, one_warp, write
 from .fragment_charts import fragment_figure, ldmatrix_figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 def bank_picture(offsets: Sequence[int], size: int) -> None:
@@ -49,7 +42,7 @@ def ldmatrix_picture(offsets: Sequence[int], row_bytes: int, first: int = 0) -> 
 
 
 @style.styled
-def bank_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
+def bank_figure(given: Sequence[int], size: int) -> style.Drawing:
     """The drawing for `bank_picture`, and its description in words."""
     offsets = one_warp(given, size)
     lanes = 4 * BANKS // max(size, 4)  # of a phase: shared memory delivers at most 128 bytes at a time
@@ -82,7 +75,7 @@ def bank_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
 
 
 @style.styled
-def sector_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
+def sector_figure(given: Sequence[int], size: int) -> style.Drawing:
     """The drawing for `sector_picture`, and its description in words. Four sectors stand in a row."""
     offsets, words = one_warp(given, size), SECTOR // 4
     lanes: dict[int, list[int]] = {}  # by word of 4 bytes: who asks for it
@@ -116,7 +109,7 @@ def sector_figure(given: Sequence[int], size: int) -> tuple[Figure, str]:
     )
 
 
-def _access(axes: Axes, bank: int, lane: int, turn: int) -> None:
+def _access(axes: style.Axes, bank: int, lane: int, turn: int) -> None:
     colour, hatch = (style.SKY, "") if turn == 1 else (style.ORANGE, "////")
     style.box(axes, bank, lane, facecolor=colour, hatch=hatch)
     write(axes, bank, lane, turn, fontsize=7, color=style.INK, bbox=style.on(colour))

@@ -1,14 +1,7 @@
 """A race as two orders of one launch: the one that the simulator saw, and the one that nothing forbids."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from cupy_or_sim import style
 from ptxsim import Hazard, Meeting, Report
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ENDS = {
     "read-after-write": ("it reads what was written", "it reads what was there before"),
@@ -25,7 +18,7 @@ def orders(report: Report) -> None:
 
 
 @style.styled
-def orders_figure(report: Report) -> tuple[Figure, str]:
+def orders_figure(report: Report) -> style.Drawing:
     """The drawing for `orders`, and its description in words."""
     races = ((each, each.meeting) for each in report.hazards if each.kind in ENDS and each.meeting)
     race, meeting = next(races, (None, None))

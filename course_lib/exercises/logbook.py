@@ -6,8 +6,6 @@ are added at the end, in one piece each, so that two notebooks at the same time 
 read costs only itself.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -42,7 +40,7 @@ def keep_prediction(question: str, mine: object) -> None:
         _keep({"lesson": notebook.name[:2], "predicted": question, "answer": _hash(repr(mine))})
 
 
-def show_progress(lesson: str | None = None) -> Progress:
+def show_progress(lesson: str | None = None) -> "Progress":
     """What is solved and predicted so far, lesson by lesson; of one lesson only: `show_progress("02")`."""
     from .answers import exercises
 

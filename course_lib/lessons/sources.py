@@ -1,7 +1,5 @@
 """Kernels and their launches, read out of the notebooks, which are their only home; differences between kernels."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 import html
@@ -97,7 +95,7 @@ def edited(source: str, *changes: tuple[str, str]) -> str:
     return source
 
 
-def show_diff(a: object, b: object) -> Diff:
+def show_diff(a: object, b: object) -> "Diff":
     """What changed from kernel `a` to kernel `b`; each is CUDA source or a `cp.RawKernel`."""
     before, after = (str(getattr(side, "code", side)).strip("\n").splitlines() for side in (a, b))
     return Diff("\n".join([*difflib.unified_diff(before, after, lineterm="")][2:]) or "no difference")

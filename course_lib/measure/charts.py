@@ -1,18 +1,10 @@
 """The pictures of `benchmark` and `profile` that are bars, each with its description in words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from cupy_or_sim import style
 from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
 from .rows import Speed, origins
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 LETTER = 0.0095  # of the width of the axes; with long names on the left
 
@@ -31,7 +23,7 @@ def ceilings(gpu: str) -> Ceilings:
 
 
 @style.styled
-def bars(title: str, kind: str, rows: list[Speed]) -> tuple[Figure, str]:
+def bars(title: str, kind: str, rows: list[Speed]) -> style.Drawing:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
     origin = origins(rows)
     highest, source = ceiling(rows[0].gpu, kind)
@@ -60,7 +52,7 @@ def bars(title: str, kind: str, rows: list[Speed]) -> tuple[Figure, str]:
 
 
 @style.styled
-def fractions(groups: list[tuple[str, list[Speed]]]) -> tuple[Figure, str]:
+def fractions(groups: list[tuple[str, list[Speed]]]) -> style.Drawing:
     """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
     figure = style.new_figure(1.0 + 0.34 * sum(len(rows) + 1 for _, rows in groups))
     axes = style.axes(figure)
@@ -90,7 +82,7 @@ def fractions(groups: list[tuple[str, list[Speed]]]) -> tuple[Figure, str]:
 
 
 @style.styled
-def percentages(title: str, metrics: list[str], values: dict[str, dict[str, float]]) -> tuple[Figure, str]:
+def percentages(title: str, metrics: list[str], values: dict[str, dict[str, float]]) -> style.Drawing:
     """Bars of metrics in percent, a group for each metric and a bar for each kernel, and their description in words."""
     height = 0.8 / len(values)
     figure = style.new_figure(0.9 + 0.3 * len(metrics) * (len(values) + 0.5))

@@ -1,7 +1,5 @@
 """What a timeline is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from typing import Literal, NotRequired, Protocol, TypedDict, get_args
@@ -30,7 +28,7 @@ class Event:
     begin_spread: int = 0
     end_spread: int = 0
 
-    def moved(self, cycles: float) -> Event:
+    def moved(self, cycles: float) -> "Event":
         """The same event so many cycles later."""
         return replace(self, begin=round(self.begin + cycles), end=round(self.end + cycles))
 
@@ -110,7 +108,7 @@ class Shown:
     spans: Mapping[str, list[list[int]]] = field(default_factory=dict)
 
     @staticmethod
-    def of(kept: KeptPart) -> Shown:
+    def of(kept: KeptPart) -> "Shown":
         """From a record."""
         return Shown(from_rows(kept["rows"]), kept["length"], kept.get("spans", {}))
 

@@ -3,8 +3,6 @@
 The marks are those of `course/timeline.cuh`; `assembled` puts the timeline together.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -238,7 +236,7 @@ class Assembled:
     turn: float
 
     @staticmethod
-    def of(bench: Bench, alone: Marked, turn: float) -> Assembled:
+    def of(bench: Bench, alone: Marked, turn: float) -> "Assembled":
         """`turn`: cycles of one without marks."""
         references = alone.references
         marked = {point: bench.point(point, references) for point in bench.points if point not in references}

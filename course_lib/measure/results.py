@@ -1,18 +1,12 @@
 """What `benchmark` returns: speeds of several kernels on one problem, as a table and as pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cupy_or_sim import style
 
 from . import charts, roofline_chart, tables
 from .rows import HEADER, Row, Speed, has_speed
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -80,21 +74,21 @@ class Results:
         """Draw the speeds as bars, with the GPU's ceiling."""
         self._show(self.figure)
 
-    def roofline(self, *others: Results) -> None:
+    def roofline(self, *others: "Results") -> None:
         """Draw speed over arithmetic intensity, under the ceilings of arithmetic and memory; with `others`, results on
         other problems, in one picture."""
         self._show(lambda: self.roofline_figure(*others))
 
-    def _show(self, draw: Callable[[], tuple[Figure, str]]) -> None:
+    def _show(self, draw: Callable[[], style.Drawing]) -> None:
         if self._known:
             style.show(*draw())
         else:
             print(f"{self.title}: nothing to draw. {self.rows[0].origin}.")
 
-    def figure(self) -> tuple[Figure, str]:
+    def figure(self) -> style.Drawing:
         """The bars, and their description in words."""
         return charts.bars(self.title, self.kind, self._known)
 
-    def roofline_figure(self, *others: Results) -> tuple[Figure, str]:
+    def roofline_figure(self, *others: "Results") -> style.Drawing:
         """The roofline, and its description in words."""
         return roofline_chart.roofline([self, *others])

@@ -1,9 +1,5 @@
 """The roofline: speed over arithmetic intensity, under the ceilings of arithmetic and memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from cupy_or_sim import style
@@ -11,17 +7,13 @@ from cupy_or_sim import style
 from .charts import ceiling, ceilings
 from .rows import Measured, Speed, has_speed, origins
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 MARKS = "osD^vPX*"
 COLOURS = style.VERMILLION, style.GREEN
 GAP = 0.055  # from one label to the next, of the height of the picture
 
 
 @style.styled
-def roofline(several: list[Measured]) -> tuple[Figure, str]:
+def roofline(several: list[Measured]) -> style.Drawing:
     """The measured rows of one or more problems, and the picture's description in words.
 
     Each problem has a roof, by its type; one alone also a dotted line, where A, B and C would each be moved once."""
@@ -86,7 +78,7 @@ def roofline(several: list[Measured]) -> tuple[Figure, str]:
     return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {known}"
 
 
-def _draw_slopes(axes: Axes, gpu: str, highest: float) -> str:
+def _draw_slopes(axes: style.Axes, gpu: str, highest: float) -> str:
     """Draw what memory delivers, up to the highest roof, and say it in words."""
     first, last = axes.get_xlim()
     words = ""
@@ -102,7 +94,7 @@ def _draw_slopes(axes: Axes, gpu: str, highest: float) -> str:
     return words
 
 
-def _write_labels(axes: Axes, rows: list[Speed], x: float, roof: float) -> None:
+def _write_labels(axes: style.Axes, rows: list[Speed], x: float, roof: float) -> None:
     """In one column at `x`, below the roof, each with a line to its mark."""
     low, high = np.log(axes.get_ylim())
     ordered = sorted(rows, key=lambda row: row.tflops)

@@ -4,12 +4,10 @@ The kernel marks its own events with the macros of `course/timeline.cuh`. On a G
 launched now, many times; elsewhere the timeline recorded on a GPU is shown.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast, get_args
+from typing import cast, get_args
 
 import numpy as np
 
@@ -23,9 +21,6 @@ from ..check.problem import Problem
 from . import marks, modelled, records, stalls, timeline_chart
 from .events import PHASES, Entry, Part, Phase, Shown, Source, together
 from .model import ORIGIN
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -125,7 +120,7 @@ class Timeline:
         else:
             style.show(*self.figure(*parts))
 
-    def figure(self, *parts: Part) -> tuple[Figure, str]:
+    def figure(self, *parts: Part) -> style.Drawing:
         """The drawing of these parts, and its description in words."""
         return timeline_chart.drawing(self, parts or ("steady",))
 

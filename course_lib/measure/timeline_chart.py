@@ -1,19 +1,13 @@
 """The picture of a timeline: a row for each of a few warps, and of a model a row for each resource."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cupy_or_sim import style
 
 from .events import Drawn, Event, Part, Shown
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOOKS: dict[str, tuple[str, str]] = {
     "copy": (style.SKY, "///"),
@@ -40,7 +34,7 @@ WHERE: dict[Part, str] = {
 
 
 @style.styled
-def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
+def drawing(timeline: Drawn, parts: Sequence[Part]) -> style.Drawing:
     """Parts of the timeline, one behind the other, for a few warps; and the drawing's description in words."""
     shown, begins = _on_one_axis([timeline.parts[part] for part in parts])
     warps = _few_warps(shown.events, MOST_WARPS)
@@ -75,7 +69,7 @@ def drawing(timeline: Drawn, parts: Sequence[Part]) -> tuple[Figure, str]:
 
 
 @style.styled
-def comparison(timelines: Sequence[Drawn], part: Part) -> tuple[Figure, str]:
+def comparison(timelines: Sequence[Drawn], part: Part) -> style.Drawing:
     """The same part of several timelines, one below the other, on one axis of cycles; and the drawing in words."""
     # On an axis of its own each: what took no time is not drawn.
     shown = [_on_one_axis([timeline.parts[part]])[0] for timeline in timelines]
@@ -106,7 +100,7 @@ def _few_warps(events: Sequence[Event], most: int) -> list[int]:
     return warps[:: -(-len(warps) // most)]
 
 
-def _draw_warps(axes: Axes, shown: Shown, warps: Sequence[int], last: int, below: float = 0.0) -> float:
+def _draw_warps(axes: style.Axes, shown: Shown, warps: Sequence[int], last: int, below: float = 0.0) -> float:
     """A row for each of the warps, names of phases above them, numbers of k-tiles below; and room `below`. Returns the
     place of the first row that is free."""
     for event in shown.events:
@@ -157,7 +151,7 @@ def _within(event: Event, length: int) -> Event:
     return replace(event, begin=begin, end=end, begin_spread=sure_from - begin, end_spread=end - sure_to)
 
 
-def _draw_cuts(axes: Axes, lengths: list[int], begins: list[int]) -> None:
+def _draw_cuts(axes: style.Axes, lengths: list[int], begins: list[int]) -> None:
     """Count each part's cycles from its begin, and say between two parts that k-tiles are left out."""
     from matplotlib.ticker import MaxNLocator
 
@@ -177,7 +171,7 @@ def _draw_cuts(axes: Axes, lengths: list[int], begins: list[int]) -> None:
         style.label(axes, middle, (bottom + top) / 2, "k-tiles left out", 9, rotation=90, zorder=5)
 
 
-def _bar(axes: Axes, event: Event, row: int) -> None:
+def _bar(axes: style.Axes, event: Event, row: int) -> None:
     """A phase. Where its edges lie in most blocks only, the bar is pale and without hatch."""
     colour, hatch = LOOKS.get(event.phase, UNMARKED)
     begin, end = event.begin, event.end
@@ -190,7 +184,9 @@ def _bar(axes: Axes, event: Event, row: int) -> None:
             axes.barh(row, right - left, 0.7, left, zorder=1, **pale)
 
 
-def _draw_resources(axes: Axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int) -> str:
+def _draw_resources(
+    axes: style.Axes, spans: Mapping[str, list[list[int]]], rows: list[float], last: int
+) -> str:
     """Draw when each resource works for the block; return in words for how much of the drawn time."""
     words = []
     for row, (name, found) in zip(rows, spans.items()):
@@ -200,7 +196,7 @@ def _draw_resources(axes: Axes, spans: Mapping[str, list[list[int]]], rows: list
     return f" Serving this block, of the time drawn: {', '.join(words)}." if words else ""
 
 
-def _label_phases(axes: Axes, events: list[Event], last: int) -> None:
+def _label_phases(axes: style.Axes, events: list[Event], last: int) -> None:
     """Name each phase once, above its longest bar in the first row; close labels take turns in height."""
     by_length = sorted(events, key=lambda event: (event.end - event.begin, -event.begin))
     longest = {event.phase: event for event in by_length}
@@ -214,7 +210,7 @@ def _label_phases(axes: Axes, events: list[Event], last: int) -> None:
         previous = middle
 
 
-def _label_other_phases(axes: Axes, events: Sequence[Event], warps: Sequence[int], last: int) -> None:
+def _label_other_phases(axes: style.Axes, events: Sequence[Event], warps: Sequence[int], last: int) -> None:
     """Name what the first row never does (a producer does no math) inside its longest bar, if that is long enough."""
     named = {event.phase for event in events if event.warp == warps[0]}
     longest: dict[str, tuple[float, float, int]] = {}
@@ -228,7 +224,7 @@ def _label_other_phases(axes: Axes, events: Sequence[Event], warps: Sequence[int
             style.label(axes, middle, row, phase, 9, bbox=style.on(style.FACE, 0.5))
 
 
-def _label_k_tiles(axes: Axes, events: list[Event], place: float, last: int) -> None:
+def _label_k_tiles(axes: style.Axes, events: list[Event], place: float, last: int) -> None:
     """Name each k-tile below the middle of its events, those of one phase of one warp; not where it only reaches a
     little into the picture, or there is no room."""
     free = 0.0

@@ -1,13 +1,8 @@
 """The figures of lesson 02: producer and consumer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from cupy_or_sim import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Turns(Protocol):
@@ -46,7 +41,7 @@ def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], t
 
 
 @style.styled
-def turn(in_turn: Turns) -> tuple[Figure, str]:
+def turn(in_turn: Turns) -> style.Drawing:
     """A few turns of a loop that copies and multiplies in turn, as its timeline has them, and the same math with each
     copy behind the math before it."""
     math = in_turn.cycles("math")
@@ -97,7 +92,7 @@ STEPS = (  # producer, FULL, (slot, kind), EMPTY, consumer
 
 
 @style.styled
-def hand_over() -> tuple[Figure, str]:
+def hand_over() -> style.Drawing:
     """A slot that goes from one producer warp to one consumer warp and back, step by step."""
     figure = style.new_figure(2.7)
     axes = style.axes(figure)
@@ -144,7 +139,7 @@ COMPANY = {"color": style.ORANGE, "hatch": "", "edgecolor": style.TEXT, "linewid
 
 
 @style.styled
-def company(alone: Speeds, in_company: Speeds, base: str) -> tuple[Figure, str]:
+def company(alone: Speeds, in_company: Speeds, base: str) -> style.Drawing:
     """Two bars for each kernel: one block alone on an SM, and as many as fit. `base` is what gains are counted from."""
     rows = [
         (row, other)

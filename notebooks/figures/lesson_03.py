@@ -1,14 +1,9 @@
 """The figures of lesson 03."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from cupy_or_sim import style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class InCycles(Protocol):
@@ -33,7 +28,7 @@ LOOKS = {
 
 
 @style.styled
-def life_of_a_buffer() -> tuple[Figure, str]:
+def life_of_a_buffer() -> style.Drawing:
     """One buffer, filled and read in turn; below it two that change places."""
     figure = style.new_figure(3.4)
     axes = style.axes(figure)
@@ -74,7 +69,7 @@ def life_of_a_buffer() -> tuple[Figure, str]:
 
 
 @style.styled
-def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> tuple[Figure, str]:
+def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> style.Drawing:
     """What a second buffer gains by the model, for blocks on an SM and idle / work: cycles of a turn
     with one buffer in which the FMA units stand, and those of their work.
 
@@ -115,7 +110,7 @@ def when_it_pays(turn: int | None, measured: Mapping[int, float | None]) -> tupl
 
 
 @style.styled
-def k_blocks() -> tuple[Figure, str]:
+def k_blocks() -> style.Drawing:
     """Copies, loads of fragments and math of two k-tiles, with fragments one k-block ahead."""
     figure = style.new_figure(2.9)
     axes = style.axes(figure)
@@ -145,7 +140,7 @@ def k_blocks() -> tuple[Figure, str]:
 
 
 @style.styled
-def threads_4x16() -> tuple[Figure, str]:
+def threads_4x16() -> style.Drawing:
     """Which results a warp and a thread have when a warp is a row of 32 lanes."""
     figure = style.new_figure(2.7)
     axes = style.axes(figure)
@@ -177,7 +172,7 @@ def threads_4x16() -> tuple[Figure, str]:
 
 
 @style.styled
-def counts(kernels: Mapping[str, InCycles]) -> tuple[Figure, str]:
+def counts(kernels: Mapping[str, InCycles]) -> style.Drawing:
     """Cycles of an SM that one k-block of a warp takes: of its FMA units, and of its shared memory."""
     figure = style.new_figure(0.9 + 0.75 * len(kernels))
     axes = style.axes(figure)

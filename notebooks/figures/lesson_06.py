@@ -1,14 +1,8 @@
 """The figures of lesson 06 and of what goes deeper there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from cupy_or_sim import style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SHARES = (style.SKY, style.ORANGE, style.GREEN, style.PURPLE, style.BLUE, style.VERMILLION)
 """Of the shares of the row of k-tiles, one block after the other."""
@@ -53,11 +47,13 @@ def edge(M: int, N: int, tile: tuple[int, int]):
                     "exists.")  # fmt: skip
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, colour: str, hatch: str = "") -> None:
+def _box(
+    axes: style.Axes, x: float, y: float, width: float, height: float, colour: str, hatch: str = ""
+) -> None:
     style.box(axes, x, y, width, height, facecolor=colour, linewidth=0.8, hatch=hatch)
 
 
-def _words(axes: Axes, x: float, y: float, words: str, ground: str) -> None:
+def _words(axes: style.Axes, x: float, y: float, words: str, ground: str) -> None:
     style.label(axes, x, y, words, ground=ground, bbox=style.on(ground, 1.5))
 
 

@@ -7,8 +7,6 @@ Four rules are documented nowhere and fitted to what Nsight Compute counts on an
 when phases of wide loads merge, what cp.async costs in wavefronts and in sectors, and what atomics cost.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -152,7 +150,7 @@ class _Access:
 class Observed(Lanes, Protocol):
     """Who counts and notes what the lanes do."""
 
-    counters: Counters
+    counters: "Counters"
     recorder: Recorder
 
 

@@ -4,8 +4,6 @@ Bytes, sectors and wavefronts are the warp's share: where several warps run an i
 An mbarrier is named by its offset in shared memory, in bytes. Events of different classes are never equal.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 
@@ -24,7 +22,7 @@ class Work:
         """FMA and mma instructions."""
         return self.fma + self.mma
 
-    def __add__(self, more: Work) -> Work:
+    def __add__(self, more: "Work") -> "Work":
         return Work(
             self.issue_slots + more.issue_slots,
             self.fma + more.fma,

@@ -5,8 +5,6 @@ that decides about the loop has changed when a thread comes round, the thread go
 writes what it looks at. A counter that only chooses how long to sleep decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -36,7 +34,7 @@ class Rounds:
     timed: bool
 
     @classmethod
-    def of(cls, instructions: tuple[Instruction, ...], flow: Flow, blocks: frozenset[int]) -> Rounds:
+    def of(cls, instructions: tuple[Instruction, ...], flow: Flow, blocks: frozenset[int]) -> "Rounds":
         inside = [pc for block in sorted(blocks) for pc in flow.range_of(block)]
         branches = [block for block in blocks if len(flow.next[block]) > 1]
         leaving = {block for block in branches if not blocks.issuperset(flow.next[block])}

@@ -8,8 +8,6 @@ What lies out of bounds, or is misaligned, is reported and goes nowhere: a read 
 does nothing, and the other lanes' accesses are made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,12 +54,12 @@ class Access:
     coherent: bool = True
 
     @cached_property
-    def by_space(self) -> dict[str, Access]:
+    def by_space(self) -> "dict[str, Access]":
         """The same access where a generic address has led into a window."""
         return {space: replace(self, space=space) for space in WINDOWS}
 
     @cached_property
-    def uncounted(self) -> Access:
+    def uncounted(self) -> "Access":
         return replace(self, counted=False)
 
 

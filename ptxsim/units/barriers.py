@@ -4,8 +4,6 @@ Each is a `Rendezvous`: lanes come and wait, and go on when their condition hold
 comes and when somebody exits. When nobody can become ready any more, that is a deadlock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
@@ -66,7 +64,7 @@ class Scheduler(Explained, Protocol):
 
     sync_check: SyncCheck
     """Watches barriers that not all threads come to."""
-    warp_barrier: WarpBarrier
+    warp_barrier: "WarpBarrier"
 
     def jump(self, pc: int, lanes: np.ndarray | None) -> None:
         """These lanes (None: all) go on at `pc`, together with those already there."""
@@ -78,7 +76,7 @@ class Scheduler(Explained, Protocol):
         """The active lanes reach barrier `ident`, which `count` threads complete (or ALL). `resume(machine, lanes)`
         runs for those that it lets go; without it they do not wait."""
 
-    def barrier(self, ident: int) -> Barrier:
+    def barrier(self, ident: int) -> "Barrier":
         """The barrier of this number, in every resident block."""
 
     def alive_bits(self) -> np.ndarray:

@@ -6,8 +6,6 @@ What is in flight belongs to the copy on both sides: until then nobody may touch
 place it comes from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,7 +41,7 @@ class _Copy:
     def target(self) -> Reach:
         return Reach(self.lanes, self.unit, self.size, self.pc)
 
-    def take(self, mask: np.ndarray) -> _Copy:
+    def take(self, mask: np.ndarray) -> "_Copy":
         return replace(
             self,
             lanes=self.lanes[mask],

@@ -5,8 +5,6 @@ Arrivals release what their threads did and saw, and who finds a phase complete 
 only what a fence before it covers, and who waits relaxed acquires with a fence behind the wait.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -87,7 +85,7 @@ class Hopper(Memories, Scheduler, Protocol):
     """What setmaxnreg shares out."""
     clusters: Clusters
 
-    def mbarrier(self, offset: int) -> Mbarrier:
+    def mbarrier(self, offset: int) -> "Mbarrier":
         """The mbarrier at this byte of shared memory, in every resident block."""
 
 

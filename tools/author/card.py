@@ -4,8 +4,6 @@ Nothing on it is typed in twice: code is cut out of the lessons' kernels, layout
 rules and by running the course's functions in it, and targets are those of the checklist.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import textwrap
@@ -179,7 +177,7 @@ class Column:
     def __init__(self, figure: Figure, x: float, y: float, width: float = 0) -> None:
         self.figure, self.x, self.y, self.width = figure, x, y, width
 
-    def beside(self, across: float) -> Column:
+    def beside(self, across: float) -> "Column":
         """Another that begins at this height."""
         return Column(self.figure, self.x + across, self.y)
 
