@@ -10,7 +10,7 @@ from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
 from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
-from .kernel import Kernel, LaunchError, compile, machine_code, resources
+from .kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources
 from .launch import SimulatorError, assemble, clean_side_by_side, launch
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
 from .occupancy import LaunchResources, occupancy, refusal
@@ -47,6 +47,7 @@ __all__ = [
     "compile",
     "estimate",
     "fragment",
+    "from_ptx",
     "global_sectors",
     "in_background",
     "launch",

@@ -17,8 +17,9 @@ from .command import host, kernels, places
 from .command.arguments import FORMS, arguments
 from .command.orders import in_other_orders
 from .compiler.cache import ToolMissing
-from .kernel import LaunchError
+from .kernel import from_ptx
 from .program import typed as whole
+from .ptx.program import file_of
 
 CLEAN, HAZARDS, FAILED = range(3)
 EPILOG = f"""\
@@ -41,7 +42,7 @@ def check_file(asked: argparse.Namespace) -> int:
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
     try:
         with TemporaryDirectory() as headers:
-            report = check(asked, options, Path(headers))
+            report, file = check(asked, options, Path(headers))
     except CompileError as error:
         print(places.of_compiler(str(error), asked.file, options), file=sys.stderr)
         return FAILED
@@ -55,20 +56,24 @@ def check_file(asked: argparse.Namespace) -> int:
         traceback.print_exc()
         return FAILED
     print(report.output, end="")
-    print("\n".join(places.lines(asked.file, report)))
+    print("\n".join(places.lines(file, report)))
     return CLEAN if report.ok else HAZARDS
 
 
-def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> Report:
-    """Raises CompileError, or OSError, ValueError or ToolMissing with what could not be done."""
+def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> tuple[Report, str]:
+    """The report, and the file of its lines. Raises CompileError, or OSError, ValueError or ToolMissing with what could
+    not be done."""
     source = Path(asked.file).read_text(encoding="utf-8-sig", errors="replace")
     if re.search(r"^\.version\s", source, re.M):
-        raise LaunchError("this is PTX; the simulator starts from CUDA C++, so give it the .cu file")
-    source, options, left_out = host.divide(source, options, headers)
-    if left_out:
-        ranges = (f"{first}-{last}" if first != last else str(first) for first, last in left_out)
-        print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
-    kernel = kernels.find(source, asked.kernel, options)
+        kernel = from_ptx(source, asked.kernel)
+        file = file_of(source, kernel.entry) or asked.file
+    else:
+        file = asked.file
+        source, options, left_out = host.divide(source, options, headers)
+        if left_out:
+            ranges = (f"{first}-{last}" if first != last else str(first) for first, last in left_out)
+            print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
+        kernel = kernels.find(source, asked.kernel, options)
 
     def run(seed: int | None) -> Report:
         args = arguments(asked.arg, kernel)
@@ -77,7 +82,7 @@ def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> R
         )
 
     report = run(asked.seed)
-    return report if asked.seed is not None else in_other_orders(report, run)
+    return report if asked.seed is not None else in_other_orders(report, run), file
 
 
 def parser() -> argparse.ArgumentParser:
@@ -97,7 +102,10 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = command.add_argument
-    add("file", help="CUDA C++; main, and what else only the host can use, is left out")
+    add(
+        "file",
+        help="CUDA C++; main, and what else only the host can use, is left out. Or PTX of any compiler",
+    )
     add(
         "--kernel",
         default="",

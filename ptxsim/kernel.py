@@ -1,8 +1,10 @@
 """From CUDA C++ to a kernel that the simulator can launch."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
 from .ptx.program import Program, Variable
+
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
 
 class LaunchError(ValueError):
@@ -75,21 +79,60 @@ def compile(
 def _compile(source: str, name: str, options: tuple[str, ...], name_expressions: tuple[str, ...]) -> Kernel:
     compiled = nvrtc.compile_ptx(source, name_expressions, options)
     entry = compiled.lowered.get(name, name)
+    module = _parsed(compiled.ptx, name)
+    names = list(ptx.kernels(module))
+    if entry not in names:
+        raise LaunchError(
+            f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
+            'Is it declared extern "C" __global__?'
+        )
+    return _linked(module, name, entry, source, options, name_expressions, compiled.ptx)
+
+
+def from_ptx(text: str, name: str = "") -> Kernel:
+    """A kernel of PTX that some compiler has made (nvcc -ptx, Triton, Numba), by its name there; the only one of a
+    text needs none.
+
+    Its source is the file that its lines name, if that can be read. Raises LaunchError when there is no kernel of that
+    name, or the simulator cannot run it.
+    """
+    names = _ENTRY.findall(text)
+    entry = name or (names[0] if len(names) == 1 else "")
+    if entry not in names:
+        which = f"no kernel named {name}" if name else "several kernels, or none"
+        raise LaunchError(
+            f"the PTX has {which}; it has {', '.join(names) or 'none'}: ask for one of them by name"
+        )
+    place = ptx.file_of(text, entry)
+    path = Path(place)
+    source = path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    return _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
+
+
+def _parsed(text: str, name: str, main: str = ptx.MAIN_FILE) -> ptx.Module:
     try:
-        module = ptx.parse(compiled.ptx)
-        names = list(ptx.kernels(module))
-        if entry not in names:
-            raise LaunchError(
-                f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
-                'Is it declared extern "C" __global__?'
-            )
+        return ptx.parse(text, main)
+    except UnsupportedInstruction as reason:
+        raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
+
+
+def _linked(
+    module: ptx.Module,
+    name: str,
+    entry: str,
+    source: str,
+    options: tuple[str, ...],
+    name_expressions: tuple[str, ...],
+    text: str,
+) -> Kernel:
+    try:
         program = ptx.link(module, entry)
         variables = tuple(_module_variables(program))
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
     code = Code(program, {v.label: v.base for v in variables})
     declared = signature.parameters(source, entry, [param.size for param in program.params])
-    return Kernel(name, entry, source, options, name_expressions, compiled.ptx, declared, code, variables)
+    return Kernel(name, entry, source, options, name_expressions, text, declared, code, variables)
 
 
 def _module_variables(program: Program) -> list[Buffer]:

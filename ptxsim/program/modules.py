@@ -38,10 +38,6 @@ class Module:
     linked: Sequence[Module] = ()
     _parsed: dict[str, ptx.Module] = field(default_factory=dict)
 
-    @cached_property
-    def files(self) -> dict[int, str]:
-        return ptx.files_of(self.text)
-
     @property
     def texts(self) -> str:
         """Its own text, and those that it is linked with."""
@@ -98,12 +94,6 @@ class Module:
     def _with_others(self) -> Sequence[Module]:
         return self.linked or (self,)
 
-    def file_of(self, entry: str) -> str:
-        """The file in which a kernel begins; "" where no lines are known."""
-        begin = re.search(rf"\.entry\s+{re.escape(entry)}\b", self.text)
-        line = re.compile(r"^\s*\.loc\s+(\d+)", re.M).search(self.text, begin.end()) if begin else None
-        return self.files.get(int(line[1]), "") if line else ""
-
 
 @dataclass(eq=False)
 class Function:
@@ -123,7 +113,7 @@ class Function:
 
     @cached_property
     def source_file(self) -> str:
-        return self.module.file_of(self.entry)
+        return ptx.file_of(self.module.text, self.entry)
 
     @cached_property
     def kernel(self) -> Kernel:

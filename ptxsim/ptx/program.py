@@ -437,6 +437,13 @@ def files_of(text: str) -> dict[int, str]:
     return {int(number): name for number, name in re.findall(r'\.file\s+(\d+)\s+"([^"]*)"', text)}
 
 
+def file_of(text: str, entry: str) -> str:
+    """The file in which a kernel begins; "" where no lines are known."""
+    begin = re.search(rf"\.entry\s+{re.escape(entry)}\b", text)
+    line = re.compile(r"^\s*\.loc\s+(\d+)", re.M).search(text, begin.end()) if begin else None
+    return files_of(text).get(int(line[1]), "") if line else ""
+
+
 def _number(text: str, dtype: np.dtype) -> int | float:
     """A PTX literal; 0f3F800000 and 0d... are the bits of a float (PTX ISA 4.5)."""
     if text[:2] in ("0f", "0F"):

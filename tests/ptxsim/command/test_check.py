@@ -5,6 +5,7 @@ from unittest.mock import Mock
 import pytest
 
 from ptxsim.__main__ import main
+from ptxsim.compiler.nvrtc import compile_ptx
 from ptxsim.interrupts import Interrupted
 
 HEADER = """template <typename T> __device__ void put(T* tile, T x) { tile[threadIdx.x] = x; }
@@ -65,7 +66,7 @@ def test_no_hazard(folder, capsys):
         ("put(tile,", "put(nothing,", 'src/bad.cu:5: error: identifier "nothing" is undefined'),
         ('"tile.h"', '"tile.hh"', 'src/bad.cu:1: catastrophic error: cannot open source file "tile.hh"'),
         (REVERSE, "", "src/bad.cu: the compiler found no __global__ function in it"),
-        (REVERSE, ".version 8.0\n", "src/bad.cu: this is PTX"),
+        (REVERSE, ".version 8.0\n", "src/bad.cu: the PTX has several kernels, or none; it has none: ask"),
         (REVERSE, "__global__ void f() {}", "src/bad.cu: f has 0 parameters, and 1 --arg is given\n"),
     ],
 )
@@ -73,6 +74,24 @@ def test_what_cannot_run(folder, capsys, old, new, said):
     (folder / "src/bad.cu").write_text(REVERSE.replace(old, new))
     assert check("--block", "256", "--arg", "float32[256]") == 2
     assert capsys.readouterr().err.startswith(said)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_ptx(there, folder, capsys):
+    """As Triton, Numba and nvcc -ptx write it: its lines name a file, which may be there or not."""
+    whole = REVERSE.replace('#include "tile.h"\n', HEADER)
+    text = compile_ptx(whole, (), ("-lineinfo", "-arch=compute_80")).ptx.replace("kernel.cu", "my.py")
+    (folder / "reverse.ptx").write_text(text)
+    if there:
+        (folder / "my.py").write_text(whole)
+    assert main(["check", "reverse.ptx", "--block", "256", "--arg", "float32[256]=arange"]) == 1
+    first, *quoted = capsys.readouterr().out.splitlines()
+    assert first.startswith(
+        "my.py:11: read-after-write (in the function at line 7, called here) (the first of 256)"
+    )
+    assert len(quoted) == 2 * there
+    assert main(["check", "reverse.ptx", "--kernel", "turn", "--arg", "float32[256]"]) == 2
+    assert "the PTX has no kernel named turn; it has _Z7reversePf" in capsys.readouterr().err
 
 
 def test_an_error_in_a_header(folder, capsys):
