@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -106,7 +106,20 @@ def from_ptx(text: str, name: str = "") -> Kernel:
     place = ptx.file_of(text, entry)
     path = Path(place)
     source = path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
-    return _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
+    kernel = _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
+    return kernel if kernel.declared else replace(kernel, declared=_declared(text, entry))
+
+
+def _declared(text: str, entry: str) -> tuple[tuple[str, bool], ...]:
+    """Each parameter's name in the PTX, and whether it says that it is a pointer; () where it says it of none."""
+    between = re.search(rf"\.entry\s+{re.escape(entry)}\s*\(([^)]*)\)", text)
+    found = (
+        re.findall(r"\.param\b([^,]*?)([\w$]+)\s*(?:\[\d+\])?\s*(?:,|$)", between[1].strip())
+        if between
+        else []
+    )
+    parameters = tuple((name, ".ptr" in kind) for kind, name in found)
+    return parameters if any(pointer for _, pointer in parameters) else ()
 
 
 def _parsed(text: str, name: str, main: str = ptx.MAIN_FILE) -> ptx.Module:

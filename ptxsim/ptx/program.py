@@ -606,6 +606,10 @@ class _Linker:
             return
         text = f"{item.opcode} {' '.join(item.tokens)}".strip()
         operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
+        if item.opcode.startswith(("ld.", "st.")):  # Triton writes { %r1 } for one register
+            operands = tuple(
+                o.items[0] if isinstance(o, Vector) and len(o.items) == 1 else o for o in operands
+            )
         self.pending.append(Instruction(opcode_of(item.opcode), operands, guard, item.where, text))
 
     def call(self, item: _Statement, names: dict, guard: Register | None) -> None:

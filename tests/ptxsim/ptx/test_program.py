@@ -1,5 +1,6 @@
 """What a program's text says: literals (PTX ISA, "Constants")."""
 
+import numpy as np
 import pytest
 
 from tests.ptxsim.small_kernels import run_on_numbers
@@ -20,3 +21,11 @@ def test_a_float_is_given_by_its_bits(literal, value):
     body = f'float value;\nasm("mov.f32 %0, {literal};" : "=f"(value));\nout[t] = (int)value;'
     report, out = run_on_numbers(body, 32, block=32)
     assert report.ok and (out == value).all()
+
+
+def test_a_list_of_one_register_is_the_register():
+    """So Triton writes it."""
+    body = 'int value;\nasm("ld.global.b32 {%0}, [%1 + 0];" : "=r"(value) : "l"(in + t));\n'
+    body += 'asm("st.global.b32 [%0 + 0], {%1};" :: "l"(out + t), "r"(value + 1));'
+    report, out = run_on_numbers(body, 32, block=32)
+    assert report.ok and (out == np.arange(1, 33)).all()
