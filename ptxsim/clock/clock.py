@@ -130,6 +130,10 @@ class Clock:
         return (cycles if unit == "cycles" else cycles * 1000 / self.mhz).astype(np.uint64)
 
 
+Clocks = dict[tuple, Clock]
+"""Of one kernel, by a launch's grid, block and dynamic shared memory."""
+
+
 def model_launch(
     kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, events: list[list[Event]], gpu: str = "H100"
 ) -> Clock:

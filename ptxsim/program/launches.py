@@ -195,6 +195,7 @@ class Launches:
                 *(kernel, grid, block, bound, shared, budget, self.seed, cooperative),
                 watch=progress.watch,
                 counted=False,
+                clocks=function.clocks,
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None

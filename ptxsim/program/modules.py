@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..clock.clock import Clocks
 from ..compiler import signature
 from ..kernel import Kernel, LaunchError
 from ..machine.decode import Code
@@ -98,11 +99,12 @@ class Module:
 @dataclass(eq=False)
 class Function:
     """A kernel that the program registered. `most_shared`: dynamic shared memory that it may have, once the program
-    asked for more."""
+    asked for more. `clocks`: of its launches so far."""
 
     module: Module
     entry: str
     most_shared: int | None = None
+    clocks: Clocks = field(default_factory=dict)
     _with_cluster: dict[tuple[int, ...], Kernel] = field(default_factory=dict)
 
     @cached_property

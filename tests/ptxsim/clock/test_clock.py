@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import sys
 from dataclasses import replace
 from functools import cache
 
@@ -14,6 +15,7 @@ from course_lib.measure import marks
 from course_lib.measure.assembled import Marks
 from cupy_or_sim import device
 from ptxsim import compile, estimate, launch
+from ptxsim.arguments import bind
 from ptxsim.clock.clock import extend, play, settle, steady
 from ptxsim.gpus import H100
 from ptxsim.observe.events import Arrive, Barrier, Commit, Copy, Store, Wait, Work
@@ -272,6 +274,27 @@ def test_clock_reads_cycles_of_the_model_and_the_launch_happens_once():
     again = np.zeros_like(out)
     run(READS, 4, 64, again, count, seed=3)
     assert np.abs(again - out).max() < 500  # another order of the warps in the simulator changes little
+
+
+def test_a_launch_of_the_same_sizes_has_the_same_clock(monkeypatch):
+    """For whoever launches a kernel many times: the model is asked once."""
+    source = """extern "C" __global__ void f(long long* out)
+    {
+        long long start = clock64();
+        __syncthreads();
+        out[threadIdx.x] = clock64() - start;
+    }"""
+    module = sys.modules[launch.__module__]
+    asked, model, clocks = [], module.model_launch, {}
+    monkeypatch.setattr(module, "model_launch", lambda *how: asked.append(how) or model(*how))
+    kernel, took = compile(source, "f"), []
+    for block in (64, 64, 32):
+        out = np.zeros(64, np.int64)
+        bound = bind(kernel, [out])
+        module.launch_bound(kernel, (1, 1, 1), (block, 1, 1), bound, counted=False, clocks=clocks)
+        took.append(out[:block].tolist())
+    assert len(asked) == 2
+    assert took[0] == took[1] and min(took[0]) > 0
 
 
 def test_only_one_block_reads_the_clock():
