@@ -101,7 +101,7 @@ WRONG_ANSWERS = {
         ("all slots", [("3, 1, 2, 2", "4, 1, 2, 2")], "another one issued before the math"),
         ("the count of the wait", [("3, 1, 2, 2", "2, 0, 2, 2")], "another one issued before the math"),
         ("nothing behind wait_group<0>", [("3, 1, 2, 2", "3, 0, 2, 2")], "issued between it and the math"),
-        ("an issue behind the math counted", [("3, 1, 2, 2", "3, 1, 3, 2")], "behind the math"),
+        ("an issue behind the math counted", [("3, 1, 2, 2", "3, 1, 3, 2")], "after the math"),
         ("groups for k-tiles", [("3, 1, 2, 2", "3, 1, 2, 3")], "a k-tile has two of them"),
         ("what the wait leaves", [("3, 1, 2, 2", "3, 1, 2, 1")], "one more is issued before the math"),
         ("a part of a k-tile", [("3, 1, 2, 2", "3, 1, 2, 1.5")], "a number of k-tiles, such as 2"),

@@ -134,7 +134,7 @@ WRONG_ANSWERS = {
         ("no barrier behind the count", [(_COUNT + "    __syncthreads();\n", _COUNT)], "is_last is written by one"),
         ("set back too early", [
             (_BACK, ""), ("    if (!is", "    if (threadIdx.x == 0) atomicExch(count, 0);\n    if (!is")],
-         "when nobody needs it any more"),
+         "who alone knows that all have"),
         ("set back by every block at first", [(_BACK, ""), (_SUM, _RESET + _SUM)], "who alone knows that all have"),
         ("set back by every block behind its count", [(_BACK, ""), (_RETURN, _RESET + _RETURN)],
          "who alone knows that all have"),
