@@ -11,7 +11,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import KINDS
 from ptxsim.observe.events import Load
 
-from .common import demand, demand_kernel, demand_no_hazard, kernel_and_numbers
+from .common import demand, demand_kernel, demand_no_hazard, fail, kernel_and_numbers
 
 NOTEBOOK = "exercises/00_start_here"
 MOST_STEPS = 100_000
@@ -29,9 +29,8 @@ MOST_LOADS = 300
 def _name_the_hazard(answer: object) -> None:
     wanted = "(kernels, and for each of the five a kind of hazard or 'no hazard', in quotes)"
     fits = isinstance(answer, tuple) and len(answer) == 6 and isinstance(answer[0], list)
-    demand(
-        fits and all(isinstance(each, str) for each in answer[1:]), f"the answer is {wanted}.", "wrong-form"
-    )
+    if not fits or not all(isinstance(each, str) for each in answer[1:]):
+        fail(f"the answer is {wanted}.", "wrong-form")
     kernels, *said = answer
     for name, kernel, mine in zip("abcde", kernels, said, strict=True):
         demand(mine in KNOWN, f"{mine!r:.40} is no kind of hazard.", "no-kind")
@@ -89,15 +88,11 @@ def _block_sum(kernel: object) -> None:
     expected = x.reshape(2, 256).sum(axis=1)
     demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 2 sums are wrong.")
     barriers = report.counters.total.barriers / 16  # of a warp
-    demand(
-        barriers <= 9, f"the sums are right, but a thread comes to {barriers:.0f} barriers.", "many-barriers"
-    )
+    if barriers > 9:
+        fail(f"the sums are right, but a thread comes to {barriers:.0f} barriers.", "many-barriers")
     loads = report.counters.total.shared_loads
-    demand(
-        loads <= MOST_LOADS,
-        f"the sums are right, but warps load {loads} times from shared memory.",
-        "many-loads",
-    )
+    if loads > MOST_LOADS:
+        fail(f"the sums are right, but warps load {loads} times from shared memory.", "many-loads")
 
 
 EXERCISES = {

@@ -14,7 +14,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Arrive, Event, Store
 
-from .common import demand, demand_kernel, in_flight, kernel_and_numbers
+from .common import demand, demand_kernel, fail, in_flight, kernel_and_numbers
 from .lesson_02 import LANDED
 
 NOTEBOOK = "exercises/02_producer_consumer"
@@ -31,9 +31,8 @@ def _groups(answer: object) -> None:
     simulate(kernel, (1,), (32,), (x, y), max_steps=MOST_STEPS)
     landed = (y.reshape(3, 4, 32) == x.reshape(4, 32)).all(axis=2).sum(axis=1)
     for look, mine, counted in zip(LOOKS, said, landed):
-        demand(
-            mine == counted, f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look"
-        )
+        if mine != counted:
+            fail(f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look")
 
 
 def _on_their_way(events: Iterable[Event], after: type[Event]) -> int:
@@ -68,11 +67,8 @@ def _ring(kernel: object) -> None:
     report, _ = _pieces(kernel, 9, 64, 64)
     total = report.counters.total
     demand(not total.barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
-    demand(
-        total.cp_async_bytes == 4 * 9 * 64,
-        "the numbers are right, but cp.async does not bring each piece, once.",
-        "not-by-copies",
-    )
+    if total.cp_async_bytes != 4 * 9 * 64:
+        fail("the numbers are right, but cp.async does not bring each piece, once.", "not-by-copies")
     ahead = _on_their_way(report.events[0], after=Store)
     demand(
         ahead >= 2,

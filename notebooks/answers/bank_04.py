@@ -9,7 +9,7 @@ from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import fragment
 
-from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, results_of
+from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, fail, results_of
 
 # --------------------------------------------------------------------------- 04.11: who holds this element?
 
@@ -79,31 +79,19 @@ def _product(answer: object, columns: int) -> None:
     demand_kernel(answer)
     numbered = np.arange(1, 16 * columns + 1, dtype=np.float16).reshape(16, columns)
     C = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
-    demand(
-        not np.isnan(C).any(),
-        f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.",
-        "not-stored",
-    )
+    if np.isnan(C).any():
+        fail(f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.", "not-stored")
     for k, n in sorted(np.ndindex(C.shape), key=lambda at: (at[1] // 8, at[0] // 8, at)):  # matrix by matrix
         if C[k, n] == numbered[k, n]:
             continue
         where = f"k = {k} of A, column {n} of C"
-        demand(
-            C[k, n] in numbered,
-            f"{where}: what it met is no single element of B.",
-            "no-element",
-            f"at-{k}-{n}",
-        )
+        if C[k, n] not in numbered:
+            fail(f"{where}: what it met is no single element of B.", "no-element", f"at-{k}-{n}")
         row, column = divmod(int(C[k, n]) - 1, columns)
         met = f"at-{k}-{n}-met-{row}-{column}"
-        demand(
-            column == n,
-            f"{where}: it met k = {row}, column {column} of B.",
-            met,
-            f"at-{k}-{n}",
-            "other-column",
-        )
-        demand(False, f"k = {k} of A meets k = {row} of B, in column {n} of C.", f"{k}-met-{row}", "other-k")
+        if column != n:
+            fail(f"{where}: it met k = {row}, column {column} of B.", met, f"at-{k}-{n}", "other-column")
+        fail(f"k = {k} of A meets k = {row} of B, in column {n} of C.", f"{k}-met-{row}", "other-k")
     random = np.random.default_rng(0)
     A, B = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((32, 80), (80, 3 * columns)))
     C = _multiplied(answer, A, B, columns)

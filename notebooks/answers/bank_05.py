@@ -12,7 +12,15 @@ from instruments.sass import sass
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Wait
 
-from .common import FOR_ALL, demand, demand_kernel, demand_no_hazard, k_tiles_on_their_way, kernel_and_numbers
+from .common import (
+    FOR_ALL,
+    demand,
+    demand_kernel,
+    demand_no_hazard,
+    fail,
+    k_tiles_on_their_way,
+    kernel_and_numbers,
+)
 
 MOST_STEPS = 250_000
 
@@ -105,18 +113,13 @@ def _cure(answer: object) -> None:
     demand(named == right_kind, f"the report does not name {named!r:.40} first.", "other-kind")
     mine = {letter for letter in cures.upper() if letter.isalpha()}
     for letter in sorted(mine):
-        demand(
-            letter in letters, f"there is no change {letter}; there are {', '.join(letters)}.", "no-change"
-        )
-        demand(
-            not found[letter][0], f"{letter} is no cure: {found[letter][0]}.", f"{letter}-no-cure", "no-cure"
-        )
+        if letter not in letters:
+            fail(f"there is no change {letter}; there are {', '.join(letters)}.", "no-change")
+        if found[letter][0]:
+            fail(f"{letter} is no cure: {found[letter][0]}.", f"{letter}-no-cure", "no-cure")
     left_out = [letter for letter in letters if not found[letter][0] and letter not in mine]
-    demand(
-        not left_out,
-        f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.",
-        "more-cures",
-    )
+    if left_out:
+        fail(f"your {len(mine)} are right, and {len(left_out)} of the five cure it, too.", "more-cures")
     chosen = best.strip().upper()
     demand(chosen in mine, f"my_best is {best!r:.20}, which is no cure.", "best-no-cure")
     demand(found[chosen][1][0] <= cost[0], f"{chosen} takes a barrier more in each turn.", "more-barriers")
@@ -141,27 +144,18 @@ def _ping_pong(answer: object) -> None:
     demand(pair, f"the answer is (kernel, my_opcode), and not {answer!r:.60}.", "wrong-form")
     kernel, opcode = answer
     demand_kernel(kernel)
-    demand(
-        isinstance(opcode, str),
-        f"the answer is a kernel and an opcode in quotes, and not {opcode!r:.40}.",
-        "wrong-form",
-    )
+    if not isinstance(opcode, str):
+        fail(f"the answer is a kernel and an opcode in quotes, and not {opcode!r:.40}.", "wrong-form")
     name = opcode.strip().upper().partition(".")[0]
-    demand(
-        name in ("LDL", "STL"),
-        f"{opcode.strip()!r:.20} is not the opcode that was asked for.",
-        "other-opcode",
-    )
+    if name not in ("LDL", "STL"):
+        fail(f"{opcode.strip()!r:.20} is not the opcode that was asked for.", "other-opcode")
     for steps in 1, 3, 8:
         right, report = _one_block(kernel, (16, 16, 16), steps, 32)
         demand_no_hazard(report)
         demand(right, f"the product is wrong for {steps} k-steps.", "other-k-steps")
         total = report.counters.total
-        demand(
-            total.mma == 2 * steps,
-            f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.",
-            "other-k-steps",
-        )
+        if total.mma != 2 * steps:
+            fail(f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.", "other-k-steps")
     demand(
         _loaded_ahead(kernel),
         "right, but the first mma come before the second k-step's fragments are loaded.",

@@ -12,7 +12,7 @@ from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import launch
 
-from .common import demand, demand_kernel, demand_no_hazard, results_of
+from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
 
 # --------------------------------------------------------------------------- 06.11: into how many parts?
 
@@ -86,14 +86,10 @@ MISTAKES_OF_PARTS: list[tuple[str, str, Callable]] = [
 def _parts(answer: object) -> None:
     """A function that gives the best number of parts for every case."""
     given = results_of(answer, "best_parts", CASES)
-    demand(
-        all(value is not None for value in given), "there is still a gap: the function returns None.", "gap"
-    )
-    demand(
-        all(isinstance(value, Real) for value in given),
-        f"the function returns {given[0]!r:.40}, no number.",
-        "no-number",
-    )
+    if not all(value is not None for value in given):
+        fail("there is still a gap: the function returns None.", "gap")
+    if not all(isinstance(value, Real) for value in given):
+        fail(f"the function returns {given[0]!r:.40}, no number.", "no-number")
     right = [_best()(*case) for case in CASES]
     if list(given) == right:
         return
@@ -104,12 +100,10 @@ def _parts(answer: object) -> None:
         demand(mine in range(1, 9), f"{mine!r:.20} parts: allowed are 1 to 8.")
         times = _times(*case)
         best, yours = min(times), times[int(mine) - 1]
-        demand(
-            yours == best, f"{case}: {mine} parts take {yours:g} k-tiles, and the best number takes {best:g}."
-        )
-        demand(
-            times.index(best) + 1 == mine, f"{case}: {mine} parts are as fast as fewer of them.", "largest"
-        )
+        if yours != best:
+            fail(f"{case}: {mine} parts take {yours:g} k-tiles, and the best number takes {best:g}.")
+        if times.index(best) + 1 != mine:
+            fail(f"{case}: {mine} parts are as fast as fewer of them.", "largest")
 
 
 # --------------------------------------------------------------------------- 06.12: tests that see it
@@ -134,11 +128,8 @@ def _tests(answer: object) -> None:
     demand(1 <= len(tests) <= 3, f"the list has {len(tests)} tests, and must have one to three.", "how-many")
     prepared = [_prepared(number, test) for number, test in enumerate(tests, 1)]
     for number, test in enumerate(prepared, 1):
-        demand(
-            not _fails(kernel, 0, test),
-            f"test {number} fails with the right kernel, or gives no finite numbers.",
-            "right-fails",
-        )
+        if _fails(kernel, 0, test):
+            fail(f"test {number} fails with the right kernel, or gives no finite numbers.", "right-fails")
     shown = any((_expected(test) > 0).any() for test in prepared)
     demand(shown, "no test sees a mistake: with each the right result is 0 everywhere.", "all-cut-off")
     for mistake in 1, 3, 4, 6, 5, 2:
@@ -157,7 +148,7 @@ def _prepared(number: int, test: object) -> tuple:
                 np.array(a, t) for a, t in zip(test[2:], (np.float32, np.float16, np.float16), strict=True)
             ]
     except (TypeError, ValueError):
-        demand(False, f"the answer needs numbers and arrays of numbers in test {number}.", "wrong-test")
+        fail(f"the answer needs numbers and arrays of numbers in test {number}.", "wrong-test")
     shapes = [array.shape for array in arrays]
     demand(
         shapes == [(SIZE, SIZE), (SIZE,), (SIZE, SIZE)],
@@ -217,11 +208,8 @@ def _last(answer: object) -> None:
             expected = _in_order(_in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1)))
             near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
             demand(near, f"in the {which} launch of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
-            demand(
-                (expected == C).all(),
-                "the sums are right but for the last bits: added in another order.",
-                "last-bits",
-            )
+            if not (expected == C).all():
+                fail("the sums are right but for the last bits: added in another order.", "last-bits")
 
 
 def _in_order(rows: np.ndarray) -> np.ndarray:
@@ -253,16 +241,10 @@ def _rows(answer: object) -> None:
         if not report.ok:
             raise CheckFailed(f"{report.brief()} {told}.", report.hazards)
         expected = source[first:].reshape(count, stride)[:, :width]
-        demand(
-            (to != 0).all(),
-            f"{(to == 0).sum()} of {to.size} elements are never written {told}.",
-            "not-stored",
-        )
-        demand(
-            (to == expected).all(),
-            f"{(to != expected).sum()} of {to.size} elements are wrong {told}.",
-            "wrong-numbers",
-        )
+        if not (to != 0).all():
+            fail(f"{(to == 0).sum()} of {to.size} elements are never written {told}.", "not-stored")
+        if not (to == expected).all():
+            fail(f"{(to != expected).sum()} of {to.size} elements are wrong {told}.", "wrong-numbers")
         word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
         enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
         moved = report.counters.total.global_requests

@@ -6,7 +6,7 @@ from course_lib.check.gemm import Gemm
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
-from .common import demand, demand_kernel, demand_no_hazard, results_of, whole_number
+from .common import demand, demand_kernel, demand_no_hazard, fail, results_of, whole_number
 
 MOST_STEPS = 500_000
 SLOT = (128 + 256) * 64 * 2
@@ -33,8 +33,7 @@ def demand_right(kernel, shape: tuple[int, int, int], grid: tuple[int, int], slo
     rows, columns = (np.flatnonzero(wrong.any(axis=axis)) for axis in (1, 0))
     if wrong.any():
         place = f"rows {rows[0]} to {rows[-1]}, columns {columns[0]} to {columns[-1]}"
-        demand(
-            False,
+        fail(
             f"no hazard, but the product is wrong in {place}, M={shape[0]}, N={shape[1]}, K={shape[2]}.",
             *(("wrong-from-row-64",) if rows[0] == 64 else ()),
             *(("wrong-from-column-64",) if columns[0] == 64 else ()),
@@ -62,11 +61,8 @@ def _parities(values: object, name: str) -> list[int]:
 
 def _phases(answer: object) -> None:
     """Bytes, arrivals and parities with which the kernel is right; the simulator says what others do to it."""
-    demand(
-        isinstance(answer, tuple) and len(answer) == 5,
-        f"the answer is {FORM}, and not {answer!r:.60}.",
-        "wrong-form",
-    )
+    if not isinstance(answer, tuple) or len(answer) != 5:
+        fail(f"the answer is {FORM}, and not {answer!r:.60}.", "wrong-form")
     kernel, *given = answer
     demand_kernel(kernel)
     mine = [whole_number(value, name) for value, name in zip(given, ("my_bytes", "my_arrivals"))]
@@ -110,9 +106,8 @@ def _descriptor(answer: object) -> None:
     """The fields of descriptors for tiles of three widths, at several k-steps."""
     for case, given in zip(DESCRIBED, results_of(answer, "descriptor_of", DESCRIBED)):
         call = f"descriptor_of{case}"
-        demand(
-            not isinstance(given, float), f"{call} is {given}, with a point: / and not //.", "no-whole-number"
-        )
+        if isinstance(given, float):
+            fail(f"{call} is {given}, with a point: / and not //.", "no-whole-number")
         mine = whole_number(given, call)
         demand(0 <= mine < 1 << 64, f"{call} is {mine}: no number of 64 bits.", "no-64-bits")
         for (name, first, bits), right in zip(FIELDS, _right_fields(*case), strict=True):

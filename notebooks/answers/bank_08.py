@@ -4,7 +4,7 @@ from cupy_or_sim.simulate import compiled
 from ptxsim.gpus import H100, REGISTERS
 
 from .bank_07 import HOPPER_HINTS, demand_right
-from .common import demand, demand_kernel, results_of, whole_number
+from .common import demand, demand_kernel, fail, results_of, whole_number
 
 # --------------------------------------------------------------------------- 08.11: what fits
 
@@ -32,44 +32,28 @@ def _budget(answer: object) -> None:
     """The most slots, their bytes, the registers of a consumer's thread."""
     for case, plan in zip(PLANS, results_of(answer, "budget", PLANS)):
         call = f"budget{case}"
-        demand(
-            isinstance(plan, (tuple, list)) and len(plan) == 3,
-            f"{call} is {plan!r:.40}: not three numbers.",
-            "no-three-numbers",
-        )
+        if not isinstance(plan, (tuple, list)) or len(plan) != 3:
+            fail(f"{call} is {plan!r:.40}: not three numbers.", "no-three-numbers")
         names = (f"{name} of {call}" for name in ("the slots", "shared_mem", "the registers"))
         mine = [whole_number(value, name) for value, name in zip(plan, names)]
         slots, shared_mem, registers = _fits(*case)
         unbarred = shared_mem - 16 * slots
         demand(mine[0] >= slots, f"{call}: {mine[0]} slots; one more fits.", "too-few-slots")
-        demand(
-            mine[0] <= slots,
-            f"{call}: {mine[0]} slots need more than {H100.shared_block:,} bytes.",
-            "too-many-slots",
-        )
-        demand(
-            mine[1] != unbarred, f"{call}: {mine[1]:,} bytes hold the slots and no barriers.", "no-barriers"
-        )
-        demand(
-            mine[1] == shared_mem,
-            f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.",
-            "other-bytes",
-        )
-        demand(
-            mine[2] % 8 == 0, f"{call}: {mine[2]} registers, which is no multiple of 8.", "no-multiple-of-8"
-        )
+        if mine[0] > slots:
+            fail(f"{call}: {mine[0]} slots need more than {H100.shared_block:,} bytes.", "too-many-slots")
+        if mine[1] == unbarred:
+            fail(f"{call}: {mine[1]:,} bytes hold the slots and no barriers.", "no-barriers")
+        if mine[1] != shared_mem:
+            fail(f"{call}: {mine[1]:,} bytes of shared memory for {slots} slots.", "other-bytes")
+        if mine[2] % 8 != 0:
+            fail(f"{call}: {mine[2]} registers, which is no multiple of 8.", "no-multiple-of-8")
         granted = mine[2] * 128 * case[3] + 128 * case[4] <= REGISTERS
-        demand(
-            mine[2] <= registers or not granted,
-            f"{call}: {mine[2]} registers, more than the launch gave.",
-            "more-than-given",
-        )
-        demand(
-            mine[2] <= registers, f"{call}: {mine[2]} registers, more than there are.", "too-many-registers"
-        )
-        demand(
-            mine[2] == registers, f"{call}: {mine[2]} registers, and 8 more would fit.", "too-few-registers"
-        )
+        if mine[2] > registers and granted:
+            fail(f"{call}: {mine[2]} registers, more than the launch gave.", "more-than-given")
+        if mine[2] > registers:
+            fail(f"{call}: {mine[2]} registers, more than there are.", "too-many-registers")
+        if mine[2] != registers:
+            fail(f"{call}: {mine[2]} registers, and 8 more would fit.", "too-few-registers")
 
 
 # --------------------------------------------------------------------------- 08.12: a tall tile
@@ -90,11 +74,8 @@ def _shared_a(answer: object) -> None:
     demand_kernel(answer)
     for k_tiles in 3, 1:
         demand_right(answer, (128, 512, 64 * k_tiles), (2, 1), 2)
-    demand(
-        ".multicast::cluster" in compiled(answer).ptx,
-        "right, but each block loads all of A for itself alone.",
-        "not-shared",
-    )
+    if ".multicast::cluster" not in compiled(answer).ptx:
+        fail("right, but each block loads all of A for itself alone.", "not-shared")
 
 
 EXERCISES = {

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NoReturn
 
 import numpy as np
 
@@ -21,7 +22,12 @@ def demand(right: object, message: str, *causes: str) -> None:
     """Raise `message` as the finding, unless it is right. `causes`: words for it that hints know, the most telling
     first."""
     if not right:
-        raise CheckFailed(message, causes=causes)
+        fail(message, *causes)
+
+
+def fail(message: str, *causes: str) -> NoReturn:
+    """Raise `message` as the finding; `causes` as `demand` takes them."""
+    raise CheckFailed(message, causes=causes)
 
 
 def demand_no_hazard(report: Report) -> None:
@@ -52,21 +58,15 @@ def demand_whole_sectors(report: Report) -> None:
 
 
 def demand_kernel(answer: object) -> None:
-    demand(
-        hasattr(answer, "code"),
-        f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.",
-        "no-kernel",
-    )
+    if not hasattr(answer, "code"):
+        fail(f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.", "no-kernel")
 
 
 def whole_number(value: object, name: str) -> int:
     """The number that a learner gave, as any type of number; `name` says what it is."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    demand(
-        number and float(value).is_integer(),
-        f"{name} is a whole number, and not {value!r:.60}.",
-        "no-whole-number",
-    )
+    if not number or not float(value).is_integer():
+        fail(f"{name} is a whole number, and not {value!r:.60}.", "no-whole-number")
     return int(value)
 
 
@@ -81,20 +81,16 @@ def kernel_and_numbers(answer: object, *names: str) -> tuple:
 
 def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
     """What the learner's Python function, called `name`, gives for each case."""
-    demand(
-        callable(answer) and not hasattr(answer, "code"),
-        f"what came is a kernel, a number or a text; pass the function itself: {name}.",
-        "no-function",
-    )
+    if not callable(answer) or hasattr(answer, "code"):
+        fail(f"what came is a kernel, a number or a text; pass the function itself: {name}.", "no-function")
     given = []
     for case in cases:
         try:
             given.append(answer(*case))
         except Exception as error:  # a learner's function may raise anything
-            demand(False, f"your function stops with {type(error).__name__}: {error}.", "stops")
-    demand(
-        all(value is not None for value in given), "there is still a gap: the function returns None.", "gap"
-    )
+            fail(f"your function stops with {type(error).__name__}: {error}.", "stops")
+    if not all(value is not None for value in given):
+        fail("there is still a gap: the function returns None.", "gap")
     return given
 
 
@@ -107,11 +103,8 @@ def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tupl
     """The same, and the report of one block with MOST k-tiles."""
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
     demand_kernel(kernel)
-    demand(
-        isinstance(launch, Launch),
-        f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.",
-        "wrong-launch",
-    )
+    if not isinstance(launch, Launch):
+        fail(f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.", "wrong-launch")
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
     verdict = check(Job(kernel, Gemm(*(4 * size for size in right.tile), dtype), right), 0, MOST_STEPS)
     return kernel, verdict.one_block

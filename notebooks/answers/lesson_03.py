@@ -11,7 +11,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
 
-from .common import FOR_ALL, checked_block, demand, demand_kernel, in_flight
+from .common import FOR_ALL, checked_block, demand, demand_kernel, fail, in_flight
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
@@ -36,9 +36,8 @@ def _row(name: str, given: object, right: Sequence[object]) -> None:
     demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.", "wrong-form")
     for turn, (mine, value) in enumerate(zip(given, right)):
         nothing = mine is None or (isinstance(mine, str) and mine.strip().lower() in NO_COPY)
-        demand(
-            nothing or not isinstance(mine, str), f"{name} in turn {turn}: {mine!r:.30} is a text.", "text"
-        )
+        if not nothing and isinstance(mine, str):
+            fail(f"{name} in turn {turn}: {mine!r:.30} is a text.", "text")
         demand(nothing if value == "none" else mine == value, f"{name} in turn {turn} is not {mine}.", name)
 
 
@@ -139,7 +138,7 @@ def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -
         bare = _math_without_a_copy(events, k_tiles, fmas)[:-1]
         turns = [turn for turn, without in enumerate(bare) if without > part * fmas]
         if len(turns) == len(bare):
-            demand(False, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
+            fail(NOTHING_ON_ITS_WAY, "nothing-on-its-way")
         demand(not turns, f"the product is right, but in {len(turns)} of {len(bare)} turns (the first: turn "
                f"{min(turns, default=0)}) no copy is on its way during the math.", "not-every-turn")  # fmt: skip
 
@@ -173,11 +172,8 @@ K_BLOCKS = 16  # of a k-tile
 def _calls(kernel: object, k_tiles: int) -> list[tuple[str, int]]:
     """The calls of the first warp, in order: ("load", k + 16 * buffer) and ("multiply", k)."""
     source = kernel.code
-    demand(
-        LOAD in source and MULTIPLY in source,
-        "load and multiply are not as they were given.",
-        "lambdas-changed",
-    )
+    if LOAD not in source or MULTIPLY not in source:
+        fail("load and multiply are not as they were given.", "lambdas-changed")
     marked = source.replace(LOAD, LOAD + LOAD_MARK).replace(MULTIPLY, MULTIPLY + MULTIPLY_MARK)
     watched = type(kernel)(marked, kernel.name, options=kernel.options)
     found: list[tuple[str, int]] = []
@@ -318,11 +314,8 @@ def _one_ahead(answer: object) -> None:
 def _padded_by_1(kernel: object) -> None:
     demand_kernel(kernel)
     shared = kernel.shared_size_bytes
-    demand(
-        shared == PADDED_BY_1,
-        f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.",
-        "other-padding",
-    )
+    if shared != PADDED_BY_1:
+        fail(f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.", "other-padding")
     launch = Launch((128, 128, 8), 256)
     _demand_overlap(checked_block(kernel, launch)[1], MOST, launch, 0.25)
 
@@ -338,9 +331,7 @@ _TURNS = {
     "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which "
     "k-tile lies where, which buffer is written, which one is read?",
 }
-_MEET = {
-    "wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier.",
-}
+_MEET = {"wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier."}
 _IN_TURN = {
     "in-turn": "there are two buffers so that the next k-tile is copied while this one is multiplied. Which k-tile "
     "should the copy bring, and to which buffer?"

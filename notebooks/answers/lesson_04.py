@@ -7,7 +7,7 @@ from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 
-from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard
+from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard, fail
 
 _NARROW = Launch((32, 8, 32), 32)
 _SIX_CHUNKS = Launch((16, 16, 48), 32)
@@ -26,11 +26,8 @@ def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
     report = simulate(answer, (1,), (32,), (tile, registers))
     demand_no_hazard(report)
     halves = registers.view(np.float16).reshape(32, 4, 2)
-    demand(
-        np.isfinite(halves).all() and (halves % 1 == 0).all(),
-        "a register holds what is not in the tile.",
-        "not-in-tile",
-    )
+    if not np.isfinite(halves).all() or not (halves % 1 == 0).all():
+        fail("a register holds what is not in the tile.", "not-in-tile")
     found = halves.astype(int)
     for i, (row, column) in enumerate(corners):
         wrong = (found[:, i] != 16 * (row + _ROW) + column + _COLUMN).any(axis=1)
@@ -86,11 +83,8 @@ def _six_chunks(answer: object) -> None:
         f"the numbers are right, and an `ldmatrix` takes {used:.3g} wavefronts instead of 4.",
         "many-wavefronts",
     )
-    demand(
-        report.resources.static_shared <= 3072,
-        "the tiles take more than 3072 bytes of shared memory.",
-        "much-shared-memory",
-    )
+    if report.resources.static_shared > 3072:
+        fail("the tiles take more than 3072 bytes of shared memory.", "much-shared-memory")
 
 
 def _without_b(kernel: object) -> bool:
@@ -107,23 +101,17 @@ def _square(answer: object) -> None:
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if "wrong-numbers" in error.causes and _without_b(kernel):
-            demand(False, "with all of B zero, C is not zero: some of it is made without B.", "a-for-b")
+            fail("with all of B zero, C is not zero: some of it is made without B.", "a-for-b")
         raise
     gemm = Gemm(128, 128, 128, "float16")
     args = gemm.arguments(*gemm.inputs)
     report = simulate(kernel, (1, 1), (_SQUARE.threads,), args, _SQUARE.shared_mem)
     total = report.counters.total
     demand(total.cp_async, "no asynchronous copy was made.", "not-by-copies")
-    demand(
-        total.cp_async <= 128,
-        f"{total.cp_async} copies of a warp are made where 128 are enough.",
-        "copied-again",
-    )
-    demand(
-        total.ldmatrix >= 256,
-        "fragments did not come out of shared memory by `ldmatrix`.",
-        "not-from-shared",
-    )
+    if total.cp_async > 128:
+        fail(f"{total.cp_async} copies of a warp are made where 128 are enough.", "copied-again")
+    if total.ldmatrix < 256:
+        fail("fragments did not come out of shared memory by `ldmatrix`.", "not-from-shared")
     demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
 
 

@@ -14,7 +14,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
 from ptxsim.observe.events import Barrier, Copy, Work
 
-from .common import FOR_ALL, MOST_STEPS, checked_block, demand, in_flight, results_of
+from .common import FOR_ALL, MOST_STEPS, checked_block, demand, fail, in_flight, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -64,9 +64,8 @@ def _demand_asked_for(report: Report, stages: int, k_tiles: int, ahead: int, beh
     """Each k-tile copied once, and while one is multiplied `ahead` others may be on their way: all that there are,
     from `behind` k-tiles after it on."""
     copied = report.counters.total.cp_async_bytes / (k_tiles * SLOT)
-    demand(
-        copied == 1, f"the product is right, but each k-tile is copied {copied:.3g} times.", "copied-again"
-    )
+    if copied != 1:
+        fail(f"the product is right, but each k-tile is copied {copied:.3g} times.", "copied-again")
     for k_tile, late in _asked_for(report, k_tiles):
         wanted = max(min(ahead, k_tiles - behind - k_tile), 0)
         demand(
@@ -204,11 +203,7 @@ MISTAKES = [
         "the slots for the math of one k-step",
         lambda tile, *case: ceil(_slots((*tile[:2], 16), *case)) + 1 + case[1],
     ),
-    (
-        "other-sign",
-        "a slot less for issue, then wait",
-        lambda *case: ceil(_slots(*case)) + 1 - case[2],
-    ),
+    ("other-sign", "a slot less for issue, then wait", lambda *case: ceil(_slots(*case)) + 1 - case[2]),
 ]
 """A word for what a wrong function counts, that in words, and its formula. A hint for each stands below."""
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cupy_or_sim.simulate import simulate
 
-from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, results_of
+from .common import demand, demand_kernel, demand_no_hazard, demand_whole_sectors, fail, results_of
 
 Wrong = Sequence[tuple[str, str, Callable]]
 """(a word for what a wrong answer does, that in words, what it would then give for a case). A hint for each stands
@@ -29,11 +29,8 @@ def _demand_each(what: str, given: Sequence, cases: Sequence[tuple], right: Call
 
 # --------------------------------------------------------------------------- 06.8: the launch
 
-BIG, SQUARE, SMALL = (
-    ((128, 256, 64), (64, 64), 3),
-    ((128, 128, 64), (64, 64), 4),
-    ((64, 96, 64), (32, 48), 4),
-)
+BIG, SQUARE = ((128, 256, 64), (64, 64), 3), ((128, 128, 64), (64, 64), 4)
+SMALL = ((64, 96, 64), (32, 48), 4)
 LAUNCHES = [
     (512, 768, *BIG),
     (127, 257, *BIG),
@@ -47,14 +44,6 @@ LAUNCHES = [
 ]
 """(M, N, tile, warp, stages). In each of these the ring needs the most shared memory: the sums fit into it."""
 PARTS = ("grid", "threads", "shared_mem")
-
-
-def _pair(grid: object) -> bool:
-    return isinstance(grid, tuple | list) and len(grid) == 2
-
-
-def _whole(number: object) -> bool:
-    return isinstance(number, int | np.integer)
 
 
 def _mistakes_of_the_grid(side: int) -> Wrong:
@@ -138,29 +127,21 @@ def _launch(answer: object) -> None:
         for value in values:
             sides = value if isinstance(value, tuple | list) else [value]
             demand(all(side is not None for side in sides), f"there is still a gap: {part} is None.", "gap")
-    demand(all(map(_pair, grids)), f"grid is {grids[0]!r:.40}, and must be a pair.", "no-pair")
+    pairs = all(isinstance(grid, tuple | list) and len(grid) == 2 for grid in grids)
+    demand(pairs, f"grid is {grids[0]!r:.40}, and must be a pair.", "no-pair")
     x, y = ([grid[side] for grid in grids] for side in range(2))
     named = (("grid[0]", x), ("grid[1]", y), ("threads", threads), ("shared_mem", shared_mem))
     for name, values in named:
         for value in values:
-            demand(
-                _whole(value),
-                f"{name} is {value!r:.40}, which is no whole number of type int.",
-                "no-whole-number",
-            )
+            if not isinstance(value, int | np.integer):
+                fail(f"{name} is {value!r:.40}, which is no whole number of type int.", "no-whole-number")
     _demand_each("grid[0]", x, LAUNCHES, lambda M, N, tile, *_: ceil(M / tile[0]), _mistakes_of_the_grid(0))
     _demand_each("grid[1]", y, LAUNCHES, lambda M, N, tile, *_: ceil(N / tile[1]), _mistakes_of_the_grid(1))
     demand(len(set(threads)) > 1, f"threads is {threads[0]} for every tile.", "always-the-same")
-    _demand_each(
-        "threads", threads, LAUNCHES, lambda M, N, tile, warp, _: _warps(tile, warp) * 32, MISTAKES_OF_THREADS
-    )
-    _demand_each(
-        "shared_mem",
-        shared_mem,
-        LAUNCHES,
-        _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 2),
-        MISTAKES_OF_SHARED_MEM,
-    )
+    right = lambda M, N, tile, warp, stages: _warps(tile, warp) * 32  # noqa: E731
+    _demand_each("threads", threads, LAUNCHES, right, MISTAKES_OF_THREADS)
+    right = _bytes(lambda TM, TN, TK, stages: stages * (TM + TN) * TK * 2)
+    _demand_each("shared_mem", shared_mem, LAUNCHES, right, MISTAKES_OF_SHARED_MEM)
 
 
 # --------------------------------------------------------------------------- 06.2: waves
@@ -300,11 +281,8 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
         demand(not packed or rows == 1, f"the rows of `to` stand without a space {told}.", "no-stride")
         blank = stride > width and untouched[:, width:].all() and not wrong[:, :width].any()
         demand(not blank, f"nothing is written behind the rows {told}.", "no-zeros")
-        demand(
-            wrong[0].any() or not untouched[1:].all(),
-            f"only the first row is written {told}.",
-            "only-first-row",
-        )
+        if not wrong[0].any() and untouched[1:].all():
+            fail(f"only the first row is written {told}.", "only-first-row")
         only = (untouched == wrong).all()
         demand(not only, f"{wrong.sum()} of {to.size} elements are never written {told}.", "not-stored")
         behind = not wrong[:, :width].any()
@@ -313,7 +291,7 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
             f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}.",
             "other-than-zeros",
         )
-        demand(False, f"{wrong.sum()} of {to.size} elements are wrong {told}.")
+        fail(f"{wrong.sum()} of {to.size} elements are wrong {told}.")
     if shape == WHOLE:
         demand_whole_sectors(report)
         moved, enough = report.counters.total.global_sectors, (source.nbytes + to.nbytes) // SECTOR

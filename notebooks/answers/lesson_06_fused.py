@@ -7,7 +7,7 @@ import numpy as np
 
 from cupy_or_sim.simulate import simulate
 
-from .common import demand, demand_kernel, demand_no_hazard
+from .common import demand, demand_kernel, demand_no_hazard, fail
 
 ROWS, COLUMNS = 6, 96
 FLOAT, HALF = 2e-6, 5e-3
@@ -81,7 +81,7 @@ def _epilogue(kernel: object) -> None:
     near = np.abs(given - right) <= CLOSE * np.abs(right) + 0.01
     some = f"{wrong.sum()} of {C.size} results"
     demand(not near.all(), f"{some} are near GELU, and not GELU rounded once: {where}.", "near")
-    demand(False, f"{some} are wrong: {where}.")
+    fail(f"{some} are wrong: {where}.")
 
 
 EXERCISES = {

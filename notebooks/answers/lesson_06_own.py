@@ -18,6 +18,7 @@ from .common import (
     demand,
     demand_kernel,
     demand_no_hazard,
+    fail,
     k_tiles_on_their_way,
     results_of,
 )
@@ -68,16 +69,12 @@ def _what_is_wrong(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[str, st
 
 def _notes(answer: object) -> None:
     """The notes' kernel, mended, and a function that gives its launch."""
-    demand(
-        isinstance(answer, tuple) and len(answer) == 2,
-        f"what came is {answer!r:.60}, and not two things.",
-        "wrong-form",
-    )
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        fail(f"what came is {answer!r:.60}, and not two things.", "wrong-form")
     kernel, launch = answer
     demand_kernel(kernel)
-    demand(
-        callable(launch), f"the launch is {launch!r:.60}, and must be a function of M and N.", "no-function"
-    )
+    if not callable(launch):
+        fail(f"the launch is {launch!r:.60}, and must be a function of M and N.", "no-function")
     launches = results_of(launch, "launch", [shape[:2] for shape in SHAPES])
     for (M, N, K), given in zip(SHAPES, launches, strict=True):
         three = isinstance(given, tuple | list) and len(given) == 3
@@ -88,23 +85,19 @@ def _notes(answer: object) -> None:
             f"the grid is {grid!r:.40} for M = {M}, N = {N}.",
             "wrong-grid",
         )
-        demand(
-            isinstance(shared_mem, int) and shared_mem >= 0,
-            f"the shared memory is {shared_mem!r:.40} bytes.",
-            "wrong-shared-mem",
-        )
+        if not isinstance(shared_mem, int) or shared_mem < 0:
+            fail(f"the shared memory is {shared_mem!r:.40} bytes.", "wrong-shared-mem")
         (C, A, B, *sizes), _ = _product(M, N, K, "float32", (2, 0, 1))
         report = simulate(kernel, tuple(grid), _block(block), (C, A, B, *sizes), shared_mem, 4 * MOST_STEPS)
         demand_no_hazard(report)
         if wrong := _what_is_wrong(C, A, B):
             cause, text = wrong
             whole = ("whole-k-tile-left-out",) if cause == "k-left-out" and K in (64, 16) else ()
-            demand(False, f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {text}.", *whole, cause)
+            fail(f"no hazard, and M = {M}, N = {N}, K = {K} is not right: {text}.", *whole, cause)
         blocks, tiles = prod(grid), -(-M // BLOCK) * -(-N // BLOCK)
         told = f"{blocks} for {tiles}, M = {M}, N = {N}"
-        demand(
-            blocks <= tiles, f"right, but the grid has more blocks than C has tiles: {told}.", "more-blocks"
-        )
+        if blocks > tiles:
+            fail(f"right, but the grid has more blocks than C has tiles: {told}.", "more-blocks")
         least, made = _fewest_mma(M, N, K), report.counters.total.mma
         told = f"right, but {made} mma were made for M = {M}, N = {N}, K = {K}, and {least} are needed."
         demand(made >= least, told, "no-mma")
@@ -113,11 +106,8 @@ def _notes(answer: object) -> None:
 
 def _block(threads: object) -> tuple[int, ...]:
     block = tuple(threads) if isinstance(threads, tuple | list) else (threads,)
-    demand(
-        all(isinstance(size, int) for size in block),
-        f"the threads of a block are {threads!r:.40}.",
-        "wrong-threads",
-    )
+    if not all(isinstance(size, int) for size in block):
+        fail(f"the threads of a block are {threads!r:.40}.", "wrong-threads")
     return block
 
 
@@ -171,11 +161,8 @@ def _own(answer: object) -> None:
 def _for_every_size(answer: object) -> tuple[object, Launch]:
     """A kernel with the course's arguments, and its launch: right for whole tiles, then for some M, N and K of each
     kind."""
-    demand(
-        isinstance(answer, tuple) and len(answer) == 2,
-        f"the answer is a kernel and its launch, and not {answer!r:.60}.",
-        "wrong-form",
-    )
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        fail(f"the answer is a kernel and its launch, and not {answer!r:.60}.", "wrong-form")
     kernel, launch = answer
     demand_kernel(kernel)
     _demand_launch(launch)

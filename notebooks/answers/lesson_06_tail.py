@@ -9,7 +9,7 @@ import numpy as np
 from course_lib.check.verdict import CheckFailed
 
 from ..figures.lesson_06 import k_row
-from .common import demand, results_of
+from .common import demand, fail, results_of
 
 SHAPES = [
     (3, 2, 2),
@@ -87,11 +87,8 @@ def _scheduler(answer: object) -> None:
         short = _tiles([answer(30, 20, 3)])
     except TypeError:
         short = None
-    demand(
-        short == [_tile(30, 20, 3, 16)],
-        "without its last argument, the function does not take groups of 16.",
-        "no-default",
-    )
+    if short != [_tile(30, 20, 3, 16)]:
+        fail("without its last argument, the function does not take groups of 16.", "no-default")
 
 
 def _tiles(given: list) -> list[tuple[int, int]]:
@@ -101,11 +98,8 @@ def _tiles(given: list) -> list[tuple[int, int]]:
         demand(pair, f"the function returns {tile!r:.60}; it must return two numbers.", "no-two-numbers")
         for name, value in zip(("row", "column"), tile, strict=True):
             demand(value is not None, f"there is still a gap: {name} is None.", "gap")
-            demand(
-                isinstance(value, int | np.integer),
-                f"{name} is {value!r:.40}, which is no whole number.",
-                "no-whole-number",
-            )
+            if not isinstance(value, int | np.integer):
+                fail(f"{name} is {value!r:.40}, which is no whole number.", "no-whole-number")
     return [(int(row), int(column)) for row, column in given]
 
 

@@ -8,7 +8,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Load
 
-from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard
+from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
 
 PIECE, THREADS = 512, 128
 MANY_COPIES = 4 * MOST_STEPS
@@ -28,11 +28,8 @@ def _difference(answer: object) -> None:
         demand_no_hazard(report)
         right = x - y.reshape(-1, PIECE)[:, ::-1].ravel()
         wrong = np.flatnonzero(~np.isclose(out, right)) // PIECE
-        demand(
-            not len(wrong),
-            f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.",
-            "wrong-numbers",
-        )
+        if len(wrong):
+            fail(f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.", "wrong-numbers")
         _demand_the_engine(report, x.nbytes + y.nbytes)
 
 
@@ -45,11 +42,8 @@ def _demand_the_engine(report: Report, size: int) -> None:
         f"the numbers are right, but the copy engine brings {brought:,} of {size:,} bytes.",
         "not-by-copies",
     )
-    demand(
-        not any(isinstance(event, Load) for event in events),
-        "the numbers are right, but threads load from x or y themselves.",
-        "not-by-copies",
-    )
+    if any(isinstance(event, Load) for event in events):
+        fail("the numbers are right, but threads load from x or y themselves.", "not-by-copies")
 
 
 def _hasty(answer: object) -> None:
@@ -60,11 +54,8 @@ def _hasty(answer: object) -> None:
         (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
         demand_no_hazard(report)
         last = next((k for k in (gemm.K, 64, 16) if np.array_equal(C, _of_the_last(k, A, B))), 0)
-        demand(
-            last in (0, gemm.K),
-            f"of {gemm.K} columns only the last {last} are in the sums.",
-            "only-last-columns",
-        )
+        if last not in (0, gemm.K):
+            fail(f"of {gemm.K} columns only the last {last} are in the sums.", "only-last-columns")
         demand(
             last,
             f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard.",

@@ -12,7 +12,7 @@ from ptxsim.clock import ALONE, Block
 from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
-from .common import demand, demand_kernel
+from .common import demand, demand_kernel, fail
 
 SLOT = (64 + 256) * 64 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -43,11 +43,8 @@ def run(
 def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
     """All slots are used, and the producer waits for nothing but its slot; that may be freed one k-tile later."""
     used = {event.mbarrier for mine in report.events for event in mine if isinstance(event, BulkCopy)}
-    demand(
-        len(used) >= slots,
-        f"the product is right, but all copies go to {len(used)} of {slots} slots.",
-        "unused-slots",
-    )
+    if len(used) < slots:
+        fail(f"the product is right, but all copies go to {len(used)} of {slots} slots.", "unused-slots")
     for multiplied in range(k_tiles - slots + 1):
         free = slots if multiplied == 0 else slots - 1
         ahead = fetched(report, k_tiles, multiplied) - multiplied
@@ -102,18 +99,13 @@ def _ring(answer: object) -> None:
     run(answer, (64, 256, 64), (1, 1, 1), 3, None)
     run(answer, (64, 256, 64), (2, 2, 2), 3, None)
     source = re.sub(r"\bSLOTS\s*=\s*3\b", "SLOTS = 2", answer.code)
+    two_slots = cupy_on_numpy.RawKernel(source, answer.name, options=answer.options)
     try:
-        run(
-            cupy_on_numpy.RawKernel(source, answer.name, options=answer.options),
-            (64, 256, 64),
-            (1, 1, 5),
-            2,
-            None,
-        )
+        run(two_slots, (64, 256, 64), (1, 1, 5), 2, None)
     except CheckFailed as error:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         cause = "stuck-with-two-slots" if found == "deadlock" else "fixed-slots"
-        demand(False, f"right for three slots, and {found} for SLOTS = 2.", cause)
+        fail(f"right for three slots, and {found} for SLOTS = 2.", cause)
     _demand_ring(report, 7, 3)
     demand_no_wait_for_landing(report)
 
