@@ -10,8 +10,6 @@ A granule is the smallest access that the kernel makes to that memory. All acces
 bookkeeping is exact to the byte.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,8 +35,6 @@ CHECK = 15
 """Steps of work (work.py) of a check."""
 MOST_GRANULES = 1 << 26
 """Of one memory; what lies behind is not watched. The tables of so many take 1.7 GB, if all is touched."""
-
-
 ALL = slice(None)
 """All units of an access are watched."""
 
@@ -61,21 +57,29 @@ class Reach(NamedTuple):
     pc: int
 
 
+class Spread(NamedTuple):
+    """The same, granule by granule: the lane at each, and the instruction."""
+
+    lanes: np.ndarray
+    granules: np.ndarray
+    pc: int
+
+    def at(self, some: np.ndarray) -> "Spread":
+        """Some of its granules."""
+        return Spread(self.lanes[some], self.granules[some], self.pc)
+
+
+Changed = Callable[[], np.ndarray] | None
+"""Of a weak write: gives which lanes alter the bytes."""
 CHANGED = "changed"
 """A race: somebody wrote to the source of a bulk store that may still have been on its way. Reported as
 write-after-read."""
-
-
 NOT_COHERENT = "not-coherent"
 """A race, reported as read-after-write or write-after-read: the read-only cache need not see what the launch writes,
 whatever orders the two (CUDA C++ Programming Guide, `__ldg`: the data is read-only as long as the kernel runs)."""
-
-
 UNFENCED = "missing-proxy-fence"
 OVERWRITTEN = "overwritten"
 """The copy engine writes where a thread wrote, with no fence.proxy.async: reported as missing-proxy-fence."""
-
-
 NOBODY = -1
 
 
@@ -98,7 +102,7 @@ class Race:
 class Listener(Protocol):
     """Who hears of races (`Findings`, findings.py)."""
 
-    def race(self, shadow: Shadow, pc: int, race: Race) -> None:
+    def race(self, shadow: "Shadow", pc: int, race: Race) -> None:
         """The instruction at `pc` runs into another access."""
 
 
@@ -160,13 +164,7 @@ class Shadow:
 
     # ---- what accesses call
 
-    def on_access(
-        self,
-        machine: Watched,
-        act: Act,
-        reach: Reach,
-        changed: Callable[[], np.ndarray] | None = None,
-    ) -> None:
+    def on_access(self, machine: Watched, act: Act, reach: Reach, changed: Changed = None) -> None:
         """`changed()`: for a weak write, which lanes alter the bytes. Writing what is there is no race of two
         writes."""
         lanes, unit, size, pc = reach
@@ -176,15 +174,15 @@ class Shadow:
             return
         if changed is not None and inside is not ALL:
             changed = partial(_some_of, changed, inside)
-        low = machine.orders.low if self.private else 0
+        low = self._low(machine.orders)
         if act.writes or act.strong or self._any_narrow or self._recent(machine.orders, lanes, unit, count):
-            self._check(machine, act, lanes, unit, count, pc, changed)
+            self._check(machine, act, _spread(lanes, unit, count, pc), count, changed)
             machine.work(CHECK)
         time = machine.orders.trail.step(pc)
         if act.writes and self.read_only.latest:
-            granules, each = granules_of(unit, count), np.repeat(lanes, count)
-            found = self.read_only.since(each, granules, 0)
-            self._report_found(machine, NOT_COHERENT, pc, each, granules, found)
+            spread = _spread(lanes, unit, count, pc)
+            found = self.read_only.since(spread.lanes, spread.granules, 0)
+            self._report_found(machine, NOT_COHERENT, spread, found)
         if act.writes and self.shared:
             machine.math.on_write(unit, size, pc, lanes)
         if act.writes and not act.strong:
@@ -193,9 +191,8 @@ class Shadow:
             each = np.repeat(lanes, count)
             beaten = self.writer[granules] != each + machine.orders.first_lane
             if beaten.any():
-                self.also_wrote.note(
-                    Touch(each[beaten], machine.orders.first_lane, granules[beaten], 1, time), low
-                )
+                touch = Touch(each[beaten], machine.orders.first_lane, granules[beaten], 1, time)
+                self.also_wrote.note(touch, low)
             return
         touch = Touch(lanes, machine.orders.first_lane, unit, count, time)
         if not act.strong:
@@ -204,7 +201,7 @@ class Shadow:
         self._depend(machine, act, touch, pc, low, changed)
         if act.scope != GRID:
             self.narrow[act.scope].add(pc)
-            self._check_within(machine, act, lanes, granules_of(unit, count), count, pc, time)
+            self._check_within(machine, act, _spread(lanes, unit, count, pc), time)
         if act.reads and not act.writes:
             self.strong_reads.note(touch, low)
         else:
@@ -220,12 +217,11 @@ class Shadow:
         lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
         lanes, unit = lanes[inside], unit[inside]
-        granules, each = granules_of(unit, count), np.repeat(lanes, count)
-        written = self.write_time[granules] > 0
-        self._report(machine, NOT_COHERENT, pc, each, granules, self.writer, self.write_time, written)
+        spread = _spread(lanes, unit, count, pc)
+        self._report(machine, NOT_COHERENT, spread, self.write_time[spread.granules] > 0)
         if self.strong_writes.latest:
-            found = self.strong_writes.since(each, granules, 0)
-            self._report_found(machine, NOT_COHERENT, pc, each, granules, found)
+            found = self.strong_writes.since(spread.lanes, spread.granules, 0)
+            self._report_found(machine, NOT_COHERENT, spread, found)
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
         self.read_only.note(touch, 0)
 
@@ -233,7 +229,7 @@ class Shadow:
         """An asynchronous copy to these units starts."""
         lanes, unit, size, pc = reach
         count = size // self.granule
-        self._check(machine, Act(False, True), lanes, unit, count, pc, None)
+        self._check(machine, Act(False, True), _spread(lanes, unit, count, pc), count, None)
         self.on_async_touch(machine, reach, OVERWRITTEN)
         machine.math.on_write(unit, size, pc, lanes)
         time = machine.orders.trail.step(pc)
@@ -261,7 +257,7 @@ class Shadow:
         """A copy that these lanes started at an earlier time arrives, and changes what is there as an atomic does."""
         lanes, unit, size, pc = reach
         count = size // self.granule
-        self._check(machine, Act(True, True, True), lanes, unit, count, pc, None)
+        self._check(machine, Act(True, True, True), _spread(lanes, unit, count, pc), count, None)
         machine.math.on_write(unit, size, pc, lanes)
         self.strong_writes.note(Touch(lanes, machine.orders.first_lane, unit, count, time), 0)
 
@@ -272,36 +268,25 @@ class Shadow:
             self.on_access(machine, Act(True, False), reach)
         else:
             lanes, unit, size, pc = reach
-            self._check(machine, Act(True, False), lanes, unit, size // self.granule, pc, None)
+            count = size // self.granule
+            self._check(machine, Act(True, False), _spread(lanes, unit, count, pc), count, None)
         self.on_async_touch(machine, reach)
 
-    def on_async_touch(
-        self,
-        machine: Watched,
-        reach: Reach,
-        kind: str = UNFENCED,
-    ) -> None:
+    def on_async_touch(self, machine: Watched, reach: Reach, kind: str = UNFENCED) -> None:
         """The copy engine or the tensor cores reach these units, for one lane, through a proxy of their own: behind a
         fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
         if not machine.is_async(np.array([reach.pc])).all():
             return
-        granules, lanes = self._spread(reach)
-        self._tell_unfenced(machine, kind, reach.pc, lanes, granules, self.writer, self.write_time)
+        spread = self._watched(reach)
+        self._tell_unfenced(machine, kind, spread, self.writer, self.write_time)
         if self.last_strong is not None:
-            self._tell_unfenced(machine, kind, reach.pc, lanes, granules, *self.last_strong)
+            self._tell_unfenced(machine, kind, spread, *self.last_strong)
 
     def _tell_unfenced(
-        self,
-        machine: Watched,
-        kind: str,
-        pc: int,
-        lanes: np.ndarray,
-        granules: np.ndarray,
-        writers: np.ndarray,
-        times: np.ndarray,
+        self, machine: Watched, kind: str, spread: Spread, writers: np.ndarray, times: np.ndarray
     ) -> None:
         """`writers` and `times` are tables by granule."""
-        lanes, granules = _one_of_each_run(lanes, granules, writers, times)
+        lanes, granules, pc = _one_of_each_run(spread, writers, times)
         times, writers = times[granules], writers[granules].astype(np.int64)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
@@ -322,25 +307,11 @@ class Shadow:
         """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""
         lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit[beaten], size)
-        lanes, granules = lanes[beaten][inside], granules_of(unit[inside], count)
-        if len(lanes):
-            self._report(
-                machine,
-                "write-after-write",
-                pc,
-                np.repeat(lanes, count),
-                granules,
-                self.writer,
-                self.write_time,
-            )
+        spread = _spread(lanes[beaten][inside], unit[inside], count, pc)
+        if len(spread.lanes):
+            self._report(machine, "write-after-write", spread)
 
-    def on_chance(
-        self,
-        machine: Watched,
-        act: Act,
-        reach: Reach,
-        beaten: np.ndarray,
-    ) -> None:
+    def on_chance(self, machine: Watched, act: Act, reach: Reach, beaten: np.ndarray) -> None:
         """The same of strong writes: chance says which value stays."""
         lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
@@ -357,63 +328,44 @@ class Shadow:
     def on_read_over(self, machine: Watched, reach: Reach) -> None:
         """Reads that began earlier, and were checked then, are over now."""
         lanes, unit, size, pc = reach
-        time = machine.orders.trail.step(pc)
-        low = machine.orders.low if self.private else 0
-        self.reads.note(Touch(lanes, machine.orders.first_lane, unit, size // self.granule, time), low)
+        touch = Touch(
+            lanes, machine.orders.first_lane, unit, size // self.granule, machine.orders.trail.step(pc)
+        )
+        self.reads.note(touch, self._low(machine.orders))
 
-    def on_changed(
-        self,
-        machine: Watched,
-        reach: Reach,
-        since: int,
-        kind: str = "read-after-write",
-    ) -> None:
+    def on_changed(self, machine: Watched, reach: Reach, since: int, kind: str = "read-after-write") -> None:
         """These lanes' copies read here at some time since then: nobody may have written here meanwhile, not even
         behind a barrier that the lanes have passed too."""
-        granules, lanes = self._spread(reach)
-        times = self.write_time[granules]
-        late = (times >= since) & (times != NEVER)
-        self._report(machine, kind, reach.pc, lanes, granules, self.writer, self.write_time, late)
+        spread = self._watched(reach)
+        times = self.write_time[spread.granules]
+        self._report(machine, kind, spread, (times >= since) & (times != NEVER))
         if self.strong_writes.latest:
-            found = self.strong_writes.since(lanes, granules, since)
-            self._report_found(machine, kind, reach.pc, lanes, granules, found)
+            found = self.strong_writes.since(spread.lanes, spread.granules, since)
+            self._report_found(machine, kind, spread, found)
 
-    def on_late_arrival(
-        self,
-        machine: Watched,
-        reach: Reach,
-        since: int,
-        changed: np.ndarray,
-    ) -> None:
+    def on_late_arrival(self, machine: Watched, reach: Reach, since: int, changed: np.ndarray) -> None:
         """A copy that one lane started at a time arrives here: meanwhile the lane itself may not have read here, nor
         written another value. `changed`: which units the copy alters."""
         inside, _, count = self._inside(reach.unit, reach.size)
-        granules, mine = self._spread(reach)
-        owners, trail = mine + machine.orders.first_lane, machine.orders.trail
+        spread, trail = self._watched(reach), machine.orders.trail
+        granules, owners = spread.granules, spread.lanes + machine.orders.first_lane
         found = self.reads.own_since(owners, granules, since + 1)
         if found is not None:
-            self._tell_arrival(machine, "unwaited-copy", found.bad, found.times, granules, mine, since)
+            self._tell_arrival(machine, "unwaited-copy", spread.at(found.bad), found.times[found.bad], since)
         times = self.write_time[granules]
         wrote = (self.writer[granules] == owners) & (times > since) & (times < IN_FLIGHT)
         wrote &= np.repeat(changed[inside], count) & (trail.pcs(np.where(wrote, times, 0)) != reach.pc)
-        self._tell_arrival(machine, "write-after-write", wrote, times, granules, mine, since)
+        self._tell_arrival(machine, "write-after-write", spread.at(wrote), times[wrote], since)
 
     def _tell_arrival(
-        self,
-        machine: Watched,
-        kind: str,
-        bad: np.ndarray,
-        times: np.ndarray,
-        granules: np.ndarray,
-        lanes: np.ndarray,
-        started: int,
+        self, machine: Watched, kind: str, spread: Spread, times: np.ndarray, started: int
     ) -> None:
-        """Where accesses of these lanes at these times met a copy of theirs that was still on its way."""
-        pcs = machine.orders.trail.pcs(np.where(bad, times, 0))
-        for pc in np.unique(pcs[bad]).tolist():
-            at = np.flatnonzero(bad & (pcs == pc))
-            lane = int(lanes[at[0]])
-            race = Race(kind, int(granules[at[0]]), lane, lane + machine.orders.first_lane, started, True, 1)
+        """Accesses of these lanes at these times met a copy of theirs that was still on its way."""
+        pcs = machine.orders.trail.pcs(times)
+        for pc in np.unique(pcs).tolist():
+            lanes, granules, _ = spread.at(pcs == pc)
+            lane = int(lanes[0])
+            race = Race(kind, int(granules[0]), lane, lane + machine.orders.first_lane, started, True, 1)
             machine.findings.race(self, pc, race)
 
     def doubts(self) -> list[Doubt]:
@@ -422,15 +374,7 @@ class Shadow:
 
     # ---- helpers
 
-    def _depend(
-        self,
-        machine: Watched,
-        act: Act,
-        touch: Touch,
-        pc: int,
-        low: int,
-        changed: Callable[[], np.ndarray] | None,
-    ) -> None:
+    def _depend(self, machine: Watched, act: Act, touch: Touch, pc: int, low: int, changed: Changed) -> None:
         """A strong access: is what it finds or leaves there a matter of chance?"""
         self.dependent = dependent = self.dependent or self._new_dependent()
         if (act.reads and act.writes) or pc in machine.launch.code.waits:
@@ -450,10 +394,14 @@ class Shadow:
             return unit < self.granules // count, unit, count
         return ALL, unit, count
 
-    def _spread(self, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
-        """The granules that are watched of it, and the lane at each."""
+    def _watched(self, reach: Reach) -> Spread:
+        """Of its granules those that are watched."""
         inside, unit, count = self._inside(reach.unit, reach.size)
-        return granules_of(unit[inside], count), np.repeat(reach.lanes[inside], count)
+        return _spread(reach.lanes[inside], unit[inside], count, reach.pc)
+
+    def _low(self, orders: Orders) -> int:
+        """What is older than this orders nobody any more."""
+        return orders.low if self.private else 0
 
     def _write(self, orders: Orders, lanes: np.ndarray, granules: np.ndarray, count: int, time: int) -> None:
         self.write_time[granules] = time
@@ -480,57 +428,41 @@ class Shadow:
             view = self._views[count] = self.write_time.view(UNIT[4 * count])
         return view[unit].view(np.int32)
 
-    def _check(
-        self,
-        machine: Watched,
-        act: Act,
-        lanes: np.ndarray,
-        unit: np.ndarray,
-        count: int,
-        pc: int,
-        changed: Callable[[], np.ndarray] | None,
-    ) -> None:
-        orders = machine.orders
-        granules, lanes = granules_of(unit, count), np.repeat(lanes, count)
-        low = machine.orders.low if self.private else 0
-        self._check_last_write(machine, act, lanes, granules, count, pc, changed)
+    def _check(self, machine: Watched, act: Act, spread: Spread, count: int, changed: Changed) -> None:
+        """`count`: granules of a lane."""
+        orders, low = machine.orders, self._low(machine.orders)
+        lanes, granules, _ = spread
+        self._check_last_write(machine, act, spread, count, changed)
         kind = "read-after-write" if act.reads else "write-after-write"
         if self.also_wrote.latest:
             some = np.repeat(changed(), count) if changed is not None else np.ones(len(lanes), bool)
             if some.any():
                 found = self.also_wrote.found(orders, lanes[some], granules[some], low)
-                self._report_found(machine, kind, pc, lanes[some], granules[some], found)
+                self._report_found(machine, kind, spread.at(some), found)
         too_narrow = self._too_narrow(machine, act) if act.strong else None
         strong_ones_count = not act.strong or act.scope != GRID or self._any_narrow
         if self.strong_writes.latest and strong_ones_count:
             found = self.strong_writes.found(orders, lanes, granules, low, too_narrow)
-            self._report_found(machine, kind, pc, lanes, granules, found)
+            self._report_found(machine, kind, spread, found)
         if act.writes:
             found = self.reads.found(orders, lanes, granules, low)
-            self._report_found(machine, "write-after-read", pc, lanes, granules, found)
+            self._report_found(machine, "write-after-read", spread, found)
             if self.strong_reads.latest and strong_ones_count:
                 found = self.strong_reads.found(orders, lanes, granules, low, too_narrow)
-                self._report_found(machine, "write-after-read", pc, lanes, granules, found)
+                self._report_found(machine, "write-after-read", spread, found)
 
     def _check_last_write(
-        self,
-        machine: Watched,
-        act: Act,
-        lanes: np.ndarray,
-        granules: np.ndarray,
-        count: int,
-        pc: int,
-        changed: Callable[[], np.ndarray] | None,
+        self, machine: Watched, act: Act, spread: Spread, count: int, changed: Changed
     ) -> None:
         if changed is None:
-            lanes, granules = _one_of_each_run(lanes, granules, self.writer, self.write_time)
+            spread = _one_of_each_run(spread, self.writer, self.write_time)
+        lanes, granules, _ = spread
         times = self.write_time[granules]
         if act.reads:
-            self._report(machine, "uninitialised-read", pc, lanes, granules, None, None, times == NEVER)
+            self._report(machine, "uninitialised-read", spread, times == NEVER)
         flying = (times >= IN_FLIGHT) & (times != NEVER)
         if flying.any():
-            kind = "unwaited-copy" if act.reads else "write-after-write"
-            self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, flying)
+            self._report(machine, "unwaited-copy" if act.reads else "write-after-write", spread, flying)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         bad = np.zeros(len(times), bool)
         bad[at] = machine.orders.unseen(lanes[at], self.writer[granules[at]].astype(np.int64), times[at])
@@ -542,8 +474,7 @@ class Shadow:
             bad &= ~same
             if not bad.any():
                 return
-        kind = "read-after-write" if act.reads else "write-after-write"
-        self._report(machine, kind, pc, lanes, granules, self.writer, self.write_time, bad)
+        self._report(machine, "read-after-write" if act.reads else "write-after-write", spread, bad)
 
     def _keep_last_strong(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> None:
         if self.last_strong is None:
@@ -553,13 +484,10 @@ class Shadow:
 
     def _keep_writers(self, orders: Orders, granules: np.ndarray, times: np.ndarray) -> None:
         """The last writers of these granules, at these times: another thread now writes the same, unordered."""
-        low = orders.low if self.private else 0
         for time in np.unique(times):
             at = granules[times == time]
-            touch = Touch(
-                self.writer[at].astype(np.int64) - orders.first_lane, orders.first_lane, at, 1, int(time)
-            )
-            self.also_wrote.note(touch, low)
+            lanes = self.writer[at].astype(np.int64) - orders.first_lane
+            self.also_wrote.note(Touch(lanes, orders.first_lane, at, 1, int(time)), self._low(orders))
 
     @property
     def _any_narrow(self) -> bool:
@@ -577,29 +505,19 @@ class Shadow:
         def matters(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
             found, pcs = np.zeros(len(lanes), bool), orders.trail.pcs(times)
             for scope, instructions in self.narrow.items():
-                apart = others // _span(machine, scope) != (lanes + orders.first_lane) // _span(
-                    machine, scope
-                )
+                span = _span(machine, scope)
+                apart = others // span != (lanes + orders.first_lane) // span
                 found |= apart if act.scope == scope else apart & np.isin(pcs, list(instructions))
             return found
 
         return matters
 
-    def _check_within(
-        self,
-        machine: Watched,
-        act: Act,
-        lanes: np.ndarray,
-        granules: np.ndarray,
-        count: int,
-        pc: int,
-        time: int,
-    ) -> None:
+    def _check_within(self, machine: Watched, act: Act, spread: Spread, time: int) -> None:
         """Strong accesses of one instruction with a narrow scope: lanes of two blocks, or of two clusters, at one place
         race."""
         if self.private or not act.writes:
             return
-        lanes = np.repeat(lanes, count) + machine.orders.first_lane
+        lanes, granules = spread.lanes + machine.orders.first_lane, spread.granules
         order = np.argsort(granules, kind="stable")
         same = np.diff(granules[order]) == 0
         apart = np.diff(lanes[order] // _span(machine, act.scope)) != 0
@@ -609,67 +527,48 @@ class Shadow:
             kind = "read-after-write" if act.reads else "write-after-write"
             lane = int(lanes[second]) - machine.orders.first_lane
             race = Race(kind, int(granules[first]), lane, int(lanes[first]), time, False, len(at))
+            machine.findings.race(self, spread.pc, race)
+
+    def _report_found(self, machine: Watched, kind: str, spread: Spread, found: Found | None) -> None:
+        if found is not None and found.bad.any():
+            lanes, granules, pc = spread.at(found.bad)
+            others, times = found.lanes[found.bad], found.times[found.bad]
+            lane, other, count = int(lanes[0]), int(others[0]), len(np.unique(lanes))
+            near = _one_warp(machine, lanes, others)
+            race = Race(kind, int(granules[0]), lane, other, int(times[0]), False, count, near)
             machine.findings.race(self, pc, race)
 
-    def _report_found(
-        self,
-        machine: Watched,
-        kind: str,
-        pc: int,
-        lanes: np.ndarray,
-        granules: np.ndarray,
-        found: Found | None,
-    ) -> None:
-        if found is not None and found.bad.any():
-            at = int(np.flatnonzero(found.bad)[0])
-            count = len(np.unique(lanes[found.bad]))
-            other, time = int(found.lanes[at]), int(found.times[at])
-            near = _one_warp(machine, lanes[found.bad], found.lanes[found.bad])
-            machine.findings.race(
-                self, pc, Race(kind, int(granules[at]), int(lanes[at]), other, time, False, count, near)
-            )
-
-    def _report(
-        self,
-        machine: Watched,
-        kind: str,
-        pc: int,
-        lanes: np.ndarray,
-        granules: np.ndarray,
-        others: np.ndarray | None,
-        times: np.ndarray | None,
-        where: np.ndarray | None = None,
-    ) -> None:
-        """Report `kind` where it is; `others` and `times` are tables by granule."""
-        if where is not None:
-            if not where.any():
-                return
-            lanes, granules = lanes[where], granules[where]
-        granule = int(granules[0])
-        other = NOBODY if others is None else int(others[granule])
-        time = 0 if times is None else int(times[granule])
-        flying = IN_FLIGHT <= time < NEVER
-        near = others is not None and _one_warp(machine, lanes, others[granules])
-        machine.findings.race(
-            self,
-            pc,
-            Race(kind, granule, int(lanes[0]), other, time % IN_FLIGHT, flying, len(np.unique(lanes)), near),
-        )
+    def _report(self, machine: Watched, kind: str, spread: Spread, where: np.ndarray | None = None) -> None:
+        """Report `kind` against the last writes, where it is."""
+        if where is not None and not where.any():
+            return
+        lanes, granules, pc = spread if where is None else spread.at(where)
+        granule, lane, count = int(granules[0]), int(lanes[0]), len(np.unique(lanes))
+        if (time := int(self.write_time[granule])) == NEVER:
+            race = Race(kind, granule, lane, NOBODY, 0, False, count)
+        else:
+            near = _one_warp(machine, lanes, self.writer[granules])
+            other, flying = int(self.writer[granule]), time >= IN_FLIGHT
+            race = Race(kind, granule, lane, other, time % IN_FLIGHT, flying, count, near)
+        machine.findings.race(self, pc, race)
 
 
 def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray | slice) -> np.ndarray:
     return changed()[inside]
 
 
-def _one_of_each_run(
-    lanes: np.ndarray, granules: np.ndarray, writers: np.ndarray, times: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _spread(lanes: np.ndarray, unit: np.ndarray, count: int, pc: int) -> Spread:
+    """Units of `count` granules each."""
+    return Spread(np.repeat(lanes, count), granules_of(unit, count), pc)
+
+
+def _one_of_each_run(spread: Spread, writers: np.ndarray, times: np.ndarray) -> Spread:
     """Of granules side by side that one lane touches, and that one lane wrote at one time, the first; `writers` and
     `times` are tables by granule."""
+    lanes, granules, _ = spread
     if len(lanes) <= FEW or lanes[0] != lanes[FEW]:
-        return lanes, granules
-    starts = starts_of_runs(lanes, writers[granules], times[granules])
-    return lanes[starts], granules[starts]
+        return spread
+    return spread.at(starts_of_runs(lanes, writers[granules], times[granules]))
 
 
 def _one_warp(machine: Watched, lanes: np.ndarray, others: np.ndarray) -> bool:
