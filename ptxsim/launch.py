@@ -196,11 +196,8 @@ def _start(
     of_each = zip(*(bound.buffers_of for bound in bounds), strict=True)
     others = sum((bound.others for bound in bounds), ())
     owners = [*(sum(each, ()) for each in of_each), *variables, others]  # in the order of code.roots
-    workspace = (
-        Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
-        if cooperative
-        else None
-    )
+    barrier = Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
+    workspace = barrier if cooperative else None
     buffers = [*bounds[-1].buffers, *kernel.variables, *([workspace] if workspace else [])]
     return LaunchState(
         code=code,

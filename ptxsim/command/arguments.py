@@ -37,18 +37,12 @@ _ARRAY = re.compile(r"(?P<type>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?
 _NUMBER = re.compile(r"(?P<type>\w+)=(?P<value>.+)")
 
 _WHOLE = {
+    *("signed char", "unsigned", "size_t", "bool", "uint", "uchar", "ushort"),
     *(
-        "char",
-        "signed char",
-        "unsigned char",
-        "short",
-        "unsigned short",
-        "int",
-        "unsigned",
-        "unsigned int",
-        "long",
+        f"{sign}{kind}"
+        for sign in ("", "unsigned ")
+        for kind in ("char", "short", "int", "long", "long long")
     ),
-    *("unsigned long", "long long", "unsigned long long", "size_t", "bool", "uint", "uchar", "ushort"),
     *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
 }
 """Types of C++ that are whole numbers."""

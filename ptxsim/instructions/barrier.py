@@ -85,18 +85,11 @@ def _groups(
 def _known(ident: int, count: int) -> int:
     """The barrier's number; Fault for a barrier or a count that no GPU has."""
     if ident >= BARRIERS:
-        raise Fault(
-            "unsupported-instruction",
-            f"there is no barrier {ident}; a block has barriers 0 to {BARRIERS - 1}",
-            0,
-        )
+        text = f"there is no barrier {ident}; a block has barriers 0 to {BARRIERS - 1}"
+        raise Fault("unsupported-instruction", text, 0)
     if count != ALL and (count % WARP or not count):
-        raise Fault(
-            "barrier-count",
-            f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}",
-            0,
-            "part-of-warps",
-        )
+        text = f"barrier {ident} shall wait for {count} threads; barriers count whole warps: a multiple of {WARP}"
+        raise Fault("barrier-count", text, 0, "part-of-warps")
     return ident
 
 
@@ -161,12 +154,8 @@ def warp_sync(decoder: Operands, ins: Instruction) -> Callable:
     def end(machine: Hopper) -> None:
         machine.recorder.work(pc + 1)
         masks = read(machine)
-        if (
-            machine.idx is None
-            and len(masks) == 1
-            and masks[0] == 0xFFFFFFFF
-            and not machine.warp_barrier.waiting
-        ):
+        all_lanes = machine.idx is None and len(masks) == 1 and masks[0] == 0xFFFFFFFF
+        if all_lanes and not machine.warp_barrier.waiting:
             machine.orders.meet(machine.every_lane, machine.warp_of)
             machine.jump(pc + 1, None)
         else:

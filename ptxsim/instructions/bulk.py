@@ -273,14 +273,8 @@ def _load_tensor(decoder: Operands, ins: Instruction) -> Callable:
     pc = decoder.pc
 
     def step(machine: Hopper) -> None:
-        of_lane = zip(
-            machine.active().tolist(),
-            to(machine).tolist(),
-            barrier(machine).tolist(),
-            tensor(machine),
-            receivers(machine),
-            strict=True,
-        )
+        lanes, offsets, barriers = machine.active().tolist(), to(machine).tolist(), barrier(machine).tolist()
+        of_lane = zip(lanes, offsets, barriers, tensor(machine), receivers(machine), strict=True)
         for at, (lane, offset, by, (layout, coordinates), blocks) in enumerate(of_lane):
             size, itemsize = layout.box_bytes, layout.itemsize
             load = _empty(lane, pc, size)
@@ -307,13 +301,8 @@ def _load(decoder: Operands, ins: Instruction) -> Callable:
 
     def step(machine: Hopper) -> None:
         sizes, sources = machine.spread(size(machine)).tolist(), machine.spread(source(machine)).tolist()
-        of_lane = zip(
-            machine.active().tolist(),
-            to(machine).tolist(),
-            barrier(machine).tolist(),
-            receivers(machine),
-            strict=True,
-        )
+        lanes, offsets, barriers = machine.active().tolist(), to(machine).tolist(), barrier(machine).tolist()
+        of_lane = zip(lanes, offsets, barriers, receivers(machine), strict=True)
         for at, (lane, offset, by, blocks) in enumerate(of_lane):
             load = _empty(lane, pc, sizes[at])
             with reported(machine, pc):

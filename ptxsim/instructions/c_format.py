@@ -77,13 +77,9 @@ def arguments(text: str) -> int:
 
 def _conversion(match: re.Match) -> Conversion:
     flags, width, precision, size, kind = match.groups()
-    return Conversion(
-        flags,
-        None if width == "*" else int(width or 0),
-        None if precision is None else min(int(precision or 0), WIDEST),
-        size or "",
-        kind,
-    )
+    wide = None if width == "*" else int(width or 0)
+    exact = None if precision is None else min(int(precision or 0), WIDEST)
+    return Conversion(flags, wide, exact, size or "", kind)
 
 
 # --- one value: its sign or prefix, its digits, and whether zeros may stand between them

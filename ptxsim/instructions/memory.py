@@ -183,12 +183,9 @@ def isspacep(decoder: Operands, ins: Instruction) -> Callable:
     """isspacep.space  p, a: does a generic address lie in this space? (PTX ISA 9.7.9.19)."""
     space = space_of(ins.opcode)
     read, write = decoder.source(ins.operands[1], "u64"), decoder.target(ins.operands[0])
-    low, high = {
-        "global": (0, SHARED_WINDOW),
-        "const": (0, 0),
-        "shared": (SHARED_WINDOW, LOCAL_WINDOW),
-        "local": (LOCAL_WINDOW, 2**64 - 1),
-    }[space]
+    of_shared, of_local = (SHARED_WINDOW, LOCAL_WINDOW), (LOCAL_WINDOW, 2**64 - 1)
+    windows = {"global": (0, SHARED_WINDOW), "const": (0, 0), "shared": of_shared, "local": of_local}
+    low, high = windows[space]
     return lambda machine: write(
         machine, (read(machine) >= np.uint64(low)) & (read(machine) < np.uint64(high))
     )

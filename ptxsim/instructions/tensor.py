@@ -67,12 +67,8 @@ def whole_warpgroups(machine: Registers, name: str) -> int:
     parts = np.flatnonzero(np.bincount(groups)[groups] < WARPGROUP)
     if len(parts):
         mine = first[groups == groups[parts[0]]]
-        raise Fault(
-            "barrier-divergence",
-            _part_of_warpgroup(machine, name, mine),
-            parts[0] * WARP,
-            "part-of-warpgroup",
-        )
+        text = _part_of_warpgroup(machine, name, mine)
+        raise Fault("barrier-divergence", text, parts[0] * WARP, "part-of-warpgroup")
     return warps
 
 

@@ -621,6 +621,3 @@ def _reads_strongly(instruction: Instruction) -> bool:
     return (opcode.root == "ld" and strong and not opcode.has("shared")) or (
         opcode.root == "atom" and not opcode.has("shared") and not opcode.has("shared::cta")
     )
-
-
-__all__ = ["BasicBlock", "Code", "Decoder", "Read", "Write", "pure_step"]

@@ -209,14 +209,12 @@ class Counters:
         lanes read, some fill with zeros."""
         source = source.astype(np.int64)
         sides = np.stack([_shifted(to, 4 * BANKS), _shifted(source, 4 * BANKS)])
-        self._count(
-            machine, (pc, "shared"), sides, lambda rows: copy_wavefronts(rows[0], rows[1], size, bypass), size
-        )
+        wavefronts = partial(copy_wavefronts, size=size, bypass=bypass)
+        self._count(machine, (pc, "shared"), sides, lambda rows: wavefronts(*rows), size)
         if reads is not None:
             sides = np.where(reads, sides, NO_LANE)
-        self._count(
-            machine, (pc, "global"), sides, lambda rows: copy_sectors(rows[0], rows[1], size, bypass), size
-        )
+        sectors = partial(copy_sectors, size=size, bypass=bypass)
+        self._count(machine, (pc, "global"), sides, lambda rows: sectors(*rows), size)
         if pc not in self._first:
             self._first[pc] = Pattern(_first_warp(machine, to), size)
 
@@ -226,12 +224,8 @@ class Counters:
         """Count by `rule`, which follows from the opcode and `size`, and return what was added; a pattern that did not
         change costs what it cost the last time."""
         last = self._last.get(side)
-        if (
-            last is None
-            or last[0] is not machine.idx
-            or last[1].shape != pattern.shape
-            or (last[1] != pattern).any()
-        ):
+        as_before = last is not None and last[0] is machine.idx and last[1].shape == pattern.shape
+        if last is None or not as_before or (last[1] != pattern).any():
             last = self._last[side] = (machine.idx, pattern, self._cost(machine, side, pattern, rule, size))
         total, once = self._sides.setdefault(side, _Access()), last[2]
         if side[1] == "shared":
@@ -267,12 +261,8 @@ class Counters:
         for (pc, name), number in self._others.items():
             by_line[self._instructions[pc].where.line][name] += number
         total = sum(by_line.values(), Counter())
-        return CounterTable(
-            Counts(**total),
-            {line: Counts(**by_line[line]) for line in sorted(by_line)},
-            self._patterns,
-            source,
-        )
+        lines = {line: Counts(**by_line[line]) for line in sorted(by_line)}
+        return CounterTable(Counts(**total), lines, self._patterns, source)
 
     def _patterns(self, memory: str) -> Patterns:
         """By line, of "shared" or "global" memory; two patterns are one when one is the other, shifted by whole units

@@ -24,11 +24,8 @@ def parting(instructions: tuple[Instruction, ...], flow: Flow) -> list[frozenset
             if _differs(each, known):
                 known.update(written_by(each))
         for block, ways in flow.next.items():
-            if (
-                block in regions
-                or len(ways) < 2
-                or not _decides(instructions[flow.range_of(block)[-1]], known)
-            ):
+            last = instructions[flow.range_of(block)[-1]]
+            if block in regions or len(ways) < 2 or not _decides(last, known):
                 continue
             regions[block] = flow.decided_by(block)
             for inside in regions[block]:

@@ -105,15 +105,8 @@ class Findings:
                     continue
                 writes = "read" if self._reads(doubt.pc) else "write"
                 wrote = "read" if self._reads(self._pc(doubt.time)) else "write"
-                race = Race(
-                    f"{writes}-after-{wrote}",
-                    doubt.granule,
-                    doubt.lane,
-                    doubt.other,
-                    doubt.time,
-                    False,
-                    doubt.count,
-                )
+                kind, granule, count = f"{writes}-after-{wrote}", doubt.granule, doubt.count
+                race = Race(kind, granule, doubt.lane, doubt.other, doubt.time, False, count)
                 self._meet(shadow, doubt.pc, race, strong=True)
 
     def _reads(self, pc: int) -> bool:

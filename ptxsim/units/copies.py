@@ -42,15 +42,8 @@ class _Copy:
         return Reach(self.lanes, self.unit, self.size, self.pc)
 
     def take(self, mask: np.ndarray) -> "_Copy":
-        return replace(
-            self,
-            lanes=self.lanes[mask],
-            group=self.group[mask],
-            unit=self.unit[mask],
-            source=self.source[mask],
-            data=self.data[mask],
-            read=self.read[mask],
-        )
+        of_lanes = ("lanes", "group", "unit", "source", "data", "read")
+        return replace(self, **{name: getattr(self, name)[mask] for name in of_lanes})
 
 
 class CopyQueue:

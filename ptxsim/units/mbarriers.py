@@ -171,12 +171,8 @@ class Mbarrier(Rendezvous[Question]):
         np.add.at(self.bytes, blocks, size)
         np.add.at(self.expected, blocks, size)
         if (wrong := np.flatnonzero(np.abs(self.bytes[blocks]) > MOST)).size:
-            raise Fault(
-                "mbarrier",
-                f"a phase counts at most {MOST} bytes, not {self.bytes[blocks[wrong[0]]]}",
-                int(wrong[0]),
-                "too-many-bytes",
-            )
+            text = f"a phase counts at most {MOST} bytes, not {self.bytes[blocks[wrong[0]]]}"
+            raise Fault("mbarrier", text, int(wrong[0]), "too-many-bytes")
         self._look(np.unique(blocks))
 
     def arrive(
