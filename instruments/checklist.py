@@ -174,14 +174,8 @@ def _busy(found: Evidence) -> Item:
 def _depth(found: Evidence) -> Item:
     value = f"{found.on_their_way:.1f} k-tiles on their way, {found.slots} slot{'s' * (found.slots != 1)}"
     why = "While a warp multiplies one k-tile, the next must be coming; how many slots pay depends on the problem."
-    return Item(
-        "pipeline depth",
-        value,
-        "at least 1 on its way",
-        found.on_their_way >= 0.9,
-        why,
-        "pipeline depth 2-4 stages",
-    )
+    ok = found.on_their_way >= 0.9
+    return Item("pipeline depth", value, "at least 1 on its way", ok, why, "pipeline depth 2-4 stages")
 
 
 def _unrolled(found: Evidence) -> Item:

@@ -34,15 +34,11 @@ class FullUnits:
         return unit and (unit if shares[unit] >= FULL else "waiting")
 
     def __repr__(self) -> str:
-        rows = [
-            (
-                label,
-                self[label] or "no record",
-                *(f"{share:.0f} %" if share else "-" for share in shares.values()),
-            )
-            for label, shares in self.shares.items()
-        ]
-        return tables.as_text([self.title, self.origin], [("", "full", *UNITS), *rows])
+        rows = [("", "full", *UNITS)]
+        for label, shares in self.shares.items():
+            percent = (f"{share:.0f} %" if share else "-" for share in shares.values())
+            rows.append((label, self[label] or "no record", *percent))
+        return tables.as_text([self.title, self.origin], rows)
 
 
 def full_units(gemm: Problem, kernels: Mapping[str, tuple]) -> FullUnits:

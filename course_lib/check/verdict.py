@@ -30,11 +30,8 @@ SHOWN, OTHERS = 5, (4, 6, 7)
 SEVERAL_TILES = 2
 """Of persistent kernels, for each block, or cluster, of a launch in place of the last of SMALL, which has more k-tiles
 than a ring has slots."""
-
 IDLE_BLOCKS = 16
 """Of persistent kernels, for the last launch of the first shape: most of them find no tile."""
-
-
 ORDERS = (1, 2)
 """Seeds of other orders of the warps, for the first shape: where what a kernel does may depend on the order."""
 

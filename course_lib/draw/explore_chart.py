@@ -95,15 +95,8 @@ def draggable(turns: list[tuple[int, ...]], setting: dict, limits: dict, words: 
     source = "data:image/svg+xml;base64," + base64.b64encode(still.encode()).decode()
     picture = f'<img width="100%" height="{height}" alt="Timeline: {html.escape(words)}" src="{source}">'
     drawn = f"Drawn is the time in which one stage and one block do {WINDOW} k-tiles."
-    return _alone(
-        f'<p role="status">{html.escape(words)}</p>{picture}<p>{drawn}</p>',
-        "pipeline",
-        setting,
-        limits,
-        HEAD,
-        PATTERN,
-        LAYERS,
-    )
+    shown = f'<p role="status">{html.escape(words)}</p>{picture}<p>{drawn}</p>'
+    return _alone(shown, "pipeline", setting, limits, HEAD, PATTERN, LAYERS)
 
 
 def stepped(steps: list[dict[str, str]], words: str) -> str:

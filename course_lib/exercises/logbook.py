@@ -68,9 +68,8 @@ class Progress:
 
     def rows(self) -> list[tuple[str, dict[str, str], int]]:
         """(lesson, its exercises with their states, how many predictions) for each lesson."""
-        made = {
-            (entry.get("lesson"), entry["predicted"]) for entry in self.entries or () if "predicted" in entry
-        }
+        predicted = (entry for entry in self.entries or () if "predicted" in entry)
+        made = {(entry.get("lesson"), entry["predicted"]) for entry in predicted}
         rows: dict[str, dict[str, str]] = {}
         for name, state in self.states().items():
             rows.setdefault(_lesson(name), {})[name] = state
@@ -78,14 +77,11 @@ class Progress:
 
     def _cells(self) -> list[tuple[str, str, str]]:
         """What is shown: the lesson, its exercises with marks, predictions."""
-        return [
-            (
-                f"lesson {number}",
-                "  ".join(f"{MARKS[state]} {name}" for name, state in states.items()),
-                f"{count} prediction{'s' * (count != 1)}",
-            )
-            for number, states, count in self.rows()
-        ]
+        found = []
+        for number, states, count in self.rows():
+            marks = "  ".join(f"{MARKS[state]} {name}" for name, state in states.items())
+            found.append((f"lesson {number}", marks, f"{count} prediction{'s' * (count != 1)}"))
+        return found
 
     def __repr__(self) -> str:
         if self.entries is None:

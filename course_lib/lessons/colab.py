@@ -23,13 +23,7 @@ def prepare() -> None:
     try:
         nvrtc.version()
     except nvrtc.NvrtcMissing:
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-deps",
-        ]  # or it would change Colab's own packages
+        # or it would change Colab's own packages
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps"]
         subprocess.run([*pip, *PACKAGES], check=True)
         importlib.invalidate_caches()

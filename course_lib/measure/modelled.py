@@ -65,14 +65,12 @@ def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
 
 def _cut(spans: dict, begin: float, end: float) -> dict:
     """The uses of resources between two times; time counts from the first of them."""
-    return {
-        name: [
-            [round(max(b, begin) - begin), round(min(e, end) - begin)]
-            for b, e in found
-            if e > begin and b < end
-        ]
-        for name, found in spans.items()
-    }
+
+    def inside(found: list) -> list[list[int]]:
+        kept = ((max(b, begin), min(e, end)) for b, e in found if e > begin and b < end)
+        return [[round(b - begin), round(e - begin)] for b, e in kept]
+
+    return {name: inside(found) for name, found in spans.items()}
 
 
 def _resources(kernel: Kernel, spans: dict) -> dict:

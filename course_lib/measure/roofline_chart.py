@@ -46,19 +46,13 @@ def roofline(several: list[Measured]) -> style.Drawing:
             limits += f"{roof} TFLOP/s ({each.kind}), "
     for of_one, colour in zip(shown.values(), COLOURS):
         if len(several) > 1:  # the way from one kernel to the next
-            axes.plot(
-                [r.intensity for r in of_one],
-                [r.tflops for r in of_one],
-                color=colour,
-                linewidth=0.8,
-                zorder=1,
-            )
+            places = [row.intensity for row in of_one], [row.tflops for row in of_one]
+            axes.plot(*places, color=colour, linewidth=0.8, zorder=1)
         for number, row in enumerate(of_one):
             axes.plot(row.intensity, row.tflops, MARKS[number % 8], color=colour, markeredgecolor=style.TEXT)
     slowest = min(ceilings(gpu).memory.values(), default=highest)
-    behind = max(
-        [1.15 * roof / slowest for roof, _ in roofs.values()] + [1.4 * row.intensity for row in rows]
-    )
+    knees = [1.15 * roof / slowest for roof, _ in roofs.values()]
+    behind = max(knees + [1.4 * row.intensity for row in rows])
     for each, of_one in shown.items():
         _write_labels(axes, of_one, behind, roofs[each][0] or highest)
     axes.xaxis.set_major_formatter("{x:g}")
@@ -71,11 +65,9 @@ def roofline(several: list[Measured]) -> style.Drawing:
     axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
     points = "; ".join(f"{row.label} {row.tflops:.1f} at {row.intensity:g} FLOP/byte" for row in rows)
     known = (
-        f"Ceilings: {limits.removesuffix(', ')}."
-        if limits
-        else "The ceilings of this GPU are not known here."
+        f"Ceilings: {limits.removesuffix(', ')}" if limits else "The ceilings of this GPU are not known here"
     )
-    return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {known}"
+    return figure, f"Roofline in TFLOP/s, {title}, {origin}: {points}. {known}."
 
 
 def _draw_slopes(axes: style.Axes, gpu: str, highest: float) -> str:
