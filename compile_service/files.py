@@ -37,19 +37,8 @@ TYPES = {
 """Written out, because each system's own list is another one, and a browser runs WebAssembly of this type alone."""
 OTHER = "application/octet-stream"
 SHRINK = (
-    ".html",
-    ".css",
-    ".js",
-    ".mjs",
-    ".json",
-    ".map",
-    ".ipynb",
-    ".wasm",
-    ".svg",
-    ".txt",
-    ".md",
-    ".py",
-    ".ttf",
+    *(".html", ".css", ".js", ".mjs", ".json", ".map", ".ipynb"),
+    *(".wasm", ".svg", ".txt", ".md", ".py", ".ttf"),
 )
 """Types that gzip makes smaller. The archives and pictures are packed already."""
 WORTH_IT = range(1_000, 64 << 20)

@@ -21,13 +21,8 @@ WORDS = {
     "ptxsim": "from CUDA C++ or PTX to a report: compiler, machine, races, counters, a clock",
 }
 ON_TOP = ("notebooks", "lessons and exercises; their answers and figures, loaded by path")
-WIDTH, LEFT, RIGHT, FLOOR, GAP = (
-    760,
-    12,
-    620,
-    50,
-    8,
-)  # of the picture; of the floors; height of one; between them
+WIDTH, LEFT, RIGHT, FLOOR, GAP = 760, 12, 620, 50, 8
+"""Of the picture; of the floors; height of one; between them."""
 
 
 def floors() -> list[list[str]]:

@@ -156,15 +156,14 @@ NO_TEST = {
 }
 """Files for which no test can be asked, by their names, and why."""
 
+# TABLE names what is quick of these
 SLOW = (
     "tests/ptxsim",
     "tests/ptxsim/instructions",
     "tests/ptxsim/races",
     "tests/tools",
     "tests/tools/classroom",
-)  # TABLE names what is quick
-
-
+)
 HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("lite", "live_more", "live_lessons"))
 """Tests for `make long` alone, which a helper that changed does not ask for."""
 

@@ -47,14 +47,9 @@ def lesson_of(entry: dict) -> str:
         for name, source in sources.kernels(path.stem).items():
             if name == entry["kernel"] and keys.source_key(name, source) == entry["source"]:
                 return path.stem[:2]
-    return next(
-        (
-            path.stem[:2]
-            for path in sources.with_kernels(sources.NOTEBOOKS)
-            if f"{entry['kernel']}(" in path.read_text()
-        ),
-        "",
-    )
+    calls = f"{entry['kernel']}("
+    edited = (path for path in sources.with_kernels(sources.NOTEBOOKS) if calls in path.read_text())
+    return next((path.stem[:2] for path in edited), "")
 
 
 def table() -> str:

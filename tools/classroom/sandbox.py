@@ -24,29 +24,14 @@ PROCESSES = 64  # and threads, where a kernel has 13; Linux counts them for user
 CPU_SECONDS = 600  # of each process, with all its threads
 TOOLS = ("unshare", "mount", "umount", "pivot_root", "prlimit", "setpriv", "nice")
 SYSTEM = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc/ld.so.cache",
-    "/etc/passwd",
-    "/etc/fonts",
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"),
+    *("/etc/ld.so.cache", "/etc/passwd", "/etc/fonts"),
 )
 OWN_USERS = ("unshare", "--user", "--map-root-user", "setpriv", "--pdeathsig", "KILL")
 """Rights in a world of its own; it ends with the process that started it."""
 OWN_REST = (
-    "unshare",
-    "--mount",
-    "--net",
-    "--pid",
-    "--ipc",
-    "--uts",
-    "--cgroup",
-    "--fork",
-    "--kill-child",
-    "sh",
+    *("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--cgroup"),
+    *("--fork", "--kill-child", "sh"),
 )
 
 
