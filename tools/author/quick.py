@@ -56,6 +56,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("course_lib/exercises/verdicts.py", ("tests/course_lib/exercises/test_hints.py",)),
     ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
     ("ptxsim/program/shim/*", ("tests/ptxsim/program",)),
+    ("ptxsim/program/headers/*", ("tests/ptxsim/program",)),
     ("ptxsim/action.yml", ("tests/ptxsim/program/test_api.py",)),
     ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
     ("notebooks/answers/*.py", (
