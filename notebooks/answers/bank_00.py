@@ -54,11 +54,8 @@ def _smooth(answer: object) -> None:
     read = sum(
         event.bytes for mine in _smoothed(kernel, 200)[0].events for event in mine if isinstance(event, Load)
     )
-    demand(
-        read <= MOST_READ,
-        f"the numbers are right, but block 0 reads {read / 4:.0f} floats of x; its results need 65.",
-        "past-the-tile",
-    )
+    text = f"the numbers are right, but block 0 reads {read / 4:.0f} floats of x; its results need 65."
+    demand(read <= MOST_READ, text, "past-the-tile")
 
 
 @cache

@@ -39,11 +39,8 @@ def _scaled(kernel: object) -> None:
         demand(not wrong, f"{wrong} of {n} elements are wrong or missing.")
         asked, enough = report.counters.total.global_requests, 2 * -(-n // 128)  # a warp has 128 floats
         rest = 2 * (n % 4)
-        demand(
-            asked <= enough + rest,
-            f"n = {n} is right, but warps ask {asked} times; {enough + rest} are enough.",
-            "many-requests",
-        )
+        text = f"n = {n} is right, but warps ask {asked} times; {enough + rest} are enough."
+        demand(asked <= enough + rest, text, "many-requests")
 
 
 def _turned(kernel: object) -> None:
@@ -60,11 +57,8 @@ def _turned(kernel: object) -> None:
     if total.global_sectors > enough:
         fail(f"B is right, but {total.global_sectors} sectors move in all.", "many-sectors")
     taken, least = total.shared_wavefronts, total.shared_wavefronts_ideal
-    demand(
-        taken <= least,
-        f"B is right, but shared memory takes {taken} wavefronts; {least} are enough.",
-        "many-wavefronts",
-    )
+    text = f"B is right, but shared memory takes {taken} wavefronts; {least} are enough."
+    demand(taken <= least, text, "many-wavefronts")
 
 
 def _three_types(answer: object) -> None:

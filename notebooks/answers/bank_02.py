@@ -70,11 +70,8 @@ def _ring(kernel: object) -> None:
     if total.cp_async_bytes != 4 * 9 * 64:
         fail("the numbers are right, but cp.async does not bring each piece, once.", "not-by-copies")
     ahead = _on_their_way(report.events[0], after=Store)
-    demand(
-        ahead >= 2,
-        f"the numbers are right, but {ahead} later pieces are on their way when one is used.",
-        "few-on-their-way",
-    )
+    text = f"the numbers are right, but {ahead} later pieces are on their way when one is used."
+    demand(ahead >= 2, text, "few-on-their-way")
 
 
 @cache
@@ -104,11 +101,8 @@ def _one_ahead(kernel: object) -> None:
         _demand_right(report, y[:, 0], x[:, ::-1])
     report, _ = _pieces(kernel, 8, 32, 64)
     ahead = max(_on_their_way(mine, after=Arrive) for mine in report.events)
-    demand(
-        ahead >= 1,
-        "the numbers are right, but no copy is on its way while the producer goes on.",
-        "nothing-on-its-way",
-    )
+    text = "the numbers are right, but no copy is on its way while the producer goes on."
+    demand(ahead >= 1, text, "nothing-on-its-way")
 
 
 EXERCISES = {

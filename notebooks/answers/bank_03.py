@@ -71,11 +71,8 @@ def _wide_fragments(kernel: object) -> None:
     report = _right(kernel)
     _demand_overlap(report)
     loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * K_TILES  # of two warps
-    demand(
-        loads <= enough,
-        f"the product is right, but {loads} loads from shared memory; {enough} do the same.",
-        "many-loads",
-    )
+    text = f"the product is right, but {loads} loads from shared memory; {enough} do the same."
+    demand(loads <= enough, text, "many-loads")
     demand_whole_sectors(report)
 
 

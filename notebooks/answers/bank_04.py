@@ -63,11 +63,8 @@ def _holder(answer: object) -> None:
             same = all(value == formula(*element) for value, element in zip(mine, ELEMENTS, strict=True))
             demand(not same, f"the {name} {what}.", cause)
         for element, value, truth in zip(ELEMENTS, mine, right, strict=True):
-            demand(
-                value == truth,
-                f"the {name} of row {element[0]}, k = {element[1]} is {truth}, not {value!r:.20}.",
-                f"other-{name}",
-            )
+            text = f"the {name} of row {element[0]}, k = {element[1]} is {truth}, not {value!r:.20}."
+            demand(value == truth, text, f"other-{name}")
 
 
 # --------------------------------------------------------------------------- 04.12, 04.13: B with rows along n
@@ -124,11 +121,8 @@ def _whole(answer: object) -> None:
     gemm = Gemm(32, 32, 32, "float16")
     total = simulate(kernel, (2, 2), (32,), gemm.arguments(*gemm.inputs)).counters.total
     enough = 4 * (2 * 16 * 32 + 16 * 16) * 2 // 32  # of four blocks
-    demand(
-        total.global_sectors <= enough,
-        f"the numbers are right, but {total.global_sectors} sectors move where {enough} are enough.",
-        "many-sectors",
-    )
+    text = f"the numbers are right, but {total.global_sectors} sectors move where {enough} are enough."
+    demand(total.global_sectors <= enough, text, "many-sectors")
     demand(total.mma <= 16, f"{total.mma} mma are made where 16 are enough.", "many-mma")
 
 

@@ -69,11 +69,8 @@ def _drained(answer: object) -> None:
         demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
         for turn, left in enumerate(_left_on_their_way(report)):
             may = min(2, k_tiles - 1 - turn)
-            demand(
-                left >= may,
-                f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more.",
-                "waits-for-more",
-            )
+            text = f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more."
+            demand(left >= may, text, "waits-for-more")
 
 
 def _left_on_their_way(report: Report) -> list[int]:
@@ -156,11 +153,8 @@ def _ping_pong(answer: object) -> None:
         total = report.counters.total
         if total.mma != 2 * steps:
             fail(f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.", "other-k-steps")
-    demand(
-        _loaded_ahead(kernel),
-        "right, but the first mma come before the second k-step's fragments are loaded.",
-        "nothing-ahead",
-    )
+    text = "right, but the first mma come before the second k-step's fragments are loaded."
+    demand(_loaded_ahead(kernel), text, "nothing-ahead")
     code = sass(kernel)
     local = code.count("LDL") + code.count("STL")
     demand(

@@ -119,11 +119,8 @@ def _tests(answer: object) -> None:
     demand(pair, f"the answer is (kernel, tests), and not {answer!r:.60}.", "wrong-form")
     kernel, tests = answer
     demand_kernel(kernel)
-    demand(
-        source_key(kernel.name, kernel.code) == EPILOGUE,
-        "the answer is the exercise's kernel and tests for it, and this kernel is another one.",
-        "kernel-changed",
-    )
+    text = "the answer is the exercise's kernel and tests for it, and this kernel is another one."
+    demand(source_key(kernel.name, kernel.code) == EPILOGUE, text, "kernel-changed")
     demand(isinstance(tests, list | tuple), f"tests is {tests!r:.40}, and must be a list.", "wrong-form")
     demand(1 <= len(tests) <= 3, f"the list has {len(tests)} tests, and must have one to three.", "how-many")
     prepared = [_prepared(number, test) for number, test in enumerate(tests, 1)]
@@ -150,11 +147,8 @@ def _prepared(number: int, test: object) -> tuple:
     except (TypeError, ValueError):
         fail(f"the answer needs numbers and arrays of numbers in test {number}.", "wrong-test")
     shapes = [array.shape for array in arrays]
-    demand(
-        shapes == [(SIZE, SIZE), (SIZE,), (SIZE, SIZE)],
-        f"test {number} has sums, bias and C of the shapes {shapes}; they are (8, 8), (8,), (8, 8).",
-        "wrong-shapes",
-    )
+    text = f"test {number} has sums, bias and C of the shapes {shapes}; they are (8, 8), (8,), (8, 8)."
+    demand(shapes == [(SIZE, SIZE), (SIZE,), (SIZE, SIZE)], text, "wrong-shapes")
     return alpha, beta, *arrays
 
 
@@ -248,11 +242,8 @@ def _rows(answer: object) -> None:
         word = next(word for word in (8, 4, 2, 1) if first % word == stride % word == width % word == 0)
         enough = 2 * count * ceil(width / word / 32)  # a warp for each row: no fewer when a row has 32 words
         moved = report.counters.total.global_requests
-        demand(
-            moved <= enough,
-            f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}.",
-            "narrow-words",
-        )
+        text = f"right, but {moved} loads and stores where words of {2 * word} bytes fit {told}."
+        demand(moved <= enough, text, "narrow-words")
 
 
 EXERCISES = {

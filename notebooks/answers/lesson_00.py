@@ -63,11 +63,8 @@ def _demand_shares(report: Report, turns: int, of: str) -> None:
     where its lanes part."""
     for warp, events in enumerate(report.events):
         mine = sum(isinstance(event, Store) for event in events)
-        demand(
-            turns - turns // 4 <= mine <= turns + max(turns // 4, 1),
-            f"the numbers are right, but warp {warp} {of} writes {mine} times, and not {turns}.",
-            "other-share",
-        )
+        text = f"the numbers are right, but warp {warp} {of} writes {mine} times, and not {turns}."
+        demand(turns - turns // 4 <= mine <= turns + max(turns // 4, 1), text, "other-share")
 
 
 def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
@@ -78,11 +75,8 @@ def _saxpy(kernel: object, blocks: int, threads: int, n: int) -> Report:
     report = simulate(kernel, (blocks,), (threads,), args, max_steps=MOST_STEPS)
     demand_no_hazard(report)
     wrong = y != expected
-    demand(
-        not wrong.any(),
-        f"{wrong.sum()} of {n} elements are wrong or missing in {blocks} x {threads} threads.",
-        _what_is_wrong(wrong, y == old, blocks * threads),
-    )
+    text = f"{wrong.sum()} of {n} elements are wrong or missing in {blocks} x {threads} threads."
+    demand(not wrong.any(), text, _what_is_wrong(wrong, y == old, blocks * threads))
     return report
 
 

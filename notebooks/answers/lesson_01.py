@@ -37,11 +37,8 @@ def _demand_sectors(report: Report, floats: int) -> None:
     """Raise as the finding when more sectors move than `floats`, each moved once, take."""
     demand_whole_sectors(report)
     moved, enough = report.counters.total.global_sectors, floats // FLOATS
-    demand(
-        moved <= enough,
-        f"the numbers are right, but {moved} sectors move in all, and {enough} hold the data.",
-        "many-sectors",
-    )
+    text = f"the numbers are right, but {moved} sectors move in all, and {enough} hold the data."
+    demand(moved <= enough, text, "many-sectors")
 
 
 def _copy_alone(kernel: object) -> None:
@@ -59,11 +56,8 @@ def _copy_alone(kernel: object) -> None:
     _demand_sectors(report, 2 * A.size)
     for warp, events in enumerate(report.events):  # of the first block
         mine = sum(event.bytes for event in events if isinstance(event, Load)) // 4
-        demand(
-            mine == tm * tk // len(report.events),
-            f"the numbers are right, but warp {warp} copies {mine:.0f} of the {tm * tk} floats.",
-            "other-share",
-        )
+        text = f"the numbers are right, but warp {warp} copies {mine:.0f} of the {tm * tk} floats."
+        demand(mine == tm * tk // len(report.events), text, "other-share")
 
 
 def _rectangle(answer: object) -> None:

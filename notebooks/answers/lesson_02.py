@@ -40,11 +40,8 @@ def _pieces(kernel: object) -> None:
     demand(not np.isnan(y).any(), f"{wrong}.", "missing")
     demand(np.array_equal(y, expected), f"{wrong}.")
     copied = report.counters.total.cp_async_bytes
-    demand(
-        copied == x.nbytes,
-        f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}.",
-        "not-by-copies",
-    )
+    text = f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}."
+    demand(copied == x.nbytes, text, "not-by-copies")
     past = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
     demand(
         not past,
@@ -71,11 +68,8 @@ def _one_ahead(kernel: object) -> None:
         raise
     asked = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
     k_tiles = asked / _bytes_of_k_tile(AHEAD)
-    demand(
-        k_tiles >= K_TILES,
-        f"the product is right, but of {K_TILES} k-tiles only {k_tiles:.0f} come through registers.",
-        "not-through-registers",
-    )
+    text = f"the product is right, but of {K_TILES} k-tiles only {k_tiles:.0f} come through registers."
+    demand(k_tiles >= K_TILES, text, "not-through-registers")
     if k_tiles > K_TILES + 1:  # the last one may be asked for once more
         fail(f"the product is right, but of {K_TILES} k-tiles {k_tiles:.0f} are loaded.", "loaded-twice")
     demand(

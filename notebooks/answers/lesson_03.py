@@ -43,11 +43,8 @@ def _row(name: str, given: object, right: Sequence[object]) -> None:
 
 def _four_turns(answer: tuple) -> None:
     three = isinstance(answer, tuple) and len(answer) == 3
-    demand(
-        three and not any(hasattr(part, "code") for part in answer),
-        "the answer is (multiplied_from, issued, issued_to); no part of it is a kernel.",
-        "no-three-lists",
-    )
+    text = "the answer is (multiplied_from, issued, issued_to); no part of it is a kernel."
+    demand(three and not any(hasattr(part, "code") for part in answer), text, "no-three-lists")
     _row("multiplied_from", answer[0], [0, 1, 0, 1])
     _row("issued", answer[1], [1, 2, 3, "none"])
     _row("issued_to", answer[2], [1, 0, 1, "none"])

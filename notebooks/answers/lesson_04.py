@@ -72,11 +72,8 @@ def _six_chunks(answer: object) -> None:
     report = simulate(kernel, (1, 1), (_SIX_CHUNKS.threads,), gemm.arguments(*gemm.inputs))
     loads = [counts for counts in report.counters.by_line.values() if counts.ldmatrix]
     made, right = sum(counts.ldmatrix for counts in loads), 2 * _SIX_CHUNKS.tile[2] // 16
-    demand(
-        made == right,
-        f"the numbers are right, and {made} ldmatrix are made for a k-tile, not {right}.",
-        "not-by-ldmatrix",
-    )
+    text = f"the numbers are right, and {made} ldmatrix are made for a k-tile, not {right}."
+    demand(made == right, text, "not-by-ldmatrix")
     used = sum(counts.shared_wavefronts for counts in loads) / made
     demand(
         used == 4,

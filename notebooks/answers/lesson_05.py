@@ -116,11 +116,8 @@ def _for_every_length(answer: object, lengths: Sequence[int]) -> Iterator[tuple[
                 raise CheckFailed(f"right for STAGES = 3, and STAGES = {stages} does not compile.",
                                   causes=("fixed-stages",)) from error  # fmt: skip
             found = f"{report.hazards[0].kind}" if report.hazards else "wrong numbers"
-            demand(
-                right and report.ok,
-                f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles.",
-                "fixed-stages",
-            )
+            text = f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles."
+            demand(right and report.ok, text, "fixed-stages")
             yield stages, k_tiles, report
 
 

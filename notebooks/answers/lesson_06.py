@@ -286,11 +286,8 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
         only = (untouched == wrong).all()
         demand(not only, f"{wrong.sum()} of {to.size} elements are never written {told}.", "not-stored")
         behind = not wrong[:, :width].any()
-        demand(
-            not behind,
-            f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}.",
-            "other-than-zeros",
-        )
+        text = f"{wrong.sum()} of {to.size} elements should be zeros and are not {told}."
+        demand(not behind, text, "other-than-zeros")
         fail(f"{wrong.sum()} of {to.size} elements are wrong {told}.")
     if shape == WHOLE:
         demand_whole_sectors(report)

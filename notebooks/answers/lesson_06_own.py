@@ -210,11 +210,8 @@ def _demand_exact(kernel: object, launch: Launch) -> None:
 def _demand_launch(launch: object) -> None:
     """It is written as the lessons write it, for a tile that the exercise's shapes suit."""
     known = isinstance(launch, Launch)
-    demand(
-        known,
-        f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...).",
-        "wrong-launch",
-    )
+    text = f"the launch is {launch!r:.60}, and not Launch(tile=..., threads=..., shared_mem=...)."
+    demand(known, text, "wrong-launch")
     tile = launch.tile
     demand(
         all(isinstance(size, int) for size in tile) and min(tile) >= 4 and tile[2] % 8 == 0,

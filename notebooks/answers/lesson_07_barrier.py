@@ -37,11 +37,8 @@ def _demand_the_engine(report: Report, size: int) -> None:
     """Everything comes by the copy engine, and no thread reads global memory."""
     events = [event for mine in report.events for event in mine]
     brought = sum(event.bytes for event in events if isinstance(event, BulkCopy))
-    demand(
-        brought >= size,
-        f"the numbers are right, but the copy engine brings {brought:,} of {size:,} bytes.",
-        "not-by-copies",
-    )
+    text = f"the numbers are right, but the copy engine brings {brought:,} of {size:,} bytes."
+    demand(brought >= size, text, "not-by-copies")
     if any(isinstance(event, Load) for event in events):
         fail("the numbers are right, but threads load from x or y themselves.", "not-by-copies")
 
@@ -56,11 +53,8 @@ def _hasty(answer: object) -> None:
         last = next((k for k in (gemm.K, 64, 16) if np.array_equal(C, _of_the_last(k, A, B))), 0)
         if last not in (0, gemm.K):
             fail(f"of {gemm.K} columns only the last {last} are in the sums.", "only-last-columns")
-        demand(
-            last,
-            f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard.",
-            "wrong-numbers",
-        )
+        text = f"with {k_tiles} k-tile{'s' * (k_tiles > 1)} the product is wrong, and there is no hazard."
+        demand(last, text, "wrong-numbers")
 
 
 def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
