@@ -83,6 +83,9 @@ class Launched(Protocol):
     @property
     def code(self) -> Decoded: ...
 
+    def hurry(self, turns: int) -> None:
+        """For so many turns all that run have waited for the clock: it goes quicker."""
+
     @property
     def needs_all_blocks(self) -> bool:
         """Whether the kernel asks for what only a cooperative launch has, and this is none."""
