@@ -10,7 +10,6 @@ import numpy as np
 
 from ptxsim import TensorMap
 
-from . import device
 from .kernel import Array, Kernel
 
 ROW = 128
@@ -87,7 +86,9 @@ def encoded(made: TensorMap, place: int) -> np.void:
     )
     error, result = driver.cuTensorMapEncodeTiled(*arguments)
     if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
-        device.cp.cuda.Device().use()
+        import cupy
+
+        cupy.cuda.Device().use()
         error, result = driver.cuTensorMapEncodeTiled(*arguments)
     if error != driver.CUresult.CUDA_SUCCESS:
         raise RuntimeError(f"the driver refuses this tensor map: {error.name}")
