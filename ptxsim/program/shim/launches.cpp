@@ -1,6 +1,7 @@
 // Kernels: how the compiler's own code registers them, and how they are launched.
 
 #include <cstring>
+#include <mutex>
 #include <unordered_map>
 
 #include "graphs.h"
@@ -45,7 +46,10 @@ Function* function_of(const void* handle) {
     return found == functions().end() ? nullptr : found->second;
 }
 
+std::mutex one_learns;
+
 cudaError_t learn_parameters(Function& function) {
+    std::lock_guard<std::mutex> lock(one_learns);  // threads may launch it for the first time at once
     if (function.asked) return cudaSuccess;
     Answer answer = ask("parameters", {function.number});
     if (answer.error) return answer.error;
