@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import select
 import signal
 import socket
 import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -60,9 +60,17 @@ def run(
     own = tuple(option for option in options if option[:2] in ("-I", "-D"))
     with TemporaryDirectory(prefix="ptxsim-") as folder:
         built = build(wanted, Path(folder))
+        if not _of_this_machine(built.program):
+            raise BuildError(f"{built.program} is no program of this machine: give its sources")
         context = Context(gpu, wanted.number, findings)
         runtime = Runtime(context, Progress(limit, tell), own, seed)
         return _run(built, [*map(str, args)], runtime, started)
+
+
+def _of_this_machine(program: Path) -> bool:
+    """Whether an ELF file is of the kind of this Python's: its class, its byte order, its machine."""
+    own, other = (Path(each).read_bytes()[:20] for each in (sys.executable, program))
+    return other[:4] != b"\x7fELF" or (own[4:6], own[18:]) == (other[4:6], other[18:])
 
 
 def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> ProgramReport:
@@ -83,12 +91,10 @@ def _run(built: Built, args: Sequence[str], runtime: Runtime, started: dict) -> 
             pass_fds=(theirs.fileno(), memory),
             **started,
         )
-    except OSError as reason:
+    except OSError:
         runtime.context.arena.close()
         ours.close()
-        if reason.errno != errno.ENOEXEC:
-            raise
-        raise BuildError(f"{built.program} is no program of this machine: give its sources") from None
+        raise
     finally:
         theirs.close()
     try:

@@ -355,5 +355,5 @@ def test_a_source_that_does_not_compile_is_not_yet():
 
 
 def test_unknown_exercise():
-    with pytest.raises(ValueError, match=r"no exercise '09\.1'; exercises: 00\.1"):
-        check_exercise("09.1", None)
+    with pytest.raises(ValueError, match=r"no exercise '10\.1'; exercises: 00\.1"):
+        check_exercise("10.1", None)
