@@ -1,6 +1,5 @@
 """C = A @ B with the kernels of lessons 06 and 07: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
 
-from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -10,10 +9,12 @@ from cupy_or_sim import device
 from cupy_or_sim.kernel import Array
 from cupy_or_sim.limits import this_gpu
 
+from .copies import by_copies
+from .given import allowed_lessons, check_apart, checked
 from .hopper_plans import HopperPlan, hopper_plan
-from .operands import Operand, allowed_lessons, check_apart, checked
+from .operands import Operand
 from .plans import Plan, Shape, plan, predicted
-from .ready import ready
+from .ready import Launch, ready, rows_of
 
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
@@ -27,7 +28,7 @@ class Call(NamedTuple):
 
     shape: tuple[int, int]
     dtype: np.dtype
-    launch: Callable[[Array, Array, Array, Array], None]
+    launch: Launch
 
 
 _known: dict[tuple, Call] = {}
@@ -47,11 +48,12 @@ def matmul(
 ) -> Array:
     """activation(alpha * A @ B + beta * out + bias) with float32 sums, rounded once; returns `out`.
 
-    A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16), each contiguous along rows or
-    columns: `X.T` is a column-major operand. `out` (M, N) is float16, bfloat16 or float32; without it, a new array of
-    `dtype`, or of A's. `bias` has N numbers of A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7:
-    whose kernel; without it 6 or, on a GPU of compute capability 9.0, the one that should be faster. Anything else
-    raises TypeError or ValueError, and leaves `out` alone.
+    A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16). Views are read where they lie
+    where one of their dimensions has no gaps, X.T and X[:, 64:128]; others are copied first. `out` (M, N) is float16,
+    bfloat16 or float32, and written in place; without it, a new array of `dtype`, or of A's. `bias` has N numbers of
+    A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7: whose kernel; without it 6 or, on a GPU of
+    compute capability 9.0, the one that should be faster. Anything else raises TypeError or ValueError, and leaves
+    `out` alone.
     """
     key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
     try:
@@ -60,7 +62,7 @@ def matmul(
         call = key = None
     if call is None:
         out = checked(A, B, out, bias, activation, beta, dtype)
-        call = _prepared(A, B, out, activation, alpha, beta, allowed_lessons(lesson))
+        call = _prepared(A, B, out, bias, activation, alpha, beta, allowed_lessons(lesson))
         if key:
             _keep(key, call)
     elif out is None:
@@ -97,23 +99,25 @@ def _prepared(
     A: Array,
     B: Array,
     out: Array,
+    bias: Array,
     activation: str | None,
     alpha: float,
     beta: float,
     lessons: tuple[int, ...],
 ) -> Call:
-    (M, K), N = A.shape, B.shape[1]
-    left, right = Operand(A, A.flags.c_contiguous, M, K), Operand(B, B.flags.f_contiguous, N, K)
-    exchanged = not out.flags.c_contiguous  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
-    if exchanged:
-        left, right = right, left
-    if not (M and N):
+    if not out.size:
         return Call(out.shape, out.dtype, lambda A, B, out, bias: None)
-    chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons)
-    launch = ready(chosen, left, right, out, activation, alpha, beta)
-    if exchanged:
-        return Call(out.shape, out.dtype, lambda A, B, out, bias: launch(B, A, out, bias))
-    return Call(out.shape, out.dtype, launch)
+
+    def prepare(A: Array, B: Array, out: Array) -> Launch:
+        left, right = Operand(A), Operand(B.T)
+        exchanged = rows_of(out)[0]  # C.T = B.T @ A.T, and the rows of C.T are the columns of C
+        if exchanged:
+            left, right = right, left
+        chosen = planned((left.rows, right.rows, left.K), left.along_k, right.along_k, lessons)
+        launch = ready(chosen, left, right, out, activation, alpha, beta)
+        return (lambda A, B, out, bias: launch(B, A, out, bias)) if exchanged else launch
+
+    return Call(out.shape, out.dtype, by_copies(prepare, A, B, out, bias, beta))
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupy_or_sim import device
-from cupy_or_sim.kernel import Kernel
+from cupy_or_sim.kernel import Array, Kernel
 
 ARRAY, MAP = object(), object()
 """In the place of an argument: an array of `cp`, or None; a tensor map as `boxed` makes it (operands.py)."""
@@ -25,7 +25,7 @@ def packed(kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, args: Seq
     def launch(*given: Any) -> None:
         whole = list(args)
         for place, value in zip(open_places, given, strict=True):
-            whole[place] = value
+            whole[place] = first(value) if args[place] is ARRAY else value
         kernel(grid, block, tuple(whole), shared_mem=shared_mem)
 
     return launch
@@ -58,6 +58,12 @@ def _in_memory(
             raise RuntimeError(f"the driver refuses the launch of {kernel.name}: {error.name}")
 
     return launch
+
+
+def first(array: Array) -> Array:
+    """For the simulator, which refuses a view with gaps: its first element; the kernel finds the others behind it."""
+    gaps = array is not None and not (array.flags.c_contiguous or array.flags.f_contiguous)
+    return array[tuple(slice(0, 1) for _ in array.shape)] if gaps else array
 
 
 def _room(arg: object) -> ctypes.Array | ctypes.c_void_p:
