@@ -1,42 +1,52 @@
 """Views that no kernel reads or writes where they lie: they go by way of a copy, which `cp` makes."""
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from cupy_or_sim import device
 from cupy_or_sim.kernel import Array
 
 from .places import straight
-from .ready import Launch
+
+Given = tuple[Array, Array, Array, Array]
+"""A, B, out and bias of a problem."""
 
 
-def by_copies(
-    prepare: Callable[[Array, Array, Array], Launch],
-    A: Array,
-    B: Array,
-    out: Array,
-    bias: Array,
-    beta: float,
-) -> Launch:
-    """What `prepare` makes for arrays of these forms, with a copy of those that are not straight: of A, B and bias
-    before it, of `out` behind it."""
-    bent = [array is not None and not straight(array) for array in (A, B, bias)]
-    out_bent = not straight(out)
-    launch = prepare(*map(_form, (A, B, out)))
-    if not (any(bent) or out_bent):
-        return launch
+class Detour(NamedTuple):
+    """Which of A, B, out and bias are not straight, and whether the kernel reads `out`."""
 
-    def run(A: Array, B: Array, out: Array, bias: Array) -> None:
-        cp = device.cp
-        a, b, v = (cp.array(x, order="C") if bad else x for x, bad in zip((A, B, bias), bent, strict=True))
-        if not out_bent:
-            return launch(a, b, out, v)
-        C = cp.array(out, order="C") if beta else cp.empty(out.shape, out.dtype)
-        launch(a, b, C, v)
-        out[...] = C
+    bent: tuple[bool, ...]
+    reads_out: bool
 
-    return run
+    @property
+    def needed(self) -> bool:
+        return any(self.bent)
+
+    def forms(self, given: Given) -> Given:
+        """Arrays of the forms that the kernel gets."""
+        A, B, out, bias = (
+            _new(array) if bent else array for array, bent in zip(given, self.bent, strict=True)
+        )
+        return A, B, out, bias
+
+    def there(self, given: Given) -> Given:
+        """What the kernel gets."""
+        copied = (*self.bent[:2], self.bent[2] and self.reads_out, self.bent[3])
+        A, B, out, bias = (_copy(array) if bent else array for array, bent in zip(given, copied, strict=True))
+        return A, B, _new(out) if self.bent[2] and not self.reads_out else out, bias
+
+    def back(self, got: Given, given: Given) -> None:
+        """What the kernel wrote, to where `out` lies."""
+        if self.bent[2]:
+            given[2][...] = got[2]
 
 
-def _form(array: Array) -> Array:
-    """It, or an array of the form that its copy will have."""
-    return array if straight(array) else device.cp.empty(array.shape, array.dtype)
+def detour(given: Given, beta: float) -> Detour:
+    return Detour(tuple(array is not None and not straight(array) for array in given), beta != 0)
+
+
+def _new(array: Array) -> Array:
+    return device.cp.empty(array.shape, array.dtype)
+
+
+def _copy(array: Array) -> Array:
+    return device.cp.array(array, order="C")

@@ -23,16 +23,12 @@ def checked(
     given = {"A": A, "B": B, "out": out, "bias": bias}
     given = {name: array for name, array in given.items() if array is not None or name in "AB"}
     _check_places(given)
-    if A.ndim != 2 or B.ndim != 2 or A.shape[1] != B.shape[0]:
+    shape = _shape_of_product(A.shape, B.shape)
+    M, N = shape[-2:]
+    if max(M, N, A.shape[-1]) > LARGEST or N > 64 * TILES_OF_N or (out is not None and M > 64 * TILES_OF_N):
         raise ValueError(
-            f"A has shape {A.shape} and B {B.shape}; allowed are (M, K) and (K, N). To multiply by the transpose of "
-            "B, pass B.T: it is a view, no copy"
-        )
-    shape = M, N = A.shape[0], B.shape[1]
-    if max(M, N, A.shape[1]) > LARGEST or N > 64 * TILES_OF_N or (out is not None and M > 64 * TILES_OF_N):
-        raise ValueError(
-            f"M={M}, N={N}, K={A.shape[1]}: allowed are N up to {64 * TILES_OF_N:,} (M too where out is given), and up "
-            f"to {LARGEST:,} for each. Multiply in parts"
+            f"M={M}, N={N}, K={A.shape[-1]}: allowed are N up to {64 * TILES_OF_N:,} (M too where out is given), and "
+            f"up to {LARGEST:,} for each. Multiply in parts"
         )
     kind = type_of(A.dtype)
     if kind in (None, "float") or type_of(B.dtype) != kind:
@@ -51,6 +47,19 @@ def checked(
     out = _output(out, shape, A.dtype, dtype, beta)
     check_apart(out, A=A, B=B, bias=bias)
     return out
+
+
+def _shape_of_product(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """Of matrices (M, K) and (K, N), and of batches of these; a batch of one, or a matrix, goes with any batch."""
+    batches = {size for shape in (a, b) for size in shape[:-2]} - {1}
+    if not (len(a) in (2, 3) and len(b) in (2, 3) and a[-1] == b[-2] and len(batches) <= 1):
+        raise ValueError(
+            f"A has shape {a} and B {b}; allowed are (M, K) and (K, N), or batches, (b, M, K) and (b, K, N), where one "
+            "may be a single matrix. To multiply by the transpose of B, pass B.T, or B.swapaxes(1, 2) of a batch: a "
+            "view, no copy. For more dimensions reshape them into one"
+        )
+    batch = (batches.pop() if batches else 1,) if max(len(a), len(b)) == 3 else ()
+    return (*batch, a[-2], b[-1])
 
 
 def check_apart(out: Array, **read: Array) -> None:
@@ -111,7 +120,7 @@ def _check_places(given: dict[str, object]) -> None:
             )
 
 
-def _output(out: Array, shape: tuple[int, int], like: np.dtype, dtype: Any, beta: float) -> Array:
+def _output(out: Array, shape: tuple[int, ...], like: np.dtype, dtype: Any, beta: float) -> Array:
     name = "" if dtype is None else _name_of(dtype)
     kind = type_of(like) if dtype is None else TYPES.get(name)
     if kind is None:

@@ -27,13 +27,15 @@ def type_of(dtype: np.dtype) -> str | None:
 
 class Operand:
     """A, or B.T: `rows` x K, without gaps along K or along the rows. In memory these are `runs` of `width` elements,
-    `apart` elements from one to the next."""
+    `apart` elements from one to the next. Of a batch there are `count`, `next` elements from one to the next: 0 where
+    all are the same."""
 
     def __init__(self, array: Array) -> None:
         self.array, self.dtype = array, array.dtype
-        self.rows, self.K = array.shape
-        down, along = (stride // array.itemsize for stride in array.strides)
-        self.along_k = self.K <= 1 or along == 1
+        (self.rows, self.K), self.count = array.shape[-2:], array.shape[0] if array.ndim == 3 else 1
+        *batch, down, along = (stride // array.itemsize for stride in array.strides)
+        self.next = batch[0] if self.count > 1 else 0
+        self.along_k = along == 1 or (self.K <= 1 and down != 1)
         ways = ((self.K, self.rows, down), (self.rows, self.K, along))
         self.width, self.runs, self.apart = ways[not self.along_k]
         if self.runs <= 1:  # to the next there is no way
@@ -45,16 +47,25 @@ class Operand:
         if self.array.size == 0:
             return True
         fits = self.apart >= self.width if boxes else self.width % 8 == 0
-        return fits and self.apart % 8 == 0 and begin(self.array) % 16 == 0
+        return fits and (self.apart | self.next) % 8 == 0 and begin(self.array) % 16 == 0
 
     def stride(self, boxes: bool) -> int:
         """From one run to the next in what the kernel reads; in a copy, whole lines of 128 bytes."""
         return self.apart if self.in_place(boxes) else -(-self.width // 64) * 64
 
     @property
+    def different(self) -> int:
+        """Those of a batch that a copy has."""
+        return self.count if self.next else 1
+
+    def step(self, boxes: bool) -> int:
+        """From one of a batch to the next in what the kernel reads."""
+        return self.next if self.in_place(boxes) or not self.next else self.runs * self.stride(boxes)
+
+    @property
     def word(self) -> int:
         """Bytes of the widest word at whose multiples all runs begin and end: 8, 4 or 2."""
-        places = begin(self.array) | 2 * self.width | 2 * self.apart
+        places = begin(self.array) | 2 * self.width | 2 * self.apart | 2 * self.next
         return next(size for size in (8, 4, 2) if places % size == 0)
 
 

@@ -32,11 +32,13 @@ def owner(array: np.ndarray) -> np.ndarray:
 def straight(array: Array) -> bool:
     """Whether kernels read and write it where it lies: one of its last two dimensions (of a vector: its only one) has
     no gaps, the other dimensions may have any stride."""
-    size = array.itemsize
-    if any(stride % size or abs(stride) > MOST_APART * size for stride in array.strides):
+    size, inner = array.itemsize, array.strides[-2:]
+    if any(stride % size for stride in array.strides) or any(
+        abs(stride) > MOST_APART * size for stride in inner
+    ):
         return False
-    inner = zip(array.shape[-2:], array.strides[-2:], strict=True)
-    return any(count <= 1 or stride == size for count, stride in inner) and _reached(array)
+    gapless = (count <= 1 or stride == size for count, stride in zip(array.shape[-2:], inner, strict=True))
+    return any(gapless) and _reached(array)
 
 
 def _reached(array: Array) -> bool:

@@ -13,11 +13,11 @@ from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan
 from .operands import ACTIVATIONS, Operand, boxed, type_of
-from .packed import ARRAY, MAP, packed
+from .packed import ARRAY, BYTES, packed
 from .places import begin
 from .plans import Plan
 
-PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
+PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k", "grouped"))
 HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
@@ -74,8 +74,8 @@ def ready(
 
 def rows_of(out: Array) -> tuple[bool, int]:
     """Whether its columns are what a kernel takes for rows, and how many elements are from one to the next."""
-    down, across = (stride // out.itemsize for stride in out.strides)
-    M, N = out.shape
+    down, across = (stride // out.itemsize for stride in out.strides[-2:])
+    M, N = out.shape[-2:]
     if N <= 1 or across == 1:
         return False, down if M > 1 else N
     return True, across
@@ -118,7 +118,7 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     )
     kernel = with_shared(kernel_of(expression), chosen.shared_mem)
     numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, out.stride))
-    args = (MAP, MAP, MAP, ARRAY, ARRAY, *out.finish, *numbers)
+    args = (BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
     gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
     copies = copier(left, right, True)
     of_left, of_right = ((each.runs, each.width, each.stride(True)) for each in (left, right))
@@ -139,19 +139,16 @@ def copier(
     moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.in_place(boxes)]
     if not moved:
         return None
-    sizes = [(at, operand.runs * operand.stride(boxes)) for at, operand in moved]
+    sizes = [(at, operand.different * operand.runs * operand.stride(boxes)) for at, operand in moved]
     args = [
-        (
-            ARRAY,
-            ARRAY,
-            *map(np.int32, (each.runs, each.width, each.stride(boxes), 1)),
-            *map(np.int64, (each.apart, 0)),
-        )
+        (ARRAY, ARRAY, *map(np.int32, sizes_of(each, boxes)), np.int64(each.apart), np.int64(each.next))
         for _, each in moved
     ]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
-    grid = (max(-(-operand.runs // 8) for _, operand in moved), len(moved))
-    pad = packed(kernel, grid, (32, 8), 0, args[0] + args[-1])
+    blocks, products = (
+        max(numbers) for numbers in zip(*((-(-each.runs // 8), each.different) for _, each in moved))
+    )
+    pad = packed(kernel, (blocks, len(moved), products), (32, 8), 0, args[0] + args[-1])
 
     def copies(*arrays: Array) -> tuple[Array, Array]:
         placed = list(arrays)
@@ -164,8 +161,13 @@ def copier(
     return copies
 
 
-def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> Kernel:
-    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
+def sizes_of(moved: Operand, boxes: bool) -> tuple[int, int, int, int]:
+    """As `pad` takes them."""
+    return moved.runs, moved.width, moved.stride(boxes), moved.different
+
+
+def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool, sizes: int = 0) -> Kernel:
+    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k, sizes)), chosen.shared_mem)
 
 
 @lru_cache(maxsize=1024)
@@ -183,11 +185,13 @@ def with_shared(kernel: Kernel, size: int) -> Kernel:
 
 
 @lru_cache(maxsize=1024)
-def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
-    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
+def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool, sizes: int = 0) -> str:
+    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float. With `sizes`, of
+    `grouped`."""
     numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
-    name = "stream_k" if chosen.shared_by else "gemm"
-    return f"{name}<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>"
+    name = "grouped" if sizes else "stream_k" if chosen.shared_by else "gemm"
+    layouts = f"{str(a_along_k).lower()}, {str(b_along_k).lower()}"
+    return f"{name}<{T}, {Out}, {numbers}, {layouts}{f', {sizes}' * bool(sizes)}>"
 
 
 @cache

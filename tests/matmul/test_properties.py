@@ -111,6 +111,56 @@ def test_any_view(M, N, K, kind, of_a, of_b, data):
     assert (device.cp.asnumpy(whole)[beside] == stored(ELSEWHERE, out_kind)).all()
 
 
+SHAPES = st.tuples(SIZES, SIZES, SIZES)
+BATCH = st.sampled_from([None, None, 1, 2, 3])
+ORDERS = st.sampled_from(["one after the other", "last first", "side by side", "all one"])
+
+
+def batch_of(data, count, rows, columns):
+    """A batch of views of one kind, or one matrix where `count` is None."""
+    order, view = data.draw(ORDERS), data.draw(VIEWS)
+    if count is None:
+        return view.of(numbers(3, rows, columns), "float16")[0]
+    if order == "side by side":  # as heads are
+        wide = device.cp.asarray(stored(numbers(4, rows, count * columns), "float16"))
+        return wide.reshape(rows, count, columns).transpose(1, 0, 2)
+    batch = device.cp.stack([view.of(numbers(5 + i, rows, columns), "float16")[0] for i in range(count)])
+    if order == "all one":
+        return device.cp.broadcast_to(batch[:1], (count, rows, columns))
+    return batch[::-1] if order == "last first" else batch
+
+
+@FEW
+@given(SHAPES, BATCH, BATCH, st.data())
+def test_any_batch(shape, count_of_a, count_of_b, data):
+    M, N, K = shape
+    count_of_b = count_of_b if count_of_a in (None, 1) or count_of_b in (None, 1) else count_of_a
+    A, B = batch_of(data, count_of_a, M, K), batch_of(data, count_of_b, K, N)
+    exact = value(A) @ value(B)
+    C = with_plan(SMALL, lambda: matmul(A, B, dtype="float32"))
+    assert C.shape == exact.shape and (value(C) == exact).all()
+
+
+@FEW
+@given(st.lists(SHAPES, max_size=4), st.data())
+def test_any_list(shapes, data):
+    def views(kinds, forms, seed):
+        return [
+            data.draw(kinds).of(numbers(seed, *form), kind)[0]
+            for form, kind in zip(forms, types, strict=True)
+        ]
+
+    types = [data.draw(KINDS) for _ in shapes]
+    As, Bs = views(READ, [(M, K) for M, _, K in shapes], 6), views(READ, [(K, N) for _, N, K in shapes], 7)
+    types = ["float32"] * len(shapes)
+    outs = views(VIEWS, [(M, N) for M, N, _ in shapes], 8)
+    exact = [value(A) @ value(B) - value(C) for A, B, C in zip(As, Bs, outs, strict=True)]
+    got = matmul(As, Bs, out=outs, beta=-1.0)
+    assert all((value(C) == wanted).all() for C, wanted in zip(got, exact, strict=True))
+
+
 if __name__ == "__main__":
     test_any_view()
+    test_any_batch()
+    test_any_list()
     print(f"{COUNT} draws, on {device.backend()}: right")

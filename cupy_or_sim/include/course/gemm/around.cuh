@@ -25,7 +25,7 @@ __global__ void reduce(const float* sums, int parts, Out* C, const T* bias, floa
 }
 
 // Copy rows of `width` halves, `apart` halves from one to the next, to rows of `stride`, a multiple of 64 (128 bytes), with zeros
-// behind them; each warp one row. blockIdx.y says of which matrix, blockIdx.z of which of its `products`, which are `next` apart.
+// behind them; each warp one row. blockIdx.y says of which matrix; of a batch it has `products`, `next` halves from one to the next.
 // Word: the widest type of 2, 4 or 8 bytes at whose multiples all rows begin.
 template <typename Word>
 __global__ void pad(const Word* from, uint4* to, int rows, int width, int stride, int products, long long apart, long long next,
@@ -38,11 +38,14 @@ __global__ void pad(const Word* from, uint4* to, int rows, int width, int stride
         from = from1, to = to1, rows = rows1, width = width1, stride = stride1;
         products = products1, apart = apart1, next = next1;
     }
-    int row = blockIdx.x * blockDim.y + threadIdx.y, product = blockIdx.z;
-    if (row >= rows || product >= products) return;
-    from += (product * next + row * apart) / HALVES, to += (product * (long long)rows + row) * (stride / 8);
-    for (int i = threadIdx.x; i < stride / 8; i += 32) {
-        for (int w = 0; w < WORDS; ++w) chunk.words[w] = (i * WORDS + w) * HALVES < width ? from[i * WORDS + w] : Word();
-        to[i] = chunk.all;
+    int row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows) return;
+    for (int product = blockIdx.z; product < products; product += gridDim.z) {
+        const Word* words = from + (product * next + row * apart) / HALVES;
+        uint4* chunks = to + (product * (long long)rows + row) * (stride / 8);
+        for (int i = threadIdx.x; i < stride / 8; i += 32) {
+            for (int w = 0; w < WORDS; ++w) chunk.words[w] = (i * WORDS + w) * HALVES < width ? words[i * WORDS + w] : Word();
+            chunks[i] = chunk.all;
+        }
     }
 }
