@@ -12,14 +12,12 @@ from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan, hopper_plan
 from .operands import Operand, allowed_lessons, check_apart, checked
-from .plans import Plan, Shape, plan, predicted
-from .ready import ready
+from .plans import Plan, Shape, plan
+from .ready import in_boxes, ready
 
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
 """Calls that are kept ready."""
-SIX = 1.2
-"""What lesson 06's kernel took for 89 problems on an H100, over what its rule says: that was fitted in another run."""
 
 
 class Call(NamedTuple):
@@ -109,7 +107,8 @@ def _prepared(
         left, right = right, left
     if not (M and N):
         return Call(out.shape, out.dtype, lambda A, B, out, bias: None)
-    chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons)
+    boxes = in_boxes(left, right, out, beta)
+    chosen = planned((left.rows, right.rows, K), left.along_k, right.along_k, lessons, boxes)
     launch = ready(chosen, left, right, out, activation, alpha, beta)
     if exchanged:
         return Call(out.shape, out.dtype, lambda A, B, out, bias: launch(B, A, out, bias))
@@ -117,14 +116,14 @@ def _prepared(
 
 
 @lru_cache(maxsize=1024)
-def planned(shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...]) -> Plan | HopperPlan:
-    """The plan for a problem, with the kernel of one of these lessons."""
-    memory, name = here()
+def planned(
+    shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...], boxes: bool = True
+) -> Plan | HopperPlan:
+    """The plan for a problem, with the kernel of lesson 07 where that may run. `boxes`: the copy engine can store C."""
     if 7 in lessons and all(shape):
-        hopper, us = hopper_plan(*shape)
-        if 6 not in lessons or us <= 1 + SIX * predicted(*shape, a_along_k, b_along_k, memory)[1]:
-            return hopper
-    return plan(*shape, a_along_k, b_along_k, memory, name)
+        chosen = hopper_plan(*shape, boxes)
+        return chosen.fitting(a_along_k if chosen.turned else b_along_k)
+    return plan(*shape, a_along_k, b_along_k, *here())
 
 
 @cache

@@ -17,6 +17,8 @@ TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloa
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
 installed (CuPy 14 takes it), or its bits as uint16."""
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
+Box = tuple[int, int]
+"""Rows and columns that the copy engine takes at once."""
 LARGEST = 2**31 - 2**12
 """Of M, N and K: the kernel counts them, and the rest of the last tiles, in 32 bits."""
 TILES_OF_N = 65_535
@@ -204,16 +206,17 @@ def overlap(one: Array, other: Array) -> bool:
     return bool(one.size and other.size) and a < b + other.nbytes and b < a + one.nbytes
 
 
-def boxed(array: Array, rows: int, width: int) -> TensorMap | ctypes.Array:
-    """A map of this many rows of 16-bit numbers, as they lie in the memory of an array of `cp`, in boxes of 64 x 64."""
+def boxed(array: Array, rows: int, width: int, box: Box) -> TensorMap | ctypes.Array:
+    """A map of this many rows of 16-bit numbers, as they lie in the memory of an array of `cp`, in such boxes; a box's
+    row is the swizzle's, too."""
     if device.backend() == "cupy":
-        return _at(address(array), rows, width)
+        return _at(address(array), rows, width, box)
     flat = (array if array.flags.c_contiguous else array.T).reshape(-1)
-    return TensorMap(flat.view(np.uint16).reshape(rows, width), (64, 64), 128)
+    return TensorMap(flat.view(np.uint16).reshape(rows, width), box, 2 * box[1])
 
 
 @lru_cache(maxsize=1024)
-def _at(place: int, rows: int, width: int) -> ctypes.Array:
+def _at(place: int, rows: int, width: int, box: Box) -> ctypes.Array:
     """A map holds an address and sizes: kept here, it keeps no array, and is right for whatever lies there later."""
     form = as_strided(np.zeros(1, np.uint16), (rows, width), (2 * width, 2))  # is never read
-    return ctypes.create_string_buffer(encoded(TensorMap(form, (64, 64), 128), place).tobytes())
+    return ctypes.create_string_buffer(encoded(TensorMap(form, box, 2 * box[1]), place).tobytes())

@@ -48,13 +48,17 @@ def ready(
     columns as `right`."""
     M, N = left.rows, right.rows
     T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    by_row, kind = np.int32(not out.flags.c_contiguous), np.int32(ACTIVATIONS[activation])
+    turned = isinstance(chosen, HopperPlan) and chosen.turned
+    by_row, kind = np.int32(out.flags.c_contiguous == turned), np.int32(ACTIVATIONS[activation])
     finish = (np.float32(alpha), np.float32(beta), by_row, kind)
     assert T and Out, "types that were checked"
     if chosen.split == 1:
         whole = not isinstance(chosen, HopperPlan) or chosen.together == 1
-        boxes = whole and Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
-        return launcher(chosen, left, right, Written(Out, N, finish, boxes))
+        written = Written(Out, N, finish, whole and in_boxes(left, right, out, beta))
+        if not turned:
+            return launcher(chosen, left, right, written)
+        launch = launcher(chosen, right, left, written)
+        return lambda a, b, C, bias: launch(b, a, C, bias)
     stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
     gemm = launcher(chosen, left, right, Written("float", stride, plain))
@@ -68,6 +72,12 @@ def ready(
         reduce(sums, C, bias)
 
     return run
+
+
+def in_boxes(left: Operand, right: Operand, out: Array, beta: float) -> bool:
+    """Whether the copy engine can store `out`."""
+    same = type_of(out.dtype) == type_of(left.array.dtype)
+    return same and beta == 0 and right.rows % 8 == 0 and begin(out) % 16 == 0
 
 
 def launcher(chosen: Plan | HopperPlan, left: Operand, right: Operand, out: Written) -> Launch:
@@ -103,18 +113,31 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     """Lesson 07's kernel."""
     M, N, K = left.rows, right.rows, left.K
     expression = hopper_instance(
-        str(type_of(left.array.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes
+        str(type_of(left.array.dtype)),
+        out.type,
+        chosen,
+        left.along_k,
+        right.along_k,
+        out.boxes,
+        chosen.turned,
     )
-    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, out.stride))
-    args = (MAP, MAP, MAP, ARRAY, ARRAY, *out.finish, *numbers)
-    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
-    copies, of_left, of_right = copier(left, right), (left.runs, left.stride), (right.runs, right.stride)
+    shared_mem = chosen.shared_mem(right.along_k)
+    numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
+    args = (MAP, MAP, MAP, MAP, ARRAY, ARRAY, *out.finish, *numbers)
+    blocks = chosen.blocks(M, N, sms())
+    gemm = packed(
+        with_shared(kernel_of(expression), shared_mem), (blocks,), (chosen.threads,), shared_mem, args
+    )
+    a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
+    c_form = (N, M) if chosen.turned else (M, N)
+    of_left, of_right = (left.runs, left.stride, a_box), (right.runs, right.stride, b_box)
+    copies = copier(left, right)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
         first, second = boxed(a, *of_left), boxed(b, *of_right)
-        gemm(first, second, boxed(C, M, N) if out.boxes else first, C, bias)
+        whole, last = (boxed(C, *c_form, box) if out.boxes else first for box in (c_box, rest))
+        gemm(first, second, whole, last, C, bias)
 
     return run
 
@@ -149,10 +172,10 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
 
 
 @lru_cache(maxsize=1024)
-def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
+def hopper_instance(T: str, Out: str, chosen: HopperPlan, *flags: bool) -> str:
     """The name of a plan's instance of `hopper`."""
     numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.below, chosen.across, chosen.together)))
-    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
+    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in flags)}>"
 
 
 def with_shared(kernel: Kernel, size: int) -> Kernel:
