@@ -153,10 +153,10 @@ def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
             f"the cell tagged {tag!r} must hold one assignment of one plain string, and below it at most "
             f"{name}_launch = Launch(tile=..., threads=...)"
         )
-    return texts[0], _launch(values[1], name) if below else None
+    return texts[0], _read_launch(values[1], name) if below else None
 
 
-def _launch(assignment: ast.Assign, name: str) -> Launch:
+def _read_launch(assignment: ast.Assign, name: str) -> Launch:
     call = assignment.value
     try:
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Launch"):

@@ -6,11 +6,11 @@ from numbers import Real
 
 import numpy as np
 
+import ptxsim
 from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
-from ptxsim import launch
 
 from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
 
@@ -193,7 +193,7 @@ def _last(answer: object) -> None:
             A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
             C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
             args = (A, left, count, C, np.int32(len(A)))
-            demand_no_hazard(launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
+            demand_no_hazard(ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
             lost = number > 0 and ("in_turn" in order or was_0)
             causes = "counts-lost" if lost else f"{which}-launch-stores-nothing", "launch-stores-nothing"
             stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."

@@ -117,7 +117,7 @@ MISTAKES_OF_SHARED_MEM: Wrong = [
 ]
 
 
-def _launch(answer: object) -> None:
+def _three_numbers(answer: object) -> None:
     """A function that gives the right launch for every case."""
     given = results_of(answer, "launch_of", LAUNCHES)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
@@ -300,7 +300,7 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
 
 
 EXERCISES = {
-    "06.8": (_launch, {
+    "06.8": (_three_numbers, {
         "gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
         "no-function": "write the name without brackets after it.",
         "stops": "M, N and stages are whole numbers; tile holds three of them, warp two.",

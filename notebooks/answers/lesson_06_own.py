@@ -71,11 +71,11 @@ def _notes(answer: object) -> None:
     """The notes' kernel, mended, and a function that gives its launch."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         fail(f"what came is {answer!r:.60}, and not two things.", "wrong-form")
-    kernel, launch = answer
+    kernel, launch_of = answer
     demand_kernel(kernel)
-    if not callable(launch):
-        fail(f"the launch is {launch!r:.60}, and must be a function of M and N.", "no-function")
-    launches = results_of(launch, "launch", [shape[:2] for shape in SHAPES])
+    if not callable(launch_of):
+        fail(f"the launch is {launch_of!r:.60}, and must be a function of M and N.", "no-function")
+    launches = results_of(launch_of, "launch", [shape[:2] for shape in SHAPES])
     for (M, N, K), given in zip(SHAPES, launches, strict=True):
         three = isinstance(given, tuple | list) and len(given) == 3
         demand(three, f"the launch is {given!r:.60}; it must be three things.", "no-three-things")
