@@ -1,4 +1,4 @@
-"""What the tests and hints of several lessons share."""
+"""What the tests of several lessons share."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -136,13 +136,3 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
             if isinstance(event, Work) and event.math:
                 math[round((sum(groups) + current) * k_tiles / copied)] += int(event.math)
     return max(math, key=math.__getitem__, default=0)
-
-
-FOR_ALL = {
-    "left-out-of-barrier|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
-}
-COMPLETE = {
-    "read-after-write": "a barrier must stand between writing the tile and reading it.",
-    "uninitialised-read": "a part of the tile is never written: count what the copy moves.",
-}
-ALL_READ = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still multiplies."}

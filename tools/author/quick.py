@@ -59,7 +59,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("ptxsim/program/headers/*", ("tests/ptxsim/program",)),
     ("ptxsim/action.yml", ("tests/ptxsim/program/test_api.py",)),
     ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
-    ("notebooks/answers/*.py", (
+    ("notebooks/answers/*", (
         "tests/course_lib/exercises/test_hints.py",
         "tests/lessons/test_lesson_kernels.py -k {exercises}",
     )),
