@@ -139,7 +139,12 @@ def _cells(notebook: str) -> list[dict]:
     if path is None:
         known = ", ".join(p.stem for p in with_kernels(NOTEBOOKS)) or "none found"
         raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return cells_of(path)
+
+
+def cells_of(notebook: Path) -> list[dict]:
+    """The cells of a notebook, as its file has them."""
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
 def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
