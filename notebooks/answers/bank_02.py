@@ -12,9 +12,9 @@ from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Arrive, Event, Store
+from ptxsim.observe.events import Arrive, Event, Store, in_flight
 
-from .common import demand, demand_kernel, fail, in_flight, kernel_and_numbers
+from .common import demand, demand_kernel, fail, kernel_and_numbers
 
 NOTEBOOK = "exercises/02_producer_consumer"
 MOST_STEPS = 100_000

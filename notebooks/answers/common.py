@@ -1,7 +1,7 @@
 """What the tests of several lessons share."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NoReturn
 
 import numpy as np
@@ -12,7 +12,7 @@ from course_lib.check.verdict import CheckFailed, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
-from ptxsim.observe.events import Commit, Copy, Event, Wait, Work
+from ptxsim.observe.events import Copy, Work, in_flight
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
@@ -108,23 +108,6 @@ def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tupl
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
     verdict = check(Job(kernel, Gemm(*(4 * size for size in right.tile), dtype), right), 0, MOST_STEPS)
     return kernel, verdict.one_block
-
-
-def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], float]]:
-    """Each event of a warp; after it, the bytes of the groups that may be on their way, and bytes not committed yet."""
-    groups: list[float] = []
-    current = 0.0
-    for event in events:
-        match event:
-            case Copy():
-                current += event.bytes
-            case Commit():
-                groups, current = [*groups, current], 0.0
-            case Wait(keep=None):
-                groups, current = [], 0.0
-            case Wait():
-                groups = groups[max(len(groups) - event.keep, 0) :]
-        yield event, groups, current
 
 
 def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:

@@ -9,9 +9,9 @@ from course_lib.check.verdict import MOST, CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
+from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work, in_flight
 
-from .common import checked_block, demand, demand_kernel, fail, in_flight
+from .common import checked_block, demand, demand_kernel, fail
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each

@@ -12,9 +12,9 @@ from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
-from ptxsim.observe.events import Barrier, Copy, Work
+from ptxsim.observe.events import Barrier, Copy, Work, in_flight
 
-from .common import MOST_STEPS, checked_block, demand, fail, in_flight, results_of
+from .common import MOST_STEPS, checked_block, demand, fail, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
