@@ -238,6 +238,6 @@ def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], flo
                 groups, current = [*groups, current], 0.0
             case Wait(keep=None):
                 groups, current = [], 0.0
-            case Wait():
-                groups = groups[max(len(groups) - event.keep, 0) :]
+            case Wait(keep=int(newest)):
+                groups = groups[max(len(groups) - newest, 0) :]
         yield event, groups, current
