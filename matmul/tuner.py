@@ -133,9 +133,7 @@ class Problem:
         return A, B, self.C
 
     def call_of(self, plan: Plan) -> Callable[[], None]:
-        M, N, K = self.shape
-        left, right = Operand(self.A, True, M, K), Operand(self.B, True, N, K)
-        launch = ready(plan, left, right, self.C)
+        launch = ready(plan, Operand(self.A), Operand(self.B), self.C)
         return lambda: launch(self.A, self.B, self.C, None)
 
     def time(self, plan: Plan) -> float:

@@ -162,7 +162,7 @@ def test_what_lesson_may_be(monkeypatch):
         matmul(A, A, lesson=5)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(timing, "capability", lambda: "8.0")
-    from matmul.operands import allowed_lessons
+    from matmul.given import allowed_lessons
 
     assert allowed_lessons(None) == allowed_lessons(6) == (6,)
     with pytest.raises(ValueError, match=r"needs a GPU of compute capability 9\.0, and this one has 8\.0"):
