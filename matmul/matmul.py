@@ -16,12 +16,12 @@ from .copies import Given, detour
 from .float32 import float_launch
 from .float_plans import FloatPlan, float_plan
 from .given import allowed_lessons, check_apart, checked
-from .hopper_plans import HopperPlan, hopper_plan
+from .hopper_plans import HopperPlan, cost, hopper_plan
 from .lists import check_all_apart, problems
 from .many import Launches, Product, product, together, us_together
 from .others import all_taken
 from .plans import SIX, Plan, Shape, plan, predicted
-from .ready import Launch, ready
+from .ready import Launch, in_boxes, ready
 
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
@@ -177,7 +177,7 @@ def one(A: Array, B: Array, out: Array, finish: Finish, lessons: tuple[int, ...]
     left, right = each.left, each.right
     if each.kind[0] == "float":
         return _exchanged(each, float_launch(planned_float(each.shape)[0], each, *finish))
-    chosen = planned(each.shape, left.along_k, right.along_k, lessons)
+    chosen = planned(each.shape, left.along_k, right.along_k, lessons, in_boxes(left, right, out, finish[-1]))
     return _exchanged(each, ready(chosen, left, right, out, *finish))
 
 
@@ -240,18 +240,18 @@ def us_alone(each: Product, lessons: tuple[int, ...]) -> float:
     if each.kind[0] == "float":
         return planned_float(each.shape)[1]
     six = SIX * predicted(*each.shape, each.left.along_k, each.right.along_k, here()[0])[1]
-    return min(six, hopper_plan(*each.shape)[1]) if 7 in lessons and each.shape[2] else six
+    return min(six, cost(hopper_plan(*each.shape), *each.shape)) if 7 in lessons and each.shape[2] else six
 
 
 @lru_cache(maxsize=1024)
-def planned(shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...]) -> Plan | HopperPlan:
-    """The plan for a problem, with the kernel of one of these lessons."""
-    memory, name = here()
+def planned(
+    shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...], boxes: bool = True
+) -> Plan | HopperPlan:
+    """The plan for a problem, with the kernel of lesson 07 where that may run. `boxes`: the copy engine can store C."""
     if 7 in lessons and all(shape):
-        hopper, us = hopper_plan(*shape)
-        if 6 not in lessons or us <= 1 + SIX * predicted(*shape, a_along_k, b_along_k, memory)[1]:
-            return hopper
-    return plan(*shape, a_along_k, b_along_k, memory, name)
+        chosen = hopper_plan(*shape, boxes)
+        return chosen.fitting(a_along_k if chosen.turned else b_along_k)
+    return plan(*shape, a_along_k, b_along_k, *here())
 
 
 @lru_cache(maxsize=1024)

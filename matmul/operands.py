@@ -17,6 +17,8 @@ TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloa
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
 installed (CuPy 14 takes it), or its bits as uint16."""
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
+Box = tuple[int, int]
+"""Rows and columns that the copy engine takes at once."""
 
 
 @cache
@@ -71,19 +73,19 @@ class Operand:
         return next(size for size in (8, 4, 2) if places % size == 0)
 
 
-def boxed(array: Array, rows: int, width: int, stride: int) -> TensorMap | ctypes.Array:
+def boxed(array: Array, rows: int, width: int, stride: int, box: Box) -> TensorMap | ctypes.Array:
     """A map of this many rows of 16-bit numbers, which begin `stride` of them apart in the memory of an array of `cp`,
-    in boxes of 64 x 64."""
+    in such boxes; a box's row is the swizzle's, too."""
     if device.backend() == "cupy":
-        return _at(address(array), rows, width, stride)
+        return _at(address(array), rows, width, stride, box)
     whole = owner(array)
     memory = whole if whole.flags.c_contiguous else whole.T
     form = np.ndarray((rows, width), np.uint16, memory, begin(array), (2 * stride, 2))
-    return TensorMap(form, (64, 64), 128)
+    return TensorMap(form, box, 2 * box[1])
 
 
 @lru_cache(maxsize=1024)
-def _at(place: int, rows: int, width: int, stride: int) -> ctypes.Array:
+def _at(place: int, rows: int, width: int, stride: int, box: Box) -> ctypes.Array:
     """A map holds an address and sizes: kept here, it keeps no array, and is right for whatever lies there later."""
     form = as_strided(np.zeros(1, np.uint16), (rows, width), (2 * stride, 2))  # is never read
-    return ctypes.create_string_buffer(encoded(TensorMap(form, (64, 64), 128), place).tobytes())
+    return ctypes.create_string_buffer(encoded(TensorMap(form, box, 2 * box[1]), place).tobytes())

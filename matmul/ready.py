@@ -52,14 +52,22 @@ def ready(
     as `left` and as many columns as `right`."""
     M, N = left.rows, right.rows
     T, Out = type_of(left.dtype), type_of(out.dtype)
+    turned = isinstance(chosen, HopperPlan) and chosen.turned
     by_row, c_stride = rows_of(out)
-    finish = (np.float32(alpha), np.float32(beta), np.int32(by_row), np.int32(ACTIVATIONS[activation]))
+    finish = (
+        np.float32(alpha),
+        np.float32(beta),
+        np.int32(by_row != turned),
+        np.int32(ACTIVATIONS[activation]),
+    )
     assert T and Out, "types that were checked"
     if chosen.split == 1:
         whole = not isinstance(chosen, HopperPlan) or chosen.together == 1
-        aligned = (N | c_stride) % 8 == 0 and c_stride >= N and begin(out) % 16 == 0
-        boxes = whole and Out == T and beta == 0 and aligned
-        return launcher(chosen, left, right, Written(Out, c_stride, finish, boxes))
+        written = Written(Out, c_stride, finish, whole and in_boxes(left, right, out, beta))
+        if not turned:
+            return launcher(chosen, left, right, written)
+        launch = launcher(chosen, right, left, written)
+        return lambda a, b, C, bias: launch(b, a, C, bias)
     stride = sums_stride(N)
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
     gemm = launcher(chosen, left, right, Written("float", stride, plain))
@@ -72,6 +80,13 @@ def ready(
         reduce(sums, C, bias)
 
     return run
+
+
+def in_boxes(left: Operand, right: Operand, out: Array, beta: float) -> bool:
+    """Whether the copy engine can store `out`."""
+    N, c_stride = right.rows, rows_of(out)[1]
+    aligned = (N | c_stride) % 8 == 0 and c_stride >= N and begin(out) % 16 == 0
+    return beta == 0 and type_of(out.dtype) == type_of(left.dtype) and aligned
 
 
 def sums_stride(N: int) -> int:
@@ -128,19 +143,23 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     """Lesson 07's kernel."""
     M, N, K = left.rows, right.rows, left.K
     expression = hopper_instance(
-        str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes
+        str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes, chosen.turned
     )
-    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, out.stride))
-    args = (BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
-    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
-    copies = copier(left, right, True)
+    shared_mem = chosen.shared_mem(right.along_k)
+    kernel = with_shared(kernel_of(expression), shared_mem)
+    numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
+    args = (BYTES, BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
+    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), shared_mem, args)
+    a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
     of_left, of_right = ((each.runs, each.width, each.stride(True)) for each in (left, right))
+    of_C = (*((N, M) if chosen.turned else (M, N)), out.stride)
+    copies = copier(left, right, True)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
-        first, second = boxed(a, *of_left), boxed(b, *of_right)
-        gemm(first, second, boxed(C, M, N, out.stride) if out.boxes else first, C, bias)
+        first, second = boxed(a, *of_left, a_box), boxed(b, *of_right, b_box)
+        whole, last = (boxed(C, *of_C, box) if out.boxes else first for box in (c_box, rest))
+        gemm(first, second, whole, last, C, bias)
 
     return run
 
@@ -192,10 +211,10 @@ def float_kernel(Out: str, chosen: FloatPlan, a_along_k: bool, b_along_k: bool, 
 
 
 @lru_cache(maxsize=1024)
-def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
+def hopper_instance(T: str, Out: str, chosen: HopperPlan, *flags: bool) -> str:
     """The name of a plan's instance of `hopper`."""
     numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.below, chosen.across, chosen.together)))
-    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
+    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in flags)}>"
 
 
 def with_shared(kernel: Kernel, size: int) -> Kernel:

@@ -21,8 +21,9 @@ from pathlib import Path
 import nbformat
 
 from tools.classroom import rebuild, sandbox
-from tools.classroom.release import COURSE, replace, unusable
-from tools.install import ROOT, alone
+from tools.classroom.release import COURSE, unusable
+from tools.install import ROOT, alone, write_whole
+from tools.learner.outcome import aligned
 
 SECONDS = {"autograde": 900, "generate_feedback": 120, "export": 120}
 """For a command of nbgrader; a submission may run for 600 of the first."""
@@ -89,7 +90,7 @@ def grade(course: Path) -> list[str]:
             why = _grade_one(course, student, name)
             print(f"cannot be graded, {why}" if why else f"{time.monotonic() - begin:.0f} s", flush=True)
             noted[f"{student}/{name}"] = {"hash": content[student], "why": why}
-            replace(course / "graded.json", json.dumps(noted, indent=1))
+            write_whole(course / "graded.json", json.dumps(noted, indent=1))
             wrong += [f"cannot be graded: submitted/{student}/{name}, {why}"] * bool(why)
             if not why and not (course / "feedback" / student / name / f"{name}.html").is_file():
                 wrong.append(f"no feedback page: submitted/{student}/{name}")
@@ -158,10 +159,7 @@ def table(rows: Iterable[dict[str, str]]) -> str:
         most[name] = f"{float(row['max_score']):g}"
     lines = [["student", *(f"{name} ({points})" for name, points in most.items())]]
     lines += [[student, *(marks[student].get(name, "-") for name in most)] for student in sorted(marks)]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
-    )
+    return "\n".join(aligned(lines))
 
 
 def main() -> int:

@@ -19,15 +19,14 @@ import hashlib
 import json
 import os
 import platform
-import tomllib
 from pathlib import Path
 
 from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from cupy_or_sim.style import with_words
-from tools.install import alone
+from tools.install import ROOT, alone, write_whole
+from tools.packages import pyproject
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "my_lessons"
 COLAB_CELL = "host-colab"
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
@@ -51,7 +50,7 @@ def update(root: Path) -> list[str]:
         for lesson in originals(root):
             name = lesson.relative_to(root / "notebooks").as_posix()
             try:
-                new = fingerprint(_cells(lesson))
+                new = fingerprint(sources.cells_of(lesson))
             except NO_NOTEBOOK:
                 said.append(f"notebooks/{name} cannot be read as a notebook; your copy stays as it is.")
                 continue
@@ -60,7 +59,7 @@ def update(root: Path) -> list[str]:
             made += news == "made"
             said += [f"{FOLDER}/{name}: {news}"] * (news not in ("", "made"))
         known["version"] = version
-        _write(folder / GIVEN, json.dumps(known, indent=1))
+        write_whole(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
         f"{FOLDER}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
     ] * (made > 0)
@@ -73,7 +72,7 @@ def originals(root: Path) -> list[Path]:
 
 def version_of(root: Path) -> str:
     """The course's version, such as "1.0.0"."""
-    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return pyproject(root)["project"]["version"]
 
 
 def fingerprint(cells: list[dict]) -> str:
@@ -125,7 +124,7 @@ def copy_of(lesson: Path) -> str:
 def _is_used(copy: Path, lesson: Path) -> bool:
     """Whether the learner ran or changed something in it; a newer Python alone does not count."""
     try:
-        return _cells(copy) != json.loads(copy_of(lesson))["cells"]
+        return sources.cells_of(copy) != json.loads(copy_of(lesson))["cells"]
     except NO_NOTEBOOK:
         return True
 
@@ -134,35 +133,31 @@ def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: 
     """See the table above. `new` and `given`: fingerprints of the lesson and of what the learner was given last.
     Returns the news in words."""
     if not os.path.lexists(copy):
-        _write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return "made"
     try:
-        mine = fingerprint(_cells(copy))
+        mine = fingerprint(sources.cells_of(copy))
     except OSError as error:
         return f"left as it is, because it cannot be opened ({error.strerror})."
     except NO_NOTEBOOK:
         aside = _free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
-        _write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return (
             f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
         )
     if mine == new:
         return ""
     if mine == given:
-        _write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return f"replaced by the version of course {version}. You had not changed it."
     if given == new:
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
     if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == copy_of(lesson)):
         beside = _free(beside)
-        _write(beside, copy_of(lesson))
+        write_whole(beside, copy_of(lesson))
     return f"you changed it, so it stays as it is. The new version is beside it: {beside.name}"
-
-
-def _cells(notebook: Path) -> list[dict]:
-    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
 def _read_given(path: Path) -> tuple[dict, list[str]]:
@@ -183,14 +178,6 @@ def _free(path: Path) -> Path:
     while os.path.lexists(free):
         free, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
     return free
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 if __name__ == "__main__":  # for who starts Lab by other means, such as JupyterHub
