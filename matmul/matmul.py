@@ -98,7 +98,8 @@ def _listed(
 ) -> list[Array]:
     """The same for a list of problems."""
     theirs, given = [out for _, _, out, _ in given], [all_taken(each) for each in given]
-    key, _ = warm.form_of(tuple(chain(*given)), activation, alpha, beta, dtype, lesson)
+    # A list of one problem is not the problem itself.
+    key, _ = warm.form_of(tuple(chain(*given)), len(given), activation, alpha, beta, dtype, lesson)
     several = warm.found(key)
     outs = [out for _, _, out, _ in given]
     if several is None:
