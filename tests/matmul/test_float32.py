@@ -120,11 +120,11 @@ def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
 WRONG = {
     "rows outside not left out": ("i * TURN < size && k < left", "k < left", "out-of-bounds"),
     "no zeros behind K": ("i * TURN < size && k < left", "i * TURN < size", "out-of-bounds|wrong"),
-    "a swizzle of the wrong rows": ("part / 4 % 4 * 4", "part / 2 % 4 * 4", "wrong"),
+    "a swizzle of the wrong rows": ("part / 2 % 4 * 4", "part / 4 % 4 * 4", "wrong"),
     "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
     "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
     "fragments of the next step": ("a[1 - step % 2]", "a[step % 2]", "wrong"),
-    "the second half of the rows": ("m() % 64 + i * 32", "m() % 64 + i * 16", "wrong|race|write-after|conflict"),
+    "the second half of the rows": ("OfA::row(i * 4 + r)", "OfA::row(i * 2 + r)", "wrong|race|write-after|conflict"),
     "all of K in each part": ("min((long long)p.K, p.all_k - product * (long long)p.K)", "p.all_k", "wrong|out-of"),
 }  # fmt: skip
 

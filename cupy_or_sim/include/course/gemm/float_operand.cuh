@@ -4,8 +4,9 @@
 #include <course/wide_tile.cuh>
 
 // One operand, in tiles of SIZE rows of A (or columns of B) x TK. A tile lies in shared memory as in global memory: its lines
-// run along k (ALONG_K), or each of them is one k and runs along M (or N). A thread reads 4 rows, those APART behind them, ...
-template <int SIZE, int TK, int THREADS, bool ALONG_K, int APART>
+// run along k (ALONG_K), or each of them is one k and runs along M (or N). A thread reads 4 rows, those APART behind them, ...;
+// of A along k every eighth row: so the 8 rows that half a warp reads at a time lie in 8 different groups of banks.
+template <int SIZE, int TK, int THREADS, bool ALONG_K, int APART, bool IS_A>
 struct FloatOperand {
     static constexpr int LINE = ALONG_K ? TK : SIZE, TURN = THREADS * 4 / LINE, COPIES = SIZE * TK / 4 / THREADS;
     static_assert(COPIES * TURN * LINE == SIZE * TK && (!ALONG_K || (TK == 16 && TURN % 16 == 0)), "whole turns");
@@ -14,13 +15,16 @@ struct FloatOperand {
     int size, k;                                      // how many rows there are from the first chunk's on; its k
     unsigned to, at;                                  // in shared memory: the first chunk; where this thread's rows begin
 
+    // How far the i-th of a thread's rows is from its first one.
+    static __host__ __device__ constexpr int row(int i) { return ALONG_K && IS_A ? 8 * i : i / 4 * APART + i % 4; }
+
     __device__ FloatOperand(const float* matrix, int first, int rows, int k_begin, long long stride, unsigned tile, int part)
     {
         int line = threadIdx.x / (LINE / 4), chunk = threadIdx.x % (LINE / 4), row = first + (ALONG_K ? line : chunk * 4);
         k = ALONG_K ? chunk * 4 : line, size = rows - row, turn = TURN * stride;
         from = matrix + (ALONG_K ? row * stride + k_begin + k : (k_begin + k) * stride + row);
-        to = tile + (line * LINE + (ALONG_K ? chunk ^ line / 4 % 4 : chunk) * 4) * 4;
-        at = tile + (ALONG_K ? part * TK + part / 4 % 4 * 4 : part) * 4;
+        to = tile + (line * LINE + (ALONG_K ? chunk ^ line / 2 % 4 : chunk) * 4) * 4;
+        at = tile + (ALONG_K ? part * TK + part / 2 % 4 * 4 : part) * 4;
     }
     // Chunk i of the next k-tile to a slot; zeros for rows that are not there, and from k `left` on.
     __device__ __forceinline__ void copy(int i, int slot, int left)
@@ -33,7 +37,8 @@ struct FloatOperand {
     // Of four rows of group g at four k, the `step`-th four of a k-tile in a slot: one row, or (not ALONG_K) one k.
     __device__ __forceinline__ void load(float (&out)[4], int g, int piece, int step, int slot) const
     {
-        if (ALONG_K) load_four(out, (at ^ step * 16) + slot + (g * APART + piece) * TK * 4);
+        int away = row(g * 4 + piece);
+        if (ALONG_K) load_four(out, (at ^ (step ^ away / 2 % 4) * 16) + slot + away * TK * 4);
         else load_four(out, at + slot + ((step * 4 + piece) * SIZE + g * APART) * 4);
     }
 };
