@@ -4,11 +4,13 @@
 |---|---|
 | release.py | `make classroom`: an nbgrader course of the lessons' exercises |
 | assignment.py | an assignment, cut out of a lesson |
-| grade.py | `make grade`: what was handed in, graded with nbgrader's own commands |
+| grade.py | `make grade`: what was handed in, several at once |
+| one.py | one submission, with nbgrader's own steps |
+| results.py | what was found in it, in a line |
 | nbgrader_config.py, settings.py | what that needs of nbgrader, as: |
 | rebuild.py | a submission, put together anew |
 | execute.py | the step that runs it |
-| sandbox.py, sandbox.sh | where it can do no harm |
+| sandbox.py, sandbox.sh, watch.py | where it can do no harm, and takes no more than its share |
 | feedback.py | pages in which nothing runs |
 | marks.py | the table grades.csv |
 | progress.py | what a group has solved, from its files of progress |

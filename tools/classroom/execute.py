@@ -5,11 +5,8 @@ A cell that takes too long, prints too much or ends the kernel gets an error as 
 fresh kernel goes on behind it, with the locked cells above it run again.
 """
 
-import contextlib
-import os
-import signal
+import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -24,16 +21,36 @@ from nbgrader.utils import is_grade, is_locked
 from traitlets import Integer
 
 from tools.classroom import sandbox
+from tools.classroom.watch import MOST_MEMORY, Watch, end, started
 
 MOST_OUTPUT = 2_000_000
 """Bytes that a cell may print or draw."""
-MOST_PROCESSES = 10
-"""That a cell may start. The sandbox's own limit counts threads, of which a kernel alone has a dozen."""
 CONNECTION = Path("/run/connection.json")  # inside, as the next one
 SOCKETS = str(Path("/tmp", "k"))
 
 
-class SandboxedKernel(AsyncKernelManager):
+class QuietKernel(AsyncKernelManager):
+    """A kernel that writes nowhere past Jupyter's messages, which are counted."""
+
+    async def _async_pre_start_kernel(self, **kw: object) -> tuple[list[str], dict]:
+        command, kw = await super()._async_pre_start_kernel(**kw)
+        return command, kw | {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    def client(self, **kwargs: object) -> AsyncKernelClient:
+        """A client that takes no message larger than a cell may print."""
+        client = super().client(**kwargs)
+        client.context.setsockopt(zmq.MAXMSGSIZE, MOST_OUTPUT)
+        return client
+
+
+class UnsafeKernel(QuietKernel):
+    """A kernel of a teacher who trusts the submission: with limits, and no sandbox."""
+
+    def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+        return sandbox.limited(super().format_kernel_cmd(extra_arguments))
+
+
+class SandboxedKernel(QuietKernel):
     """A kernel inside, and the way to it."""
 
     transport = "ipc"
@@ -51,85 +68,63 @@ class SandboxedKernel(AsyncKernelManager):
         self.ip = f"/proc/{self.provisioner.pid}/root{SOCKETS}"  # the same sockets, seen from outside
         await super()._async_post_start_kernel(**kw)
 
-    def client(self, **kwargs: object) -> AsyncKernelClient:
-        """A client that takes no message larger than a cell may print."""
-        client = super().client(**kwargs)
-        client.context.setsockopt(zmq.MAXMSGSIZE, MOST_OUTPUT)
-        return client
-
 
 class SandboxedExecute(Execute):
     """Runs a submission and always comes to its end."""
 
     timeout = Integer(120, help="seconds for a cell").tag(config=True)
     all_seconds = Integer(600, help="seconds for a submission").tag(config=True)
+    most_memory = Integer(MOST_MEMORY, help="bytes that all its processes may have").tag(config=True)
     interrupt_on_timeout = False
     shutdown_kernel = "immediate"
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        kernel = AsyncKernelManager if sandbox.unsafe() else SandboxedKernel
+        kernel = UnsafeKernel if sandbox.unsafe() else SandboxedKernel
         super().__init__(*args, **kwargs, kernel_manager_class=kernel)
 
     def preprocess(self, nb: NotebookNode, resources: dict, km: object = None) -> tuple[NotebookNode, dict]:
         if reason := sandbox.refusal():
             raise NbGraderException(reason)
         self.ends = time.monotonic() + self.all_seconds
-        over, self.watched = threading.Event(), 0
-        threading.Thread(target=self._watch, args=(over,), daemon=True).start()
+        self.watch = Watch(self.most_memory)
         try:
             return super().preprocess(nb, resources, km)
         finally:
-            over.set()
+            self.watch.stop()
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         if cell.cell_type != "code" or not cell.source.strip():
             return cell, resources
-        self.printed, self.crowded = 0, False
+        self.printed = 0
         try:
             if time.monotonic() < self.ends:
-                self.watched = self.km.provisioner.pid
+                self.watch.begin(self.km.provisioner.pid)
                 super().preprocess_cell(cell, resources, index)
-                if left := _started(self.watched):
+                if left := started(self.km.provisioner.pid):
                     self._stop(cell, index, f"it left {left} processes running")
                 return cell, resources
             _fail(cell, f"Not run: the cells above took {self.all_seconds} seconds, which is all there is.")
         except CellTimeoutError:
             self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
         except DeadKernelError:
+            printed = f"it printed more than {MOST_OUTPUT} bytes" if self.printed > MOST_OUTPUT else ""
             why = "the cell ended its kernel, or took more memory than there is"
-            if self.printed > MOST_OUTPUT:
-                why = f"it printed more than {MOST_OUTPUT} bytes"
-            elif self.crowded:
-                why = f"it started more than {MOST_PROCESSES} processes"
-            self._stop(cell, index, why)
+            self._stop(cell, index, printed or self.watch.why or why)
         finally:
-            self.watched = 0
+            self.watch.pid = 0
         return cell, resources
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Count what comes, keep no more than allowed, and end the kernel that sends more."""
         self.printed += len(repr(msg["content"]))
         if self.printed > MOST_OUTPUT and msg["msg_type"] != "status":
-            with contextlib.suppress(ProcessLookupError):  # these were its last words
-                os.kill(self.km.provisioner.pid, signal.SIGKILL)
+            end(self.km.provisioner.pid)  # these were its last words
             return None
         return super().process_message(msg, cell, cell_index)
 
-    def _watch(self, over: threading.Event) -> None:
-        """End the kernel of a cell that starts more and more processes, long before its time is up.
-
-        `watched` is 0 between cells: a sandbox that is being made still shows all processes of this machine.
-        """
-        while not over.wait(0.5):
-            pid = self.watched
-            if pid and _started(pid) > MOST_PROCESSES:
-                self.crowded = True
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
-        self.watched = 0
+        self.watch.pid = 0
         _fail(cell, f"Stopped: {why}.")
         self._cleanup_kernel()
         self.create_kernel_manager()
@@ -139,12 +134,6 @@ class SandboxedExecute(Execute):
             if above.cell_type == "code" and is_locked(above) and not is_grade(above):
                 self.printed = 0
                 self.execute_cell(above, self.nb.cells.index(above))
-
-
-def _started(pid: int) -> int:
-    """How many processes a sandbox has beside its first one and the kernel. `pid`: of the process outside."""
-    inside = Path(f"/proc/{pid}/root/proc")
-    return 0 if sandbox.unsafe() else max(0, len(list(inside.glob("[0-9]*"))) - 2)
 
 
 def _fail(cell: NotebookNode, why: str) -> None:

@@ -13,19 +13,24 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 
-from tools.classroom import rebuild, sandbox
+from tools.classroom import rebuild, results, sandbox
 from tools.classroom.release import COURSE, replace, unusable
+from tools.classroom.results import Found
 from tools.install import ROOT, alone
 
-SECONDS = {"autograde": 900, "generate_feedback": 120, "export": 120}
-"""For a command of nbgrader; a submission may run for 600 of the first."""
+ONE = "tools.classroom.one"
+SECONDS = {ONE: 900, "nbgrader": 120}
+"""For a submission, whose cells may run for 600 of them, and for the table."""
 
 
 def handed_in(course: Path, folder: str = "submitted") -> dict[str, list[str]]:
@@ -71,45 +76,78 @@ def notes(course: Path) -> dict[str, dict[str, str]]:
         return {}  # everything is graded again
 
 
-def grade(course: Path) -> list[str]:
-    """Grade, write feedback and export; returns what could not be done, one line each."""
+def grade(course: Path, at_once: int = 0) -> list[str]:
+    """Grade, write feedback and export; returns what could not be done, one line each. `at_once`: how many submissions;
+    0: one for each processor."""
     wrong, noted = [], notes(course)
-    for name, students in handed_in(course).items():
-        content = {student: _hash(submitted(course, student, name)) for student in students}
-        new = [
-            student
-            for student in students
-            if not graded(course, student, name).is_file()
-            or noted.get(f"{student}/{name}", {}).get("hash") != content[student]
-        ]
-        print(f"{name}: {len(new)} to grade, {len(students) - len(new)} as before", flush=True)
-        for number, student in enumerate(new, 1):
-            print(f"  {number} of {len(new)}, {student}: ", end="", flush=True)
-            begin = time.monotonic()
-            why = _grade_one(course, student, name)
-            print(f"cannot be graded, {why}" if why else f"{time.monotonic() - begin:.0f} s", flush=True)
-            noted[f"{student}/{name}"] = {"hash": content[student], "why": why}
+    new = [each for each in _all(course) if _is_new(course, each, noted)]
+    print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
+    with ThreadPoolExecutor(at_once or len(os.sched_getaffinity(0))) as pool:
+        running = {pool.submit(_grade_one, course, *each): each for each in new}
+        for number, done in enumerate(as_completed(running), 1):
+            name, student = running[done]
+            result = done.result()
+            print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
+            noted[f"{student}/{name}"] = {"hash": result.content, "why": result.why}
             replace(course / "graded.json", json.dumps(noted, indent=1))
-            wrong += [f"cannot be graded: submitted/{student}/{name}, {why}"] * bool(why)
-            if not why and not (course / "feedback" / student / name / f"{name}.html").is_file():
+            wrong += [f"cannot be graded: submitted/{student}/{name}, {result.why}"] * bool(result.why)
+            if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
                 wrong.append(f"no feedback page: submitted/{student}/{name}")
-    exported, _ = _nbgrader(course, "export")
-    return wrong + ["failed: nbgrader export, so grades.csv is as it was"] * (not exported)
+    exported, said = _run(course, "nbgrader", "export")
+    _log(course, said)
+    return sorted(wrong) + ["failed: nbgrader export, so grades.csv is as it was"] * (not exported)
 
 
-def _grade_one(course: Path, student: str, name: str) -> str:
-    """Grade a submission, and forget what was said of an older one. Returns why it cannot be graded, or ""."""
+def _all(course: Path) -> list[tuple[str, str]]:
+    """(assignment, student) of all that was handed in."""
+    return [(name, student) for name, students in handed_in(course).items() for student in students]
+
+
+def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict[str, str]]) -> bool:
+    """Whether a submission has no marks yet, or those of another content."""
+    name, student = each
+    content = _hash(submitted(course, student, name))
+    return (
+        not graded(course, student, name).is_file()
+        or noted.get(f"{student}/{name}", {}).get("hash") != content
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """Of one submission: the hash of what was graded, why it could not be, its seconds, and what was found."""
+
+    content: str
+    why: str
+    seconds: float
+    found: list[Found]
+
+    def told(self) -> str:
+        """In a line: points, and of what is not right the reason."""
+        if self.why:
+            return f"cannot be graded, {self.why}"
+        points = f"{sum(each.points for each in self.found):g} of {sum(each.most for each in self.found):g}"
+        reasons = [f"{each.exercise} {each.reason}" for each in self.found if each.points < each.most]
+        return "; ".join([f"{points}, {self.seconds:.0f} s", *reasons])
+
+
+def _grade_one(course: Path, name: str, student: str) -> Result:
+    """Grade a submission, and forget what was said of an older one."""
+    begin = time.monotonic()
+    content = _hash(submitted(course, student, name))  # of the file as it is graded, whatever comes meanwhile
     for folder in "autograded", "feedback":
         shutil.rmtree(course / folder / student / name, ignore_errors=True)
     if why := unreadable(submitted(course, student, name), course / "release" / name / f"{name}.ipynb"):
-        return why
-    worked, said = _nbgrader(course, "autograde", name, f"--student={student}")
+        return Result(content, why, time.monotonic() - begin, [])
+    worked, said = _run(course, ONE, str(course), name, student)
+    _log(course, said)
     if worked and graded(course, student, name).is_file():
-        _nbgrader(course, "generate_feedback", name, f"--student={student}", "--force")
-        return ""
+        found = results.found(graded(course, student, name))
+        return Result(content, "", time.monotonic() - begin, found)
     shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)  # it may lie there, not run
     errors = re.findall(r"(?m)^[\w.]*(?:Error|Exception): .+$", said)
-    return f"nbgrader stopped ({errors[-1][:80] if errors else 'see grade.log'})"
+    why = f"nbgrader stopped ({errors[-1][:80] if errors else 'see grade.log'})"
+    return Result(content, why, time.monotonic() - begin, [])
 
 
 def unreadable(path: Path, assignment: Path) -> str:
@@ -130,22 +168,29 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def _nbgrader(course: Path, *arguments: str) -> tuple[bool, str]:
-    """Run a command of nbgrader. Returns whether it went well, and what it said, which goes into the log too. What
-    learners wrote passes through it, so it has limits."""
+def _run(course: Path, module: str, *arguments: str) -> tuple[bool, str]:
+    """Run a module in the course's folder. Returns whether it went well, and what it said. What learners wrote passes
+    through it, so it has limits."""
     limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}"]
-    command = [*limits, sys.executable, "-W", "ignore", "-m", "nbgrader", *arguments]
-    with open(course / "grade.log", "a+b") as log:
-        begin = log.seek(0, os.SEEK_END)
+    command = [*limits, sys.executable, "-W", "ignore", "-m", module, *arguments]
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    with tempfile.TemporaryFile() as log:
         outputs = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         try:
-            done = subprocess.run(command, cwd=course, timeout=SECONDS[arguments[0]], **outputs)
+            environment = os.environ | {"PYTHONPATH": path}
+            done = subprocess.run(command, cwd=course, env=environment, timeout=SECONDS[module], **outputs)
             worked = done.returncode == 0
         except subprocess.TimeoutExpired:
-            log.write(f"Error: more than {SECONDS[arguments[0]]} seconds\n".encode())
+            log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
             worked = False
-        log.seek(begin)
+        log.seek(0)
         return worked, log.read().decode(errors="replace")
+
+
+def _log(course: Path, said: str) -> None:
+    """Keep what was said, in one piece, also where several submissions are graded at once."""
+    with open(course / "grade.log", "a", encoding="utf-8") as log:
+        log.write(said)
 
 
 def table(rows: Iterable[dict[str, str]]) -> str:

@@ -67,6 +67,13 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     return [*around, *OWN_USERS, *OWN_REST, *script, *mounts, "--", *clean, *inside]
 
 
+def limited(command: list[str]) -> list[str]:
+    """The same command outside, with what of the limits holds there too: how many processes a user has is not ours."""
+    limits = [f"--as={MEMORY}", f"--fsize={FILES}", f"--cpu={CPU_SECONDS}", "--core=0"]
+    found = shutil.which("prlimit", path=_path())
+    return [found, *limits, "nice", "-n", "5", *command] if found else command
+
+
 def _path() -> str:
     """Where programs are; pivot_root often is where only root looks."""
     return os.pathsep.join([os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"])

@@ -6,13 +6,14 @@ import json
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from tools import install
-from tools.classroom import grade, rebuild, release, sandbox
+from tools.classroom import grade, rebuild, release, results, sandbox
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
 from tools.learner.copies import originals
 
@@ -245,47 +246,80 @@ def test_what_cannot_be_graded_says_why(tmp_path, text, why):
     assert why in found and bool(why) == bool(found)
 
 
+def checked_cell(exercise, said, points):
+    """A cell that gave points, as it stands in a graded notebook."""
+    shown = nbformat.v4.new_output("execute_result", {"text/plain": str(points)}, execution_count=1)
+    mark = {"grade": True, "grade_id": f"check-{exercise.replace('.', '-')}", "points": 1}
+    outputs = [nbformat.v4.new_output("stream", text=f"{exercise} {said}\n"), shown]
+    return nbformat.v4.new_code_cell("", outputs=outputs, metadata={"nbgrader": mark})
+
+
+CHECKED = nbformat.writes(
+    nbformat.v4.new_notebook(
+        cells=[
+            checked_cell("00.1", "passed: right.", 1),
+            checked_cell("00.2", "not yet: a barrier\nis missing.", 0),
+        ]
+    )
+)
+
+
+def test_a_points_cell_with_an_error_has_no_points_and_says_it(tmp_path):
+    cell = checked_cell("00.3", "passed", 1)
+    cell.outputs[0] = nbformat.v4.new_output("error", ename="E", evalue="Stopped: too slow", traceback=[])
+    write(tmp_path / "a.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    assert results.found(tmp_path / "a.ipynb") == [results.Found("00.3", 0.0, 1.0, "Stopped: too slow")]
+
+
 @pytest.fixture
 def marked(tmp_path, monkeypatch):
     """A course where kim and lee handed in, and nbgrader's commands, which only leave their files; `asked` has them."""
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def nbgrader(course, command, name="", student="", *more):
-        asked.append(f"{command} {student}".strip())
-        student = student.removeprefix("--student=")
-        if command == "autograde" and "left = 1" not in grade.submitted(course, student, name).read_text():
-            write(grade.graded(course, student, name), "{}")
-        if command == "generate_feedback":
+    def run(course, module, *arguments):
+        asked.append(arguments[-1])
+        if module != grade.ONE:
+            return True, ""
+        name, student = arguments[1:]
+        if worked := "left = 1" not in grade.submitted(course, student, name).read_text():
+            write(grade.graded(course, student, name), CHECKED)
             write(course / "feedback" / student / name / f"{name}.html", "")
-        return command != "autograde" or grade.graded(
-            course, student, name
-        ).is_file(), "x.OddError: it broke\n"
+        return worked, "x.OddError: it broke\n"
 
     asked = []
-    monkeypatch.setattr(grade, "_nbgrader", nbgrader)
+    monkeypatch.setattr(grade, "_run", run)
     return tmp_path, asked
 
 
 def test_other_content_is_graded_again_whatever_its_date(marked, capsys):
     marked, asked = marked
     assert grade.grade(marked) == []
-    assert asked[:3] == [
-        "autograde --student=kim",
-        "generate_feedback --student=kim",
-        "autograde --student=lee",
-    ]
-    assert re.search(
-        r"2 to grade, 0 as before\n  1 of 2, kim: 0 s\n  2 of 2, lee: 0 s\n$", capsys.readouterr().out
-    )
+    assert sorted(asked[:2]) == ["kim", "lee"] and asked[2:] == ["export"]
+    said = capsys.readouterr().out
+    assert said.startswith("2 to grade, 0 as before\n  1 of 2, ")
+    assert re.search(r"  \d of 2, kim, 00_a: 1 of 2, 0 s; 00.2 not yet: a barrier is missing.\n", said)
     asked.clear()
     again = grade.submitted(marked, "kim", "00_a")
     again.write_text(nbformat.writes(form(**RIGHT)))
     os.utime(again, (1000, 1000))  # unzip and cp -p keep a date
     os.utime(grade.submitted(marked, "lee", "00_a"))  # newer, and the same
     assert grade.grade(marked) == []
-    assert asked == ["autograde --student=kim", "generate_feedback --student=kim", "export"]
+    assert asked == ["kim", "export"]
     assert "1 to grade, 1 as before" in capsys.readouterr().out
+
+
+def test_two_submissions_are_graded_at_once(marked, monkeypatch):
+    marked, _ = marked
+    both, run = threading.Barrier(2, timeout=10), grade._run
+
+    def together(course, module, *arguments):
+        if module == grade.ONE:
+            both.wait()  # breaks where one waits for the other's end
+        return run(course, module, *arguments)
+
+    monkeypatch.setattr(grade, "_run", together)
+    assert grade.grade(marked, at_once=2) == []
 
 
 def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(marked):

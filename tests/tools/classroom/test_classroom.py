@@ -25,7 +25,8 @@ from tools.classroom.feedback import RULE
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 NAME = "assignment_00_start_here"
 LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
-LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
+LIMITS = ["--SandboxedExecute.timeout=15", f"--SandboxedExecute.most_memory={1 << 30}"]
+"""Seconds for a cell, bytes for a submission."""
 WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
 
 
@@ -205,6 +206,16 @@ for _ in range(40):
 while True:
     pass
 """
+HOG = """
+kept = []
+while True:
+    kept.append(b"x" * (1 << 24))
+"""
+LARGE = """
+import os
+with open(os.path.join("/tmp", "large"), "wb") as file:
+    os.posix_fallocate(file.fileno(), 0, 1 << 40)
+"""
 LOUD = 'print("x" * 100_000_000)'
 LOUD_IN_LINES = 'while True: print("a line " * 1000, flush=True)'
 
@@ -239,6 +250,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     hand_in(course, "loud", right | {"00.1": ENDLESS, "00.2": LOUD})
     hand_in(course, "lines", right | {"00.1": LOUD_IN_LINES, "00.2": "import os; os._exit(1)"})
     hand_in(course, "crowd", right | {"00.2": CROWD})
+    hand_in(course, "hog", right | {"00.1": HOG, "00.2": LARGE})
     (course / "submitted" / "broken" / NAME).mkdir(parents=True)
     (course / "submitted" / "broken" / NAME / f"{NAME}.ipynb").write_text("{")
 
@@ -255,6 +267,8 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     assert "no complete answer in 15 seconds" in printed(course, "loud", "answer-00-1")
     assert "Stopped" in printed(course, "loud", "answer-00-2")
     assert "more than" in printed(course, "lines", "answer-00-1")
+    assert "it took more than 1 GB of memory" in printed(course, "hog", "answer-00-1")
+    assert "File too large" in printed(course, "hog", "answer-00-2")
     assert "ended its kernel" in printed(course, "lines", "answer-00-2")
     assert before == after, "nothing outside changed"
     assert [
@@ -266,7 +280,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     for command in ("generate_feedback", NAME), ("export",):
         done = nbgrader(course, *command)
         assert done.returncode == 0, done.stderr
-    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "crowd": 2}
+    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "crowd": 2, "hog": 1}
     assert marks(course) == expected | {"broken": "not graded yet"}
     for student in expected:
         page = (course / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
@@ -325,7 +339,9 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
     assert [line.partition(",")[0] for line in wrong] == [
         f"cannot be graded: submitted/{student}/{NAME}" for student in ("lee", "max")
     ]
-    assert re.search(r"  1 of 3, kim: \d+ s\n", capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert re.search(rf"  \d of 3, kim, {NAME}: 3 of 3, \d+ s\n", said)
+    assert re.search(rf"  \d of 3, lee, {NAME}: cannot be graded, it is no notebook", said)
     assert marks(tmp_path) == {
         "kim": 3,
         "lee": "it is no notebook (Notebook does not appear to be JSON: '{')",
