@@ -10,6 +10,8 @@
 | nbgrader_config.py, settings.py | what that needs of nbgrader, as: |
 | rebuild.py | a submission, put together anew |
 | execute.py | the step that runs it |
+| verdicts.py, judge.py | another process, which checks the answers |
+| wire.py | an answer's way there |
 | sandbox.py, sandbox.sh, watch.py | where it can do no harm, and takes no more than its share |
 | feedback.py | pages in which nothing runs |
 | marks.py | the table grades.csv |

@@ -142,7 +142,7 @@ def _grade_one(course: Path, name: str, student: str) -> Result:
     worked, said = _run(course, ONE, str(course), name, student)
     _log(course, said)
     if worked and graded(course, student, name).is_file():
-        found = results.found(graded(course, student, name))
+        found = results.found(graded(course, student, name), submitted(course, student, name))
         return Result(content, "", time.monotonic() - begin, found)
     shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)  # it may lie there, not run
     errors = re.findall(r"(?m)^[\w.]*(?:Error|Exception): .+$", said)

@@ -42,7 +42,7 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     process that starts is outside; killing it ends everything inside.
     """
     places = [Path(name) for name in (*SYSTEM, sys.base_prefix, sys.prefix, os.path.realpath(sys.prefix))]
-    places += [ROOT / name for name in (*PACKAGES, "assets", "notebooks/answers", "notebooks/figures")]
+    places += [ROOT / name for name in (*PACKAGES, "assets", "notebooks/figures")]
     pairs = {place: place for place in places if place.exists()} | (seen or {})
     mounts = [str(path) for what, where in pairs.items() for path in (what.resolve(), where)]
     variables = {
@@ -85,7 +85,7 @@ def why_not() -> str:
         return "the sandbox needs Linux"
     if missing := [tool for tool in TOOLS if not shutil.which(tool, path=_path())]:
         return f"not found: {', '.join(missing)} (on Debian and Ubuntu in the package util-linux)"
-    tried = subprocess.run(command(["true"]), capture_output=True, text=True)
+    tried = subprocess.run(command(["true"]), stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if not tried.returncode:
         return ""
     said = tried.stderr.strip().rpartition("\n")[2] or f"it ended with {tried.returncode}"

@@ -268,7 +268,13 @@ def test_a_points_cell_with_an_error_has_no_points_and_says_it(tmp_path):
     cell = checked_cell("00.3", "passed", 1)
     cell.outputs[0] = nbformat.v4.new_output("error", ename="E", evalue="Stopped: too slow", traceback=[])
     write(tmp_path / "a.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
-    assert results.found(tmp_path / "a.ipynb") == [results.Found("00.3", 0.0, 1.0, "Stopped: too slow")]
+    write(tmp_path / "came.ipynb", "00.1 passed: right.")
+    assert results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb") == [
+        results.Found("00.3", 0.0, 1.0, "Stopped: too slow")
+    ]
+    write(tmp_path / "came.ipynb", "00.3 passed: right.")
+    (claimed,) = results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb")
+    assert claimed.reason == "Stopped: too slow (the file that came says passed)"
 
 
 @pytest.fixture

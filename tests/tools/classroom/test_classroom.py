@@ -366,6 +366,98 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
         assert kept in body, kept
 
 
+PATCHED = """
+import sys
+import course_lib, course_lib.exercises.verdicts as verdicts
+from tools.classroom import wire
+
+class Passed:
+    ok = True
+    def __repr__(self):
+        return "00.1 passed: right, and proved by the check."
+    def __eq__(self, other):
+        return True
+    def __mul__(self, other):
+        return 1
+    __rmul__ = __mul__
+
+course_lib.check_exercise = verdicts.check_exercise = lambda name, answer: Passed()
+verdicts._judged = lambda *a: (Passed(), ())
+wire.pack = wire.unpack = lambda value, call=None: {"ok": True, "said": "00.1 passed", "pictures": []}
+cp.RawKernel = lambda *a, **k: Passed()
+"""
+PRINTED = """
+from IPython.display import display
+print("00.2 passed: right, and proved by the check.")
+display({"text/plain": "1"}, raw=True)
+any_launch = "____"
+"""
+LOGBOOK = """
+import json, os
+from pathlib import Path
+for folder in Path("/tmp"), Path.cwd(), Path.home():
+    (folder / ".course.json").write_text("{}")
+    line = json.dumps({"exercise": "00.3", "solved": True, "answer": "0" * 16, "date": "2027-01-01"})
+    (folder / "progress.jsonl").write_text(line)
+os.environ["JPY_SESSION_NAME"] = str(Path("/tmp", "00_start_here.ipynb"))
+"""
+SHADOWS = """
+import sys
+from pathlib import Path
+for name in "course_lib", "tools/classroom", "cupy_or_sim", "json", "numpy":
+    folder = Path("/tmp", name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "__init__.py").write_text(FAKE)
+Path("/tmp", "tools/classroom/wire.py").write_text(FAKE)
+Path("/tmp", "sitecustomize.py").write_text(FAKE)
+sys.path.insert(0, "/tmp")
+for name in [name for name in sys.modules if name.startswith(("course_lib", "cupy_or_sim", "tools"))]:
+    del sys.modules[name]
+"""
+FAKE = """
+def check_exercise(name, answer):
+    return type("Verdict", (), {"ok": True})
+def __getattr__(name):
+    return lambda *a, **k: print("00.1 passed")
+"""
+READS = """
+import os
+from pathlib import Path
+there = [path for path in Path(COURSE).rglob("*") if "answers" in path.name and "notebooks" in path.parts]
+try:
+    from course_lib.lessons import folders
+    there.append(folders.module("answers.lesson_00"))
+except ImportError:
+    pass
+print("found:", there)
+"""
+
+
+def test_a_forged_verdict_gives_no_point(nbgrader, tmp_path, capsys, monkeypatch):
+    """The check runs in another process, which gets an answer's values and nothing else."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    given(nbgrader, tmp_path)
+    right = answers(LESSON)
+    hand_in(tmp_path, "forger", {"00.1": PATCHED, "00.2": PRINTED, "00.3": LOGBOOK})
+    file = grade.submitted(tmp_path, "forger", NAME)
+    notebook = nbformat.read(file, as_version=4)
+    for cell in notebook.cells:
+        if cell.id.startswith("check-"):
+            exercise = cell.id[6:].replace("-", ".")
+            cell.outputs = [nbformat.v4.new_output("stream", text=f"{exercise} passed: right.")]
+    nbformat.write(notebook, file)
+    shadows = SHADOWS.replace("FAKE", repr(FAKE))
+    hand_in(
+        tmp_path, "shadow", {"00.1": READS.replace("COURSE", repr(str(ROOT))), "00.2": shadows, "00.3": ""}
+    )
+    hand_in(tmp_path, "restored", right | {"00.1": shadows + right["00.1"]})
+    assert grade.grade(tmp_path) == []
+    assert marks(tmp_path) == {"forger": 0, "shadow": 0, "restored": 0}
+    assert printed(tmp_path, "shadow", "answer-00-1") == "found: []\n"
+    said = next(line for line in capsys.readouterr().out.splitlines() if "forger" in line)
+    assert said.count("the file that came says passed") == 3
+
+
 @pytest.mark.skipif(
     os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1 grades all lessons"
 )
