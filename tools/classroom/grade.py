@@ -23,7 +23,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools.classroom import rebuild, results, sandbox
+from tools.classroom import mend, rebuild, results, sandbox, wide
 from tools.classroom.release import COURSE, replace, unusable
 from tools.classroom.results import Found
 from tools.install import ROOT, alone
@@ -31,6 +31,10 @@ from tools.install import ROOT, alone
 ONE = "tools.classroom.one"
 SECONDS = {ONE: 900, "nbgrader": 120}
 """For a submission, whose cells may run for 600 of them, and for the table."""
+
+
+MENDED = "mended"
+"""The folder of what was put together anew, beside submitted/, whose files stay as they came."""
 
 
 def handed_in(course: Path, folder: str = "submitted") -> dict[str, list[str]]:
@@ -58,9 +62,9 @@ def misplaced(course: Path) -> list[str]:
     ]
 
 
-def submitted(course: Path, student: str, name: str) -> Path:
+def submitted(course: Path, student: str, name: str, folder: str = "submitted") -> Path:
     """Where a learner's notebook is put."""
-    return course / "submitted" / student / name / f"{name}.ipynb"
+    return course / folder / student / name / f"{name}.ipynb"
 
 
 def graded(course: Path, student: str, name: str) -> Path:
@@ -68,8 +72,9 @@ def graded(course: Path, student: str, name: str) -> Path:
     return course / "autograded" / student / name / f"{name}.ipynb"
 
 
-def notes(course: Path) -> dict[str, dict[str, str]]:
-    """ "STUDENT/ASSIGNMENT" -> "hash": of the content that was graded last, and "why": why it could not be."""
+def notes(course: Path) -> dict[str, dict]:
+    """ "STUDENT/ASSIGNMENT" -> "hash": of what was graded last; "why": why it could not be; "points" of each exercise;
+    "remark"."""
     try:
         return json.loads((course / "graded.json").read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -88,7 +93,7 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
             name, student = running[done]
             result = done.result()
             print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
-            noted[f"{student}/{name}"] = {"hash": result.content, "why": result.why}
+            noted[f"{student}/{name}"] = result.note()
             replace(course / "graded.json", json.dumps(noted, indent=1))
             wrong += [f"cannot be graded: submitted/{student}/{name}, {result.why}"] * bool(result.why)
             if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
@@ -103,7 +108,7 @@ def _all(course: Path) -> list[tuple[str, str]]:
     return [(name, student) for name, students in handed_in(course).items() for student in students]
 
 
-def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict[str, str]]) -> bool:
+def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict]) -> bool:
     """Whether a submission has no marks yet, or those of another content."""
     name, student = each
     content = _hash(submitted(course, student, name))
@@ -115,39 +120,67 @@ def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict[str, str]
 
 @dataclass(frozen=True)
 class Result:
-    """Of one submission: the hash of what was graded, why it could not be, its seconds, and what was found."""
+    """Of one submission: the hash of what was graded, why it could not be, its seconds, what was found, and what a
+    teacher should know besides."""
 
     content: str
-    why: str
-    seconds: float
-    found: list[Found]
+    why: str = ""
+    seconds: float = 0.0
+    found: tuple[Found, ...] = ()
+    remark: str = ""
 
     def told(self) -> str:
         """In a line: points, and of what is not right the reason."""
         if self.why:
             return f"cannot be graded, {self.why}"
-        points = f"{sum(each.points for each in self.found):g} of {sum(each.most for each in self.found):g}"
-        reasons = [f"{each.exercise} {each.reason}" for each in self.found if each.points < each.most]
-        return "; ".join([f"{points}, {self.seconds:.0f} s", *reasons])
+        points = (
+            f"{sum(each.points or 0 for each in self.found):g} of {sum(each.most for each in self.found):g}"
+        )
+        remark = [self.remark] if self.remark else []
+        reasons = [f"{each.exercise} {each.reason}" for each in self.found if each.points != each.most]
+        return "; ".join([f"{points}, {self.seconds:.0f} s", *remark, *reasons])
+
+    def note(self) -> dict[str, object]:
+        """As graded.json keeps it."""
+        points = {each.exercise: each.points for each in self.found}
+        claims = [each.exercise for each in self.found if each.claimed]
+        claimed = f"the file says passed and the check does not: {', '.join(claims)}" if claims else ""
+        remark = "; ".join(filter(None, [self.remark, claimed]))
+        return {"hash": self.content, "why": self.why, "points": points, "remark": remark}
 
 
 def _grade_one(course: Path, name: str, student: str) -> Result:
     """Grade a submission, and forget what was said of an older one."""
     begin = time.monotonic()
-    content = _hash(submitted(course, student, name))  # of the file as it is graded, whatever comes meanwhile
-    for folder in "autograded", "feedback":
+    file, marked = submitted(course, student, name), graded(course, student, name)
+    content = _hash(file)  # of the file as it is graded, whatever comes meanwhile
+    for folder in "autograded", "feedback", MENDED:
         shutil.rmtree(course / folder / student / name, ignore_errors=True)
-    if why := unreadable(submitted(course, student, name), course / "release" / name / f"{name}.ipynb"):
-        return Result(content, why, time.monotonic() - begin, [])
-    worked, said = _run(course, ONE, str(course), name, student)
+    release, folder, lost, remark = course / "release" / name / f"{name}.ipynb", "submitted", [], ""
+    if why := unreadable(file, release):
+        folder = MENDED
+        try:
+            lost = _mend(file, release, submitted(course, student, name, MENDED))
+        except (OSError, rebuild.NoAnswers):  # there is no file, or nothing of use in it
+            return Result(content, why)
+        remark = "put together anew from a damaged file" + f", in which {', '.join(lost)} was lost" * bool(
+            lost
+        )
+    worked, said = _run(course, ONE, str(course), name, student, folder)
     _log(course, said)
-    if worked and graded(course, student, name).is_file():
-        found = results.found(graded(course, student, name), submitted(course, student, name))
-        return Result(content, "", time.monotonic() - begin, found)
+    if worked and marked.is_file():
+        found = results.found(marked, file, lost)
+        return Result(content, "", time.monotonic() - begin, tuple(found), remark)
     shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)  # it may lie there, not run
     errors = re.findall(r"(?m)^[\w.]*(?:Error|Exception): .+$", said)
-    why = f"nbgrader stopped ({errors[-1][:80] if errors else 'see grade.log'})"
-    return Result(content, why, time.monotonic() - begin, [])
+    return Result(content, f"nbgrader stopped ({errors[-1][:80] if errors else 'see grade.log'})")
+
+
+def _mend(file: Path, release: Path, place: Path) -> list[str]:
+    """Write what can be read of a damaged file as a whole one; returns the exercises whose answers were lost."""
+    notebook, lost = mend.mended(file.read_bytes(), nbformat.read(release, as_version=4))
+    mend.write(notebook, place, file)
+    return lost
 
 
 def unreadable(path: Path, assignment: Path) -> str:
@@ -223,8 +256,11 @@ def main() -> int:
     with alone(ROOT / "build" / "classroom.lock", "make classroom or make grade runs here: waiting for it."):
         wrong = misplaced(COURSE) + grade(COURSE)
     with open(COURSE / "grades.csv", newline="", encoding="utf-8") as file:
-        print(f"\n{table(csv.DictReader(file))}\n")
-    print("Marks: build/classroom/grades.csv. Feedback, a page for each learner: build/classroom/feedback.")
+        rows = list(csv.DictReader(file))
+    wide.write(COURSE / "grades_wide.csv", rows, notes(COURSE))
+    print(f"\n{table(rows)}\n")
+    print("Marks: build/classroom/grades.csv, and grades_wide.csv with a line for each learner.")
+    print("Feedback, a page for each learner: build/classroom/feedback.")
     if wrong:
         print("\n".join([*wrong, "What nbgrader said is in build/classroom/grade.log."]), file=sys.stderr)
     return 1 if wrong else 0

@@ -1,4 +1,6 @@
-"""One submission from its file to its page of feedback: `python -m tools.classroom.one COURSE ASSIGNMENT STUDENT`.
+"""One submission from its file to its page of feedback.
+
+`python -m tools.classroom.one COURSE ASSIGNMENT STUDENT FOLDER`, where FOLDER has what was handed in.
 
 A process for each, so that what a learner wrote can end no other one's grading. Both steps of nbgrader run in it, since
 half of what a command of nbgrader takes is its start.
@@ -12,9 +14,10 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import PyFileConfigLoader
 
 
-def main(course: str, name: str, student: str) -> int:
+def main(course: str, name: str, student: str, folder: str) -> int:
     """0 when the submission has marks. What nbgrader says is printed."""
     config = PyFileConfigLoader("nbgrader_config.py", path=str(Path(course))).load_config()
+    config.CourseDirectory.submitted_directory = folder
     api = NbGraderAPI(CourseDirectory(config=config), config=config)
     marked = api.autograde(name, student)
     _tell(marked)

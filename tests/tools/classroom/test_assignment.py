@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from tools import install
-from tools.classroom import grade, rebuild, release, results, sandbox
+from tools.classroom import grade, mend, rebuild, release, results, sandbox, wide
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
 from tools.learner.copies import originals
 
@@ -284,10 +284,10 @@ def marked(tmp_path, monkeypatch):
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
     def run(course, module, *arguments):
-        asked.append(arguments[-1])
         if module != grade.ONE:
-            return True, ""
-        name, student = arguments[1:]
+            return not asked.append(arguments[0]), ""
+        name, student, folder = arguments[1:]
+        asked.append(student if folder == "submitted" else f"{student} in {folder}")
         if worked := "left = 1" not in grade.submitted(course, student, name).read_text():
             write(grade.graded(course, student, name), CHECKED)
             write(course / "feedback" / student / name / f"{name}.html", "")
@@ -340,6 +340,85 @@ def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(
         assert not grade.graded(marked, student, "00_a").exists()
         assert not list((marked / "feedback" / student).rglob("*.html"))
     assert grade.notes(marked)["lee/00_a"]["why"] == "nbgrader stopped (x.OddError: it broke)"
+
+
+def test_a_damaged_file_is_graded_from_what_can_be_read(marked, capsys):
+    marked, asked = marked
+    file = grade.submitted(marked, "kim", "00_a")
+    text = nbformat.writes(form(answer_1="mine = given + 41", answer_2="other = 2"))
+    write(file, text[: text.index("other = 2") - 5])
+    write(file.with_name("timestamp.txt"), "2027-01-01 12:00:00")
+    assert grade.grade(marked) == [] and "kim in mended" in asked
+    made = grade.submitted(marked, "kim", "00_a", grade.MENDED)
+    assert ran(nbformat.read(made, 4)) == [
+        "given = 1",
+        "mine = given + 41",
+        "mine == 1",
+        "other = ____",
+        "other == 2",
+    ]
+    assert made.with_name("timestamp.txt").is_file() and file.read_text() in text
+    remark = "put together anew from a damaged file, in which 2 was lost"
+    assert grade.notes(marked)["kim/00_a"]["remark"] == remark and remark in capsys.readouterr().out
+    write(file, text)
+    assert grade.grade(marked) == [] and not made.exists() and not grade.notes(marked)["kim/00_a"]["remark"]
+
+
+UTF_8 = nbformat.writes(
+    form(answer_1="mine = given", answer_2="other = '\N{SNOWMAN}\N{LATIN SMALL LETTER A WITH GRAVE}'")
+)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "lost"),
+    [
+        *((UTF_8.encode(letters), []) for letters in ("utf-8-sig", "utf-16")),
+        (UTF_8.encode("cp1252", errors="replace"), []),
+        (UTF_8[UTF_8.index("answer-2") :].encode(), ["1", "2"]),
+        (UTF_8.replace('"mine = given"', '"mine =\n given"').encode(), []),
+        (UTF_8.replace('"nbformat": 4', '"nbformat": "?"').encode(), []),
+        (UTF_8.replace('"cells": [', '"cells": {').encode(), []),
+        (re.sub('("answer-1",\n +"metadata": ){', r"\1[", UTF_8).encode(), ["1"]),
+        (re.sub(r'( *"mine = given".*\n)', r"<<<<<<< HEAD\n\1=======\n 1\n>>>>>>> b\n", UTF_8).encode(), []),
+    ],
+    ids=[
+        "mark",
+        "utf-16",
+        "windows",
+        "begin lost",
+        "line in a string",
+        "no version",
+        "no list",
+        "broken cells",
+        "merged",
+    ],
+)
+def test_of_a_damaged_file_every_whole_cell_counts(damaged, lost):
+    if lost == ["1", "2"]:
+        with pytest.raises(rebuild.NoAnswers):
+            mend.mended(damaged, form())
+        return
+    made, gone = mend.mended(damaged, form())
+    nbformat.validate(made)
+    assert gone == lost
+    assert [text for text in ran(made) if text.startswith("other =")] != ["other = ____"]
+
+
+def test_the_wide_table(tmp_path):
+    rows = csv.DictReader(
+        "assignment,student_id,last_name,first_name,email,score,remark\na,lee,,,,0.0,\n"
+        "a,kim,K,Kim,,2.0,late by 1 day\nb,kim,K,Kim,,,it is no notebook\n".splitlines()
+    )
+    points = {
+        "kim/a": {"points": {"00.1": 1.0, "00.2": None}},
+        "lee/a": {"points": {"00.1": 0.0, "00.2": 0.0}},
+    }
+    wide.write(tmp_path / "wide.csv", rows, points)
+    assert (tmp_path / "wide.csv").read_text(encoding="utf-8-sig").splitlines() == [
+        "student_id,last_name,first_name,email,a,00.1,00.2,b,remarks",
+        "kim,K,Kim,,2.0,1,?,?,a: late by 1 day; b: it is no notebook",
+        "lee,,,,0.0,0,0,,",
+    ]
 
 
 def test_the_table_of_marks():

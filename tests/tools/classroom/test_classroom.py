@@ -308,10 +308,13 @@ def test_a_penalty_is_taken_off_the_score(nbgrader, tmp_path, points, penalty, s
     file.parent.mkdir(parents=True)
     file.touch()
     kim = SimpleNamespace(last_name="K", first_name="Kim", email=None)
-    came = SimpleNamespace(timestamp=None, score=points, late_submission_penalty=penalty)
+    came = SimpleNamespace(
+        timestamp=None, score=points, late_submission_penalty=penalty, total_seconds_late=90000
+    )
     gradebook = SimpleNamespace(find_student=lambda _: kim, find_submission=lambda *_: came)
     row = marks._row(tmp_path, gradebook, SimpleNamespace(name=NAME, duedate=None, max_score=3.0), "kim")
     assert (row["raw_score"], row["late_submission_penalty"], row["score"]) == (points, penalty, score)
+    assert row["remark"] == "late by 1 day, 1:00:00"
 
 
 def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys, monkeypatch):
