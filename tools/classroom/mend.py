@@ -20,6 +20,9 @@ BEGIN = re.compile(r"\{\s*\"(?=attachments|cell_type|execution_count|id|metadata
 CONFLICT = re.compile(r"(?ms)^<{7}[^\n]*\n(.*?)^={7}[^\n]*\n.*?^>{7}[^\n]*\n?")
 """What git leaves where two versions differ; the first one is the learner's own."""
 
+NOTES = ("timestamp.txt", "submission_secret.txt")
+"""When a file came, and by which its feedback is found again."""
+
 
 def mended(damaged: bytes, assignment: NotebookNode) -> tuple[NotebookNode, list[str]]:
     """A whole notebook with the answers of a damaged one, and the exercises whose cell for the answer was lost. Raises
@@ -36,12 +39,12 @@ def mended(damaged: bytes, assignment: NotebookNode) -> tuple[NotebookNode, list
 
 
 def write(notebook: NotebookNode, place: Path, beside: Path) -> None:
-    """Write the notebook where nbgrader takes it from, with the time at which the damaged one came."""
+    """Write the notebook where nbgrader takes it from, with what nbgrader has left beside the damaged one."""
     place.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, place)
-    time = beside.with_name("timestamp.txt")
-    if time.is_file():
-        place.with_name(time.name).write_bytes(time.read_bytes())
+    for name in NOTES:
+        if beside.with_name(name).is_file():
+            place.with_name(name).write_bytes(beside.with_name(name).read_bytes())
 
 
 def cells(text: str) -> Iterator[NotebookNode]:

@@ -15,19 +15,17 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons import BANK, LESSONS, replaced
 from tests.rules import ROOT
+from tests.tools.classroom import week
+from tests.tools.classroom.hand_ins import CROWD, ENDLESS, NAME, PATCHED, answers, hand_in, marks
 from tests.tools.classroom.hostile import HOSTILE
 from tools.classroom import grade, release, sandbox
-from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE
 
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
-NAME = "assignment_00_start_here"
 LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
 LIMITS = ["--SandboxedExecute.timeout=15", f"--SandboxedExecute.most_memory={1 << 30}"]
 """Seconds for a cell, bytes for a submission."""
-WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
 
 
 def missing(reason: str) -> None:
@@ -53,38 +51,6 @@ def nbgrader():
     return run
 
 
-def answers(lesson: Path, wrong: bool = False) -> dict[str, str]:
-    """Exercise -> the code of its cell with the solution in the place of what has gaps, or with a known wrong one."""
-    notebook = nbformat.read(lesson, as_version=4)
-    found = {}
-    for number, cell in enumerate(notebook.cells):
-        if "exercise" in tags(cell):
-            code, name, answer = checked(cell.source)
-            solution = next(below.source for below in notebook.cells[number:] if "solution" in tags(below))
-            for old, new in WRONG_ANSWERS[name][0][1] if wrong else ():
-                solution = replaced(solution, old, new) if isinstance(new, str) else solution
-            found[name] = solved(code, answer, solution)
-    return found
-
-
-def solved(code: str, answer: str, solution: str) -> str:
-    """CUDA goes into the string, or below under its name; Python stands below, so that it counts. The parts of its
-    `my_answer` go to the names that the cell has for them."""
-    if cuda := re.search(r"```cuda\n(.*?)```", solution, re.DOTALL):
-        text = f'r"""\n{cuda[1]}"""'
-        if 'r"""' in code:
-            code = re.sub(r'r"""\n.*?"""', lambda _: text, code, count=1, flags=re.DOTALL)
-        else:
-            kernel = re.search(r"RawKernel\((\w+)", answer) or re.match(r"(\w+)", code)
-            code += f"\n{kernel[1]} = {text}"
-    if launch := re.search(r"`(Launch\(.*?\))`", solution):
-        code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
-    python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
-    gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
-    parts = [f"{', '.join(gaps)} = my_answer"] if gaps and "my_answer =" in solution else []
-    return "\n".join([code, *python, *parts])
-
-
 def given(nbgrader, course: Path, *names: str) -> None:
     """Assignments, as learners get them."""
     found = release.notebooks()
@@ -101,30 +67,9 @@ def quietly(path: Path) -> bytes:
         return b""
 
 
-def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
-    """A learner's copy of the release, with the code of some exercises replaced."""
-    notebook = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
-    for cell in notebook.cells:
-        mark = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if mark.startswith("answer-") and (name := mark[7:].replace("-", ".")) in changed:
-            cell.source = changed[name]
-    place = course / "submitted" / student / assignment
-    place.mkdir(parents=True)
-    nbformat.write(notebook, place / f"{assignment}.ipynb")
-
-
-def marks(course: Path) -> dict[str, float | str]:
-    """Student -> score, or why there is none; of nbgrader's export."""
-    with open(course / "grades.csv", newline="") as file:
-        return {
-            row["student_id"]: float(row["score"]) if row["score"] else row["remark"]
-            for row in csv.DictReader(file)
-        }
-
-
-def printed(course: Path, student: str, mark: str) -> str:
+def printed(course: Path, student: str, mark: str, name: str = NAME) -> str:
     """What a cell of a graded notebook printed, and its error."""
-    notebook = nbformat.read(course / "autograded" / student / NAME / f"{NAME}.ipynb", as_version=4)
+    notebook = nbformat.read(grade.graded(course, student, name), as_version=4)
     (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == mark)
     return "".join(output.get("text", "") + output.get("evalue", "") for output in cell.outputs)
 
@@ -190,22 +135,6 @@ outer = None
 print(json.dumps(["escaped", escaped]))
 """
 
-ENDLESS = """
-import time
-while True:
-    try:
-        time.sleep(1)
-    except BaseException:
-        pass
-"""
-CROWD = """
-import os
-for _ in range(40):
-    if os.fork() == 0:
-        break
-while True:
-    pass
-"""
 HOG = """
 kept = []
 while True:
@@ -369,26 +298,6 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
         assert kept in body, kept
 
 
-PATCHED = """
-import sys
-import course_lib, course_lib.exercises.verdicts as verdicts
-from tools.classroom import wire
-
-class Passed:
-    ok = True
-    def __repr__(self):
-        return "00.1 passed: right, and proved by the check."
-    def __eq__(self, other):
-        return True
-    def __mul__(self, other):
-        return 1
-    __rmul__ = __mul__
-
-course_lib.check_exercise = verdicts.check_exercise = lambda name, answer: Passed()
-verdicts._judged = lambda *a: (Passed(), ())
-wire.pack = wire.unpack = lambda value, call=None: {"ok": True, "said": "00.1 passed", "pictures": []}
-cp.RawKernel = lambda *a, **k: Passed()
-"""
 PRINTED = """
 from IPython.display import display
 print("00.2 passed: right, and proved by the check.")
@@ -485,3 +394,67 @@ def test_the_solutions_get_all_points_wrong_answers_and_the_stubs_none(nbgrader,
         output for cell in stubs.cells for output in cell.get("outputs", []) if output.output_type == "error"
     ]
     assert errors == [], "the stubs run"
+
+
+@pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1")
+def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
+    """Thirty submissions of one assignment, six of them broken, late, hostile, copied, handed in again, and empty."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    name, exercises = week.begin(tmp_path, "02")
+    expected = week.hand_in_all(tmp_path, name)
+    assert len(expected) == 30
+    wrong, seconds = week.graded(tmp_path)
+    lines = {line.split(", ")[1]: line for line in capsys.readouterr().out.splitlines() if " of 30, " in line}
+    assert wrong == [] and set(lines) == set(expected)
+    assert marks(tmp_path) == expected
+    assert seconds < 600, "ten minutes on two cores"
+    last = exercises[-1]
+    assert f"in which {last} was lost" in lines["broken"]
+    assert "processes" in printed(tmp_path, "hostile", f"answer-{exercises[0].replace('.', '-')}", name)
+    assert "there is still a gap" in lines["empty"]
+    with open(tmp_path / "grades_wide.csv", newline="", encoding="utf-8-sig") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows["broken"][last] == "?" and rows["empty"][last] == "0" and rows["copied"][last] == "1"
+    assert rows["late"]["remarks"] == f"{name}: late by 1 day, 1:30:00"
+    week.hand_in_again(tmp_path, name)
+    assert week.graded(tmp_path)[0] == []
+    assert "1 to grade, 29 as before" in capsys.readouterr().out
+    assert marks(tmp_path) == expected | {"resubmitted": len(exercises)}
+    assert len(list((tmp_path / "feedback").rglob("*.html"))) == 30
+
+
+@pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="a minute: COURSE_ALL_LESSONS=1")
+def test_the_way_through_an_exchange(nbgrader, tmp_path, monkeypatch):
+    """docs/hub.md: handed out, handed in, collected, graded and given back with nbgrader's commands."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    course, home, shared = tmp_path / "course", tmp_path / "home", tmp_path / "exchange"
+    home.mkdir()
+    given(nbgrader, course)
+    lines = re.search(r"```\n(c\.CourseDirectory.*?)```", (ROOT / "docs" / "hub.md").read_text(), re.DOTALL)[
+        1
+    ]
+    lines = re.sub(r"(c.Exchange.root = ).*", rf'\1"{shared}"', lines)
+    with open(course / release.CONFIG, "a") as file:
+        file.write(lines)
+    (home / release.CONFIG).write_text(
+        f"c = get_config()\n{lines}c.Exchange.cache = {str(home / 'cache')!r}\n"
+    )
+
+    def do(place, command):
+        done = nbgrader(place, command, NAME)
+        assert done.returncode == 0, done.stderr
+
+    do(course, "release_assignment")
+    do(home, "fetch_assignment")
+    hand_in(course, "kim", answers(LESSON))
+    filled = grade.submitted(course, "kim", NAME)
+    filled.rename(home / NAME / filled.name)
+    filled.parent.rmdir()
+    do(home, "submit")
+    do(course, "collect")
+    ((student, _),) = [(path.parent.parent.name, path) for path in (course / "submitted").rglob("*.ipynb")]
+    assert grade.grade(course) == [] and marks(course) == {student: 3}
+    do(course, "release_feedback")
+    do(home, "fetch_feedback")
+    (page,) = (home / NAME / "feedback").rglob("*.html")
+    assert "Score: 3.0 / 3.0" in page.read_text(encoding="utf-8")

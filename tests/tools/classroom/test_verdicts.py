@@ -8,7 +8,8 @@ import pytest
 
 from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
-from tests.tools.classroom.test_classroom import LESSON, answers
+from tests.tools.classroom.hand_ins import answers
+from tests.tools.classroom.test_classroom import LESSON
 from tools.classroom import judge, sandbox, wire
 from tools.classroom.verdicts import Judge, NoVerdict
 
