@@ -96,6 +96,7 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     )),
     ("course_lib/*.py", ("tests/course_lib/test_face.py",)),
     ("tools/classroom/sandbox.*", ("tests/tools/classroom/test_sandbox.py",)),
+    ("tools/classroom/[jvw]*.py", ("tests/tools/classroom/test_verdicts.py",)),
     ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
     ("tools/book/*", ("tests/tools/book/test_book.py",)),
     ("course_lib/compiled/*.zip", ("{notebook}",)),

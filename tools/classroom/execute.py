@@ -104,6 +104,8 @@ class SandboxedExecute(Execute):
         if reason := sandbox.refusal():
             raise NbGraderException(reason)
         self.ends = time.monotonic() + self.all_seconds
+        self.stopped = ""
+        """Why a cell above the next check was stopped."""
         self.watch = Watch(self.most_memory)
         self.judge = Judge(lessons_seen(self.config), self.most_memory)
         try:
@@ -140,11 +142,12 @@ class SandboxedExecute(Execute):
     def _check(self, cell: NotebookNode, index: int, exercise: str, answer: str) -> None:
         """Put the verdict on an answer into its check's outputs; "answer" is the expression that gives it."""
         cell.outputs = []
+        self.stopped, stopped = "", self.stopped
         try:
             packed = self._handed_over(f"_wire.hand_over({answer})", index)
             given = self.judge.verdict(exercise, packed, partial(self._called, index))
         except NoAnswer as error:
-            cell.outputs = error.outputs
+            cell.outputs = [_error(stopped)] if stopped else error.outputs
         except NoVerdict as error:
             _fail(cell, f"Stopped: {error}.")
         except CheckStopped as error:
@@ -185,8 +188,8 @@ class SandboxedExecute(Execute):
 
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
-        self.watch.pid = 0
-        _fail(cell, f"Stopped: {why}.")
+        self.watch.pid, self.stopped = 0, f"Stopped: {why}."
+        _fail(cell, self.stopped)
         self._cleanup_kernel()
         self.create_kernel_manager()
         self.start_new_kernel()

@@ -50,10 +50,12 @@ class Judge:
             self._ask({"exercise": exercise, "answer": answer})
             while "call" in (said := self._heard(ends)):
                 self._ask(call(said["call"], said["arguments"]))
-        except (NoVerdict, OSError) as error:
+        except BaseException as error:  # it may still be at work, or wait for what a function gives
             self.stop()
             self._start()
-            raise NoVerdict(str(error) if isinstance(error, NoVerdict) else TOO_MUCH) from None
+            if isinstance(error, OSError):
+                raise NoVerdict(TOO_MUCH) from None
+            raise
         if "failed" in said:
             raise CheckStopped(f"the check of {exercise} stops with {said['failed']}")
         return said

@@ -197,6 +197,9 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     assert "Stopped" in printed(course, "loud", "answer-00-2")
     assert "more than" in printed(course, "lines", "answer-00-1")
     assert "it took more than 1 GB of memory" in printed(course, "hog", "answer-00-1")
+    assert "it took more than 1 GB of memory" in printed(course, "hog", "check-00-1"), (
+        "the reason, not a NameError"
+    )
     assert "File too large" in printed(course, "hog", "answer-00-2")
     assert "ended its kernel" in printed(course, "lines", "answer-00-2")
     assert before == after, "nothing outside changed"
@@ -411,7 +414,7 @@ def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
     last = exercises[-1]
     assert f"in which {last} was lost" in lines["broken"]
     assert "processes" in printed(tmp_path, "hostile", f"answer-{exercises[0].replace('.', '-')}", name)
-    assert "there is still a gap" in lines["empty"]
+    assert "there is still a gap" in lines["empty"] and "processes.; " in lines["hostile"]
     with open(tmp_path / "grades_wide.csv", newline="", encoding="utf-8-sig") as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file)}
     assert rows["broken"][last] == "?" and rows["empty"][last] == "0" and rows["copied"][last] == "1"

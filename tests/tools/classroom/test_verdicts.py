@@ -106,6 +106,15 @@ def test_a_function_is_asked_over_the_way_and_its_error_comes_back(process):
     assert all(isinstance(each, tuple) for each in asked)
 
 
+def test_after_a_function_that_never_came_back_the_next_answer_is_judged(process):
+    def call(number, arguments):
+        raise TimeoutError("the learner's kernel is gone")
+
+    with pytest.raises(NoVerdict):
+        process.verdict("06.2", {"kind": "function", "number": 0}, call)
+    assert process.verdict("00.3", packed("00.3"), None)["ok"]
+
+
 def test_an_answer_that_takes_too_much_gets_no_verdict_and_the_next_one_does(process, monkeypatch):
     monkeypatch.setattr("tools.classroom.verdicts.SECONDS", 30)
     process.most_memory = 1 << 20
