@@ -30,7 +30,7 @@ from traitlets.config import Config
 from tools.classroom import sandbox
 from tools.classroom.assignment import checked
 from tools.classroom.verdicts import CheckStopped, Judge, NoVerdict
-from tools.classroom.watch import MOST_MEMORY, Watch, end, started
+from tools.classroom.watch import Watch, end, started
 from tools.classroom.wire import FORM
 
 MOST_OUTPUT = 2_000_000
@@ -92,7 +92,7 @@ class SandboxedExecute(Execute):
 
     timeout = Integer(120, help="seconds for a cell").tag(config=True)
     all_seconds = Integer(600, help="seconds for a submission").tag(config=True)
-    most_memory = Integer(MOST_MEMORY, help="bytes that all its processes may have").tag(config=True)
+    most_memory = Integer(sandbox.MOST_MEMORY, help="bytes that all its processes may have").tag(config=True)
     interrupt_on_timeout = False
     shutdown_kernel = "immediate"
 

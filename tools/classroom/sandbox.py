@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 EMPTY = ROOT / "build" / "sandbox"
 """The sandbox mounts its files over this folder, in its own view only; it stays empty."""
 MEMORY = 8 << 30  # bytes of address space of each process; numpy and NVRTC reserve more than they use
+MOST_MEMORY = 3 << 30  # bytes in use, of all processes of a sandbox together
+CORES = 2  # that they keep busy, where somebody holds that
 FILES = 256 << 20  # bytes, of /tmp and of each file in it
 PROCESSES = 64  # and threads, where a kernel has 13; Linux counts them for users other than root
 CPU_SECONDS = 600  # of each process, with all its threads
@@ -64,7 +66,26 @@ def command(inside: list[str], seen: dict[Path, Path] | None = None) -> list[str
     around = ["env", f"PATH={_path()}", *(f"{name}={value}" for name, value in limits.items())]
     EMPTY.mkdir(parents=True, exist_ok=True)
     script = [str(Path(__file__).with_name("sandbox.sh")), str(EMPTY)]
-    return [*around, *OWN_USERS, *OWN_REST, *script, *mounts, "--", *clean, *inside]
+    return [*scope(), *around, *OWN_USERS, *OWN_REST, *script, *mounts, "--", *clean, *inside]
+
+
+@functools.cache
+def scope() -> list[str]:
+    """How a command starts whose processes together have limits that hold at every moment: by the systemd of
+    the user who grades. Nothing where there is none; watch.py looks a few times a second in any case."""
+    properties = [
+        f"MemoryMax={MOST_MEMORY}",
+        "MemorySwapMax=0",
+        f"TasksMax={PROCESSES}",
+        f"CPUQuota={CORES}00%",
+    ]
+    start = ["systemd-run", "--user", "--scope", "--quiet", "--collect"]
+    start += [f"--property={each}" for each in properties]
+    try:
+        tried = subprocess.run([*start, "true"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return [] if tried.returncode else start
 
 
 def limited(command: list[str]) -> list[str]:

@@ -15,8 +15,6 @@ from tools.classroom import sandbox
 
 MOST_PROCESSES = 10
 """That a cell may start. The sandbox's own limit counts threads, of which a kernel alone has a dozen."""
-MOST_MEMORY = 3 << 30
-"""Bytes in use, of all processes of a sandbox together."""
 EVERY = 0.2
 """Seconds from one look to the next."""
 OWN = re.compile(r"(?m)^Rss(?:Anon|Shmem):\s*(\d+) kB")
