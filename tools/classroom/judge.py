@@ -1,4 +1,4 @@
-"""The process that checks answers: `python -m tools.classroom.judge`, in a sandbox of its own.
+"""The process that checks answers, in a sandbox of its own; verdicts.py starts it.
 
 It reads an exercise and its answer in a line of JSON and writes the verdict in one; in between it may ask for what a
 function of the answer gives. No line of a learner's Python is run here.
