@@ -29,6 +29,7 @@ from tools.packages import pyproject
 
 FOLDER = "my_lessons"
 COLAB_CELL = "host-colab"
+STAYS = "you changed it, so it stays as it is. The new version is beside it: "
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a file raises that is no JSON, or JSON but no notebook."""
 
@@ -56,8 +57,13 @@ def update(root: Path) -> list[str]:
                 continue
             news = _update_one(lesson, new, folder / name, known["lessons"].get(name), version)
             known["lessons"][name] = new
+            if _is_as_given(folder / name, new):
+                known["cells"][name] = {
+                    cell["id"]: cell_hash(cell) for cell in sources.cells_of(lesson) if "id" in cell
+                }
             made += news == "made"
-            said += [f"{FOLDER}/{name}: {news}"] * (news not in ("", "made"))
+            more = f". make news NEWS={name} shows what is new, and takes it over" * news.startswith(STAYS)
+            said += [f"{FOLDER}/{name}: {news}{more}"] * (news not in ("", "made"))
         known["version"] = version
         write_whole(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
@@ -80,18 +86,45 @@ def fingerprint(cells: list[dict]) -> str:
 
     Colab's cell does not count: it names the release, and so is another one in each version.
     """
-    texts = [
-        (cell["cell_type"], "".join(cell["source"]))
-        for cell in cells
-        if cell.get("id") not in (PROGRESS_CELL, COLAB_CELL)
-    ]
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    return _hash([_text_of(cell) for cell in cells if not is_own(cell)])
+
+
+def is_own(cell: dict) -> bool:
+    """Whether a cell is that of a copy, or Colab's."""
+    return cell.get("id") in (PROGRESS_CELL, COLAB_CELL)
+
+
+def cell_hash(cell: dict) -> str:
+    """The same of one cell."""
+    return _hash(_text_of(cell))
+
+
+def _text_of(cell: dict) -> tuple[str, str]:
+    return cell["cell_type"], "".join(cell["source"])
+
+
+def _hash(what: object) -> str:
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
 
 def first_code(cells: list[dict]) -> int:
     """Where a cell stands behind the introduction: at the lesson's first code, Colab's cell left out."""
     own = (n for n, cell in enumerate(cells) if cell["cell_type"] == "code" and cell.get("id") != COLAB_CELL)
     return next(own, len(cells))
+
+
+def given(root: Path) -> dict[str, dict[str, str]]:
+    """Name of a copy -> id -> hash of the cells that the learner has been given, where that is known."""
+    return _read_given(root / FOLDER / GIVEN)[0]["cells"]
+
+
+def note_given(root: Path, name: str, cells: dict[str, str | None]) -> None:
+    """Note that these cells of a copy are those of the lesson now, or are no more."""
+    place = root / FOLDER / GIVEN
+    known, _ = _read_given(place)
+    noted = known["cells"].get(name, {}) | cells
+    known["cells"][name] = {cell: text for cell, text in noted.items() if text}
+    write_whole(place, json.dumps(known, indent=1))
 
 
 def last_used(root: Path) -> str:
@@ -140,7 +173,7 @@ def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: 
     except OSError as error:
         return f"left as it is, because it cannot be opened ({error.strerror})."
     except NO_NOTEBOOK:
-        aside = _free(copy.with_name(f"{copy.stem}.broken.ipynb"))
+        aside = free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
         write_whole(copy, copy_of(lesson))
         return (
@@ -155,24 +188,35 @@ def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: 
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
     if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == copy_of(lesson)):
-        beside = _free(beside)
+        beside = free(beside)
         write_whole(beside, copy_of(lesson))
-    return f"you changed it, so it stays as it is. The new version is beside it: {beside.name}"
+    return f"{STAYS}{beside.name}"
+
+
+def _is_as_given(copy: Path, new: str) -> bool:
+    """Whether a copy has the text of the lesson, whose fingerprint this is."""
+    try:
+        return fingerprint(sources.cells_of(copy)) == new
+    except (OSError, *NO_NOTEBOOK):
+        return False
 
 
 def _read_given(path: Path) -> tuple[dict, list[str]]:
     """What the learner was given, and what to say about it."""
-    empty = {"version": "", "lessons": {}}
+    empty = {"version": "", "lessons": {}, "cells": {}}
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return {"version": str(known["version"]), "lessons": dict(known["lessons"])}, []
+        cells = {
+            name: dict(texts) for name, texts in known.get("cells", {}).items()
+        }  # not in those of course 2.0
+        return {"version": str(known["version"]), "lessons": dict(known["lessons"]), "cells": cells}, []
     except FileNotFoundError:
         return empty, []
-    except (ValueError, TypeError, KeyError):
+    except NO_NOTEBOOK:
         return empty, [f"{FOLDER}/{path.name} could not be read and is made again; no lesson is overwritten."]
 
 
-def _free(path: Path) -> Path:
+def free(path: Path) -> Path:
     """The path, or the first of name-2, name-3, ... that nothing has."""
     number, free = 2, path
     while os.path.lexists(free):

@@ -123,7 +123,8 @@ def test_a_changed_copy_stays_byte_for_byte_and_the_new_version_is_put_beside_it
     beside = "01_first.new-1.1.0.ipynb"
     assert begun.update() == [
         "The course is now 1.1.0, you had 1.0.0: CHANGELOG.md says what is new.",
-        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}",
+        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}. "
+        f"make news NEWS={NAME} shows what is new, and takes it over",
     ]
     assert begun.files()[NAME] == before
     assert cell_sources(begun.mine / beside) == ["# A lesson", "k = 2"]
