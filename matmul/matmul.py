@@ -26,6 +26,8 @@ from .ready import Launch, in_boxes, ready
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
 """Calls that are kept ready."""
+FEW = 16
+"""Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
 
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
