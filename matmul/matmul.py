@@ -117,7 +117,8 @@ def _listed(
     given = [(A, B, out, bias) for (A, B, _, bias), out in zip(given, outs, strict=True)]
     check_all_apart(given)
     if several is None:
-        several = _prepared_list(given, (activation, alpha, beta), allowed_lessons(lesson, A.dtype))
+        dtypes = {A.dtype for A, *_ in given}
+        several = _prepared_list(given, (activation, alpha, beta), allowed_lessons(lesson, *dtypes))
         _keep(key, several)
     several.launch(given)
     return [out if other is None else other for out, other in zip(outs, theirs, strict=True)]
