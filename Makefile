@@ -51,11 +51,11 @@ course: install
 	@$(RUN) -m tools.course $(if $(AGAIN),--again)
 
 lab: install
-	@$(RUN) -m tools.learner.lab $(LAB)
+	@$(RUN) -m hiding_latency lab -- $(LAB)
 
 serve: install
 	@[ -f build/course/index.html ] || $(MAKE) --no-print-directory course
-	@$(RUN) -m course_lib serve $(SERVE)
+	@$(RUN) -m hiding_latency serve $(SERVE)
 
 live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
@@ -116,7 +116,7 @@ clean:
 install:
 	@for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.14 python3.11 python); do \
 	  if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $(BELOW)))' 2>/dev/null; \
-	  then exec "$$python" tools/install.py $(EXTRA) $(if $(WITH)$(NEEDS),--with $(WITH) $(NEEDS)); fi; \
+	  then exec "$$python" -m tools.install $(EXTRA) $(if $(WITH)$(NEEDS),--with $(WITH) $(NEEDS)); fi; \
 	done; \
 	echo "No suitable Python found: python3 is $$(python3 --version 2>&1)." >&2; \
 	echo "The course needs Python 3.11 or later (its packages are pinned for 3.11 to 3.14)." >&2; \

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from hiding_latency import run
 from tests.rules import ROOT
 from tests.sample import one_in, sample
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 from tools.book.pages import pages_of
-from tools.learner import run
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""

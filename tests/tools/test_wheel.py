@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
-from tools.packages import PACKAGES
 
 OUTSIDE = """
 import course_lib
@@ -34,7 +34,13 @@ print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()
 
 
 CHECKSUMS = Path("cuda-in-strings/made_from.sha256")
-CONTENTS = (*(f"{package}/" for package in PACKAGES), "notebooks/", "assets/", "tools/lab_extension/")
+CONTENTS = (
+    *(f"{package}/" for package in PACKAGES),
+    "notebooks/",
+    "assets/",
+    "docs/",
+    "tools/lab_extension/",
+)
 
 
 def setuptools_settings() -> dict:

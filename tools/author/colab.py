@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 
 from course_lib.lessons import sources
-from tools.learner.copies import COLAB_CELL as CELL
-from tools.learner.copies import first_code
+from hiding_latency.copies import COLAB_CELL as CELL
+from hiding_latency.copies import first_code
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}

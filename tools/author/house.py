@@ -13,7 +13,8 @@ PICTURE = ROOT / "assets" / "house.svg"
 CONTRACT = "No package imports from above"
 WORDS = {
     "tools": "what make calls",
-    "instruments": "what one or two lessons use: machine code, waves, counters of ncu, a checklist",
+    "hiding_latency": "what an installed course calls: lab, test, course",
+    "instruments": "machine code, waves, counters, a checklist",
     "course_lib": "what all notebooks use: check, measure, draw, exercises",
     "matmul": "kernels of 06 and 07 as a function",
     "compile_service": "a compiler for readers who have none",

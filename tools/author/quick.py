@@ -17,7 +17,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from tools.packages import PACKAGES
+from hiding_latency.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
@@ -117,8 +117,8 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tests/golden/record.py", ("tests/ptxsim/test_kernels.py::test_frozen_result_is_current",)),
     ("tools/lab_extension/*", ("tests/tools/test_lab_extension.py",)),
     ("tools/live/*", ("tests/tools/live",)),
-    ("tools/learner/*", ("tests/tools/learner",)),
-    ("tools/packages.py", ("tests/tools/test_wheel.py::test_every_package_is_named",)),
+    ("hiding_latency/*", ("tests/hiding_latency",)),
+    ("hiding_latency/packages.py", ("tests/tools/test_wheel.py::test_every_package_is_named",)),
     ("tools/install.py", ("tests/tools/test_install.py", "tests/tools/test_lock.py")),
     ("conftest.py", ("tests/tools/test_sample.py", "tests/tools/test_conftest.py")),
     ("Makefile", ("tests/tools/test_makefile.py",)),

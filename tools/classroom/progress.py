@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from course_lib.exercises import logbook
-from tools.learner.copies import FOLDER
+from hiding_latency.places import FOLDER
 
 
 def name_of(path: Path) -> str:

@@ -14,9 +14,9 @@ from pathlib import Path
 import nbformat
 
 from course_lib.lessons import sources
+from hiding_latency.outcome import title_of
 from tools.classroom.assignment import assignment, exercises, without_solutions
 from tools.install import alone
-from tools.learner.outcome import title_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "build" / "classroom"

@@ -1,6 +1,6 @@
 """The learner's copies of the lessons, in `my_lessons/`: made, and brought up to date; what was written is not touched.
 
-`make lab` and `make course` call `update`. For each lesson `my_lessons/.course.json` knows the version that the learner
+All commands call `update`. For each lesson `my_lessons/.course.json` knows the version that the learner
 was given last. A copy counts as changed when the text of its cells differs from that version. Outputs do not count:
 running the cells makes them again.
 
@@ -19,61 +19,57 @@ import hashlib
 import json
 import os
 import platform
-import tomllib
 from pathlib import Path
+from typing import Any
 
 from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from cupy_or_sim.style import with_words
-from tools.install import alone
+from hiding_latency import linked
+from hiding_latency.lock import alone
+from hiding_latency.places import Place
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = "my_lessons"
 COLAB_CELL = "host-colab"
+LOCK = ".course.lock"
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a file raises that is no JSON, or JSON but no notebook."""
 
 
-def update(root: Path) -> list[str]:
-    """Make what is missing in `root/my_lessons` and bring the rest up to date. Returns what to tell the learner.
+def update(place: Place) -> list[str]:
+    """Make what is missing in the learner's folder and bring the rest up to date. Returns what to tell the learner.
 
     Safe to interrupt and to repeat; a second one waits. Raises OSError when the folder cannot be written.
     """
-    folder, version = root / FOLDER, version_of(root)
-    folder.mkdir(exist_ok=True)
-    with alone(root / "build" / "my_lessons.lock", f"Another make looks after {FOLDER}: waiting for it."):
+    folder, name, version = place.folder, place.folder.name, place.version
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone(folder / LOCK, f"Another one looks after {name}: waiting for it."):
         known, said = _read_given(folder / GIVEN)
         if known["version"] not in ("", version):
             said.append(
                 f"The course is now {version}, you had {known['version']}: CHANGELOG.md says what is new."
             )
-        made = 0
-        for lesson in originals(root):
-            name = lesson.relative_to(root / "notebooks").as_posix()
+        made, texts = 0, []
+        for lesson in sources.every_notebook(place.notebooks):
+            of = lesson.relative_to(place.notebooks).as_posix()
             try:
-                new = fingerprint(_cells(lesson))
+                text = copy_of(lesson)
+                new = fingerprint(json.loads(text)["cells"])
             except NO_NOTEBOOK:
-                said.append(f"notebooks/{name} cannot be read as a notebook; your copy stays as it is.")
+                said.append(f"notebooks/{of} cannot be read as a notebook; your copy stays as it is.")
                 continue
-            news = _update_one(lesson, new, folder / name, known["lessons"].get(name), version)
-            known["lessons"][name] = new
+            texts.append(text)
+            text = linked.inside(text) if place.alone else text
+            news = _update_one(text, new, folder / of, known["lessons"].get(of), version)
+            known["lessons"][of] = new
             made += news == "made"
-            said += [f"{FOLDER}/{name}: {news}"] * (news not in ("", "made"))
+            said += [f"{name}/{of}: {news}"] * (news not in ("", "made"))
+        if place.alone:
+            linked.write(folder, texts)
         known["version"] = version
         _write(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
-        f"{FOLDER}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
+        f"{name}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
     ] * (made > 0)
-
-
-def originals(root: Path) -> list[Path]:
-    """The lessons, what goes deeper, and the notebooks with more exercises."""
-    return sources.every_notebook(root / "notebooks")
-
-
-def version_of(root: Path) -> str:
-    """The course's version, such as "1.0.0"."""
-    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 
 
 def fingerprint(cells: list[dict]) -> str:
@@ -82,7 +78,7 @@ def fingerprint(cells: list[dict]) -> str:
     Colab's cell does not count: it names the release, and so is another one in each version.
     """
     texts = [
-        (cell["cell_type"], "".join(cell["source"]))
+        (cell["cell_type"], linked.outside("".join(cell["source"])))
         for cell in cells
         if cell.get("id") not in (PROGRESS_CELL, COLAB_CELL)
     ]
@@ -95,16 +91,15 @@ def first_code(cells: list[dict]) -> int:
     return next(own, len(cells))
 
 
-def last_used(root: Path) -> str:
-    """The copy that was saved last, relative to `root`; lesson 00 when none was."""
-    folder = root / FOLDER
+def last_used(place: Place) -> Path:
+    """The copy that was saved last; lesson 00 when none was."""
     used = [
         copy
-        for lesson in originals(root)
-        if (copy := folder / lesson.relative_to(root / "notebooks")).is_file() and _is_used(copy, lesson)
+        for lesson in sources.every_notebook(place.notebooks)
+        if (copy := place.folder / lesson.relative_to(place.notebooks)).is_file()
+        and _is_used(copy, lesson, place)
     ]
-    latest = max(used, key=lambda path: path.stat().st_mtime, default=folder / "00_start_here.ipynb")
-    return latest.relative_to(root).as_posix()
+    return max(used, key=lambda path: path.stat().st_mtime, default=place.folder / "00_start_here.ipynb")
 
 
 def copy_of(lesson: Path) -> str:
@@ -112,8 +107,9 @@ def copy_of(lesson: Path) -> str:
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     shows = "# What you have solved of this lesson: run this cell.\nfrom course_lib import show_progress\n\n"
     shows += f'show_progress("{lesson.name[:2]}")'
-    cell = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "outputs": []}
-    cell |= {"metadata": {"jupyter": {"source_hidden": True}}, "source": shows.splitlines(keepends=True)}
+    cell: dict[str, Any] = {"cell_type": "code", "execution_count": None, "id": PROGRESS_CELL, "outputs": []}
+    cell["metadata"] = {"jupyter": {"source_hidden": True}, "tags": ["nbval-ignore-output"]}
+    cell["source"] = shows.splitlines(keepends=True)
     notebook["cells"].insert(first_code(notebook["cells"]), cell)
     # What Lab would write when it opens the copy: with another version there, it takes the copy for unsaved.
     notebook["metadata"].setdefault("language_info", {})["version"] = platform.python_version()
@@ -122,19 +118,20 @@ def copy_of(lesson: Path) -> str:
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
-def _is_used(copy: Path, lesson: Path) -> bool:
+def _is_used(copy: Path, lesson: Path, place: Place) -> bool:
     """Whether the learner ran or changed something in it; a newer Python alone does not count."""
     try:
-        return _cells(copy) != json.loads(copy_of(lesson))["cells"]
+        text = copy_of(lesson)
+        return _cells(copy) != json.loads(linked.inside(text) if place.alone else text)["cells"]
     except NO_NOTEBOOK:
         return True
 
 
-def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: str) -> str:
-    """See the table above. `new` and `given`: fingerprints of the lesson and of what the learner was given last.
-    Returns the news in words."""
+def _update_one(text: str, new: str, copy: Path, given: str | None, version: str) -> str:
+    """See the table above. `text` is a new copy; `new` and `given` are fingerprints of it and of what the learner was
+    given last. Returns the news in words."""
     if not os.path.lexists(copy):
-        _write(copy, copy_of(lesson))
+        _write(copy, text)
         return "made"
     try:
         mine = fingerprint(_cells(copy))
@@ -143,21 +140,21 @@ def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: 
     except NO_NOTEBOOK:
         aside = _free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
-        _write(copy, copy_of(lesson))
+        _write(copy, text)
         return (
             f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
         )
     if mine == new:
         return ""
     if mine == given:
-        _write(copy, copy_of(lesson))
+        _write(copy, text)
         return f"replaced by the version of course {version}. You had not changed it."
     if given == new:
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
-    if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == copy_of(lesson)):
+    if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == text):
         beside = _free(beside)
-        _write(beside, copy_of(lesson))
+        _write(beside, text)
     return f"you changed it, so it stays as it is. The new version is beside it: {beside.name}"
 
 
@@ -174,7 +171,9 @@ def _read_given(path: Path) -> tuple[dict, list[str]]:
     except FileNotFoundError:
         return empty, []
     except (ValueError, TypeError, KeyError):
-        return empty, [f"{FOLDER}/{path.name} could not be read and is made again; no lesson is overwritten."]
+        return empty, [
+            f"{path.parent.name}/{path.name} could not be read and is made again; no lesson is overwritten."
+        ]
 
 
 def _free(path: Path) -> Path:
@@ -191,7 +190,3 @@ def _write(path: Path, text: str) -> None:
     part = path.with_name(f".{path.name}.part")
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)
-
-
-if __name__ == "__main__":  # for who starts Lab by other means, such as JupyterHub
-    print("".join(f"{line}\n" for line in update(ROOT)), end="", flush=True)
