@@ -12,12 +12,13 @@ LAB ?=
 SERVE ?=
 LIVE ?=
 AGAIN ?=
+TAG ?=
 NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab live lite serve test quick long outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab live lite serve test quick long outputs record tune bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -37,6 +38,7 @@ To change the course
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
   make bench       how fast the simulator is on this machine; 200 random problems for matmul
+  make release     behind make course: wheels of the three packages and the book, as files (TAG=v2.0.0)
 
 To teach
   make classroom   assignments for nbgrader, without solutions, in build/classroom
@@ -91,6 +93,9 @@ tune: install
 bench: install
 	@$(RUN) -m tools.author.bench
 	@$(RUN) -m tests.matmul.test_matmul 200
+
+release: install
+	@$(RUN) -m tools.release $(TAG)
 
 classroom grade: NEEDS += classroom
 

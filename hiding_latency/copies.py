@@ -45,9 +45,8 @@ def update(place: Place) -> list[str]:
     with alone(folder / LOCK, f"Another one looks after {name}: waiting for it."):
         known, said = _read_given(folder / GIVEN)
         if known["version"] not in ("", version):
-            said.append(
-                f"The course is now {version}, you had {known['version']}: CHANGELOG.md says what is new."
-            )
+            page = f"{linked.PAGES}/{linked.NEWS}" if place.alone else linked.NEWS
+            said.append(f"The course is now {version}, you had {known['version']}: {page} says what is new.")
         made, texts = 0, []
         for lesson in sources.every_notebook(place.notebooks):
             of = lesson.relative_to(place.notebooks).as_posix()

@@ -1,16 +1,19 @@
 """Pages to which lessons link, beside copies that lie alone: in their folder `pages`, as the repository has them.
 
-A link out of the notebooks, `../docs/tuning.md`, then leads to `pages/docs/tuning.md`. The pages are not the learner's:
-each update writes them anew where they differ.
+A link out of the notebooks, `../docs/tuning.md`, then leads to `pages/docs/tuning.md`. The pages, and the changelog
+beside them, are not the learner's: each update writes them anew where they differ.
 """
 
 import re
+import site
+import sys
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from course_lib.lessons import folders
+from hiding_latency import places
 
-PAGES = "pages"
+PAGES, NEWS = "pages", "CHANGELOG.md"
 _TOPS = "docs|assets|ptxsim|matmul|cupy_or_sim"
 _OUT = re.compile(rf"\]\(\.\./((?:\.\./)*)({_TOPS})/([^)#\s]+)")
 _IN = re.compile(rf"\]\(((?:\.\./)*){PAGES}/({_TOPS})/")
@@ -66,10 +69,21 @@ def _joined(folder: PurePosixPath, link: str) -> PurePosixPath:
     return PurePosixPath(*parts)
 
 
+def what_is_new() -> list[Path]:
+    """The changelog: of a clone, or where pip put it; none where a distribution left it out."""
+    if not places.INSTALLED:
+        return [places.ROOT / NEWS]
+    tops = (sys.prefix, site.getuserbase(), places.ROOT)
+    return [file for top in tops if (file := Path(top, "share", "doc", places.NAME, NEWS)).is_file()][:1]
+
+
 def write(folder: Path, texts: Iterable[str]) -> None:
-    """The pages for these notebooks, in `folder`/pages."""
-    for page in pages(texts):
-        data, place = source(page).read_bytes(), folder / PAGES / page
+    """The pages for these notebooks, in `folder`/pages, and the changelog."""
+    found = {page: source(page) for page in pages(texts)} | {
+        PurePosixPath(NEWS): file for file in what_is_new()
+    }
+    for page, file in found.items():
+        data, place = file.read_bytes(), folder / PAGES / page
         if page.suffix == ".md":
             data = _TO_A_LESSON.sub(r"](\1../", data.decode()).encode()
         if not (place.is_file() and place.read_bytes() == data):

@@ -9,7 +9,7 @@ from course_lib.lessons import folders, sources
 
 ROOT = Path(__file__).resolve().parents[1]
 """The clone; of an installed course the folder of all packages."""
-FOLDER = "my_lessons"
+FOLDER, NAME = "my_lessons", "hiding-latency"
 INSTALLED = folders.PACKAGE in sources.NOTEBOOKS.parents
 
 
@@ -38,7 +38,7 @@ def clone(root: Path) -> Place:
 
 def chosen(folder: Path) -> Place:
     """Copies in a folder that the learner chose, with no clone around them."""
-    version = metadata.version("hiding-latency") if INSTALLED else version_of(ROOT)
+    version = metadata.version(NAME) if INSTALLED else version_of(ROOT)
     return Place(sources.NOTEBOOKS, folder, version, folder, folder / ".ran", alone=True)
 
 

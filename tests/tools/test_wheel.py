@@ -1,5 +1,6 @@
 """An installed course, not a checked-out one, finds its notebooks, measurements and compiled texts."""
 
+import os
 import re
 import subprocess
 import sys
@@ -124,3 +125,30 @@ def test_an_installed_course_works_elsewhere(installed, tmp_path):
     lessons = len(list((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")))
     gpus = len(list((ROOT / "assets" / "measurements").glob("*.json")))
     assert done.stdout.endswith(f"{lessons} lessons, {gpus} records\n")
+
+
+def test_an_installed_course_gives_its_commands(installed, tmp_path):
+    """In another folder: copies with their pages, the word for an update, the simulator."""
+    scripts = next((installed / "site").glob("hiding_latency-*.dist-info/entry_points.txt")).read_text()
+    assert re.findall(r"^([\w-]+) = (\w+)", scripts, re.MULTILINE) == [
+        ("hiding-latency", "hiding_latency"),
+        ("ptxsim", "ptxsim"),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(installed / "site")}
+
+    def said(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    assert "notebooks made" in said("hiding_latency", "update", "mine")
+    given = tmp_path / "mine" / ".course.json"
+    given.write_text(re.sub('"version": ".*?"', '"version": "1.0.0"', given.read_text()))
+    edited = tmp_path / "mine" / "00_start_here.ipynb"
+    edited.write_text(edited.read_text().replace("Start here", "Start here, mine"))
+    before = edited.read_bytes()
+    assert "you had 1.0.0: pages/CHANGELOG.md says what is new" in said("hiding_latency", "update", "mine")
+    assert (tmp_path / "mine" / "pages" / "CHANGELOG.md").is_file() and edited.read_bytes() == before
+    assert "check" in said("ptxsim", "--help")
