@@ -12,6 +12,7 @@ import pytest
 
 from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
+from tests.tools.made import install_wheel
 
 OUTSIDE = """
 import course_lib
@@ -68,20 +69,7 @@ def notebooks_and_book() -> list[str]:
 def installed(tmp_path_factory) -> Path:
     """A folder into which a wheel of this checkout was installed, without what it needs."""
     folder = tmp_path_factory.mktemp("wheel")
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
-    for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
-        if name.startswith(CONTENTS) or "/" not in name:
-            copy = folder / "source" / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
-    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
-    assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
-    )
+    install_wheel(folder)
     return folder
 
 
