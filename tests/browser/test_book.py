@@ -225,11 +225,20 @@ def test_reports_keep_their_columns(book, open_page):
 def test_figures_have_letters_that_can_be_read(book, open_page, width):
     """A figure is drawn for 720 pixels; where there are fewer, its box scrolls, the page does not."""
     page = open_page(address(book, FIRST), width)
-    for name in PAGES:
+    for name in [*PAGES, "docs/house", "docs/measurements"]:
         page.goto(address(book, name))
-        small = page.evaluate(SMALL, LETTERS)
-        assert small == [], name
+        page.evaluate("document.fonts.ready")
+        assert page.evaluate(SMALL, LETTERS) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") == width, name
+    page.goto(address(book, FIRST))
+    assert page.locator("div.cell_output img").count() > 2
+
+
+def test_a_long_title_is_shortened_on_a_phone(book, open_page):
+    page = open_page(address(book, FIRST), SCREENS[0])
+    head = page.locator("li.breadcrumb-item a").first
+    head.evaluate("link => { link.textContent = '07 · Hopper: copies and math that run on their own' }")
+    assert page.evaluate("document.documentElement.scrollWidth") == SCREENS[0] and head.is_visible()
 
 
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):
