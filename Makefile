@@ -11,6 +11,7 @@ WITH ?=
 LAB ?=
 SERVE ?=
 LIVE ?=
+NEWS ?=
 AGAIN ?=
 TAG ?=
 NEEDS :=
@@ -18,11 +19,12 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab live lite serve test quick long outputs record tune bench release classroom grade wheelhouse clean install
+.PHONY: help course lab news live lite serve test quick long outputs record tune bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
   make lab         open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date
+  make news        what a new version brings to copies that you edited (NEWS="02 --take 1 3" takes it over)
   make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make serve       the book and a compiler for browsers: on this machine, or for a room (SERVE="--host 0.0.0.0")
   make live        from then on the book's cells run in the browser: fetches Python for it, once (LIVE="FOLDER": from there)
@@ -54,6 +56,9 @@ course: install
 
 lab: install
 	@$(RUN) -m hiding_latency lab -- $(LAB)
+
+news: install
+	@$(RUN) -m hiding_latency news $(if $(NEWS),--lesson $(NEWS))
 
 serve: install
 	@[ -f build/course/index.html ] || $(MAKE) --no-print-directory course

@@ -5,7 +5,8 @@
 | places.py | where the lessons are, and where the learner's copies: in a clone, and with an installed course |
 | copies.py | the copies, made and brought up to date |
 | linked.py | pages to which lessons link, beside copies that lie alone |
-| lock.py | one process at a time |
+| news.py | what a new version brings to an edited copy, cell by cell |
+| safely.py | files that several processes use: one at a time, whole or not at all |
 | packages.py | what an installed course consists of |
 | lab.py, labconfig/ | the copies in JupyterLab, with the course's defaults and its extension |
 | outcome.py | what came of a notebook that ran, and the table of all of them |

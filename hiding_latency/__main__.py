@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
-from hiding_latency import compared, lab, places, serve
+from hiding_latency import compared, lab, news, places, serve
 
 MISSING = "What runs notebooks is not installed here: pip install 'hiding-latency[learn]' brings it."
 
@@ -22,6 +22,8 @@ def main(typed: Sequence[str] | None = None) -> int:
         lab.main(place, words[end + 1 :])
     if asked.command == "update":
         lab.bring(place)
+    if asked.command == "news":
+        return news.main(place, asked.lesson, asked.take)
     if asked.command == "test":
         lab.bring(place)
         return compared.main(place.folder, asked.lesson)
@@ -44,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     for name, about in {
         "lab": "open your copies of the lessons in JupyterLab, made and brought up to date; options behind -- go there",
         "update": "make your copies, or bring them up to date; what you wrote stays",
+        "news": "show what a new version of a lesson brings to a copy that you edited, and take it over",
         "test": "run your copies and compare what they print with what they show",
         "course": "run all lessons as they came, and print one table",
     }.items():
@@ -52,6 +55,11 @@ def parser() -> argparse.ArgumentParser:
         if name == "test":
             command.add_argument(
                 "--lesson", nargs="+", default=[], metavar="NN", help="these only, such as 02 03"
+            )
+        if name == "news":
+            command.add_argument("--lesson", metavar="NN", help="a number, or the name of a copy")
+            command.add_argument(
+                "--take", nargs="+", default=[], metavar="N", help="changes to take over, or: all"
             )
         if name == "course":
             command.add_argument("--again", action="store_true", help="also those in which nothing changed")

@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import platform
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,11 @@ from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from cupy_or_sim.style import with_words
 from hiding_latency import linked
-from hiding_latency.lock import alone
 from hiding_latency.places import Place
+from hiding_latency.safely import alone, write_whole
 
 COLAB_CELL = "host-colab"
+STAYS = "you changed it, so it stays as it is. The new version is beside it: "
 LOCK = ".course.lock"
 NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a file raises that is no JSON, or JSON but no notebook."""
@@ -40,35 +42,55 @@ def update(place: Place) -> list[str]:
 
     Safe to interrupt and to repeat; a second one waits. Raises OSError when the folder cannot be written.
     """
-    folder, name, version = place.folder, place.folder.name, place.version
+    folder, version = place.folder, place.version
     folder.mkdir(parents=True, exist_ok=True)
-    with alone(folder / LOCK, f"Another one looks after {name}: waiting for it."):
+    with one_at_a_time(folder):
         known, said = _read_given(folder / GIVEN)
         if known["version"] not in ("", version):
             page = f"{linked.PAGES}/{linked.NEWS}" if place.alone else linked.NEWS
             said.append(f"The course is now {version}, you had {known['version']}: {page} says what is new.")
         made, texts = 0, []
-        for lesson in sources.every_notebook(place.notebooks):
-            of = lesson.relative_to(place.notebooks).as_posix()
+        for name, lesson in lessons(place).items():
             try:
-                text = copy_of(lesson)
-                new = fingerprint(json.loads(text)["cells"])
+                text = copy_of(lesson, place.alone)
+                cells = sources.cells_of(lesson)
+                new = fingerprint(cells)
             except NO_NOTEBOOK:
-                said.append(f"notebooks/{of} cannot be read as a notebook; your copy stays as it is.")
+                said.append(f"notebooks/{name} cannot be read as a notebook; your copy stays as it is.")
                 continue
-            texts.append(text)
-            text = linked.inside(text) if place.alone else text
-            news = _update_one(text, new, folder / of, known["lessons"].get(of), version)
-            known["lessons"][of] = new
+            texts.append(lesson.read_text(encoding="utf-8"))
+            news = _update_one(text, new, folder / name, known["lessons"].get(name), version)
+            known["lessons"][name] = new
+            if _is_as_given(folder / name, new):
+                known["cells"][name] = {cell["id"]: cell_hash(cell) for cell in cells if "id" in cell}
             made += news == "made"
-            said += [f"{name}/{of}: {news}"] * (news not in ("", "made"))
+            more = f". {asking(place, name)} shows what is new, and takes it over" * news.startswith(STAYS)
+            said += [f"{folder.name}/{name}: {news}{more}"] * (news not in ("", "made"))
         if place.alone:
             linked.write(folder, texts)
         known["version"] = version
-        _write(folder / GIVEN, json.dumps(known, indent=1))
+        write_whole(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
-        f"{name}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
+        f"{folder.name}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
     ] * (made > 0)
+
+
+def one_at_a_time(folder: Path) -> AbstractContextManager[None]:
+    """The lock of a folder of copies."""
+    return alone(folder / LOCK, f"Another one looks after {folder.name}: waiting for it.")
+
+
+def lessons(place: Place) -> dict[str, Path]:
+    """Name of a copy, such as "deeper/06_tuning.ipynb" -> its lesson: those on the way, what goes deeper, exercises."""
+    found = sources.every_notebook(place.notebooks)
+    return {lesson.relative_to(place.notebooks).as_posix(): lesson for lesson in found}
+
+
+def asking(place: Place, name: str, more: str = "") -> str:
+    """What to type to see what is new of a lesson."""
+    if place.alone:
+        return f"hiding-latency news {place.folder.name} --lesson {name}{more}"
+    return f'make news NEWS="{name}{more}"' if more else f"make news NEWS={name}"
 
 
 def fingerprint(cells: list[dict]) -> str:
@@ -76,12 +98,25 @@ def fingerprint(cells: list[dict]) -> str:
 
     Colab's cell does not count: it names the release, and so is another one in each version.
     """
-    texts = [
-        (cell["cell_type"], linked.outside("".join(cell["source"])))
-        for cell in cells
-        if cell.get("id") not in (PROGRESS_CELL, COLAB_CELL)
-    ]
-    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    return _hash([_text_of(cell) for cell in cells if not is_own(cell)])
+
+
+def is_own(cell: dict) -> bool:
+    """Whether a cell is that of a copy, or Colab's."""
+    return cell.get("id") in (PROGRESS_CELL, COLAB_CELL)
+
+
+def cell_hash(cell: dict) -> str:
+    """The same of one cell."""
+    return _hash(_text_of(cell))
+
+
+def _text_of(cell: dict) -> tuple[str, str]:
+    return cell["cell_type"], linked.outside("".join(cell["source"]))
+
+
+def _hash(what: object) -> str:
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
 
 
 def first_code(cells: list[dict]) -> int:
@@ -90,19 +125,34 @@ def first_code(cells: list[dict]) -> int:
     return next(own, len(cells))
 
 
+def given(place: Place) -> dict[str, dict[str, str]]:
+    """Name of a copy -> id -> hash of the cells that the learner has been given, where that is known."""
+    cells: dict[str, dict[str, str]] = _read_given(place.folder / GIVEN)[0]["cells"]
+    return cells
+
+
+def note_given(place: Place, name: str, cells: dict[str, str | None]) -> None:
+    """Note that these cells of a copy are those of the lesson now, or are no more."""
+    file = place.folder / GIVEN
+    known, _ = _read_given(file)
+    noted = known["cells"].get(name, {}) | cells
+    known["cells"][name] = {cell: text for cell, text in noted.items() if text}
+    write_whole(file, json.dumps(known, indent=1))
+
+
 def last_used(place: Place) -> Path:
     """The copy that was saved last; lesson 00 when none was."""
     used = [
         copy
-        for lesson in sources.every_notebook(place.notebooks)
-        if (copy := place.folder / lesson.relative_to(place.notebooks)).is_file()
-        and _is_used(copy, lesson, place)
+        for name, lesson in lessons(place).items()
+        if (copy := place.folder / name).is_file() and _is_used(copy, lesson, place)
     ]
     return max(used, key=lambda path: path.stat().st_mtime, default=place.folder / "00_start_here.ipynb")
 
 
-def copy_of(lesson: Path) -> str:
-    """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab."""
+def copy_of(lesson: Path, lies_alone: bool = False) -> str:
+    """The text of a learner's copy: the lesson, a cell that shows the progress, and pictures with words for Lab. The
+    links of one that lies alone lead to pages beside it."""
     notebook = json.loads(lesson.read_text(encoding="utf-8"))
     shows = "# What you have solved of this lesson: run this cell.\nfrom course_lib import show_progress\n\n"
     shows += f'show_progress("{lesson.name[:2]}")'
@@ -114,14 +164,14 @@ def copy_of(lesson: Path) -> str:
     notebook["metadata"].setdefault("language_info", {})["version"] = platform.python_version()
     for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
         with_words(output)
-    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    return linked.inside(text) if lies_alone else text
 
 
 def _is_used(copy: Path, lesson: Path, place: Place) -> bool:
     """Whether the learner ran or changed something in it; a newer Python alone does not count."""
     try:
-        text = copy_of(lesson)
-        return _cells(copy) != json.loads(linked.inside(text) if place.alone else text)["cells"]
+        return sources.cells_of(copy) != json.loads(copy_of(lesson, place.alone))["cells"]
     except NO_NOTEBOOK:
         return True
 
@@ -130,62 +180,61 @@ def _update_one(text: str, new: str, copy: Path, given: str | None, version: str
     """See the table above. `text` is a new copy; `new` and `given` are fingerprints of it and of what the learner was
     given last. Returns the news in words."""
     if not os.path.lexists(copy):
-        _write(copy, text)
+        write_whole(copy, text)
         return "made"
     try:
-        mine = fingerprint(_cells(copy))
+        mine = fingerprint(sources.cells_of(copy))
     except OSError as error:
         return f"left as it is, because it cannot be opened ({error.strerror})."
     except NO_NOTEBOOK:
-        aside = _free(copy.with_name(f"{copy.stem}.broken.ipynb"))
+        aside = free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
-        _write(copy, text)
+        write_whole(copy, text)
         return (
             f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
         )
     if mine == new:
         return ""
     if mine == given:
-        _write(copy, text)
+        write_whole(copy, text)
         return f"replaced by the version of course {version}. You had not changed it."
     if given == new:
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
     if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == text):
-        beside = _free(beside)
-        _write(beside, text)
-    return f"you changed it, so it stays as it is. The new version is beside it: {beside.name}"
+        beside = free(beside)
+        write_whole(beside, text)
+    return f"{STAYS}{beside.name}"
 
 
-def _cells(notebook: Path) -> list[dict]:
-    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+def _is_as_given(copy: Path, new: str) -> bool:
+    """Whether a copy has the text of the lesson, whose fingerprint this is."""
+    try:
+        return fingerprint(sources.cells_of(copy)) == new
+    except (OSError, *NO_NOTEBOOK):
+        return False
 
 
 def _read_given(path: Path) -> tuple[dict, list[str]]:
     """What the learner was given, and what to say about it."""
-    empty = {"version": "", "lessons": {}}
+    empty: dict[str, Any] = {"version": "", "lessons": {}, "cells": {}}
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
-        return {"version": str(known["version"]), "lessons": dict(known["lessons"])}, []
+        cells = {
+            name: dict(texts) for name, texts in known.get("cells", {}).items()
+        }  # not in those of course 2.0
+        return {"version": str(known["version"]), "lessons": dict(known["lessons"]), "cells": cells}, []
     except FileNotFoundError:
         return empty, []
-    except (ValueError, TypeError, KeyError):
+    except NO_NOTEBOOK:
         return empty, [
             f"{path.parent.name}/{path.name} could not be read and is made again; no lesson is overwritten."
         ]
 
 
-def _free(path: Path) -> Path:
+def free(path: Path) -> Path:
     """The path, or the first of name-2, name-3, ... that nothing has."""
     number, free = 2, path
     while os.path.lexists(free):
         free, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
     return free
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)

@@ -7,7 +7,6 @@ locked versions; the machine. A hash of these lies in each file. A run that fail
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import nbformat
 
 from hiding_latency.copies import NO_NOTEBOOK
 from hiding_latency.packages import PACKAGES
+from hiding_latency.safely import write_whole
 
 LIBRARY = (
     *PACKAGES,
@@ -74,10 +74,7 @@ def save(place: Path, key: str, notebook: nbformat.NotebookNode, seconds: float)
     """Keep a notebook as it ran; a whole file or nothing."""
     kept = nbformat.from_dict(notebook)
     kept.metadata[_OWN] = {"key": key, "seconds": seconds}
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_suffix(".part")
-    part.write_text(nbformat.writes(kept), encoding="utf-8")
-    os.replace(part, place)
+    write_whole(place, nbformat.writes(kept))
 
 
 def _text(path: Path) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from course_lib.lessons import sources
 from hiding_latency import kept, lab, places
-from hiding_latency.lock import alone
 from hiding_latency.outcome import Outcome, name_of, outcome, table
 from hiding_latency.places import Place
 from hiding_latency.run import run_all
+from hiding_latency.safely import alone
 
 MOST_AT_ONCE = 4
 """Lessons; each takes a core and half a gigabyte."""

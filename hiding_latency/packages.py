@@ -1,4 +1,9 @@
-"""The Python packages of this repository, from the bottom up: what an installed course consists of."""
+"""The Python packages of this repository, from the bottom up: what an installed course consists of. And the settings in
+its pyproject.toml."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
 
 PACKAGES = (
     "ptxsim",
@@ -9,3 +14,7 @@ PACKAGES = (
     "instruments",
     "hiding_latency",
 )
+
+
+def pyproject(root: Path = Path(__file__).parents[1]) -> dict[str, Any]:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

@@ -1,11 +1,11 @@
 """Where the lessons are, and where the learner's copies: in a clone, and with an installed course."""
 
-import tomllib
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from course_lib.lessons import folders, sources
+from hiding_latency.packages import pyproject
 
 ROOT = Path(__file__).resolve().parents[1]
 """The clone; of an installed course the folder of all packages."""
@@ -51,4 +51,4 @@ def here(folder: str | None = None) -> Place:
 
 def version_of(root: Path) -> str:
     """The version of the course in a clone."""
-    return str(tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"])
+    return str(pyproject(root)["project"]["version"])

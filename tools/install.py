@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from hiding_latency.lock import alone
+from hiding_latency.safely import alone, write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
@@ -237,9 +237,7 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
 
 def done(venv: Path, stamp: str) -> None:
     """Mark the environment as whole."""
-    part = venv / "course-installed.part"
-    part.write_text(stamp, encoding="utf-8")
-    os.replace(part, venv / "course-installed")
+    write_whole(venv / "course-installed", stamp)
     (venv / "course-installing").unlink()
 
 

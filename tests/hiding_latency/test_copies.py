@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
-from hiding_latency import copies, lab, lock, places
+from hiding_latency import copies, lab, places, safely
 from tests.rules import ROOT
 
 NAME = "01_first.ipynb"
@@ -122,7 +122,8 @@ def test_a_changed_copy_stays_byte_for_byte_and_the_new_version_is_put_beside_it
     beside = "01_first.new-1.1.0.ipynb"
     assert begun.update() == [
         "The course is now 1.1.0, you had 1.0.0: CHANGELOG.md says what is new.",
-        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}",
+        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}. "
+        f"make news NEWS={NAME} shows what is new, and takes it over",
     ]
     assert begun.files()[NAME] == before
     assert cell_sources(begun.mine / beside) == ["# A lesson", "k = 2"]
@@ -255,7 +256,7 @@ def test_a_second_one_waits(begun, capsys):
     code = "import pathlib, sys; from hiding_latency import copies, places\n"
     code += "print(copies.update(places.clone(pathlib.Path(sys.argv[1]))))"
     begun.publish("1.1.0", "k = 2")
-    with lock.alone(begun.mine / copies.LOCK, ""):
+    with safely.alone(begun.mine / copies.LOCK, ""):
         other = subprocess.Popen(
             [sys.executable, "-c", code, begun.root], stdout=subprocess.PIPE, text=True, cwd=ROOT
         )

@@ -32,9 +32,11 @@ _NOTES = (
     "docs/house.md",
     "docs/gpus.md",
     "docs/instructor.md",
+    "docs/hub.md",
+    "docs/pilot.md",
 )
 PLAYGROUND = Path(__file__).with_name("playground.md")
-_FOR_TEACHERS = ("docs/instructor",)
+_FOR_TEACHERS = ("docs/instructor", "docs/hub", "docs/pilot")
 
 
 LITE = "lite"

@@ -58,6 +58,21 @@ def test_a_submission_has_a_world_of_its_own(monkeypatch):
     assert [world for world in inside if world in map(os.readlink, Path("/proc/self/ns").iterdir())] == []
 
 
+@pytest.mark.parametrize(
+    ("there", "limited"), [("exit 1", False), ('while [ "$1" != true ]; do shift; done; exec "$@"', True)]
+)
+def test_where_the_users_systemd_is_it_holds_the_limits_too(monkeypatch, tmp_path, there, limited):
+    """A stand-in: it refuses, or runs what it is given."""
+    (tmp_path / "systemd-run").write_text(f"#!/bin/sh\n{there}\n")
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    sandbox.scope.cache_clear()
+    begin = sandbox.command(["true"])[:9]
+    sandbox.scope.cache_clear()
+    assert (begin[:3] == ["systemd-run", "--user", "--scope"]) is limited
+    assert (f"--property=MemoryMax={3 << 30}" in begin and "--property=TasksMax=64" in begin) is limited
+
+
 def quietly(path: Path) -> bytes:
     try:
         return path.read_bytes()

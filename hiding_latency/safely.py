@@ -1,6 +1,8 @@
-"""One process at a time. Needs nothing but Python: `tools/install.py` runs before anything is installed."""
+"""Files that several processes may use: one at a time, and whole or not at all. Needs nothing but Python, since
+`tools/install.py` runs before anything is installed."""
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -36,3 +38,11 @@ def alone(path: Path, busy: str) -> Iterator[None]:
             while not _took(file):
                 time.sleep(0.2)
         yield
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
