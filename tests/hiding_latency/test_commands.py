@@ -71,6 +71,23 @@ def test_a_folder_taken_out_of_a_clone_brings_nothing_new(tmp_path, capsys):
     assert capsys.readouterr().out == "" and not list(tmp_path.rglob("*.new-*"))
 
 
+def test_what_is_new_of_an_edited_copy_is_asked_by_the_command(mine, capsys):
+    edited = mine / "05_three_stage.ipynb"
+    before = edited.read_text()
+    notebook = json.loads(before)
+    notebook["cells"][0]["source"] = "# as it was"
+    edited.write_text(json.dumps(notebook))
+    given = json.loads((mine / ".course.json").read_text())
+    given["cells"]["05_three_stage.ipynb"][notebook["cells"][0]["id"]] = copies.cell_hash(
+        notebook["cells"][0]
+    )
+    (mine / ".course.json").write_text(json.dumps(given))
+    assert main(["news", str(mine)]) == 0
+    assert "hiding-latency news mine --lesson 05_three_stage.ipynb" in capsys.readouterr().out
+    assert main(["news", str(mine), "--lesson", "05", "--take", "1"]) == 0
+    assert json.loads(edited.read_text())["cells"] == json.loads(before)["cells"]
+
+
 @pytest.mark.parametrize(("shown", "status"), [("4", 0), ("5", 1)])
 def test_what_a_copy_prints_is_compared_with_what_it_shows(tmp_path, capfd, shown, status):
     write_notebook(tmp_path / "01_mine.ipynb", "print(2 + 2)")
