@@ -6,6 +6,7 @@ from cupy_or_sim import device
 from cupy_or_sim.kernel import Array
 
 from .places import straight
+from .scratch import kept, scratch
 
 Given = tuple[Array, Array, Array, Array]
 """A, B, out and bias of a problem."""
@@ -45,8 +46,8 @@ def detour(given: Given, beta: float) -> Detour:
 
 
 def _new(array: Array) -> Array:
-    return device.cp.empty(array.shape, array.dtype)
+    return scratch(array.shape, array.dtype)
 
 
 def _copy(array: Array) -> Array:
-    return device.cp.array(array, order="C")
+    return kept(device.cp.array(array, order="C"))

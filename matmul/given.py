@@ -31,10 +31,10 @@ def checked(
             f"up to {LARGEST:,} for each. Multiply in parts"
         )
     kind = type_of(A.dtype)
-    if kind in (None, "float") or type_of(B.dtype) != kind:
+    if kind is None or type_of(B.dtype) != kind:
         raise TypeError(
-            f"A is {A.dtype} and B is {B.dtype}; allowed are both float16, or both bfloat16 (uint16 is taken for its "
-            f"bits). {_how_to_make_one_type(A.dtype, B.dtype)}"
+            f"A is {A.dtype} and B is {B.dtype}; allowed are both float16, both bfloat16 (uint16 is taken for its "
+            f"bits) or both float32. {_how_to_make_one_type(A.dtype, B.dtype)}"
         )
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}; allowed are {', '.join(map(repr, ACTIVATIONS))}")
@@ -73,10 +73,12 @@ def check_apart(out: Array, **read: Array) -> None:
 
 def _how_to_make_one_type(a: np.dtype, b: np.dtype) -> str:
     """Which of A and B to convert, and to what; never into the type that nothing can be converted to: bits."""
-    fits = {name: type_of(dtype) not in (None, "float") for name, dtype in (("A", a), ("B", b))}
-    if not any(fits.values()):
-        return f"{_converted('A', a, np.dtype('f2'))}, and {_converted('B', b, np.dtype('f2'))}"
-    return _converted("A", a, b) if not fits["A"] else _converted("B", b, a)
+    if type_of(a) and type_of(b):
+        return f"{_converted('B', b, a)}; or {_converted('A', a, b)}"
+    if type_of(a) or type_of(b):
+        return _converted("B", b, a) if type_of(a) else _converted("A", a, b)
+    single = np.dtype(np.float32)
+    return f"{_converted('A', a, single)}, and {_converted('B', b, single)}"
 
 
 def _converted(name: str, dtype: np.dtype, wanted: np.dtype) -> str:
@@ -84,11 +86,13 @@ def _converted(name: str, dtype: np.dtype, wanted: np.dtype) -> str:
         return f"{name} is complex, which no kernel here multiplies, and a conversion would drop its imaginary part"
     if np.dtype("u2") in (dtype, wanted):
         return f"make {name} anew as {wanted}: astype does not convert to or from bits in uint16"
-    return f"convert: {name}.astype({f'cp.{wanted}' if wanted == np.float16 else wanted})"
+    return f"convert: {name}.astype({f'cp.{wanted}' if wanted.kind == 'f' else wanted})"
 
 
-def allowed_lessons(lesson: int | None) -> tuple[int, ...]:
+def allowed_lessons(lesson: int | None, *of_arrays: np.dtype) -> tuple[int, ...]:
     """Whose kernels may run. Lesson 07's needs compute capability 9.0 or, where it is asked for, the simulator."""
+    if lesson is not None and np.dtype(np.float32) in of_arrays:
+        raise ValueError(f"lesson is {lesson}, and float32 has a kernel of its own: leave lesson out")
     if lesson not in (None, 6, 7):
         raise ValueError(f"lesson is {lesson!r}; allowed are 6 and 7, or leave it out")
     simulated = device.backend() == "simulator"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -14,15 +15,16 @@ from cupy_or_sim.kernel import Array
 from ptxsim import Struct
 
 from .copies import Given
+from .float_plans import FloatPlan, float_plan_of_many
 from .operands import ACTIVATIONS, Operand, type_of
 from .packed import BYTES, first, packed
-from .plans import Plan, Shape, plan_of_many
-from .ready import copier, gemm_kernel, rows_of, sms
+from .plans import SIX, Plan, Shape, plan_of_many
+from .ready import copier, float_kernel, gemm_kernel, rows_of, sms
 
-SIZES = (32, 300)
+SIZES = (32, 280)
 """So many products of different sizes a table may have: the first is quick to pass, the last is what a launch takes."""
-FIELDS = struct.Struct("<9q7i4x")
-"""A row of the table as C++ has it: four addresses, five strides, seven numbers."""
+FIELDS = struct.Struct("<10q7i4x")
+"""A row of the table as C++ has it: four addresses, six long numbers, seven short ones."""
 Kind = tuple[str, str, bool, bool, bool]
 """Types of the operands and of the output; whether the operands run along k; whether they are exchanged."""
 Launches = Callable[[Sequence[Given]], None]
@@ -73,19 +75,28 @@ def by_kind(products: Iterable[Product]) -> dict[Kind, list[int]]:
     return kinds
 
 
+def plan_for(kind: Kind, products: Sequence[Product], shared: int) -> tuple[Plan | FloatPlan, int, float]:
+    """The plan for products of one kind, how many of its blocks an SM holds, and its microseconds."""
+    shapes = [(each.shape, each.count) for each in products]
+    if kind[0] == "float":
+        single, us = float_plan_of_many(shapes)
+        return single, single.at_once, us
+    plan, at_once, us = plan_of_many(shapes, kind[2], kind[3], shared)
+    return plan, at_once, SIX * us
+
+
 def us_together(products: Sequence[Product], shared: int) -> float:
-    """What they should take in one launch of each kind, with lesson 06's tiles, in microseconds."""
-    us = 0.0
-    for (_, _, a_along_k, b_along_k, _), numbers in by_kind(products).items():
-        shapes = [(products[number].shape, products[number].count) for number in numbers]
-        us += plan_of_many(shapes, a_along_k, b_along_k, shared)[2]
-    return us
+    """What they should take in one launch of each kind, in microseconds."""
+    return sum(
+        plan_for(kind, [products[number] for number in numbers], shared)[2]
+        for kind, numbers in by_kind(products).items()
+    )
 
 
 def together(
     products: Sequence[Product], shared: int, activation: str | None, alpha: float, beta: float
 ) -> Launches:
-    """One launch for each kind of product among these, and for each 300 of a kind."""
+    """One launch for each kind of product among these, and for each 280 of a kind."""
     groups = []
     for kind, numbers in by_kind(products).items():
         finish = (np.float32(alpha), np.float32(beta), np.int32(kind[-1]), np.int32(ACTIVATIONS[activation]))
@@ -101,37 +112,56 @@ def _run(groups: Iterable[tuple[list[int], Launches]], given: Sequence[Given]) -
 
 
 def _launch(products: Sequence[Product], kind: Kind, shared: int, finish: tuple) -> Launches:
-    T, Out, a_along_k, b_along_k, by_row = kind
-    plan, at_once, _ = plan_of_many(
-        [(each.shape, each.count) for each in products], a_along_k, b_along_k, shared
+    plan, at_once, _ = plan_for(kind, products, shared)
+    tiles = sum(each.count * prod(plan.tiles(*each.shape[:2])) for each in products)
+    launch = tabled(
+        plan, kind, min(tiles, sms() * at_once), [row_of(each, plan) for each in products], finish
     )
-    most = next(size for size in SIZES if len(products) <= size)
-    kernel = gemm_kernel(T, Out, plan, a_along_k, b_along_k, most)
-    tiles = sum(
-        each.count * down * across for each in products for down, across in [plan.tiles(*each.shape[:2])]
-    )
-    blocks, args = (min(tiles, sms() * at_once),), (BYTES, np.int32(len(products)), *finish)
-    grouped = packed(kernel, blocks, (plan.threads,), plan.shared_mem, args)
-    rows = [_row(each, plan) for each in products]
     copiers = [copier(each.left, each.right, False) for each in products]
 
     def run(given: Sequence[Given]) -> None:
         arrays = []
         for (A, B, out, bias), copies in zip(given, copiers, strict=True):
-            a, b = (B, A) if by_row else (A, B)
+            a, b = (B, A) if kind[-1] else (A, B)
             a, b = copies(a, b) if copies else (a, b)
             arrays.append((a, b, bias, out))
-        grouped(table(arrays, rows, most))
+        launch(arrays)
 
     return run
 
 
-def _row(each: Product, plan: Plan) -> tuple[int, ...]:
+def tabled(
+    plan: Plan | FloatPlan, kind: Kind, blocks: int, rows: Sequence[tuple], finish: tuple
+) -> Callable[[Sequence[Given]], None]:
+    """Launches the kernel of a plan on a table with these rows: on left and right operand, bias and output of each."""
+    T, Out, a_along_k, b_along_k, _ = kind
+    most = next(size for size in SIZES if len(rows) <= size)
+    if isinstance(plan, FloatPlan):
+        kernel = float_kernel(Out, plan, a_along_k, b_along_k, most)
+    else:
+        kernel = gemm_kernel(T, Out, plan, a_along_k, b_along_k, most)
+    args = (BYTES, np.int32(len(rows)), *finish)
+    launch = packed(kernel, (blocks,), (plan.threads,), plan.shared_mem, args)
+    return lambda arrays: launch(table(arrays, rows, most))
+
+
+def row_of(each: Product, plan: Plan | FloatPlan) -> tuple[int, ...]:
     """All that the kernel reads of a product but its addresses, as FIELDS and `Products` in grouped.cuh have it."""
     strides = (operand.stride(False) for operand in (each.left, each.right))
     steps = (operand.step(False) for operand in (each.left, each.right))
     M, N, K = each.shape
-    return (*strides, *steps, each.c_next, M, N, K, each.c_stride, each.count, *plan.tiles(M, N))
+    return (
+        *strides,
+        *steps,
+        each.c_next,
+        each.count * K,
+        M,
+        N,
+        K,
+        each.c_stride,
+        each.count,
+        *plan.tiles(M, N),
+    )
 
 
 def table(arrays: Sequence[Given], rows: Sequence[tuple], most: int) -> ctypes.Array | Struct:
@@ -143,8 +173,8 @@ def table(arrays: Sequence[Given], rows: Sequence[tuple], most: int) -> ctypes.A
             FIELDS.pack_into(memory, number * FIELDS.size, *places, *row)
         return memory
     made = [_struct(map(first, four), row) for four, row in zip(arrays, rows, strict=True)]
-    return Struct(*made, *[_struct([None] * 4, (0,) * 12)] * (most - len(made)))
+    return Struct(*made, *[_struct([None] * 4, (0,) * 13)] * (most - len(made)))
 
 
 def _struct(arrays: Iterable[Array], row: tuple[int, ...]) -> Struct:
-    return Struct(*arrays, *map(np.int64, row[:5]), *map(np.int32, row[5:]))
+    return Struct(*arrays, *map(np.int64, row[:6]), *map(np.int32, row[6:]))

@@ -1,4 +1,4 @@
-"""C = A @ B with the kernels of lessons 06 and 07: any sizes, float16 and bfloat16, on a GPU and in the simulator."""
+"""C = A @ B with the kernels of lessons 06 and 07: any sizes, on a GPU and in the simulator."""
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -13,19 +13,21 @@ from cupy_or_sim.limits import this_gpu
 
 from .batches import as_rows, nth
 from .copies import Given, detour
+from .float32 import float_launch
+from .float_plans import FloatPlan, float_plan
 from .given import allowed_lessons, check_apart, checked
 from .hopper_plans import HopperPlan, cost, hopper_plan
 from .lists import check_all_apart, problems
 from .many import Launches, Product, product, together, us_together
-from .plans import Plan, Shape, plan, predicted
+from .others import all_taken
+from .plans import SIX, Plan, Shape, plan, predicted
 from .ready import Launch, in_boxes, ready
 
 LESSON = "06_complete_gemm"
 MOST_KNOWN = 4096
 """Calls that are kept ready."""
-SIX = 1.2
-"""What lesson 06's kernel took for 89 problems on an H100, over what its rule says: that was fitted in another run."""
-
+FEW = 16
+"""Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
 
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
@@ -67,36 +69,40 @@ def matmul(
 ) -> Any:
     """activation(alpha * A @ B + beta * out + bias) with float32 sums, rounded once; returns `out`.
 
-    A (M, K) and B (K, N) are both float16 or both bfloat16 (or its bits, as uint16). Views are read where they lie
-    where one of their dimensions has no gaps, X.T and X[:, 64:128]; others are copied first. `out` (M, N) is float16,
-    bfloat16 or float32, and written in place; without it, a new array of `dtype`, or of A's. `bias` has N numbers of
-    A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7: whose kernel; without it 6 or, on a GPU of
-    compute capability 9.0, the one that should be faster. Anything else raises TypeError or ValueError, and leaves
-    `out` alone.
+    A (M, K) and B (K, N) are both float16, both bfloat16 (or its bits, as uint16) or both float32. Views are read
+    where they lie where one of their dimensions has no gaps, X.T and X[:, 64:128]; others are copied first. `out`
+    (M, N) is of one of these types, and written in place; without it, a new array of `dtype`, or of A's. `bias` has N
+    numbers of A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7: whose kernel; without it 6 or, on
+    a GPU of compute capability 9.0, the one that should be faster. Anything else raises TypeError or ValueError, and
+    leaves `out` alone.
 
     A and B may be batches, (b, M, K) and (b, K, N), or one of them a batch: then `out` is (b, M, N). They may be lists
     of arrays, problems of any sizes: then `out` and `bias` are lists too, or None, and a list is returned.
     """
     if isinstance(A, list | tuple) or isinstance(B, list | tuple):
         return _listed(problems(A, B, out, bias), activation, alpha, beta, dtype, lesson)
-    key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
+    theirs, key = out, _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
+    if key is None:
+        A, B, out, bias = all_taken((A, B, out, bias))
+        key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
     call = _found(key)
     if call is None:
         out = checked(A, B, out, bias, activation, beta, dtype)
-        call = _prepared((A, B, out, bias), (activation, alpha, beta), allowed_lessons(lesson))
+        call = _prepared((A, B, out, bias), (activation, alpha, beta), allowed_lessons(lesson, A.dtype))
         _keep(key, call)
     elif out is None:
         out = device.cp.empty(call.shape, call.dtype)
     else:
         check_apart(out, A=A, B=B, bias=bias)
     call.launch(A, B, out, bias)
-    return out
+    return out if theirs is None else theirs
 
 
 def _listed(
     given: list[Given], activation: str | None, alpha: float, beta: float, dtype: Any, lesson: int | None
 ) -> list[Array]:
     """The same for a list of problems."""
+    theirs, given = [out for _, _, out, _ in given], [all_taken(each) for each in given]
     key = _key(tuple(chain(*given)), activation, alpha, beta, dtype, lesson)
     several = _found(key)
     outs = [out for _, _, out, _ in given]
@@ -111,10 +117,11 @@ def _listed(
     given = [(A, B, out, bias) for (A, B, _, bias), out in zip(given, outs, strict=True)]
     check_all_apart(given)
     if several is None:
-        several = _prepared_list(given, (activation, alpha, beta), allowed_lessons(lesson))
+        dtypes = {A.dtype for A, *_ in given}
+        several = _prepared_list(given, (activation, alpha, beta), allowed_lessons(lesson, *dtypes))
         _keep(key, several)
     several.launch(given)
-    return outs
+    return [out if other is None else other for out, other in zip(outs, theirs, strict=True)]
 
 
 def _key(arrays: tuple, *others: object) -> tuple | None:
@@ -171,8 +178,14 @@ def one(A: Array, B: Array, out: Array, finish: Finish, lessons: tuple[int, ...]
     """The launches of one product."""
     each = product(A, B, out)
     left, right = each.left, each.right
+    if each.kind[0] == "float":
+        return _exchanged(each, float_launch(planned_float(each.shape)[0], each, *finish))
     chosen = planned(each.shape, left.along_k, right.along_k, lessons, in_boxes(left, right, out, finish[-1]))
-    launch = ready(chosen, left, right, out, *finish)
+    return _exchanged(each, ready(chosen, left, right, out, *finish))
+
+
+def _exchanged(each: Product, launch: Launch) -> Launch:
+    """What takes A and B in their order."""
     return (lambda A, B, out, bias: launch(B, A, out, bias)) if each.exchanged else launch
 
 
@@ -181,7 +194,7 @@ def batch(A: Array, B: Array, out: Array, finish: Finish, lessons: tuple[int, ..
     if rows := as_rows(A, B, out):
         return one(*rows, finish, lessons)  # its launches look at no shape
     each, memory = product(A, B, out), here()[0]
-    if 6 in lessons and us_together([each], memory) * SIX <= each.count * us_alone(each, lessons):
+    if 6 in lessons and us_together([each], memory) <= each.count * us_alone(each, lessons):
         launches = together([each], memory, *finish)
         return lambda *given: launches([given])
     # Where each begins at multiples of 16 bytes comes again after eight.
@@ -206,7 +219,7 @@ def _prepared_list(given: list[Given], finish: Finish, lessons: tuple[int, ...])
     products = [product(*ways[number].forms(given[number])[:3]) for number in some]
     memory = here()[0]
     alone = sum(each.count * us_alone(each, lessons) for each in products)
-    if 6 not in lessons or us_together(products, memory) * SIX > alone:
+    if 6 not in lessons or us_together(products, memory) > alone:
         calls = {number: _prepared(given[number], finish, lessons) for number in some}
 
         def in_turn(given: Sequence[Given]) -> None:
@@ -227,6 +240,8 @@ def _prepared_list(given: list[Given], finish: Finish, lessons: tuple[int, ...])
 
 def us_alone(each: Product, lessons: tuple[int, ...]) -> float:
     """What one of a batch should take by itself, in microseconds."""
+    if each.kind[0] == "float":
+        return planned_float(each.shape)[1]
     six = SIX * predicted(*each.shape, each.left.along_k, each.right.along_k, here()[0])[1]
     return min(six, cost(hopper_plan(*each.shape), *each.shape)) if 7 in lessons and each.shape[2] else six
 
@@ -236,10 +251,16 @@ def planned(
     shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...], boxes: bool = True
 ) -> Plan | HopperPlan:
     """The plan for a problem, with the kernel of lesson 07 where that may run. `boxes`: the copy engine can store C."""
-    if 7 in lessons and all(shape):
+    if 7 in lessons and all(shape) and (6 not in lessons or min(shape[:2]) > FEW):
         chosen = hopper_plan(*shape, boxes)
         return chosen.fitting(a_along_k if chosen.turned else b_along_k)
     return plan(*shape, a_along_k, b_along_k, *here())
+
+
+@lru_cache(maxsize=1024)
+def planned_float(shape: Shape) -> tuple[FloatPlan, float]:
+    """The plan for a problem of float32, and the time it should take."""
+    return float_plan(*shape)
 
 
 @cache

@@ -33,27 +33,29 @@ class Operand:
     all are the same."""
 
     def __init__(self, array: Array) -> None:
-        self.array, self.dtype = array, array.dtype
+        self.array, self.dtype, self.itemsize = array, array.dtype, array.itemsize
         (self.rows, self.K), self.count = array.shape[-2:], array.shape[0] if array.ndim == 3 else 1
         *batch, down, along = (stride // array.itemsize for stride in array.strides)
         self.next = batch[0] if self.count > 1 else 0
         self.along_k = along == 1 or (self.K <= 1 and down != 1)
         ways = ((self.K, self.rows, down), (self.rows, self.K, along))
         self.width, self.runs, self.apart = ways[not self.along_k]
+        self.chunk = 16 // self.itemsize  # elements in 16 bytes
         if self.runs <= 1:  # to the next there is no way
-            self.apart = -(-self.width // 8) * 8
+            self.apart = -(-self.width // self.chunk) * self.chunk
 
     def in_place(self, boxes: bool) -> bool:
         """Whether a kernel reads it where it lies: its runs begin at multiples of 16 bytes. The copy engine (`boxes`)
         reads no runs that lie over each other; the threads, 16 bytes at a time, none that end within these."""
         if self.array.size == 0:
             return True
-        fits = self.apart >= self.width if boxes else self.width % 8 == 0
-        return fits and (self.apart | self.next) % 8 == 0 and begin(self.array) % 16 == 0
+        fits = self.apart >= self.width if boxes else self.width % self.chunk == 0
+        return fits and (self.apart | self.next) % self.chunk == 0 and begin(self.array) % 16 == 0
 
     def stride(self, boxes: bool) -> int:
         """From one run to the next in what the kernel reads; in a copy, whole lines of 128 bytes."""
-        return self.apart if self.in_place(boxes) else -(-self.width // 64) * 64
+        line = 8 * self.chunk
+        return self.apart if self.in_place(boxes) else -(-self.width // line) * line
 
     @property
     def different(self) -> int:
@@ -67,7 +69,7 @@ class Operand:
     @property
     def word(self) -> int:
         """Bytes of the widest word at whose multiples all runs begin and end: 8, 4 or 2."""
-        places = begin(self.array) | 2 * self.width | 2 * self.apart | 2 * self.next
+        places = begin(self.array) | self.itemsize * (self.width | self.apart | self.next)
         return next(size for size in (8, 4, 2) if places % size == 0)
 
 

@@ -11,13 +11,16 @@ from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.kernel import Array, Kernel
 from cupy_or_sim.limits import this_gpu
 
+from .float_plans import FloatPlan
 from .hopper_plans import HopperPlan
 from .operands import ACTIVATIONS, Operand, boxed, type_of
 from .packed import ARRAY, BYTES, packed
 from .places import begin
 from .plans import Plan
+from .scratch import kept, scratch
 
 PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k", "grouped"))
+FLOAT_PARTS = "#include <course/gemm/float32.cuh>\n"
 HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
@@ -65,15 +68,14 @@ def ready(
             return launcher(chosen, left, right, written)
         launch = launcher(chosen, right, left, written)
         return lambda a, b, C, bias: launch(b, a, C, bias)
-    stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
+    stride = sums_stride(N)
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
     gemm = launcher(chosen, left, right, Written("float", stride, plain))
-    grid, size = (-(-N // 128), min(-(-M // 4), 65_535)), chosen.split * M * stride
-    args = (ARRAY, np.int32(chosen.split), ARRAY, ARRAY, *finish, *map(np.int32, (M, N, stride, c_stride)))
-    reduce = packed(kernel_of(f"reduce<{T}, {Out}>"), grid, (32, 4), 0, args)
+    reduce = reducer(chosen.split, T, M, N, Written(Out, c_stride, finish))
+    size = chosen.split * M * stride
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
-        sums = device.cp.empty(size, np.float32)
+        sums = scratch(size, np.float32)
         gemm(a, b, sums, None)
         reduce(sums, C, bias)
 
@@ -85,6 +87,18 @@ def in_boxes(left: Operand, right: Operand, out: Array, beta: float) -> bool:
     N, c_stride = right.rows, rows_of(out)[1]
     aligned = (N | c_stride) % 8 == 0 and c_stride >= N and begin(out) % 16 == 0
     return beta == 0 and type_of(out.dtype) == type_of(left.dtype) and aligned
+
+
+def sums_stride(N: int) -> int:
+    """From one row to the next of the sums of a part of K: `reduce` reads 16 bytes at a time."""
+    return -(-N // 8) * 8
+
+
+def reducer(split: int, T: str, M: int, N: int, out: Written) -> Callable[[Array, Array, Array], None]:
+    """What adds the sums of all parts of K, and finishes them: launched on the sums, the output and the bias."""
+    grid, numbers = (-(-N // 128), min(-(-M // 4), 65_535)), (M, N, sums_stride(N), out.stride)
+    args = (ARRAY, np.int32(split), ARRAY, ARRAY, *out.finish, *map(np.int32, numbers))
+    return packed(kernel_of(f"reduce<{T}, {out.type}>"), grid, (32, 4), 0, args)
 
 
 def rows_of(out: Array) -> tuple[bool, int]:
@@ -120,7 +134,7 @@ def gemm_launcher(chosen: Plan, left: Operand, right: Operand, out: Written) -> 
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
-        shared(a, b, C, bias, device.cp.empty(size, np.float32), device.cp.zeros(blocks, np.int32))
+        shared(a, b, C, bias, scratch(size, np.float32), kept(device.cp.zeros(blocks, np.int32)))
 
     return run
 
@@ -158,11 +172,10 @@ def copier(
     moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.in_place(boxes)]
     if not moved:
         return None
-    sizes = [(at, operand.different * operand.runs * operand.stride(boxes)) for at, operand in moved]
-    args = [
-        (ARRAY, ARRAY, *map(np.int32, sizes_of(each, boxes)), np.int64(each.apart), np.int64(each.next))
-        for _, each in moved
+    sizes = [
+        (at, operand.different * operand.runs * operand.stride(boxes), operand.dtype) for at, operand in moved
     ]
+    args = [(ARRAY, ARRAY, *in_halves(operand, boxes)) for _, operand in moved]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
     blocks, products = (
         max(numbers) for numbers in zip(*((-(-each.runs // 8), each.different) for _, each in moved))
@@ -171,22 +184,30 @@ def copier(
 
     def copies(*arrays: Array) -> tuple[Array, Array]:
         placed = list(arrays)
-        for at, size in sizes:
-            placed[at] = device.cp.empty(size, np.uint16)
-        pairs = [(arrays[at], placed[at]) for at, _ in sizes]
+        for at, size, dtype in sizes:
+            placed[at] = scratch(size, dtype)
+        pairs = [(arrays[at], placed[at]) for at, _, _ in sizes]
         pad(*pairs[0], *pairs[-1])
         return placed[0], placed[1]
 
     return copies
 
 
-def sizes_of(moved: Operand, boxes: bool) -> tuple[int, int, int, int]:
-    """As `pad` takes them."""
-    return moved.runs, moved.width, moved.stride(boxes), moved.different
+def in_halves(moved: Operand, boxes: bool) -> tuple:
+    """What `pad` takes of an operand. It counts in elements of two bytes."""
+    size = moved.itemsize // 2
+    lengths = (moved.runs, moved.width * size, moved.stride(boxes) * size, moved.different)
+    return *map(np.int32, lengths), np.int64(moved.apart * size), np.int64(moved.next * size)
 
 
 def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool, sizes: int = 0) -> Kernel:
     return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k, sizes)), chosen.shared_mem)
+
+
+def float_kernel(Out: str, chosen: FloatPlan, a_along_k: bool, b_along_k: bool, sizes: int) -> Kernel:
+    numbers = ", ".join(map(str, (*chosen.tile, chosen.columns, chosen.at_once)))
+    layouts = f"{str(a_along_k).lower()}, {str(b_along_k).lower()}"
+    return with_shared(kernel_of(f"float32<{Out}, {numbers}, {layouts}, {sizes}>"), chosen.shared_mem)
 
 
 @lru_cache(maxsize=1024)
@@ -220,16 +241,19 @@ def sms() -> int:
 
 
 @cache
-def matmul_source(lesson: int) -> str:
+def matmul_source(lesson: int | str) -> str:
     """The CUDA source of `matmul`'s kernels in one piece: the headers in course/gemm, and for lesson 7 those in
-    course/hopper behind them."""
+    course/hopper behind them; for "float32" its own."""
+    if lesson == "float32":
+        return in_one_piece(FLOAT_PARTS)
     return in_one_piece(PARTS + HOPPER_PARTS * (lesson == 7))
 
 
 @cache
 def kernel_of(expression: str) -> Kernel:
-    """One instance of the lessons' templates."""
-    hopper = expression.startswith("hopper")
-    code, options = matmul_source(7 if hopper else 6), device.HOPPER if hopper else device.OPTIONS
+    """One instance of the lessons' templates, or of those for float32."""
+    name = expression.partition("<")[0]
+    code = matmul_source({"hopper": 7, "float32": "float32"}.get(name, 6))
+    options = device.HOPPER if name == "hopper" else device.OPTIONS
     module = device.cp.RawModule(code=code, options=options, name_expressions=(expression,))
     return module.get_function(expression)

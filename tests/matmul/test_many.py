@@ -134,6 +134,8 @@ BAD = {
     "one list": (lambda A, B: matmul([A], B), TypeError, "A is a list, and B is not; allowed are arrays, or lists"),
     "numbers": (lambda A, B: matmul([[1.0]], B), TypeError, "pass cp.asarray"),
     "lengths": (lambda A, B: matmul([A], [B, B]), ValueError, "different lengths: A 1, B 2"),
+    "lesson 6 of float32": (lambda A, B: matmul([A, A.astype("f4")], [B, B.astype("f4")], lesson=6), ValueError,
+                            "float32 has a kernel of its own"),
     "one out": (lambda A, B: matmul([A], [B], out=A), TypeError, "A and B are lists, and out is not"),
     "which one": (lambda A, B: matmul([A, A], [B, A]), ValueError, r"problem 1: A has shape \(16, 8\) and B \(16, 8\)"),
     "batches": (lambda A, B: matmul(cp.ones((2, 16, 8), "f2"), cp.ones((3, 8, 4), "f2")), ValueError,

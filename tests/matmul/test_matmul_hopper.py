@@ -151,8 +151,9 @@ def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
 
 
 def test_lesson_07s_kernel_where_it_may_run():
-    assert isinstance(room.planned((1, 4096, 4096), True, True, (6, 7)), HopperPlan)
-    assert isinstance(room.planned((1, 4096, 4096), True, True, (6,)), Plan)
+    assert isinstance(room.planned((64, 4096, 4096), True, True, (6, 7)), HopperPlan)
+    assert isinstance(room.planned((16, 4096, 4096), True, True, (6, 7)), Plan)
+    assert isinstance(room.planned((16, 4096, 4096), True, True, (7,)), HopperPlan)
     assert isinstance(room.planned((5, 3, 0), True, True, (7,)), Plan)  # adds nothing
 
 

@@ -82,7 +82,7 @@ VIEWS = st.builds(
     transposed=st.booleans(),
 )
 READ = st.one_of(VIEWS, VIEWS, st.just(View(spread=True)))
-KINDS = st.sampled_from(["float16", "bfloat16"])
+KINDS = st.sampled_from(["float16", "bfloat16", "float32"])
 OUT = st.sampled_from(["float16", "bfloat16", "float32"])
 
 

@@ -1,0 +1,95 @@
+"""Which tile, and how many parts of K, `matmul` takes for float32."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from .plans import SMS, SPLITS, Shape
+
+TK = 16
+SLOTS = 3
+
+
+@dataclass(frozen=True)
+class FloatPlan:
+    """A block's tile (M, N); how many columns of it a thread has, each 8 rows; how many blocks an SM holds; and in how
+    many parts K is split."""
+
+    tile: tuple[int, int]
+    columns: int
+    at_once: int
+    split: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.tile[0] // 8 * (self.tile[1] // self.columns)
+
+    @property
+    def shared_mem(self) -> int:
+        return SLOTS * sum(self.tile) * TK * 4
+
+    def tiles(self, M: int, N: int) -> tuple[int, int]:
+        """Down C and across it."""
+        return _up(M, self.tile[0]), _up(N, self.tile[1])
+
+    def k_part(self, K: int) -> int:
+        """How many k a block adds: whole k-tiles."""
+        return _up(_up(K, TK), self.split) * TK
+
+    def parts(self, K: int, split: int) -> "FloatPlan":
+        """This plan with K in about so many parts, none of them empty."""
+        k_tiles = max(_up(K, TK), 1)
+        return replace(self, split=_up(k_tiles, _up(k_tiles, split)))
+
+
+@dataclass(frozen=True)
+class FloatTile:
+    """A plan, and what it takes on an H100, in microseconds."""
+
+    plan: FloatPlan
+    around: float  # of a block: before and behind its k-tiles
+    latency: float  # of a k-tile, however few blocks there are
+    work: float  # of a k-tile of each block on the SM
+
+    def of_blocks(self, count: int, k_tiles: float) -> float:
+        """Of so many blocks with so many k-tiles each. The last turn has fewer of them on an SM."""
+        turns, rest = divmod(_up(count, SMS), self.plan.at_once)
+        us = turns * (self.around + k_tiles * max(self.latency, self.work * self.plan.at_once))
+        return us + (self.around + k_tiles * max(self.latency, self.work * rest) if rest else 0)
+
+    def cost(self, M: int, N: int, K: int, split: int) -> float:
+        reduce = 3 + M * N * 4 * (split + 0.5) / 2e6 if split > 1 else 0
+        return LAUNCH + self.of_blocks(prod(self.plan.tiles(M, N)) * split, _up(_up(K, TK), split)) + reduce
+
+
+LAUNCH = 3.0
+TILES = (
+    FloatTile(FloatPlan((128, 128), 16, 2), 3.0, 1.50, 1.30),
+    FloatTile(FloatPlan((128, 64), 8, 3), 3.0, 0.80, 0.70),
+    FloatTile(FloatPlan((64, 64), 8, 6), 3.0, 0.55, 0.36),
+)
+
+
+def float_plan(M: int, N: int, K: int) -> tuple[FloatPlan, float]:
+    """The plan that should take the least time on an H100, and this time in microseconds."""
+    splits = [split for split in SPLITS if split <= max(_up(K, TK), 1)]
+    choices = [(tile.cost(M, N, K, split), split, tile.plan) for tile in TILES for split in splits]
+    us, split, plan = min(choices, key=lambda one: one[0])
+    return plan.parts(K, split), us
+
+
+def float_plan_of_many(products: Sequence[tuple[Shape, int]]) -> tuple[FloatPlan, float]:
+    """The plan for products in one launch, so many of each shape, and the time that it should take."""
+
+    def cost(tile: FloatTile) -> float:
+        blocks = [count * prod(tile.plan.tiles(M, N)) for (M, N, _), count in products]
+        k_tiles = [_up(K, TK) for (_, _, K), _ in products]
+        mean = sum(map(prod, zip(blocks, k_tiles, strict=True))) / sum(blocks)
+        return LAUNCH + max(tile.of_blocks(sum(blocks), mean), max(k_tiles) * tile.latency)
+
+    us, plan = min(((cost(tile), tile.plan) for tile in TILES), key=lambda one: one[0])
+    return plan, us
+
+
+def _up(size: int, step: int) -> int:
+    return -(-size // step)

@@ -1,0 +1,142 @@
+"""`matmul` of float32: exact on whole numbers, as near as float32 allows on others, without hazards."""
+
+import re
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cupy_or_sim import cp
+from matmul import many, matmul
+from matmul.float_plans import TILES, float_plan
+from ptxsim import HazardError
+from ptxsim.arguments import Struct, packed_bytes
+from tests.matmul.test_matmul import edit
+from tests.matmul.test_views import launched
+
+room = sys.modules["matmul.matmul"]
+SMALL = TILES[-1].plan
+LAYOUTS = ["CC", "CF", "FC", "FF"]
+
+
+def whole(*shape, seed=0, order="C"):
+    return cp.asarray(
+        np.random.default_rng([seed, *shape]).integers(-4, 5, shape).astype(np.float32), order=order
+    )
+
+
+@pytest.fixture
+def with_plan(monkeypatch):
+    def use(plan):
+        monkeypatch.setattr(room, "planned_float", lambda shape: (plan, 1.0))
+
+    return use
+
+
+@pytest.mark.parametrize("number", range(len(TILES)))
+def test_every_tile(number, with_plan):
+    """More than one block in each direction, more k-tiles than slots; the last ones are not whole."""
+    plan = TILES[number].plan
+    TM, TN = plan.tile
+    with_plan(plan)
+    left, right = LAYOUTS[number]
+    A, B, bias = whole(TM + 8, 84, order=left), whole(84, TN + 12, order=right), whole(TN + 12)
+    C = matmul(A, B, bias=bias, activation="relu", alpha=2.0)
+    np.testing.assert_array_equal(C, np.maximum(2 * (A @ B) + bias, 0))
+
+
+@pytest.mark.parametrize("orders", LAYOUTS)
+@pytest.mark.parametrize("K", [20, 21])
+def test_layouts_and_places(orders, K, with_plan, monkeypatch):
+    """Rows at any place: those that do not begin at multiples of 16 bytes are moved first."""
+    with_plan(SMALL)
+    A, B = whole(72, K + 1, order=orders[0])[:, 1:], whole(K, 68, order=orders[1])
+    _, C = launched(monkeypatch, lambda: matmul(A, B))
+    np.testing.assert_array_equal(C, A @ B)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (0, 5, 3), (5, 3, 0), (1, 130, 7), (65, 8, 64)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_edges(shape, order):
+    M, N, K = shape
+    A, B, C = whole(M, K), whole(K, N), whole(M, N, order=order)
+    exact = -(A @ B) + 0.5 * C
+    assert matmul(A, B, out=C, alpha=-1.0, beta=0.5) is C
+    np.testing.assert_array_equal(C, exact)
+
+
+@pytest.mark.parametrize("orders", ["CF", "FC"])
+def test_k_in_parts(orders, with_plan, monkeypatch):
+    with_plan(replace(SMALL, split=3))
+    A, B, bias = whole(65, 132, order=orders[0]), whole(132, 67, order=orders[1]), whole(67)
+    out = cp.full((65, 67), 2, np.float16)
+    names, _ = launched(monkeypatch, lambda: matmul(A, B, out=out, bias=bias, activation="relu", beta=0.5))
+    assert [name for name in names if name != "pad"] == ["float32", "reduce"]
+    np.testing.assert_array_equal(out, np.maximum(A @ B + 1 + bias, 0).astype("f2"))
+
+
+def test_no_bit_of_an_operand_is_lost():
+    """Tensor cores would round operands of float32 to 11 bits."""
+    A = cp.asarray(np.array([[1 + 2**-23, 1.0]], np.float32))
+    B = cp.asarray(np.array([[1.0], [-1.0]], np.float32))
+    assert matmul(A, B)[0, 0] == np.float32(2**-23)
+
+
+def test_as_near_as_float32_allows():
+    random = np.random.default_rng(0)
+    A, B = (cp.asarray(random.standard_normal(shape).astype("f4")) for shape in ((40, 500), (500, 24)))
+    exact = A.astype("f8") @ B.astype("f8")
+    assert (np.abs(matmul(A, B) - exact) < 500 * 2**-24 * (np.abs(A) @ np.abs(B))).all()
+
+
+def test_batches_and_lists_with_others(monkeypatch):
+    A, B, H = whole(3, 20, 40), whole(3, 40, 24), whole(40, 24).astype("f2")
+    names, (C, D) = launched(monkeypatch, lambda: matmul([A, H.T], [B, H]))
+    assert names == ["float32", "grouped"]
+    np.testing.assert_array_equal(C, A @ B)
+    np.testing.assert_array_equal(D, (H.T.astype("f4") @ H.astype("f4")).astype("f2"))
+
+
+def test_plans():
+    for M, N, K in ((1024, 1024, 1024), (1, 1, 1), (64, 64, 65536), (4096, 4096, 4096), (5, 5, 0)):
+        plan, us = float_plan(M, N, K)
+        assert us > 0 and (plan.split - 1) * plan.k_part(K) < max(K, 1) <= max(plan.split * plan.k_part(K), 1)
+    assert float_plan(8192, 8192, 8192)[0].tile == (128, 128) and float_plan(64, 64, 65536)[0].split > 8
+
+
+def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
+    row = many.row_of(many.product(whole(8, 8), whole(8, 8), whole(8, 8)), SMALL)
+    assert len(many.FIELDS.unpack(bytes(many.FIELDS.size))) == 4 + len(row)
+    assert packed_bytes(many._struct([None] * 4, row)) == many.FIELDS.size
+    assert many.SIZES[-1] * many.FIELDS.size + 64 < 32764 and many.SIZES[0] * many.FIELDS.size + 64 < 4096
+    made = Struct(*[many._struct([None] * 4, row)] * 2)
+    packed = many.FIELDS.pack(0, 0, 0, 0, *row)
+    from ptxsim.arguments import _packed
+
+    assert _packed(made, "it", [], [])[0].tobytes() == packed * 2
+
+
+WRONG = {
+    "rows outside not left out": ("i * TURN < size && k < left", "k < left", "out-of-bounds"),
+    "no zeros behind K": ("i * TURN < size && k < left", "i * TURN < size", "out-of-bounds|wrong"),
+    "a swizzle of the wrong rows": ("part / 4 % 4 * 4", "part / 2 % 4 * 4", "wrong"),
+    "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
+    "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
+    "fragments of the next step": ("a[1 - step % 2]", "a[step % 2]", "wrong"),
+    "the second half of the rows": ("m() % 64 + i * 32", "m() % 64 + i * 16", "wrong|race|write-after|conflict"),
+    "all of K in each part": ("min((long long)p.K, p.all_k - product * (long long)p.K)", "p.all_k", "wrong|out-of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_kernels_are_found(what, monkeypatch, with_plan):
+    old, new, words = WRONG[what]
+    edit(monkeypatch, "float32", old, new)
+    with_plan(replace(SMALL, split=2) if "part" in what else SMALL)
+    A, B = whole(70, 132), whole(132, 68, order="F")
+    try:
+        said = "" if (matmul(A, B) == A @ B).all() else "wrong"
+    except HazardError as error:
+        said = str(error)
+    assert re.search(words, said), said
