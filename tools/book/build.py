@@ -11,12 +11,12 @@ from pathlib import Path
 
 import nbformat
 
+from hiding_latency.outcome import Outcome
 from tools.book import cuda_lines
 from tools.book.front import front_page
 from tools.book.lesson import chapter
 from tools.book.linked import Library
 from tools.book.pages import Page, lead_on, pages_of
-from tools.learner.outcome import Outcome
 from tools.live import site
 
 ROOT = Path(__file__).parents[2]

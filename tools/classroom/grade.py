@@ -23,11 +23,11 @@ from pathlib import Path
 
 import nbformat
 
+from hiding_latency.outcome import aligned
 from tools.classroom import mend, rebuild, results, sandbox, wide
 from tools.classroom.release import COURSE, unusable
 from tools.classroom.results import Found
 from tools.install import ROOT, alone, write_whole
-from tools.learner.outcome import aligned
 
 ONE = "tools.classroom.one"
 SECONDS = {ONE: 900, "nbgrader": 120}

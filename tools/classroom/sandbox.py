@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tools.packages import PACKAGES
+from hiding_latency.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY = ROOT / "build" / "sandbox"

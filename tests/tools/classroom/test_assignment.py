@@ -12,10 +12,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from course_lib.lessons import sources
 from tools import install
 from tools.classroom import grade, mend, rebuild, release, results, sandbox, wide
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
-from tools.learner.copies import originals
 
 NOTEBOOKS = release.notebooks()
 FIRST = dict([*NOTEBOOKS.items()][:1])
@@ -461,9 +461,9 @@ def test_the_course_has_a_folder_for_each_assignment(tmp_path):
 
 def test_an_assignment_replaces_no_copy_of_a_learner():
     """Learners put it beside their lessons, which have their notebooks' names."""
-    copies = {path.name for path in originals(release.ROOT)}
+    copies = {path.name for path in sources.every_notebook(release.ROOT / "notebooks")}
     assert copies and not copies & {f"{name}.ipynb" for name in NOTEBOOKS}
-    assert len(NOTEBOOKS) == len(originals(release.ROOT))
+    assert len(NOTEBOOKS) == len(sources.every_notebook(release.ROOT / "notebooks"))
 
 
 def test_a_teachers_settings_stay(tmp_path):

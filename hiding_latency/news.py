@@ -1,11 +1,10 @@
 """What a new version of a lesson brings to a copy that the learner has edited, and how it gets there: `make news`.
 
-`python -m tools.learner.news` names the copies that a newer lesson lies behind; `... 02` shows each difference with its
-number; `... 02 --take 1 3` takes these over, `--take all` all of them. Cells are matched by their ids. By the hash of
+`hiding-latency news` names the copies that a newer lesson lies behind; `--lesson 02` shows each difference with its
+number; `--take 1 3` takes these over, `--take all` all of them. Cells are matched by their ids. By the hash of
 what was given first it is known who changed a cell: what the learner wrote stays, below what takes its place.
 """
 
-import argparse
 import copy
 import difflib
 import json
@@ -13,11 +12,13 @@ import sys
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from course_lib.lessons import sources
-from tools.install import alone, write_whole
-from tools.learner import copies
-from tools.learner.copies import FOLDER, NO_NOTEBOOK, cell_hash, is_own
+from hiding_latency import copies
+from hiding_latency.copies import NO_NOTEBOOK, cell_hash, is_own
+from hiding_latency.places import Place
+from hiding_latency.safely import write_whole
 
 SAID = {
     "new": "is new",
@@ -35,8 +36,8 @@ class Change:
 
     kind: str
     name: str
-    mine: dict | None
-    new: dict | None
+    mine: Any
+    new: Any
 
     def told(self, number: int) -> str:
         """Its number, what it is, and the lines that differ."""
@@ -56,7 +57,7 @@ def changes(mine: list[dict], new: list[dict], given: dict[str, str]) -> list[Ch
     found = []
     for cell in filter(lambda cell: not is_own(cell), new):
         name, old = cell["id"], here.get(cell["id"])
-        kind = _kind(old and cell_hash(old), cell_hash(cell), given.get(name))
+        kind = _kind(cell_hash(old) if old else None, cell_hash(cell), given.get(name))
         found += [Change(kind, name, old, cell)] * bool(kind)
     there = {cell["id"] for cell in new}
     gone = [name for name in given if name in here and name not in there]
@@ -99,69 +100,62 @@ def _own(cell: dict) -> dict:
     return cell | {"id": uuid.uuid4().hex[:8]}
 
 
-def edited(root: Path) -> dict[str, Path]:
+def edited(place: Place) -> dict[str, Path]:
     """Name of a copy -> its lesson, for all copies of which the lesson has something new."""
-    found = {path.relative_to(root / "notebooks").as_posix(): path for path in copies.originals(root)}
-    return {name: path for name, path in found.items() if _changes(root, name, path)}
+    return {name: path for name, path in copies.lessons(place).items() if _changes(place, name, path)}
 
 
-def _changes(root: Path, name: str, lesson: Path) -> list[Change]:
-    given = copies.given(root).get(name, {})
+def _changes(place: Place, name: str, lesson: Path) -> list[Change]:
+    given = copies.given(place).get(name, {})
     try:
-        return changes(sources.cells_of(root / FOLDER / name), _as_copied(lesson), given)
+        return changes(sources.cells_of(place.folder / name), _as_copied(place, lesson), given)
     except (OSError, *NO_NOTEBOOK):  # there is no copy, or it cannot be read: `make lab` says so
         return []
 
 
-def _as_copied(lesson: Path) -> list[dict]:
-    return json.loads(copies.copy_of(lesson))["cells"]
+def _as_copied(place: Place, lesson: Path) -> list[dict]:
+    cells: list[dict] = json.loads(copies.copy_of(lesson, place.alone))["cells"]
+    return cells
 
 
-def take(root: Path, name: str, lesson: Path, numbers: list[int]) -> Path:
+def take(place: Place, name: str, lesson: Path, numbers: list[int]) -> Path:
     """Take over these changes of a copy, counted from 1. Returns where the copy is kept as it was."""
-    place = root / FOLDER / name
-    found = _changes(root, name, lesson)
+    file = place.folder / name
+    found = _changes(place, name, lesson)
     chosen = [found[number - 1] for number in numbers]
-    text = place.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8")
     notebook = json.loads(text)
-    notebook["cells"] = taken_over(notebook["cells"], _as_copied(lesson), chosen)
-    before = copies.free(place.with_name(f"{place.stem}.before-{copies.version_of(root)}.ipynb"))
+    notebook["cells"] = taken_over(notebook["cells"], _as_copied(place, lesson), chosen)
+    before = copies.free(file.with_name(f"{file.stem}.before-{place.version}.ipynb"))
     write_whole(before, text)
-    write_whole(place, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
-    copies.note_given(root, name, {change.name: change.new and cell_hash(change.new) for change in chosen})
+    write_whole(file, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    copies.note_given(place, name, {each.name: cell_hash(each.new) if each.new else None for each in chosen})
     return before
 
 
-def main(arguments: list[str], root: Path = copies.ROOT) -> int:
-    parser = argparse.ArgumentParser(prog="make news")
-    parser.add_argument(
-        "lesson", nargs="?", help="a number, or the name of a copy, such as deeper/06_tuning.ipynb"
-    )
-    parser.add_argument("--take", nargs="+", metavar="N", help="the numbers of what to take over, or: all")
-    asked = parser.parse_args(arguments)
-    found = edited(root)
-    if not asked.lesson:
-        print(*(f"{FOLDER}/{name}: make news NEWS={name}" for name in found), sep="\n")
-        print("" if found else f"No lesson has anything new for a copy in {FOLDER}.")
+def main(place: Place, lesson: str | None, asked: list[str]) -> int:
+    """Say what is new, of all copies or of a lesson, or take over what is `asked`. Returns the exit status."""
+    found, folder = edited(place), place.folder.name
+    if not lesson:
+        print(*(f"{folder}/{name}: {copies.asking(place, name)}" for name in found), sep="\n")
+        print("" if found else f"No lesson has anything new for a copy in {folder}.")
         return 0
-    name = next((name for name in found if name == asked.lesson or name.startswith(f"{asked.lesson}_")), None)
+    name = next((name for name in found if name == lesson or name.startswith(f"{lesson}_")), None)
     if name is None:
-        print(f"{asked.lesson}: the lesson has nothing new for your copy.")
+        print(f"{lesson}: the lesson has nothing new for your copy.")
         return 0
-    listed = _changes(root, name, found[name])
-    if not asked.take:
+    listed = _changes(place, name, found[name])
+    if not asked:
         print(*(change.told(number) for number, change in enumerate(listed, 1)), sep="\n\n")
-        print(f'\nTake over with make news NEWS="{name} --take 1", or --take all. Close the notebook first.')
+        taking = copies.asking(place, name, " --take 1")
+        print(f"\nTake over with {taking}, or --take all. Close the notebook first.")
         return 0
     every = [str(number) for number in range(1, len(listed) + 1)]
-    numbers = every if asked.take == ["all"] else asked.take
+    numbers = every if asked == ["all"] else asked
     if unknown := [number for number in numbers if number not in every]:
-        parser.error(f"there is no change {', '.join(unknown)}: {name} has 1 to {len(listed)}")
-    with alone(root / "build" / "my_lessons.lock", f"Another make looks after {FOLDER}: waiting for it."):
-        before = take(root, name, found[name], [int(number) for number in dict.fromkeys(numbers)])
-    print(f"{FOLDER}/{name} has {len(set(numbers))} of {len(listed)} changes. As it was it is {before.name}.")
+        print(f"there is no change {', '.join(unknown)}: {name} has 1 to {len(listed)}", file=sys.stderr)
+        return 2
+    with copies.one_at_a_time(place.folder):
+        before = take(place, name, found[name], [int(number) for number in dict.fromkeys(numbers)])
+    print(f"{folder}/{name} has {len(set(numbers))} of {len(listed)} changes. As it was it is {before.name}.")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
