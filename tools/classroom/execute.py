@@ -29,6 +29,7 @@ from traitlets.config import Config
 
 from tools.classroom import sandbox
 from tools.classroom.assignment import checked
+from tools.classroom.results import UNKNOWN
 from tools.classroom.verdicts import CheckStopped, Judge, NoVerdict
 from tools.classroom.watch import Watch, end, started
 from tools.classroom.wire import FORM
@@ -153,7 +154,9 @@ class SandboxedExecute(Execute):
         except CheckStopped as error:
             raise NbGraderException(str(error)) from None
         else:
-            cell.outputs = _outputs(given, cell.metadata.nbgrader.points)
+            unknown = given.get("unknown")
+            points = cell.metadata.nbgrader.points
+            cell.outputs = [_error(UNKNOWN + unknown)] if unknown else _outputs(given, points)
 
     def _called(self, index: int, number: int, arguments: object) -> object:
         """What a function of the answer gives, or the exception that it raises."""
