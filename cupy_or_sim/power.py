@@ -37,8 +37,8 @@ _READ_CLOCKS = """extern "C" __global__ void read_clocks(long long* clock_of_sm)
 }"""
 
 
-def sustained(launch: Callable[[], None], us: float, flops: int) -> dict:
-    """Speed over SECONDS of launches of about `us` microseconds each, after half as long to warm up.
+def sustained(run: Callable[[], None], us: float, flops: int) -> dict:
+    """Speed over SECONDS of runs, one launch each, of about `us` microseconds each, after half as long to warm up.
 
     With it the SM clock, from the cycles that the SMs count between the first and the last of these launches, and what
     the driver says meanwhile: the median of its readings of the power, and every reason that it gives for a lowered
@@ -52,12 +52,12 @@ def sustained(launch: Callable[[], None], us: float, flops: int) -> dict:
     every_sm = (4 * cuda.Device().attributes["MultiProcessorCount"],)
     half = max(int(SECONDS / 2 / us * 1e6), 1)
     for _ in range(half):
-        launch()
+        run()
     read_clocks(every_sm, (1,), (first,))
     begin.record()
     driver = _watch()  # the host is ahead of the GPU by a thousand launches at most
     for _ in range(2 * half):
-        launch()
+        run()
     read_clocks(every_sm, (1,), (last,))
     end.record()
     end.synchronize()

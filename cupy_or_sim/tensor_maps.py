@@ -15,19 +15,10 @@ from .kernel import Array, Kernel
 ROW = 128
 """Bytes of a row of the boxes that a `Gemm` copies, and of their swizzle."""
 ROWS = 64
-KINDS = {
-    "uint8": "UINT8",
-    "int8": "UINT8",
-    "uint16": "UINT16",
-    "int16": "UINT16",
-    "uint32": "UINT32",
-    "int32": "INT32",
-    "uint64": "UINT64",
-    "int64": "INT64",
-    "float16": "FLOAT16",
-    "float32": "FLOAT32",
-    "float64": "FLOAT64",
-}
+_WHOLE = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64")
+KINDS = {name: name.upper() for name in (*_WHOLE, "float16", "float32", "float64")}
+KINDS |= {"int8": "UINT8", "int16": "UINT16"}
+"""Of an array's numbers the driver's name; a map has no narrow numbers with a sign."""
 
 
 def tensor_map(array: Array, box: Sequence[int], swizzle: int = ROW) -> TensorMap | np.void:

@@ -66,11 +66,11 @@ def measure(gemm: Any, launches: dict[str, tuple]) -> dict[str, dict]:
     return {label: entry | {"cublas_tflops": entries[CUBLAS]["tflops"]} for label, entry in entries.items()}
 
 
-def _entry(launch: Callable[[], None], times: np.ndarray, flops: int) -> dict:
+def _entry(run: Callable[[], None], times: np.ndarray, flops: int) -> dict:
     """What times in microseconds say of a launch of so many floating-point operations, and the clock under it."""
     p10, median, p90 = np.percentile(times, (10, 50, 90)).round(2).tolist()
     speed = {"tflops": round(flops / median / 1e6, 2), "median_us": median, "p10_us": p10, "p90_us": p90}
-    mhz = sm_clock_mhz(launch, median)
+    mhz = sm_clock_mhz(run, median)
     sms = device.cp.cuda.Device().attributes["MultiProcessorCount"]
     clock = {"sm_clock_mhz": mhz, "flop_per_clock": round(flops / median / mhz / sms)}
     return {"gpu": name(), **speed, "repeats": len(times), **clock, "date": today()}
@@ -115,50 +115,50 @@ def cublas(gemm: Any, C: Array = None) -> Callable[[], None]:
     return call
 
 
-def burst(launch: Callable[[], object], repeats: int) -> np.ndarray:
+def burst(run: Callable[[], object], repeats: int) -> np.ndarray:
     """`time_launches` after a pause: what ran before has heated the chip, and its clock is held down for a while."""
     time.sleep(PAUSE)
-    return time_launches(launch, repeats)
+    return time_launches(run, repeats)
 
 
-def time_launches(launch: Callable[[], object], repeats: int) -> np.ndarray:
+def time_launches(run: Callable[[], object], repeats: int) -> np.ndarray:
     """Microseconds of each of `repeats` launches, with the GPU kept busy from the first to the last."""
-    return time_in_turn((launch,), repeats)[0]
+    return time_in_turn((run,), repeats)[0]
 
 
-def time_in_turn(launches: Sequence[Callable[[], object]], repeats: int) -> np.ndarray:
-    """Microseconds [launch, repeat] of several launches that take turns, with the GPU kept busy throughout.
+def time_in_turn(runs: Sequence[Callable[[], object]], repeats: int) -> np.ndarray:
+    """Microseconds [run, repeat] of several launches that take turns, with the GPU kept busy throughout.
 
     A spinning kernel holds the GPU back until all launches are queued, so no gap of the host is measured. It
     also gives the clocks time to rise.
     """
     Event = device.cp.cuda.Event
-    for launch in dict.fromkeys(launches):
+    for run in dict.fromkeys(runs):
         for _ in range(3):
-            launch()
+            run()
     spin_ms = 20.0
     while spin_ms < 1000:
         device.cp.cuda.Device().synchronize()
         _spin(int(spin_ms * 2e6))
         gate = Event()
         gate.record()
-        pairs = [(launch, Event(), Event()) for _ in range(repeats) for launch in launches]
+        pairs = [(run, Event(), Event()) for _ in range(repeats) for run in runs]
         for _ in range(2):
-            launches[-1]()
-        for launch, begin, end in pairs:
+            runs[-1]()
+        for run, begin, end in pairs:
             begin.record()
-            launch()
+            run()
             end.record()
         host_was_ahead = not gate.done
         pairs[-1][2].synchronize()
         if host_was_ahead:
             us = [1000 * device.cp.cuda.get_elapsed_time(begin, end) for _, begin, end in pairs]
-            return np.array(us).reshape(repeats, len(launches)).T
+            return np.array(us).reshape(repeats, len(runs)).T
         spin_ms *= 2
     raise RuntimeError("the launches could not be queued ahead of the GPU. Does each of them wait for it?")
 
 
-def sm_clock_mhz(launch: Callable[[], None], us: float) -> int:
+def sm_clock_mhz(run: Callable[[], None], us: float) -> int:
     """The SM clock while launches of `us` microseconds each keep the GPU busy for 3 ms.
 
     One more thread, on a stream of higher priority, counts cycles among their blocks. Tensor cores draw so much
@@ -168,7 +168,7 @@ def sm_clock_mhz(launch: Callable[[], None], us: float) -> int:
     cuda.Device().synchronize()
     with cuda.Stream(non_blocking=True):
         for _ in range(int(3000 / us) + 2):
-            launch()
+            run()
     with cuda.Stream(non_blocking=True, priority=-1):
         _helper("clock_rate", _CLOCK_RATE)((1,), (1,), (count,))
     cuda.Device().synchronize()

@@ -14,7 +14,7 @@ from course_lib.measure.model import modelled as modelled_launch
 from ptxsim import Counts, HazardError, LaunchResources, Report
 from ptxsim.compiler import NvdisasmMissing
 from ptxsim.gpus import H100, SECTOR, Gpu
-from ptxsim.observe.events import Commit, Copy, Event, Load, UseLoads, Wait, Work
+from ptxsim.observe.events import Copy, Event, Load, UseLoads, Work, in_flight
 
 from .profile import profile
 from .sass import Sass, sass
@@ -186,19 +186,9 @@ def _copied(events: list[Event]) -> float:
 
 def _on_their_way(events: list[Event]) -> float:
     """The most bytes on their way while one warp multiplies."""
-    groups: list[float] = []
-    open_group = loads = most = 0.0
-    for event in events:
+    loads = most = 0.0
+    for event, groups, open_group in in_flight(events):
         match event:
-            case Copy():
-                open_group += event.bytes
-            case Commit():
-                groups.append(open_group)
-                open_group = 0.0
-            case Wait(keep=None):  # wait_all() waits for the open group too
-                groups, open_group = [], 0.0
-            case Wait():
-                groups = groups[-event.keep :] if event.keep else []
             case Load():
                 loads += event.bytes
             case UseLoads():

@@ -114,9 +114,9 @@ def prepared(
     return instance(kind, source, numbers), grid, (numbers.threads,), args, numbers.shared_mem
 
 
-def call(launch: tuple) -> Callable[[], None]:
+def call(made: tuple) -> Callable[[], None]:
     """A function that launches what `prepared` made."""
-    kernel, grid, block, args, memory = launch
+    kernel, grid, block, args, memory = made
     return lambda: kernel(grid, block, args, shared_mem=memory)
 
 
@@ -186,9 +186,9 @@ def sectors_of_a_layer(M: int, N: int, K: int) -> dict[str, tuple[int, int]]:
     operands, column, result = 2 * (M * K + K * N), 2 * N, 2 * M * N
     needed = {"GEMM": operands + result, "add_bias": 2 * result + column, "relu": 2 * result}
     needed |= {"fused": operands + column + result}
-    launches = [prepared("gemm", parts("gemm"), (A, B, C)), *bias_and_relu(C, bias)]
-    launches += [prepared("gemm", parts("gemm"), (A, B, C), finish=Finish(bias, activation="relu"))]
-    reports = [simulate(*launch) for launch in launches]
+    calls = [prepared("gemm", parts("gemm"), (A, B, C)), *bias_and_relu(C, bias)]
+    calls += [prepared("gemm", parts("gemm"), (A, B, C), finish=Finish(bias, activation="relu"))]
+    reports = [simulate(*call) for call in calls]
     return {
         name: (moved // 32, report.counters.total.global_sectors)
         for (name, moved), report in zip(needed.items(), reports, strict=True)

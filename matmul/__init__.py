@@ -2,8 +2,11 @@
 
 matmul               the call
 ready, packed        its launches, with all that is known before the arrays are
-operands             what it is given, and what is refused
+given                what it is given, and what is refused, in words
+operands, places     how arrays lie in memory, as the kernels read them
+copies               views that no kernel reads or writes
 plans, hopper_plans  which tile it takes with lesson 06's and lesson 07's kernel
+many, batches        batches and lists, in one launch or several; lists: what is given as such
 tune, tuner          the fastest plans, found by a sweep on a GPU
 sweep_file, heat     the sweep on file, and its picture
 sweeps/              a file for each GPU that was tuned

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+
+import numpy as np
 
 from ptxsim.gpus import H100
 
+from .operands import Box
 from .plans import SMS, SPLITS
 
-TK = 64
-BOX = 64 * 64 * 2
-"""Bytes of a box."""
+TK = BOX = 64
+"""k of a k-tile; rows or columns of a box that is no whole share of a tile."""
 REACHED = {3: 117, 4: 120, 6: 102, 8: 120}
 """SMs of an H100 that clusters of so many blocks reach, of 132: cuOccupancyMaxActiveClusters, 2026-11-26."""
 
@@ -20,7 +21,7 @@ class HopperPlan:
     """A block's tile (M, N), slots of the ring; of a cluster how many blocks lie below each other (they share B), how
     many beside each other (they share A), and how many such groups share the k-tiles of the same tiles (they add up
     their sums in each other's shared memory); and in how many parts K is split, each with sums of its own in global
-    memory."""
+    memory. Turned: C.T = B.T @ A.T, so that the tile's M lies along N; rows and columns below are then those of C.T."""
 
     tile: tuple[int, int]
     slots: int
@@ -28,24 +29,34 @@ class HopperPlan:
     across: int = 1
     together: int = 1
     split: int = 1
+    turned: bool = False
 
     @property
     def threads(self) -> int:
         """A warpgroup that copies, and one for every 64 rows."""
         return 128 + 2 * self.tile[0]
 
-    @property
-    def shared_mem(self) -> int:
+    def shared_mem(self, b_along_k: bool = True) -> int:
         """Bytes: the ring with two barriers for each slot, two boxes of C for each 64 rows; and what comes from others
         that share the tile, with a barrier."""
         (TM, TN), others = self.tile, self.together - 1
-        ring = self.slots * ((TM + TN) * TK * 2 + 16) + TM // 64 * 2 * BOX
+        held = TN if b_along_k else _up(TN, BOX) * BOX
+        ring = self.slots * ((TM + held) * TK * 2 + 16) + TM // BOX * 2 * BOX * BOX * 2
         return ring + (others * TM * TN // self.together * 4 + 16 if others else 0)
+
+    def boxes(self, a_along_k: bool, b_along_k: bool) -> tuple[Box, ...]:
+        """What the copy engine takes of A and B at a time, along K a block's whole share of its tile; of C; and of the
+        last columns of a tile of C, where these are no 64."""
+        TM, TN = self.tile
+        left = TM // self.across if a_along_k else BOX
+        right = TN // self.below if b_along_k else BOX
+        rest = (BOX, 16 if TN % 32 else 32)
+        return (left, TK), (right, TK), (BOX, BOX), rest[::-1] if self.turned else rest
 
     @property
     def at_once(self) -> int:
         """Blocks on an SM: one where a producer's registers go to two consumers."""
-        return 1 if self.tile[0] == 128 else H100.shared // (self.shared_mem + H100.reserved)
+        return 1 if self.tile[0] > 64 else H100.shared // (self.shared_mem() + H100.reserved)
 
     @property
     def cluster(self) -> int:
@@ -63,6 +74,14 @@ class HopperPlan:
         TM, TN = self.tile
         return max(round((SMS * self.at_once * TM * TN) ** 0.5 / self.piece[0]), 1)
 
+    def order(self, M: int, N: int, K: int) -> tuple[np.generic, ...]:
+        """What the kernel's Order is told: k-tiles, those of a part, pieces; then its four divisors."""
+        down, across = _up(M, self.piece[0]), _up(N, self.piece[1])
+        rows = min(self.group, down)
+        divisors = (down * across, rows * across, rows, down % rows or rows)
+        numbers = map(np.int32, (_up(K, TK), self.k_part(K), self.pieces(M, N)))
+        return *numbers, *(np.uint64(_up(2**31, by) << 32 | by) for by in divisors)
+
     def pieces(self, M: int, N: int) -> int:
         """In all parts of K."""
         return _up(M, self.piece[0]) * _up(N, self.piece[1]) * self.split
@@ -73,90 +92,150 @@ class HopperPlan:
         pieces, most = self.pieces(M, N), reached(self.cluster, sms) * self.at_once // self.cluster
         return (pieces if self.together > 1 else _up(pieces, _up(pieces, most))) * self.cluster
 
+    def k_part(self, K: int) -> int:
+        """k-tiles of a part of K."""
+        return _up(_up(K, TK), self.split)
+
     def parts(self, K: int, split: int) -> "HopperPlan":
-        """This plan with K in about so many parts, none of them empty."""
+        """This plan with K in about so many parts."""
         k_tiles = _up(K, TK)
-        return replace(self, split=_up(k_tiles, _up(k_tiles, split)))
+        for k_part in range(_up(k_tiles, split), k_tiles):
+            parts = _up(k_tiles, k_part)
+            if (
+                k_tiles - (parts - 1) * k_part >= self.together
+            ):  # each block of a cluster has some of the last part
+                return replace(self, split=parts)
+        return replace(self, split=1)
+
+    def fitting(self, b_along_k: bool) -> "HopperPlan":
+        """With fewer slots, where a tile of B takes more room: in boxes of 64 columns."""
+        slots = next(
+            n
+            for n in range(self.slots, 0, -1)
+            if replace(self, slots=n).shared_mem(b_along_k) <= H100.shared_block
+        )
+        return replace(self, slots=slots)
 
 
-LAUNCH, PAIR, MORE, REDUCE, SUMS, EXCHANGE = 5.2, 0.29, 0.99, 3.15, 1.58, 4.3
-"""Microseconds: of a launch, and what clusters of two blocks, or of more, add to it; of `reduce`, and of each million
-of sums that are stored and read there; of 64 KB of sums that a block gets from others of its cluster."""
-L2, ODD, DRAM = 9.1, 1.475, 3.8
+def menu(
+    tile: tuple[int, int], slots: int, *clusters: tuple[int, int, int], turned: bool = False
+) -> Iterator[HopperPlan]:
+    """Of a tile in clusters (below, across, together)."""
+    return (HopperPlan(tile, slots, *cluster, turned=turned) for cluster in clusters)
+
+
+LAUNCH, PAIR, REDUCE, SUMS, EXCHANGE, BEHIND = 1.368, 0.1767, 5.365, 2.644, 4.223, 2.256
+"""Microseconds: of a launch, and what clusters of two blocks add to it; of `reduce`, and of each million of sums that
+are stored and read there; of 64 KB of sums that a block gets from others of its cluster. And how many times what is
+around a piece counts at the end."""
+CYCLE, MANY, LATENCY, K_TILE = 0.000609, 1.0263, 1.462, 0.1732
+"""Microseconds: of a cycle of shared memory, and how many times as long in clusters of more than two blocks; from
+asking for a k-tile until it is there; the least for a k-tile."""
+AROUND, EACH_SUM = 0.8305, 4.289e-5
+"""Microseconds before and behind the k-tiles of a piece, and of each of its sums."""
+L2, ODD, DRAM, STORED, NARROW = 10.2, 1.831, 5.688, 0.2302, 1.2182
 """What L2 gives to all SMs and DRAM to L2, in bytes of a microsecond and a million; how many times as long L2 takes
-where rows begin at odd multiples of 16 bytes, so that 128 bytes of them lie in five sectors."""
+where rows begin at odd multiples of 16 bytes, so that 128 bytes of them lie in five sectors; microseconds for each
+million of bytes of C, and how many times that where boxes of C are narrow. All these numbers are fitted to the times of
+12,000 plans for 203 problems, 180 of them drawn at random, on an H100: so that the plans that they choose lose least.
+They lose 2.6 % to the fastest ones (geometric mean)."""
 MOST = 400
 """Blocks that share K: in more of them each has too little to do."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A tile, and what it takes on an H100, in microseconds. These numbers and those above are fitted to the times of
-    all plans for 89 problems, 64 of them drawn at random: so that the plans that they choose lose least, and that the
-    times they say are true. They lose 2.8 % to the fastest plans (geometric mean); fitted to half of the problems,
-    4.1 % in the other half."""
-
-    tile: tuple[int, int]
-    slots: int
-    together: tuple[
-        int, ...
-    ]  # how many blocks may share a tile's k-tiles: their sums have room in shared memory
-    around: float  # of a wave of pieces: before and behind their k-tiles
-    k_tile: float  # of each block on the SM
-
-    def plans(self, M: int, N: int, K: int) -> Iterator[HopperPlan]:
-        """Those with which no block of a cluster has nothing to do, and each has some k-tiles."""
-        TM, TN = self.tile
-        k_tiles = _up(K, TK)
-        for below, across, together in product((1, 2)[: _up(M, TM)], (1, 2)[: _up(N, TN)], self.together):
-            plan = HopperPlan(self.tile, self.slots, below, across, together)
-            blocks = plan.pieces(M, N) * plan.cluster
-            if plan.cluster > 8 or (together > 1 and (k_tiles < 2 * together or blocks > MOST)):
-                continue
-            yield plan
-            for split in SPLITS[1:]:
-                if together > 2 or k_tiles < 4 * split * together or blocks * split > MOST:
-                    break
-                yield plan.parts(K, split)
-
-    def cost(self, plan: HopperPlan, M: int, N: int, K: int) -> float:
-        TM, TN = self.tile
-        blocks = plan.pieces(M, N) * plan.cluster
-        busiest = _up(blocks, reached(plan.cluster, SMS))  # pieces of the SM that has most
-        k_tiles = _up(_up(K, TK), plan.split * plan.together)
-        read = blocks * k_tiles * (TM / plan.across + TN / plan.below) * TK * 2 / 1e6
-        whole = (M * K + N * K + M * N) * 2 / 1e6
-        # The slowest of three, or more where two are near each other.
-        slowest = hypot5(busiest * k_tiles * self.k_tile, read / L2 * (ODD if K % 16 else 1), whole / DRAM)
-        us = LAUNCH + (PAIR if plan.cluster == 2 else MORE if plan.cluster > 2 else 0) + slowest
-        us += _up(busiest, plan.at_once) * self.around
-        us += REDUCE + SUMS * M * N * (plan.split + 0.5) / 1e6 if plan.split > 1 else 0
-        return us + EXCHANGE * (1 - 1 / plan.together) * TM * TN * 4 / 65536
-
-
-TILES = (
-    Tile((128, 256), 4, (1,), 2.08, 0.619),
-    Tile((128, 192), 4, (1,), 0.94, 0.528),
-    Tile((128, 128), 6, (1,), 0.86, 0.379),
-    Tile((128, 128), 4, (1, 2, 4), 0.47, 0.404),
-    Tile((64, 256), 5, (1,), 1.33, 0.438),
-    Tile((64, 192), 6, (1,), 0.87, 0.375),
-    Tile((64, 192), 4, (1, 2, 3, 6), 0.89, 0.363),
-    Tile((64, 128), 8, (1, 2), 0.56, 0.219),
-    Tile((64, 128), 4, (1, 2, 4), 0.62, 0.264),
-    Tile((64, 64), 8, (1, 2), 0.22, 0.180),
-    Tile((64, 64), 4, (1, 2), 0.08, 0.213),
+MENU = (
+    *menu((64, 16), 10, (1, 1, 1), (1, 1, 2)),
+    *menu((64, 32), 10, (1, 1, 1), (1, 1, 2), (1, 1, 4)),
+    *menu((64, 48), 6, (1, 1, 1)),
+    *menu((64, 64), 10, (1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 1, 2), (1, 2, 4), (2, 1, 4), (1, 1, 8)),
+    *menu((64, 128), 8, (1, 1, 1), (4, 1, 1), (1, 2, 2)),
+    *menu((64, 160), 7, (4, 1, 1)),
+    *menu((64, 176), 7, (1, 1, 1)),
+    *menu((64, 192), 6, (4, 1, 1)),
+    *menu((128, 64), 8, (1, 1, 1)),
+    *menu((128, 80), 7, (2, 1, 1)),
+    *menu((128, 112), 6, (1, 2, 1)),
+    *menu((128, 128), 6, (2, 1, 1)),
+    *menu((128, 160), 5, (4, 2, 1)),
+    *menu((128, 192), 4, (2, 1, 1), (4, 2, 1)),
+    *menu((128, 208), 4, (2, 1, 1)),
+    *menu((128, 224), 4, (2, 1, 1)),
+    *menu((128, 256), 4, (2, 1, 1)),
+    *menu((192, 48), 5, (1, 2, 1)),
+    *menu((192, 112), 4, (1, 2, 1)),
+    *menu((192, 128), 4, (1, 2, 1)),
+    *menu((192, 160), 4, (2, 1, 1), (4, 2, 1)),
+    *menu((64, 160), 6, (2, 1, 2)),
+    *menu((64, 256), 4, (4, 1, 2)),
+    *menu((128, 64), 7, (4, 1, 2)),
+    *menu((64, 144), 7, (2, 1, 3)),
+    *menu((128, 48), 8, (1, 2, 3)),
+    *menu((128, 128), 4, (1, 1, 4), (1, 2, 4)),
+    *menu((64, 96), 9, (1, 1, 6)),
+    *menu((64, 16), 10, (1, 1, 1), turned=True),
+    *menu((64, 32), 8, (1, 1, 1), turned=True),
+    *menu((64, 48), 6, (1, 1, 1), turned=True),
+    *menu((64, 128), 8, (2, 1, 1), turned=True),
+    *menu((64, 192), 6, (1, 1, 1), (2, 1, 1), turned=True),
+    *menu((64, 208), 6, (2, 2, 1), turned=True),
+    *menu((128, 128), 6, (1, 1, 1), turned=True),
+    *menu((128, 144), 5, (2, 2, 1), turned=True),
+    *menu((128, 160), 5, (4, 2, 1), turned=True),
+    *menu((128, 176), 5, (2, 1, 1), (2, 2, 1), turned=True),
+    *menu((128, 192), 4, (2, 1, 1), (4, 1, 1), turned=True),
+    *menu((128, 208), 4, (2, 1, 1), turned=True),
+    *menu((128, 240), 4, (2, 1, 1), (2, 2, 1), turned=True),
+    *menu((192, 96), 4, (1, 2, 1), turned=True),
+    *menu((192, 144), 4, (1, 2, 1), turned=True),
+    *menu((192, 160), 4, (2, 2, 1), turned=True),
 )
+"""The plans that were fastest for some of these problems. Not all there are: each is a kernel that is compiled once."""
 
 
-def hopper_plan(M: int, N: int, K: int) -> tuple[HopperPlan, float]:
-    """The plan that should take the least time on an H100, and this time in microseconds."""
-    choices = ((tile.cost(plan, M, N, K), plan) for tile in TILES for plan in tile.plans(M, N, K))
-    us, best = min(choices, key=lambda choice: choice[0])
-    return best, us
+def hopper_plan(M: int, N: int, K: int, turned: bool = True) -> HopperPlan:
+    """The plan that should take the least time on an H100. `turned`: such a plan is allowed."""
+    choices = (plan for plan in plans(M, N, K) if turned or not plan.turned)
+    return min(choices, key=lambda plan: cost(plan, M, N, K))
 
 
-def hypot5(*times: float) -> float:
+def plans(M: int, N: int, K: int) -> Iterator[HopperPlan]:
+    """Those with which no more than half of a cluster's blocks have nothing to do, and each has some k-tiles."""
+    k_tiles = _up(K, TK)
+    for plan in MENU:
+        rows, columns = (N, M) if plan.turned else (M, N)
+        (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
+        idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64
+        if idle or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST)):
+            continue
+        yield plan
+        for split in SPLITS[1:] if not plan.turned and plan.together <= 2 and TN % 32 == 0 else ():
+            if k_tiles < 4 * split * plan.together or blocks * split > MOST:
+                break
+            yield plan.parts(K, split)
+
+
+def cost(plan: HopperPlan, M: int, N: int, K: int) -> float:
+    """Microseconds on an H100."""
+    (TM, TN), rows, columns = plan.tile, *((N, M) if plan.turned else (M, N))
+    blocks = plan.pieces(rows, columns) * plan.cluster
+    busiest = _up(blocks, reached(plan.cluster, SMS))  # pieces of the SM that has most
+    k_tiles = _up(_up(K, TK), plan.split * plan.together)
+    read = blocks * k_tiles * (TM / plan.across + TN / plan.below) * TK * 2 / 1e6
+    whole, stored = (M * K + N * K + M * N) * 2 / 1e6, M * N * 2 / 1e6
+    around = AROUND + EACH_SUM * TM * TN
+    # Each 64 rows read their part of A and all of B from shared memory, into which the copy engine has written both:
+    # 128 bytes a cycle. That takes longer than the tensor cores need.
+    cycles = 2 * TM + TN * (1 + TM / 64)
+    clusters = MANY if plan.cluster > 2 else 1
+    k_tile = longest(CYCLE * cycles * clusters, LATENCY / (plan.slots * min(plan.at_once, busiest)), K_TILE)
+    narrow = NARROW if TN % 64 and not plan.turned else 1
+    l2 = read / L2 * (ODD if K % 16 else 1) + STORED * stored * narrow
+    us = LAUNCH + (PAIR if plan.cluster == 2 else 0) + BEHIND * around
+    us += longest(busiest * k_tiles * k_tile, busiest * (k_tiles * K_TILE + around), l2, whole / DRAM)
+    us += REDUCE + SUMS * M * N * (plan.split + 0.5) / 1e6 if plan.split > 1 else 0
+    return us + EXCHANGE * (1 - 1 / plan.together) * TM * TN * 4 / 65536
+
+
+def longest(*times: float) -> float:
+    """The longest, or more where others are near it."""
     return sum(time**5 for time in times) ** 0.2
 
 

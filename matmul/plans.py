@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 from pathlib import Path
 
 from cupy_or_sim import keys
@@ -98,10 +100,22 @@ class Tile:
 
     def cost(self, M: int, N: int, K: int, split: int) -> float:
         down, across = self.plan.tiles(M, N)
-        blocks = _up(down * across * split, SMS)  # that the busiest SM makes
-        waves, k_tiles = _up(blocks, self.at_once), _up(_up(K, self.tile[2]), split)
         reduce = 2 + M * N * 4 * (split + 0.5) / 2e6 if split > 1 else 0
-        return waves * self.around + k_tiles * max(self.latency * waves, self.work * blocks) + reduce
+        return self.of_blocks(down * across * split, _up(_up(K, self.tile[2]), split)) + reduce
+
+    def of_blocks(self, count: int, k_tiles: float) -> float:
+        """Of so many blocks with so many k-tiles each."""
+        blocks = _up(count, SMS)  # that the busiest SM makes
+        waves = _up(blocks, self.at_once)
+        return waves * self.around + k_tiles * max(self.latency * waves, self.work * blocks)
+
+    def cost_of_many(self, products: Iterable[tuple[Shape, int]]) -> float:
+        """Of products in one launch: so many of each shape. No block is done before the one with most k-tiles."""
+        blocks, k_tiles, most = 0, 0, 0
+        for (M, N, K), count in products:
+            tiles, deep = count * prod(self.plan.tiles(M, N)), _up(K, self.tile[2])
+            blocks, k_tiles, most = blocks + tiles, k_tiles + tiles * deep, max(most, deep)
+        return max(self.of_blocks(blocks, k_tiles / blocks), self.around + most * self.latency)
 
     def shared_cost(self, M: int, N: int, K: int) -> float:
         """Of one block on each SM, and shared k-tiles. The two numbers are fitted to 68 problems."""
@@ -167,6 +181,15 @@ def predicted(
     if M * N * K and largest in fitting and (shared_us := largest.shared_cost(M, N, K)) < 0.95 * us:
         return replace(largest.plan, shared_by=1), shared_us
     return best.plan.parts(K, split), us
+
+
+def plan_of_many(
+    products: Sequence[tuple[Shape, int]], a_along_k: bool, b_along_k: bool, shared: int = SHARED
+) -> tuple[Plan, int, float]:
+    """The plan for products in one launch, how many of its blocks an SM holds, and the time it should take."""
+    fitting = [tile for tile in TILES if tile.plan.fits(a_along_k, b_along_k, shared)]
+    us, best = min(((tile.cost_of_many(products), tile) for tile in fitting), key=lambda one: one[0])
+    return best.plan, best.at_once, us
 
 
 @cache

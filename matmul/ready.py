@@ -12,11 +12,12 @@ from cupy_or_sim.kernel import Array, Kernel
 from cupy_or_sim.limits import this_gpu
 
 from .hopper_plans import HopperPlan
-from .operands import ACTIVATIONS, Operand, begin, boxed, type_of
-from .packed import ARRAY, MAP, packed
+from .operands import ACTIVATIONS, Operand, boxed, type_of
+from .packed import ARRAY, BYTES, packed
+from .places import begin
 from .plans import Plan
 
-PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k"))
+PARTS = "".join(f"#include <course/gemm/{part}.cuh>\n" for part in ("gemm", "around", "stream_k", "grouped"))
 HOPPER_PARTS = "#include <course/hopper/kernel.cuh>\n"
 WORDS = {8: "long long", 4: "int", 2: "short"}
 
@@ -44,22 +45,31 @@ def ready(
     alpha: float = 1.0,
     beta: float = 0.0,
 ) -> Launch:
-    """The launches of a plan for all arrays of these forms. In memory `out` has as many rows as `left`, and as many
-    columns as `right`."""
+    """The launches of a plan for all arrays of these forms. `out` has in memory, whatever its shape says, as many rows
+    as `left` and as many columns as `right`."""
     M, N = left.rows, right.rows
-    T, Out = type_of(left.array.dtype), type_of(out.dtype)
-    by_row, kind = np.int32(not out.flags.c_contiguous), np.int32(ACTIVATIONS[activation])
-    finish = (np.float32(alpha), np.float32(beta), by_row, kind)
+    T, Out = type_of(left.dtype), type_of(out.dtype)
+    turned = isinstance(chosen, HopperPlan) and chosen.turned
+    by_row, c_stride = rows_of(out)
+    finish = (
+        np.float32(alpha),
+        np.float32(beta),
+        np.int32(by_row != turned),
+        np.int32(ACTIVATIONS[activation]),
+    )
     assert T and Out, "types that were checked"
     if chosen.split == 1:
         whole = not isinstance(chosen, HopperPlan) or chosen.together == 1
-        boxes = whole and Out == T and beta == 0 and N % 8 == 0 and begin(out) % 16 == 0
-        return launcher(chosen, left, right, Written(Out, N, finish, boxes))
+        written = Written(Out, c_stride, finish, whole and in_boxes(left, right, out, beta))
+        if not turned:
+            return launcher(chosen, left, right, written)
+        launch = launcher(chosen, right, left, written)
+        return lambda a, b, C, bias: launch(b, a, C, bias)
     stride = -(-N // 8) * 8  # sums of each part, for `reduce` to add and to finish
     plain = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
     gemm = launcher(chosen, left, right, Written("float", stride, plain))
     grid, size = (-(-N // 128), min(-(-M // 4), 65_535)), chosen.split * M * stride
-    args = (ARRAY, np.int32(chosen.split), ARRAY, ARRAY, *finish, *map(np.int32, (M, N, stride, N)))
+    args = (ARRAY, np.int32(chosen.split), ARRAY, ARRAY, *finish, *map(np.int32, (M, N, stride, c_stride)))
     reduce = packed(kernel_of(f"reduce<{T}, {Out}>"), grid, (32, 4), 0, args)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
@@ -68,6 +78,22 @@ def ready(
         reduce(sums, C, bias)
 
     return run
+
+
+def in_boxes(left: Operand, right: Operand, out: Array, beta: float) -> bool:
+    """Whether the copy engine can store `out`."""
+    N, c_stride = right.rows, rows_of(out)[1]
+    aligned = (N | c_stride) % 8 == 0 and c_stride >= N and begin(out) % 16 == 0
+    return beta == 0 and type_of(out.dtype) == type_of(left.dtype) and aligned
+
+
+def rows_of(out: Array) -> tuple[bool, int]:
+    """Whether its columns are what a kernel takes for rows, and how many elements are from one to the next."""
+    down, across = (stride // out.itemsize for stride in out.strides[-2:])
+    M, N = out.shape[-2:]
+    if N <= 1 or across == 1:
+        return False, down if M > 1 else N
+    return True, across
 
 
 def launcher(chosen: Plan | HopperPlan, left: Operand, right: Operand, out: Written) -> Launch:
@@ -80,10 +106,10 @@ def launcher(chosen: Plan | HopperPlan, left: Operand, right: Operand, out: Writ
 def gemm_launcher(chosen: Plan, left: Operand, right: Operand, out: Written) -> Launch:
     """Lesson 06's kernel, which stores no boxes."""
     M, N, K = left.rows, right.rows, left.K
-    kernel = gemm_kernel(str(type_of(left.array.dtype)), out.type, chosen, left.along_k, right.along_k)
+    kernel = gemm_kernel(str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k)
     head = (ARRAY, ARRAY, ARRAY, ARRAY, *out.finish, *map(np.int32, (M, N, K)))
-    tail = (np.int64(left.stride), np.int64(right.stride), np.int32(out.stride))
-    copies, block, shared_mem = copier(left, right), (chosen.threads,), chosen.shared_mem
+    tail = (np.int64(left.stride(False)), np.int64(right.stride(False)), np.int32(out.stride))
+    copies, block, shared_mem = copier(left, right, False), (chosen.threads,), chosen.shared_mem
     if not chosen.shared_by:
         middle = (np.int32(chosen.groups(M)), np.int32(chosen.k_part(K)))
         gemm = packed(kernel, chosen.grid(M, N), block, shared_mem, (*head, *middle, *tail))
@@ -103,35 +129,45 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     """Lesson 07's kernel."""
     M, N, K = left.rows, right.rows, left.K
     expression = hopper_instance(
-        str(type_of(left.array.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes
+        str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes, chosen.turned
     )
-    kernel = with_shared(kernel_of(expression), chosen.shared_mem)
-    numbers = map(np.int32, (M, N, K, chosen.group, chosen.split, out.stride))
-    args = (MAP, MAP, MAP, ARRAY, ARRAY, *out.finish, *numbers)
-    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), chosen.shared_mem, args)
-    copies, of_left, of_right = copier(left, right), (left.runs, left.stride), (right.runs, right.stride)
+    shared_mem = chosen.shared_mem(right.along_k)
+    kernel = with_shared(kernel_of(expression), shared_mem)
+    numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
+    args = (BYTES, BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
+    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), shared_mem, args)
+    a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
+    of_left, of_right = ((each.runs, each.width, each.stride(True)) for each in (left, right))
+    of_C = (*((N, M) if chosen.turned else (M, N)), out.stride)
+    copies = copier(left, right, True)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
-        first, second = boxed(a, *of_left), boxed(b, *of_right)
-        gemm(first, second, boxed(C, M, N) if out.boxes else first, C, bias)
+        first, second = boxed(a, *of_left, a_box), boxed(b, *of_right, b_box)
+        whole, last = (boxed(C, *of_C, box) if out.boxes else first for box in (c_box, rest))
+        gemm(first, second, whole, last, C, bias)
 
     return run
 
 
-def copier(left: Operand, right: Operand) -> Callable[[Array, Array], tuple[Array, Array]] | None:
-    """What puts operands in place: those whose rows do not begin at multiples of 16 bytes are copied to rows that do,
+def copier(
+    left: Operand, right: Operand, boxes: bool
+) -> Callable[[Array, Array], tuple[Array, Array]] | None:
+    """What puts operands in place: those that the kernel cannot read where they lie are copied to rows that it can,
     all in one launch. None if there are none."""
-    moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.aligned]
+    moved = [(at, operand) for at, operand in enumerate((left, right)) if not operand.in_place(boxes)]
     if not moved:
         return None
-    sizes = [(at, operand.runs * operand.stride) for at, operand in moved]
+    sizes = [(at, operand.different * operand.runs * operand.stride(boxes)) for at, operand in moved]
     args = [
-        (ARRAY, ARRAY, *map(np.int32, (operand.runs, operand.width, operand.stride))) for _, operand in moved
+        (ARRAY, ARRAY, *map(np.int32, sizes_of(each, boxes)), np.int64(each.apart), np.int64(each.next))
+        for _, each in moved
     ]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
-    grid = (max(-(-operand.runs // 8) for _, operand in moved), len(moved))
-    pad = packed(kernel, grid, (32, 8), 0, args[0] + args[-1])
+    blocks, products = (
+        max(numbers) for numbers in zip(*((-(-each.runs // 8), each.different) for _, each in moved))
+    )
+    pad = packed(kernel, (blocks, len(moved), products), (32, 8), 0, args[0] + args[-1])
 
     def copies(*arrays: Array) -> tuple[Array, Array]:
         placed = list(arrays)
@@ -144,15 +180,20 @@ def copier(left: Operand, right: Operand) -> Callable[[Array, Array], tuple[Arra
     return copies
 
 
-def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> Kernel:
-    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k)), chosen.shared_mem)
+def sizes_of(moved: Operand, boxes: bool) -> tuple[int, int, int, int]:
+    """As `pad` takes them."""
+    return moved.runs, moved.width, moved.stride(boxes), moved.different
+
+
+def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool, sizes: int = 0) -> Kernel:
+    return with_shared(kernel_of(instance(T, Out, chosen, a_along_k, b_along_k, sizes)), chosen.shared_mem)
 
 
 @lru_cache(maxsize=1024)
-def hopper_instance(T: str, Out: str, chosen: HopperPlan, *layouts_and_boxes: bool) -> str:
+def hopper_instance(T: str, Out: str, chosen: HopperPlan, *flags: bool) -> str:
     """The name of a plan's instance of `hopper`."""
     numbers = ", ".join(map(str, (*chosen.tile, chosen.slots, chosen.below, chosen.across, chosen.together)))
-    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in layouts_and_boxes)}>"
+    return f"hopper<{T}, {Out}, {numbers}, {', '.join(str(flag).lower() for flag in flags)}>"
 
 
 def with_shared(kernel: Kernel, size: int) -> Kernel:
@@ -163,11 +204,13 @@ def with_shared(kernel: Kernel, size: int) -> Kernel:
 
 
 @lru_cache(maxsize=1024)
-def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool) -> str:
-    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float."""
+def instance(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool, sizes: int = 0) -> str:
+    """The name of a plan's instance of `gemm` or `stream_k`; where K is in parts, Out is float. With `sizes`, of
+    `grouped`."""
     numbers = ", ".join(map(str, (*chosen.tile, *chosen.warp, chosen.stages)))
-    name = "stream_k" if chosen.shared_by else "gemm"
-    return f"{name}<{T}, {Out}, {numbers}, {str(a_along_k).lower()}, {str(b_along_k).lower()}>"
+    name = "grouped" if sizes else "stream_k" if chosen.shared_by else "gemm"
+    layouts = f"{str(a_along_k).lower()}, {str(b_along_k).lower()}"
+    return f"{name}<{T}, {Out}, {numbers}, {layouts}{f', {sizes}' * bool(sizes)}>"
 
 
 @cache

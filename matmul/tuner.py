@@ -132,15 +132,13 @@ class Problem:
         """A, B, and C, which is written."""
         return A, B, self.C
 
-    def launch(self, plan: Plan) -> Callable[[], None]:
-        M, N, K = self.shape
-        left, right = Operand(self.A, True, M, K), Operand(self.B, True, N, K)
-        launch = ready(plan, left, right, self.C)
+    def call_of(self, plan: Plan) -> Callable[[], None]:
+        launch = ready(plan, Operand(self.A), Operand(self.B), self.C)
         return lambda: launch(self.A, self.B, self.C, None)
 
     def time(self, plan: Plan) -> float:
         """The median of 20 launches, of 10 where one takes more than a millisecond."""
-        return self.time_call(self.launch(plan))
+        return self.time_call(self.call_of(plan))
 
     def time_call(self, call: Callable[[], None]) -> float:
         M, N, K = self.shape
@@ -151,7 +149,7 @@ class Problem:
 
     def sustained(self, plan: Plan) -> dict:
         """Speed, clock and power when the plan runs on and on, and the clock in a burst."""
-        call, flops = self.launch(plan), 2 * int(np.prod(self.shape, dtype=np.int64))
+        call, flops = self.call_of(plan), 2 * int(np.prod(self.shape, dtype=np.int64))
         us = self.time(plan)
         return {"burst_mhz": timing.sm_clock_mhz(call, us), **power.sustained(call, us, flops)}
 
@@ -159,7 +157,7 @@ class Problem:
 def exact(shape: Shape, plan: Plan) -> bool:
     """Whether a plan is right to the last bit on whole numbers; sums of these are exact in float32."""
     problem = Problem(shape, whole=True)
-    problem.launch(plan)()
+    problem.call_of(plan)()
     expected = problem.A.astype(np.float32) @ problem.B.astype(np.float32).T
     return bool((expected.astype(np.float16) == problem.C).all())
 

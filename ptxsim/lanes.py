@@ -13,7 +13,7 @@ import numpy as np
 
 from .ptx.flow import Flow
 from .ptx.locks import Lock
-from .ptx.program import Program, Where
+from .ptx.program import Instruction, Program, Where
 from .work import Budget
 
 
@@ -21,6 +21,7 @@ class Decoded(Protocol):
     """A program, and what was found out about it before it runs (`Code`, machine/decode.py)."""
 
     program: Program
+    instructions: tuple[Instruction, ...]
     meeting_points: dict[int, frozenset[int]]
     """By the pc of a barrier, where the ways around it and through it meet again."""
     in_async_proxy: np.ndarray

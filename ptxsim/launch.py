@@ -210,7 +210,7 @@ def _start(
         shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),
         log=HazardLog(),
-        counters=Counters(code.program.instructions) if watched != NOBODY else NoCounters(),
+        counters=Counters(code.instructions) if watched != NOBODY else NoCounters(),
         budget=budget.anew(),
         seed=seed,
         downwards=in_turn == "down",

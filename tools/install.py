@@ -145,6 +145,14 @@ def alone(path: Path, busy: str) -> Iterator[None]:
         yield
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a whole file or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
 def foreign(venv: Path) -> bool:
     """Whether something is there that this tool did not make. An empty folder is free for use."""
     if not venv.is_dir():
@@ -268,9 +276,7 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
 
 def done(venv: Path, stamp: str) -> None:
     """Mark the environment as whole."""
-    part = venv / "course-installed.part"
-    part.write_text(stamp, encoding="utf-8")
-    os.replace(part, venv / "course-installed")
+    write_whole(venv / "course-installed", stamp)
     (venv / "course-installing").unlink()
 
 

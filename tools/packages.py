@@ -1,3 +1,11 @@
-"""The Python packages of this repository, from the bottom up: what an installed course consists of."""
+"""The Python packages of this repository, from the bottom up: what an installed course consists of. And the settings in
+its pyproject.toml."""
+
+import tomllib
+from pathlib import Path
 
 PACKAGES = ("ptxsim", "cupy_or_sim", "matmul", "compile_service", "course_lib", "instruments")
+
+
+def pyproject(root: Path = Path(__file__).parents[1]) -> dict:
+    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from . import explore_chart
+from .cells import counted
 
 LIMITS = {"copy": (50, 5000), "math": (100, 5000), "stages": (1, 5), "blocks": (1, 4)}
 """What `pipeline` takes, and its sliders reach: cycles, cycles, slots of a block, blocks on an SM."""
@@ -60,7 +61,7 @@ class Pipeline:
         cycles = schedule(**asdict(self), k_tiles=K_TILES)[-1][3] + self.math
         gain = _rounded(100 * k_tiles * (self.copy + self.math), cycles)
         busy = _rounded(100 * k_tiles * self.math, cycles)
-        stages, blocks = _count(self.stages, "stage"), _count(self.blocks, "block")
+        stages, blocks = counted(self.stages, "stage"), counted(self.blocks, "block")
         return (
             f"Model: copy {self.copy}, math {self.math}, {stages}, {blocks}. "
             f"A k-tile every {_rounded(cycles, k_tiles)}: {gain // 100}.{gain % 100:02} times as fast as one stage "
@@ -75,10 +76,6 @@ class Pipeline:
 def _rounded(a: int, b: int) -> int:
     """a / b as a whole number. In whole numbers the script's arithmetic is the same to the last bit."""
     return (2 * a + b) // (2 * b)
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'s' * (number > 1)}"
 
 
 def handover(slots: int = 2, k_tiles: int = 4) -> "Handover":
@@ -104,7 +101,7 @@ class Handover:
         return list(_steps(self.slots, self.k_tiles))
 
     def __repr__(self) -> str:
-        slots, k_tiles = _count(self.slots, "slot"), _count(self.k_tiles, "k-tile")
+        slots, k_tiles = counted(self.slots, "slot"), counted(self.k_tiles, "k-tile")
         return f"Model: {k_tiles} handed over through {slots}, in {len(self.steps())} steps"
 
     def _repr_html_(self) -> str:

@@ -1,15 +1,15 @@
-"""What the exercises test, and the hint for each finding: notebooks/answers has both, beside the notebooks."""
+"""What the exercises test: notebooks/answers has it, beside the notebooks."""
+
+from collections.abc import Callable
 
 from ..lessons import folders
 
 
-def exercises() -> dict[str, tuple]:
-    """Exercise -> (test, hints), in the order of their numbers: `test(answer)` raises what is wrong; `hints` maps words
-    for that to hints. A key is one word or several, "a|b": kinds and causes of hazards, causes that the test gives to
-    what it raises itself (`demand`), or "" for all else. Of two hints for a word the later one counts."""
+def exercises() -> dict[str, Callable]:
+    """Exercise -> its test, `test(answer)`, which raises what is wrong; in the order of their numbers."""
     names = sorted(folders.modules("answers"), key=lambda name: (name[:4] == "bank", name))
     rooms = [folders.module(f"answers.{name}") for name in names if name.startswith(("lesson_", "bank_"))]
-    found = {name: exercise for room in rooms for name, exercise in room.EXERCISES.items()}
+    found = {name: test for room in rooms for name, test in room.EXERCISES.items()}
     return {name: found[name] for name in sorted(found, key=_numbers)}
 
 

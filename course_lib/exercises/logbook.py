@@ -162,7 +162,7 @@ def _running_cell() -> str:
 def _given_cells(lesson: str) -> set[str]:
     """The exercise cells of a lesson as it comes."""
     paths = [path for path in sources.every_notebook(sources.NOTEBOOKS) if path.name.startswith(f"{lesson}_")]
-    cells = [cell for path in paths for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
+    cells = [cell for path in paths for cell in sources.cells_of(path)]
     return {
         "".join(cell["source"]).strip() for cell in cells if "exercise" in cell["metadata"].get("tags", ())
     }

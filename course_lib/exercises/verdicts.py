@@ -12,21 +12,13 @@ from ptxsim import KINDS as TABLE
 from ptxsim import CompileError, line_link
 from ptxsim.compiler import ToolMissing
 
-from . import logbook, smaller
+from . import logbook
 from .answers import exercises
+from .hints import fitting, hints, smaller_steps
 
 GAP = "____"
-EVERYWHERE = {
-    "nobody-writes": "a loop has no end: it waits for something that nobody can change any more.",
-    "step-limit": "a loop has no end, or far more turns than it needs. Look at its condition, and at what "
-    "changes in each turn.",
-    "mbarrier-made-again": "an mbarrier is made once, by one thread, before anybody uses it; its phases go on by "
-    "themselves. Which parity has the phase of this turn?",
-    "no-parity": "the barrier knows even and odd phases only: which parity, 0 or 1, has the phase that is waited for?",
-    "order-dependent": "volatile (or relaxed) accesses are no race and no order either: a barrier must stand between "
-    "what one thread writes and another one reads, and before it is written again.",
-}
-"""The first hints of every exercise."""
+STEP_AT = 3
+"""From so many answers in a row on that are not right, a smaller step is offered."""
 NOT_COMPILED = "does-not-compile"
 """The word for a source that the compiler refuses."""
 KINDS = {kind.name for kind in TABLE}
@@ -72,7 +64,7 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     if any(part is None or GAP in getattr(part, "code", "") for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
     kernel = next((part.name for part in parts if hasattr(part, "code")), "")
-    verdict, words = _judged(name, answer, *known[name])
+    verdict, words = _judged(name, answer, known[name])
     verdict = replace(verdict, kernel=kernel)
     logbook.keep_exercise(name, verdict.ok)
     if verdict.ok:
@@ -88,28 +80,27 @@ _not_yet: Counter[str] = Counter()
 def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> ExerciseVerdict:
     """The same verdict; from the third one in a row on it ends with a smaller step, where there is one."""
     _not_yet[verdict.name] += 1
-    step = smaller.step(verdict.name, words)
-    if step is None or _not_yet[verdict.name] < smaller.OFFERED_AT:
+    steps = smaller_steps(verdict.name)
+    if not steps or _not_yet[verdict.name] < STEP_AT:
         return verdict
-    return replace(verdict, text=f"{verdict.text}\nA smaller step: {step}")
+    return replace(verdict, text=f"{verdict.text}\nA smaller step: {fitting(steps, words)}")
 
 
-def _judged(
-    name: str, answer: object, test: Callable, hints: dict[str, str]
-) -> tuple[ExerciseVerdict, Sequence[str]]:
+def _judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:
     """The verdict, and the words of what was found."""
     try:
         test(answer)
     except ToolMissing:
         raise
     except CompileError as error:
-        hint = f" Hint: {hints[NOT_COMPILED]}" if NOT_COMPILED in hints else ""
+        said = hints(name)
+        hint = f" Hint: {said[NOT_COMPILED]}" if NOT_COMPILED in said else ""
         return ExerciseVerdict(name, False, f"it does not compile. {_first_error(str(error))}{hint}"), ()
     except (AssertionError, ValueError, TypeError, RuntimeError) as error:
         if picture := getattr(error, "picture", None):
             style.show(*picture)
         words = _words(error)
-        told = f"{_in_short(str(error))} Hint: {_hint(EVERYWHERE | hints, words)}"
+        told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
         return ExerciseVerdict(name, False, told), words
     return ExerciseVerdict(name, True, "right, and proved by the check."), ()
 
@@ -118,12 +109,6 @@ def _words(error: Exception) -> list[str]:
     """Of each hazard, the most serious first, its cause and then its kind; then the causes of the check itself."""
     words = [word for hazard in getattr(error, "hazards", ()) for word in (hazard.cause, hazard.kind)]
     return words + list(getattr(error, "causes", ()))
-
-
-def _hint(hints: dict[str, str], words: Sequence[str]) -> str:
-    """That of the first word which has one. The hint for "" fits all else."""
-    of_word = {word: hint for key, hint in hints.items() for word in key.split("|")}
-    return next((of_word[word] for word in words if word in of_word), of_word[""])
 
 
 def _first_error(log: str) -> str:

@@ -139,7 +139,12 @@ def _cells(notebook: str) -> list[dict]:
     if path is None:
         known = ", ".join(p.stem for p in with_kernels(NOTEBOOKS)) or "none found"
         raise ValueError(f"there is no notebook {notebook!r}; notebooks: {known}")
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return cells_of(path)
+
+
+def cells_of(notebook: Path) -> list[dict]:
+    """The cells of a notebook, as its file has them."""
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
 def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
@@ -153,10 +158,10 @@ def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:
             f"the cell tagged {tag!r} must hold one assignment of one plain string, and below it at most "
             f"{name}_launch = Launch(tile=..., threads=...)"
         )
-    return texts[0], _launch(values[1], name) if below else None
+    return texts[0], _read_launch(values[1], name) if below else None
 
 
-def _launch(assignment: ast.Assign, name: str) -> Launch:
+def _read_launch(assignment: ast.Assign, name: str) -> Launch:
     call = assignment.value
     try:
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Launch"):

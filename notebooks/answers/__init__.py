@@ -1,1 +1,1 @@
-"""What the exercises test, and the hint for each finding: lesson_NN.py those of a lesson, bank_NN.py more of them."""
+"""What the exercises test: lesson_NN.py those of a lesson, bank_NN.py more of them. hints_NN.toml has their hints."""

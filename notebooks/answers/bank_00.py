@@ -93,33 +93,7 @@ def _block_sum(kernel: object) -> None:
 
 
 EXERCISES = {
-    "00.11": (_name_the_hazard, {
-        "wrong-form": "five texts, such as \"no hazard\", in the order a, b, c, d, e.",
-        "no-kind": "take one of the words in the exercise; a clean report says \"no hazard\".",
-        "version-a": "who wrote tile[t ^ 1]? Is there anything between that write and this read?",
-        "version-b": "who wrote tile[t ^ 1], and in which warp is that thread? For whom does __syncwarp() wait?",
-        "version-c": "who wrote tile[t ^ 32], and in which warp is that thread? For whom does __syncwarp() wait?",
-        "version-d": "the first write and the read are in order. Who may still read what the second write changes?",
-        "version-e": "which elements of the tile does anybody write, and which ones are read?",
-        "": "look at one version after the other."}),
-    "00.12": (_smooth, {
-        "other-thread": "look for the words \"thread ... of block\" in the report.",
-        "other-element": "the report names it, tile[...].",
-        "past-the-tile": "most neighbours are in the tile already: only one element is not.",
-        "uninitialised-read": "element 64 of the tile has no thread of its own. Which thread brings it too?",
-        "read-after-write": "what one thread brings and another one reads must be there before the barrier.",
-        "write-after-write": "element 64 of the tile needs one thread, not many.",
-        "block-conflict": "two blocks write one element of y: block b has elements b * 64 to b * 64 + 63.",
-        "out-of-bounds": "the tile has 65 elements and x has n: does the one that you bring exist in both?",
-        "": "element 64 of the tile is the first one of the next block, x[(blockIdx.x + 1) * 64], if there is one."}),
-    "00.13": (_block_sum, {
-        "left-out-of-barrier|barrier-divergence|deadlock": "in the second turn, which threads come to this barrier, "
-        "and which do not? A barrier is for all threads.",
-        "read-after-write|write-after-read": "a turn reads what the turn before has added: all threads must meet "
-        "between two turns, and before the first one.",
-        "uninitialised-read": "256 numbers lie in the tile: the first half is 128.",
-        "out-of-bounds": "256 numbers lie in the tile: t + half must stay below 256.",
-        "many-barriers": "one barrier after the copy and one in each turn are enough.",
-        "many-loads": "a thread adds one number to its own in each turn, and half of the threads rest.",
-        "": "follow 4 numbers: two turns. Is every number added, and once?"}),
-}  # fmt: skip
+    "00.11": _name_the_hazard,
+    "00.12": _smooth,
+    "00.13": _block_sum,
+}

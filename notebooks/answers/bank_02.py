@@ -12,10 +12,9 @@ from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Arrive, Event, Store
+from ptxsim.observe.events import Arrive, Event, Store, in_flight
 
-from .common import demand, demand_kernel, fail, in_flight, kernel_and_numbers
-from .lesson_02 import LANDED
+from .common import demand, demand_kernel, fail, kernel_and_numbers
 
 NOTEBOOK = "exercises/02_producer_consumer"
 MOST_STEPS = 100_000
@@ -106,43 +105,8 @@ def _one_ahead(kernel: object) -> None:
 
 
 EXERCISES = {
-    "02.11": (_groups, {
-        "wrong-form|no-kernel": "three whole numbers from 0 to 4, one for each look.",
-        "first-look": "wait_group<3> leaves the newest three groups open. There are four: which one is the oldest?",
-        "second-look": "wait_group<2> leaves the newest two groups open. What is in these two?",
-        "third-look": "a commit without a copy closes a group too, an empty one. What is in the newest group?",
-        "": "a number of pieces, from 0 to 4, for each look."}),
-    "02.12": (_ring, LANDED | {
-        "unwaited-copy": "a copy is still on its way to what is read. Which slot is that, and how many groups are "
-        "newer than that of piece p, in the first turns and in the last ones?",
-        "uninitialised-read": "a slot is read that nothing was copied to: piece p lies in slot p % 4.",
-        "out-of-bounds": "there are pieces 0 to pieces - 1, and slots 0 to 3.",
-        "write-after-read|write-after-write|read-after-write": "a copy goes to a slot in use: piece p + 3 has slot "
-        "(p + 3) % 4.",
-        "needless-barrier": "each thread reads only what it has copied itself: it waits for its own copies, and for "
-        "no other thread.",
-        "not-by-copies": "every piece comes by one copy_async for each thread, and once.",
-        "few-on-their-way": "wait for piece p only, not for the pieces after it: they may stay on their way.",
-        "": "piece p lies in slot p % 4. Has every piece from 3 on been copied, to its own slot?"}),
-    "02.13": (_two_readers, {
-        "other-line": "the producer is warp 0. Which of the two places in the report names thread 0?",
-        "other-number": "the 32 threads of the producer come, and both consumers, with 32 each.",
-        "barrier-divergence": "__syncthreads() in two branches is two barriers. Warps that go different ways need "
-        "named barriers.",
-        "deadlock|barrier-count": "for each barrier, add up the threads that come, in either way, and the turns in "
-        "which they come: both sides must agree.",
-        "write-after-read": "the producer writes while a consumer still reads. Does it wait at EMPTY, and do both "
-        "barriers count everybody who comes?",
-        "uninitialised-read|read-after-write": "a consumer reads before the producer has written: FULL is for all 96.",
-        "": "each piece is read by both consumers; only the barriers need a repair."}),
-    "02.14": (_one_ahead, {
-        "barrier-0": "somebody says full at barrier 0, which is no slot's. In C (0 - 1) % 3 is -1, not 2 as "
-        "in Python.",
-        "unwaited-copy|read-after-write|uninitialised-read": "a slot is called full while its copy is on its "
-        "way. Which piece is sure to have landed, after which wait, and which slot is that? The last piece too.",
-        "deadlock": "count for each slot how often FULL is said and how often it is waited for: once for each piece.",
-        "write-after-read|write-after-write": "a slot is filled again while the consumer still reads it.",
-        "out-of-bounds": "slots are 0 to SLOTS - 1.",
-        "nothing-on-its-way": "if the producer waits for everything, nothing overlaps. The newest copy may stay.",
-        "": "only the hand-over needs a repair: what is copied, and what is written out, was right."}),
-}  # fmt: skip
+    "02.11": _groups,
+    "02.12": _ring,
+    "02.13": _two_readers,
+    "02.14": _one_ahead,
+}

@@ -13,7 +13,6 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 
 from .common import (
-    FOR_ALL,
     checked_gemm,
     demand,
     demand_kernel,
@@ -97,51 +96,9 @@ def _early(answer: object) -> None:
     _fragments_ahead(kernel)
 
 
-_LOOP = FOR_ALL | {
-    "wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier.",
-    "out-of-bounds": "after the last k-tile there is no next one to copy; rows, columns and k-blocks end where the "
-    "tile ends.",
-}
-
 EXERCISES = {
-    "03.11": (_four_orders, {
-        "order-a": "the wait comes after the issue, and wait_all waits for every copy.",
-        "order-b": "the copy is started before the math. Who has waited for it when the math begins?",
-        "order-c": "the next copy is started after the math, and the next turn begins with a wait.",
-        "order-d": "wait_group<1> leaves the newest group open. Which k-tile is in it?",
-        "": "four whole numbers, one for each order: a, b, c, d."}),
-    "03.12": (_wide_fragments, _LOOP | {
-        "misaligned": "16 bytes begin at a multiple of 4 floats: m and n must be such numbers.",
-        "read-after-write|write-after-read": "the loop with its one barrier was right: only the fragments and the "
-        "place of the results change.",
-        "write-after-write|block-conflict": "two threads write to one place: does the index of C fit m and n?",
-        "write-beyond-array": "a thread writes outside of C: m and n are 0, 4, ... 28. If they are, does the index of "
-        "C fit them?",
-        "unwaited-copy|uninitialised-read": "what is read lies outside this k-tile, or was not waited for: the loop "
-        "was right, and fragments begin at rows 0 to 28.",
-        "many-loads": "one load for the four floats of A, one for the four of B.",
-        "wasted-sectors": "the fragments are right. Four neighbours of a column of C: store them with 16 bytes.",
-        "nothing-on-its-way": "the copy of the next k-tile starts before the math, as it did.",
-        "": "acc[j][i] is row m + i, column n + j, everywhere: in the fragments, and where C is written. And all "
-        "8 k of a k-tile are multiplied, as before."}),
-    "03.13": (_fragments_ahead, _LOOP | {
-        "unwaited-copy": "the next k-tile is read before anybody has waited for it. Only the load of the last k-block, "
-        "after the wait, goes to the other buffer.",
-        "write-after-read": "a buffer is read although the next copy goes to it. Is it the buffer that should be read? "
-        "If so, in which k-block must all have met, so that nobody reads it later?",
-        "read-after-write": "a k-block is loaded from a k-tile that may not be complete: the barrier stands before it.",
-        "uninitialised-read": "a buffer is read that nothing was copied to. Which k-tile is it, in which buffer?",
-        "nothing-on-its-way": "the copy is started in the first k-block and waited for in the last one, not before.",
-        "": "write down for the last k-block of a k-tile: which k-block is loaded, of which k-tile, from which buffer, "
-        "to which set?"}),
-    "03.14": (_early, _LOOP | {
-        "other-writer": "\"called from line\" stands twice in a finding. The copy writes: who calls issue?",
-        "other-reader": "\"called from line\" stands twice in a finding. The math reads: who calls multiply?",
-        "write-after-read": "a fast thread copies into the buffer that a slow one still multiplies: where does a "
-        "barrier keep them apart?",
-        "read-after-write": "wait_all is about a thread's own copies. A barrier must follow before the math.",
-        "unwaited-copy|uninitialised-read": "what is multiplied has not landed: which buffer holds k-tile k_tile, and "
-        "which wait stands before the barrier?",
-        "nothing-on-its-way": "start the next copy before the math, not after it, and wait for it in the next turn.",
-        "": "each turn multiplies k-tile k_tile and starts the copy of the next one, if there is one."}),
-}  # fmt: skip
+    "03.11": _four_orders,
+    "03.12": _wide_fragments,
+    "03.13": _fragments_ahead,
+    "03.14": _early,
+}

@@ -43,7 +43,7 @@ MISTAKES: dict[str, list[tuple[str, str, Callable]]] = {
         ("not-by-k", "is that of the row", lambda row, k: row // 8),
     ],
 }
-"""A word for what a wrong function does, that in words, and what it gives. A hint for each stands below."""
+"""A word for what a wrong function does, that in words, and what it gives. hints_04.toml has a hint for each."""
 
 
 def _holder(answer: object) -> None:
@@ -126,80 +126,9 @@ def _whole(answer: object) -> None:
     demand(total.mma <= 16, f"{total.mma} mma are made where 16 are enough.", "many-mma")
 
 
-_TWO_ROWS = "between the copy and the reads of other lanes, and after them, the warp must meet."
-_ORDER = {
-    "read-after-write|write-after-read|uninitialised-read": _TWO_ROWS,
-    "misaligned": "each lane names the first of eight halves: a multiple of 8 columns.",
-    "out-of-bounds": "an address leaves the 16 rows of the tile.",
-}
-
 EXERCISES = {
-    "04.11": (_holder, {
-        "gap": "three lines, each made of row and k.",
-        "no-function": "write the name without brackets after it.",
-        "stops": "row and k are whole numbers from 0 to 15.",
-        "no-three-numbers": "return lane, register, half.",
-        "no-number": "all three are plain numbers.",
-        "row-for-ldmatrix": "that lane names the row for ldmatrix. The row is then dealt out to four other lanes.",
-        "row-of-16": "four lanes share a row of *eight* columns; columns 8 to 15 are in other registers of the same "
-        "lanes.",
-        "16-rows": "there are only 32 lanes: row 8 lies in the lanes of row 0, in another register.",
-        "down-columns": "neighbouring lanes stand side by side in a row, not below each other.",
-        "every-fourth-column": "a lane has two neighbouring columns: columns 0 and 1 belong to one lane, 2 and 3 to "
-        "the next.",
-        "order-of-b": "registers 0 and 1 of A are the two matrices below each other; those to the right are 2 and 3.",
-        "forgotten": "there are four 8 x 8 matrices, one for each register: two below each other, two side by side.",
-        "halves": "a0 to a7 are elements; a register holds two of them.",
-        "turned-round": "the smaller k is in the lower 16 bits.",
-        "not-by-k": "two neighbours along k share a register.",
-        "other-lane": "lane l begins in row l / 4, column l % 4 * 2, of each 8 x 8.",
-        "other-register": "matrices below each other come first: rows 0 to 7, rows 8 to 15, then the same, 8 columns "
-        "further.",
-        "": "an even k is in the lower half of its register."}),
-    "04.12": (_packed, {
-        **_ORDER,
-        "not-stored": "each element of C is stored once: rows lane / 4 and lane / 4 + 8.",
-        "0-met-1": "two neighbours along k have changed places. In which half of a register is the smaller k after "
-        "ldmatrix, and in which one here?",
-        "8-met-9": "the first register is right, and in the second one the halves still stand the "
-        "wrong way round: mend them in one place, in `pack`.",
-        "1-met-0": "both halves of a register hold the same element: the upper one is k + 1.",
-        "0-met-8": "now the two registers have changed places: b0 is k = 0 to 7, b1 is k = 8 to 15.",
-        "8-met-0": "the second register, b1, holds k = 8 to 15.",
-        "other-k": "lane l has k = l % 4 * 2 and the next one in b0, and those 8 further in b1: that was right.",
-        "no-element": "a half has 16 bits: the upper one moves by 16, and the two must not overlap.",
-        "other-column": "lane l has column l / 4 of B in its registers: that was right.",
-        "only-one-block": "the address of a k-tile, or of a block, was right: put it back.",
-        "": "compare C with B when A is the identity: which k changed places?"}),
-    "04.13": (_turned, {
-        **_ORDER,
-        "not-stored": "each element of C is stored once.",
-        "0-met-8": "the first of the two registers is k = 0 to 7, the second k = 8 to 15.",
-        "8-met-0": "the second of the two registers is k = 8 to 15, of the same columns: in Bs that is "
-        "8 rows below.",
-        "at-0-0-met-0-8": "the first mma makes columns 0 to 7.",
-        "at-0-0": "the first register of the first mma is the matrix of k = 0 to "
-        "7 and columns 0 to 7.",
-        "at-0-8-met-0-0": "the second mma needs the matrices of columns 8 to 15.",
-        "at-8-0-met-0-8": "matrices 1 and 2 have changed places: the second matrix "
-        "of a fragment is k = 8 to 15 of the same columns, and lies 8 rows below in Bs.",
-        "": "lanes 8 i to 8 i + 7 name the eight rows of matrix i, one k each, so l % 8 is in the row; and all of them "
-        "name the column in which matrix i begins. Where does it begin?",
-    }),
-    "04.14": (_whole, {
-        "wrong-launch": "a block is one warp with 16 x 16 of C.",
-        "read-after-write|write-after-read": "what lanes exchange through shared memory needs a __syncwarp() between "
-        "writing and reading, and before the next writing.",
-        "misaligned": "a store of 8 bytes begins at a multiple of 4 columns of C, one of 16 bytes at a multiple of 8.",
-        "uninitialised-read|out-of-bounds": "an address leaves its tile, or nobody wrote there.",
-        "write-after-write|block-conflict": "two lanes write one element of C: with four columns each, lane q begins "
-        "in column 4 q.",
-        "many-sectors": "count the bytes that one store of the warp puts into one row of C: they must be 32.",
-        "many-mma": "each k-step needs two mma.",
-        "rest-missing|not-stored": "some elements of C are not stored: 16 rows of 16.",
-        "wrong-places": "the sums are right, and stand in other columns: which column of C is a row of B, and where is "
-        "it stored? Both must agree.",
-        "other-row-of-a|other-row-of-b": "a column of C got the sums of another row of B: which row goes to which "
-        "mma, and where are its sums stored?",
-        "": "which row of B goes to which mma, and where are the sums of that column stored?"}),
-}  # fmt: skip
+    "04.11": _holder,
+    "04.12": _packed,
+    "04.13": _turned,
+    "04.14": _whole,
+}

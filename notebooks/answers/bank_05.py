@@ -13,7 +13,6 @@ from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Wait
 
 from .common import (
-    FOR_ALL,
     demand,
     demand_kernel,
     demand_no_hazard,
@@ -189,60 +188,9 @@ def _loaded_ahead(kernel) -> bool:
     return first.total.ldmatrix >= 4 and different >= min(4, len(written))
 
 
-_TURNS = "follow turn t: k-tiles up to t + 2 are issued when it waits."
-
 EXERCISES = {
-    "05.11": (_orders, {
-        **FOR_ALL,
-        "order-1": "the wait leaves two k-tiles, t + 1 and t + 2. Is another one issued before the math?",
-        "order-2": "wait_group<0> leaves nothing on its way. What is issued between it and the math?",
-        "order-3": "the wait leaves two k-tiles, and the next one is issued after the math: when the math begins it "
-        "is not on its way.",
-        "order-4": "a wait counts groups, and here a k-tile has two of them: A's and B's. How many k-tiles are two "
-        "groups? Then one more is issued before the math.",
-        "no-whole-number": "a number of k-tiles, such as 2.",
-        "wrong-form|no-kernel": "leave the kernel as it is, and write four numbers.",
-        "": _TURNS}),
-    "05.12": (_drained, {
-        **FOR_ALL,
-        "unwaited-copy": "a k-tile is read before it landed: in the last turns fewer than two newer groups exist, so "
-        "wait_group<2> or <1> may leave the k-tile that is needed.",
-        "read-after-write": "each thread waits for its own copies; the barrier after the wait makes it true for all. "
-        "Is the wait before the barrier, in every turn?",
-        "write-after-read": "the barrier of the loop was right: put it back.",
-        "waits-for-more": "how many k-tiles are newer than this one, when this turn waits? That many groups may stay "
-        "on their way, and two at most.",
-        "out-of-bounds": "issue takes k-tiles that exist.",
-        "wrong-numbers": "issue, compute and store were right: only the wait is missing.",
-        "": "in most turns two newer k-tiles are on their way, in the last but one there is one, in the last none."}),
-    "05.13": (_cure, {
-        "wrong-form|no-kernel": "leave the kernels as they are, and write three texts.",
-        "no-text": 'write letters in quotes, such as "AE".',
-        "other-kind": "turn t copies into the slot that the other warp may still read, in turn t - 1.",
-        "no-change": "the letters are those of the table.",
-        "A-no-cure": "a wait is about the thread's own copies. The warp that is overtaken does not copy: it reads.",
-        "E-no-cure": "__syncwarp() orders the lanes of one warp. It is the other warp that overwrites.",
-        "no-cure": "look for a barrier between the math of turn t - 1 and the copy of turn t.",
-        "more-cures": "a second barrier, another order, another slot: three different ways lead there. For each "
-        "slot: which barrier stands between its last read and the next copy into it?",
-        "best-no-cure": "my_best is one letter out of my_cures.",
-        "more-barriers": "right, but it makes the warps wait once more in each turn. One cure uses the barrier that "
-        "is there already.",
-        "more-shared-memory": "right, but it takes 12 KB more. One cure does with three slots.",
-        "": "which slot does turn t fill, who reads it last, and what stands between?"}),
-    "05.14": (_ping_pong, {
-        "wrong-form|no-kernel": "leave the call of check_exercise as it is.",
-        "other-opcode": "look for a pair of kinds, one that stores and one that loads, which move fragments neither "
-        "to shared nor to global memory: L stands for local.",
-        "in-local-memory": "a[set] is in registers only if set is a constant in every call of load and multiply. "
-        "Which of them still get a number that changes?",
-        "uninitialised-read|out-of-bounds": "a k-step is loaded that does not exist: min(..., steps - 1) was the "
-        "guard.",
-        "read-after-write": "the __syncwarp() after the copy was right.",
-        "no-pragma": "without that line the compiler may unroll, and then the numbers of the sets may become "
-        "constants, by its choice. Make them constants yourself, in a loop that is not unrolled.",
-        "other-k-steps": "two k-steps in a turn: what happens after the last one when their number is odd, and which "
-        "set holds which k-step?",
-        "nothing-ahead": "load the next k-step into the other set first, then multiply this one.",
-        "": "write two k-steps into one turn: load(1, ...), multiply(0), load(0, ...), multiply(1)."}),
-}  # fmt: skip
+    "05.11": _orders,
+    "05.12": _drained,
+    "05.13": _cure,
+    "05.14": _ping_pong,
+}

@@ -6,11 +6,11 @@ from numbers import Real
 
 import numpy as np
 
+import ptxsim
 from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.keys import source_key
 from cupy_or_sim.simulate import compiled, simulate
-from ptxsim import launch
 
 from .common import demand, demand_kernel, demand_no_hazard, fail, results_of
 
@@ -193,7 +193,7 @@ def _last(answer: object) -> None:
             A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
             C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
             args = (A, left, count, C, np.int32(len(A)))
-            demand_no_hazard(launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
+            demand_no_hazard(ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
             lost = number > 0 and ("in_turn" in order or was_0)
             causes = "counts-lost" if lost else f"{which}-launch-stores-nothing", "launch-stores-nothing"
             stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
@@ -247,78 +247,8 @@ def _rows(answer: object) -> None:
 
 
 EXERCISES = {
-    "06.11": (_parts, {
-        "gap": "first the time of a number of parts, then the best number.",
-        "no-function": "write the name without brackets after it.",
-        "stops": "all four are whole numbers; the check calls it with two, three and four of them.",
-        "no-number": "return the number of parts, 1 to 8.",
-        "always-8": "with 8 parts there may be two waves where fewer need one, or K too short to share.",
-        "no-extra": "with more than one part, the sums cost `extra`; with one part nothing does.",
-        "extra-for-each": "`extra` is counted once, however many parts there are.",
-        "always-1": "a wave with few blocks takes as long as a full one: round the waves up. Then more parts "
-        "can be faster.",
-        "last-wave-dropped": "blocks that are left over make a wave of their own: round up, not down.",
-        "not-rounded": "a part is a whole number of k-tiles: the longest one decides.",
-        "k-tiles-dropped": "somebody must multiply the k-tiles that are left over: round up.",
-        "132-sms": "use the argument sms.",
-        "4-for-extra": "use the argument extra.",
-        "no-waves": "8 parts of a tile are 8 blocks: are there SMs for all of them at once?",
-        "one-wave": "as many parts as fill one wave are often good, not always: two full waves can be faster than "
-        "one that is half empty. Compute all eight times.",
-        "largest": "of several equal times take the one with fewest parts: < and not <=.",
-        "time": "return the number of parts, and not its time.",
-        "from-0": "range(8) counts from 0; the parts are 1 to 8.",
-        "": "time = waves * k-tiles of a part + extra, if there is more than one part; waves and k-tiles rounded up."}),
-    "06.12": (_tests, {
-        "wrong-form|no-kernel": "the answer is the kernel as it is, and a list of tests.",
-        "kernel-changed": "put it back as it was (what is to be written is tests): a mistake is seen by a test, and "
-        "not by another kernel.",
-        "how-many": "one test may show several mistakes. 5 wants a beta of 0, and 6 another one: two are enough.",
-        "all-cut-off": "ReLU makes 0 of all that is negative: results must be positive to show anything.",
-        "wrong-test": "a test is (alpha, beta, sums, bias, C): two numbers and three arrays.",
-        "wrong-shapes": "sums and C are 8 x 8, and the bias has 8 elements.",
-        "right-fails": "the data are too hard: results beyond 65504 are infinite in a half, and a NaN in sums or "
-        "bias, or in a C that is read, goes into the result. Exact numbers are best: the kernel calculates in float32.",
-        "mistake-1": "a bias for each row and one for each column look the same where all its elements are equal, and "
-        "where ReLU makes 0 of both.",
-        "mistake-3": "ReLU before the bias differs where the scaled sum is negative: does any test have that?",
-        "mistake-4": "alpha times the bias is the bias where alpha is 1, or the bias is 0; and both must not be cut "
-        "off by ReLU.",
-        "mistake-6": "a forgotten beta shows where beta and C are not 0.",
-        "mistake-5": "C times 0 is 0 for every number. What in C would show that it was read, with beta 0?",
-        "": "the sum must be one that a half cannot hold (above 2048 odd numbers), with a bias that is not 0, and a "
-        "result that shows it."}),
-    "06.13": (_last, {
-        "block-conflict": "what one block wrote and another one reads or overwrites is not ordered. The chain: all "
-        "write; what makes thread 0 know? A fence, the count, a fence; and what orders the reads of all behind that? "
-        "(`count` itself is touched by atomics only.)",
-        "write-after-write": "one thread counts for its block, and says to the others what it found.",
-        "read-after-write|write-after-read|uninitialised-read": "is_last is written by one thread and read by all: the "
-        "barrier between the two was right.",
-        "barrier-divergence|left-out-of-barrier|deadlock": "all threads of a block must come to a __syncthreads(), "
-        "and all lanes of a warp to a __syncwarp(): none may stand in a branch that others do not take.",
-        "step-limit|nobody-writes": "nobody need wait: who is not the last returns.",
-        "first-launch-stores-nothing": "C was full of NaN. Either nobody was the last: one block draws the number "
-        "gridDim.x - 1. Or something was added to what C held: the last block overwrites it.",
-        "launch-stores-nothing": "what is in `count` when this launch begins? Somebody must set it back, when nobody "
-        "needs it any more.",
-        "counts-lost": "nobody was the last: a count was lost. When `count` is set back, another block may "
-        "have counted already: who alone knows that all have?",
-        "unwritten-part": "the one who adds came too early, or adds a part that does not exist.",
-        "last-bits": "every run must give the same bits: the last block adds the parts of blocks 0, 1, 2, ... in this "
-        "order.",
-        "wrong-numbers": "each part is added once, and C is written once. What is in `count` and in C when the launch "
-        "begins?",
-        "": "the barrier, the count and who sets it back: everything else was right."}),
-    "06.14": (_rows, {
-        "misaligned": "a word of W bytes must begin at a multiple of W in every row, of `from` and of `to`. Which of "
-        "the three numbers in brackets is no multiple of your word?",
-        "out-of-bounds|uninitialised-read": "count words and not halves: a row has width / HALVES of them.",
-        "write-after-write": "two threads write one place: words of a row must not reach over its end.",
-        "step-limit": "the loop never ends: what makes its variable grow?",
-        "narrow-words": "wider words fit here: first, stride and width are multiples of them. Is there a case for "
-        "each of 16, 8, 4 and 2 bytes, are loads and stores both so wide, and do all lanes of a warp take part?",
-        "not-stored": "each row has width / HALVES words; the last one ends with the row.",
-        "wrong-numbers": "in halves, row r begins at r * stride in `from`, behind `first`, and at r * width in `to`.",
-        "": "choose the word by first, stride and width."}),
-}  # fmt: skip
+    "06.11": _parts,
+    "06.12": _tests,
+    "06.13": _last,
+    "06.14": _rows,
+}

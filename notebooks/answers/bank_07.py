@@ -123,53 +123,8 @@ def _ring(answer: object) -> None:
         demand_right(answer, (128, 256, 64 * k_tiles), (1, 1), 4)
 
 
-HOPPER_HINTS = {
-    "misaligned": "a box and a slot begin at a multiple of 1024 bytes: is a struct or an address changed?",
-    "exited-block": "the cluster_sync() at the end was right: put it back.",
-    "barrier-divergence": "no thread of the others comes to a barrier inside the if: use mbarriers.",
-}
-
 EXERCISES = {
-    "07.11": (_phases, {
-        "wrong-form|no-kernel": "leave the kernel as it is, and write two numbers and two lists.",
-        "no-whole-number": "a number of bytes, and a number of arrivals.",
-        "no-parities": "one parity for each of eight k-tiles, such as [0, 1, 0, 1, 0, 1, 0, 1].",
-        "my_bytes-too-few": "the phase ends before both matrices have landed, and the rest is counted in the next "
-        "one: TM rows of A and TN of B, of TK halves, 2 bytes each.",
-        "my_bytes-too-many": "the phase waits for bytes that nobody sends: TM rows of A and TN of B, of TK halves, "
-        "2 bytes each.",
-        "my_arrivals-too-few": "each phase must need every arrival of one turn. How many threads call "
-        "mbarrier_arrive for one k-tile?",
-        "my_arrivals-too-many": "the phase waits for arrivals that never come. How many threads call "
-        "mbarrier_arrive for one k-tile?",
-        "my_full": "k-tile t is number t / SLOTS in its slot, and phases are counted from 0. The consumer waits for "
-        "the end of the phase with that number.",
-        "my_empty": "in turn 0 every slot is free: the phase before the first, parity 1, has always ended. In turn 1 "
-        "the producer waits for the phase that the consumers end in turn 0.",
-        "": "put the cell back as it was, and write your numbers."}),
-    "07.12": (_descriptor, {
-        "gap|stops": "three fields: each a number, shifted to its first bit, and joined by `|`.",
-        "no-function": "pass descriptor_of, without brackets.",
-        "no-whole-number": "a descriptor is one whole number: // divides and rounds down.",
-        "no-64-bits": "the last field has two bits: 1, 2 or 3, from bit 62 on.",
-        "the-address": "bits 0 to 13 count units of 16 bytes, and a k-step of 16 halves goes 32 bytes further. Is each "
-        "field shifted to its own bits?",
-        "the-distance-of-eight-rows": "from bit 32 on, in units of 16 bytes: eight rows of so many bytes each.",
-        "the-swizzle": "bits 62 and 63: 1 for rows of 128 bytes, 2 for 64, 3 for 32.",
-        "": "address, distance of eight rows, swizzle."}),
-    "07.13": (_ring, {
-        **HOPPER_HINTS,
-        "write-after-read": "the producer overwrites a slot too early. A phase of `empty` ends after as many arrivals "
-        "as it was initialised for: how many come for one k-tile, and does each stand after a wait for the math?",
-        "mbarrier": "more arrivals come than a phase needs: how many threads arrive for one k-tile, and what was the "
-        "barrier initialised for?",
-        "deadlock": "somebody waits for what never comes. For one k-tile, how many threads arrive, at which slot's "
-        "barrier, and what was it initialised for? (One role alone cannot meet at a __syncthreads().)",
-        "unwaited-copy|unwaited-wgmma": "the waits for full and for the math were right: put them back.",
-        "uninitialised-read|out-of-bounds": "rows that are not in the slot: where does row 64 of A begin, in halves, "
-        "and which operand is the same for both warpgroups?",
-        "wrong-from-row-64": "no slot is overwritten early any more. Rows 64 to 127 belong to the second "
-        "warpgroup: where does its A begin? A pointer to __half counts halves.",
-        "wrong-numbers": "which rows of A does each warpgroup read, and which rows of C does it write?",
-        "": "there are two: one in who arrives, one in where a warpgroup's A begins."}),
-}  # fmt: skip
+    "07.11": _phases,
+    "07.12": _descriptor,
+    "07.13": _ring,
+}

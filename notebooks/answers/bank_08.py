@@ -3,7 +3,7 @@
 from cupy_or_sim.simulate import compiled
 from ptxsim.gpus import H100, REGISTERS
 
-from .bank_07 import HOPPER_HINTS, demand_right
+from .bank_07 import demand_right
 from .common import demand, demand_kernel, fail, results_of, whole_number
 
 # --------------------------------------------------------------------------- 08.11: what fits
@@ -79,56 +79,7 @@ def _shared_a(answer: object) -> None:
 
 
 EXERCISES = {
-    "08.11": (_budget, {
-        "gap|stops": "slots first: bytes of one slot, then how many of them fit.",
-        "no-function": "pass budget, without brackets.",
-        "no-whole-number": "whole numbers: // divides and rounds down.",
-        "no-three-numbers": "return slots, shared_mem, registers.",
-        "too-few-slots": f"the limit is {H100.shared_block:,} bytes, less what is kept; a slot has tile_m + tile_n "
-        "rows of 64 halves, and 16 bytes of barriers.",
-        "too-many-slots": f"the limit is {H100.shared_block:,} bytes for all: slots, their barriers (16 bytes each "
-        "slot), and what is kept.",
-        "no-barriers": "each slot has a full and an empty barrier of 8 bytes.",
-        "other-bytes": "the slots with their barriers, and what is kept; not the rest of the limit.",
-        "no-multiple-of-8": "setmaxnreg takes multiples of 8: round down.",
-        "more-than-given": f"setmaxnreg shares out what all threads got at the launch: {REGISTERS:,} divided by "
-        "the threads of the block, rounded down to a multiple of 8, for each. Who asks for more waits for ever.",
-        "too-many-registers": "the producer's 128 threads keep theirs; the rest is shared by 128 threads of each "
-        "consumer.",
-        "too-few-registers": "what the producer's 128 threads leave of what the launch gave is shared by 128 threads "
-        "of each consumer. Rounded down twice: what each thread gets at the launch, and the result.",
-        "": "bytes of one slot, slots that fit, registers that are left."}),
-    "08.12": (_tall, {
-        **HOPPER_HINTS,
-        "deadlock|mbarrier": "the ring was right: sizeof(Slot) bytes, and an arrival of each of two warpgroups.",
-        "write-after-read|unwaited-wgmma": "the ring was right, and needs no change.",
-        "unwaited-copy|uninitialised-read|beyond-shared-memory": "rows are read that are not in this slot: each "
-        "warpgroup takes 64 rows of the first operand, and 256 of the second. Which matrix has 256 rows now?",
-        "wrong-from-column-64": "columns 64 to 127 belong to the second warpgroup. Which rows of B does it take, "
-        "and where do they begin, in halves? And which rows of A?",
-        "block-conflict|write-beyond-array": "a block writes beyond its 256 x 128 of C. How far apart are two rows of "
-        "C? Are TM and TN those of the new "
-        "tile? Is the thread counted in its warpgroup, from 0 to 127? Then: the row of C comes from the column of the "
-        "sums, its column from the row of the sums and from the warpgroup.",
-        "write-after-write": "two threads write one element of C: its row comes from the column of the sums, its "
-        "column from the row of the sums and from the warpgroup.",
-        "wrong-numbers": "the tensor cores make 64 rows of the first operand by all 256 of the second. Thread t "
-        "holds in d[4 j + 2 h + i] row 16 (t / 32) + t % 32 / 4 + 8 h and column 8 j + 2 (t % 4) + i of that product. "
-        "Which of the two is a row of C now?",
-        "": "exchange the two operands: B's 64 rows first, A's 256 second. Then C comes out turned."}),
-    "08.13": (_shared_a, {
-        **HOPPER_HINTS,
-        "unwaited-copy|write-after-write": "the bytes of a phase do not fit those that land: each barrier expects all "
-        "of A and B of its own block, whoever sends them, and each row must be sent once.",
-        "write-after-read": "a copy overwrites a slot of the other block, whose consumers still read it. Whose "
-        "arrivals must the producer wait for now, and how many are they?",
-        "deadlock": "somebody waits for arrivals or bytes that never come. Each empty barrier is told by "
-        "the consumers of both blocks, and each full barrier counts the bytes of a whole slot.",
-        "mbarrier": "more arrivals come than a phase needs: two blocks have two consumers each.",
-        "out-of-bounds": "rows of A that are not in the tile, or a block that is not in the cluster of two.",
-        "uninitialised-read": "a part of A never comes: each of the two blocks loads its half for both.",
-        "wrong-numbers": "both blocks have the same rows of A, and each its own columns of C, from its own rows "
-        "of B. Which matrix is the same in both?",
-        "not-shared": "load_rows_shared<2> in place of load_rows: one copy for both, from each block a half.",
-        "": "A comes from both blocks, so a slot is free when the consumers of both have read it."}),
-}  # fmt: skip
+    "08.11": _budget,
+    "08.12": _tall,
+    "08.13": _shared_a,
+}

@@ -1,7 +1,7 @@
-"""What the tests and hints of several lessons share."""
+"""What the tests of several lessons share."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NoReturn
 
 import numpy as np
@@ -12,7 +12,7 @@ from course_lib.check.verdict import CheckFailed, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
-from ptxsim.observe.events import Commit, Copy, Event, Wait, Work
+from ptxsim.observe.events import Copy, Work, in_flight
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
@@ -110,23 +110,6 @@ def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tupl
     return kernel, verdict.one_block
 
 
-def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], float]]:
-    """Each event of a warp; after it, the bytes of the groups that may be on their way, and bytes not committed yet."""
-    groups: list[float] = []
-    current = 0.0
-    for event in events:
-        match event:
-            case Copy():
-                current += event.bytes
-            case Commit():
-                groups, current = [*groups, current], 0.0
-            case Wait(keep=None):
-                groups, current = [], 0.0
-            case Wait():
-                groups = groups[max(len(groups) - event.keep, 0) :]
-        yield event, groups, current
-
-
 def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
     """How many of its `k_tiles` k-tiles a warp copies while it multiplies another one, for most of its math."""
     math: Counter[int] = Counter()
@@ -136,13 +119,3 @@ def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:
             if isinstance(event, Work) and event.math:
                 math[round((sum(groups) + current) * k_tiles / copied)] += int(event.math)
     return max(math, key=math.__getitem__, default=0)
-
-
-FOR_ALL = {
-    "left-out-of-barrier|barrier-divergence|deadlock": "all threads must meet at a barrier: move it out of the if."
-}
-COMPLETE = {
-    "read-after-write": "a barrier must stand between writing the tile and reading it.",
-    "uninitialised-read": "a part of the tile is never written: count what the copy moves.",
-}
-ALL_READ = {"write-after-read": "a fast warp overwrites the k-tile that a slow warp still multiplies."}

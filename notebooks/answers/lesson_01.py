@@ -12,9 +12,6 @@ from ptxsim import Report
 from ptxsim.observe.events import Load
 
 from .common import (
-    ALL_READ,
-    COMPLETE,
-    FOR_ALL,
     checked_gemm,
     demand,
     demand_kernel,
@@ -139,57 +136,9 @@ def _wrong(kernel: object, M: int, N: int, K: int, ones: str = "", k: slice = sl
     return A[:, k] @ B[:, k].T != C if report.ok else np.ones(C.shape, bool)
 
 
-MOVED = {
-    "wasted-sectors": "neighbouring threads must copy neighbouring rows (see the picture).",
-    "many-sectors": "an element is copied more than once, or one thread copies for many: share the work out.",
-}
-
 EXERCISES = {
-    "01.1": (_copy_alone, FOR_ALL | COMPLETE | MOVED | {
-        "other-share": "256 threads are 8 warps: each of them has its part of the 1024 floats to copy.",
-        "out-of-bounds": "the tile is As[k][row]; A already points to the first row of the block, and a column of A "
-        "is M floats long: which part of your index is the row, which one the column?",
-        "": "float i of the tile: row i % TM, column i / TM. A column of A is M floats long, one of the tile TM."}),
-    "01.2": (_rectangle, FOR_ALL | COMPLETE | ALL_READ | MOVED | {
-        "right-if-square": "with M = N it is right. Which of the two is the length of a column of A, and which that "
-        "of B?",
-        "beyond-shared-memory": "an index leaves a tile. In As[k][row] and Bs[k][column] the first index stays below "
-        "TK, the second below TM or TN: which of yours does not?",
-        "out-of-bounds": "an index leaves A or B. Take the last thread: which row and which column does it ask for? "
-        "How many rows has the tile?",
-        "write-after-write": "two threads write to one place of a tile: who writes to which?",
-        "step-leaves": "k-tile 0 is right, and a later one leaves A or B. How many columns lie between two turns, all "
-        "in all? Look at every place where you go on.",
-        "no-tile": "the math reads A and B themselves, so each element comes once for every thread that needs it. Let "
-        "it read the tiles.",
-        "many-barriers": "which two moments of a turn must all threads have reached together? Between two products "
-        "nobody waits for anybody.",
-        "misaligned": "16 bytes begin at a multiple of 4 floats, here and there.",
-        "first-k-tile-always": "every turn copies the same k-tile: what does k_tile change in your indices?",
-        "no-last-k|no-first-k": "a value of k is left out: where does your loop over k begin, and where does it end?",
-        "only-one-block": "one block is right, several are not. Is the length of a column that of the matrix?",
-        "only-last-k-tile": "acc has the last k-tile only: what becomes of the sums of the turns before it?",
-        "only-one-k-tile": "k-tile 0 is right, the next ones are not. At which column does k-tile 1 begin?",
-        "only-last-product": "acc has only the last product of a k-tile: what becomes of the ones before it?",
-        "some-columns": "some columns of a tile are right. Does your math reach all four columns of a thread, and does "
-        "the copy of B fill what they read?",
-        "some-rows": "some rows of a tile are right. Does your math reach both rows of a thread, and does the copy of "
-        "A fill what they read?",
-        "neither-arrives": "numbers of A and of B come to wrong places, or products to wrong sums. Compare from which "
-        "matrix each copy reads; where it puts it, As[k][row] and Bs[k][column]; which rows and columns the math "
-        "reads; and to which acc[column][row] it adds.",
-        "a-does-not-arrive": "B arrives as it should, A does not. Follow float 1 of a k-tile of A: where does it come "
-        "from, where does it go, and who reads it?",
-        "b-does-not-arrive": "A arrives as it should, B does not. Follow float 1 of a k-tile of B: where does it come "
-        "from, where does it go, and who reads it?",
-        "other-k": "A and B are right, each by itself, but do not meet: have both factors the same k?",
-        "": "follow one thread through two turns: what does it copy, what does it multiply, and where does it wait?"}),
-    "01.3": (partial(checked_gemm, right=Launch((64, 64, 16), 256)), FOR_ALL | ALL_READ | COMPLETE | {
-        "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
-    "01.4": (partial(checked_gemm, right=Launch((64, 128, 16), 128)), {
-        "wrong-launch": "it must be the new tile (64, 128, 16), M first, and 128 threads.",
-        "uninitialised-read": "the copy moves too little. Is THREADS the number of threads that you launch?",
-        "no-last-k-tile|no-first-k-tile|no-last-k|no-first-k": "a k-tile, or a part of each, is left out: is TK "
-        "that of your launch?",
-        "": "4 warps of 64 x 32 stand side by side along N. Look at m and n, and at TM and TK."}),
-}  # fmt: skip
+    "01.1": _copy_alone,
+    "01.2": _rectangle,
+    "01.3": partial(checked_gemm, right=Launch((64, 64, 16), 256)),
+    "01.4": partial(checked_gemm, right=Launch((64, 128, 16), 128)),
+}

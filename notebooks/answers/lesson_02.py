@@ -15,11 +15,10 @@ from cupy_or_sim.cupy_on_numpy import RawKernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import Report
-from ptxsim.compiler import ENDS as ENDS_OF_PROGRAM
-from ptxsim.compiler import Instruction, read_by, targets_of, written_by
+from ptxsim.compiler import ENDS, Instruction, read_by, targets_of, written_by
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 
-from .common import ALL_READ, COMPLETE, FOR_ALL, checked_gemm, demand, demand_kernel, demand_no_hazard, fail
+from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, fail
 
 PIECES = 4  # of 1024 floats, in 02.1
 AHEAD = Launch((64, 64, 16), 256)
@@ -181,7 +180,7 @@ def _next(program: tuple[Instruction, ...], pc: int) -> list[int]:
     """The instructions that may come after one."""
     each = program[pc]
     jumps = targets_of(each)
-    goes_on = each.guard is not None or not (jumps or each.opcode.root in ENDS_OF_PROGRAM)
+    goes_on = each.guard is not None or not (jumps or each.opcode.root in ENDS)
     return jumps + [pc + 1] * (goes_on and pc + 1 < len(program))
 
 
@@ -316,78 +315,9 @@ def _waits(warps: list[list[Event]]) -> bool:
     return any(isinstance(event, Barrier) for mine in warps for event in mine)
 
 
-LANDED = {
-    "unwaited-copy": "a thread must wait for its own copies, as wait_all does, before it tells the others that they "
-    "have landed.",
-    "wait-behind-barrier": "the wait stands after the barrier, which then promises too much: first the wait, then "
-    "the barrier.",
-}
-ENDS = {"step-limit": "a loop does not end: which variable counts its turns?"}
-PLACES = {"misaligned": "16 bytes begin at a multiple of 4 floats, here and there."}
-
 EXERCISES = {
-    "02.1": (_divergence_first(_pieces), FOR_ALL | LANDED | ENDS | PLACES | {
-        "read-after-write": "wait_all is about a thread's own copies; a barrier must follow before others read them.",
-        "write-after-read|write-after-write": "a fast warp copies the next piece over one that a slow warp still "
-        "reads: when may the next copy start?",
-        "beyond-shared-memory": "the tile has floats 0 to 1023: which of your indices into it leaves them?",
-        "out-of-bounds": "a piece has 1024 floats: thread t copies the four from 1024 * piece + 4 * t on.",
-        "uninitialised-read": "256 threads with 16 bytes each fill the tile: thread t copies floats 4 * t to "
-        "4 * t + 3.",
-        "not-by-copies": "the exercise is about copy_async: let it bring every piece, once.",
-        "past-the-tile": "what goes out is read from the tile, which copy_async has filled.",
-        "nobody-shares": "thread t writes out floats t, t + 256, t + 512 and t + 768 of a piece. Who has copied them?",
-        "missing": "some floats of out are never written: which ones does thread t write in turn p?",
-        "": "float i of piece p goes out as float 1023 - i of piece p. Does every turn copy its own piece, and "
-        "write to its own place?"}),
-    "02.2": (_divergence_first(_one_ahead), FOR_ALL | ENDS | PLACES | {
-        "right-if-square": "a column of A has M floats, one of B has N.",
-        "read-after-write": "a barrier must stand between the stores of a k-tile and its math.",
-        "write-after-read": "a fast warp stores the next k-tile over the one that a slow warp still multiplies.",
-        "uninitialised-read": "what does the first turn multiply? It must have been loaded, and stored, before.",
-        "beyond-shared-memory": "a tile is As[k][m]: the column comes first, so As[j][i] and Bs[j][i].",
-        "out-of-bounds": "the last k-tile has no next one; in every other turn there is one.",
-        "nothing-ahead": "the math hides only a load that stands before it and whose value nobody touches until it is "
-        "done. The store stays after it.",
-        "not-through-registers": "here a k-tile waits in registers, not in the tile: next_a and next_b are loaded as "
-        "float4.",
-        "loaded-twice": "each k-tile is asked for once: what has been loaded before the math is what is stored after "
-        "it.",
-        "": "follow one float4 of A and one of B through turns 0, 1 and 2: from where is it loaded, to which tile and "
-        "to which place of it is it stored, and in which turn is it multiplied? A column of A has M floats, one of B "
-        "has N."}),
-    "02.3": (_divergence_first(_two_roles), {
-        "other-count": "who comes to a barrier, all in all? 32 threads of the producer and 64 of the consumers, "
-        "whether they wait or only arrive.",
-        "no-copy": "the producer waits for a slot to be emptied that was never full. Its first SLOTS turns "
-        "find an empty slot.",
-        "no-wait-for-full": "a consumer must wait at FULL of its slot before it reads it; who only arrives goes on "
-        "at once.",
-        "no-wait-for-empty": "the producer runs ahead: it fills slots that are still read, and comes to FULL "
-        "before the consumers have left, so that the counts go wrong and all wait. What must hold it back?",
-        "empty-too-early": "the consumers arrive at EMPTY after their math, when they have read the slot.",
-        "shared-barrier": "each slot has a full and an empty barrier of its own: FULL + slot and EMPTY + slot.",
-        "other-slot": "the producer waits at EMPTY of the slot that it is about to fill: which one is that in turn "
-        "k_tile?",
-        "both-wait": "who has something to say, and nothing to wait for, only arrives and goes on. Which side is that "
-        "here?",
-        "unequal-turns": "for each barrier, count the turns in which one side waits, and those in which the other side "
-        "arrives before: each wait needs an arrival of its own, and all 96 threads for each opening."}
-        | LANDED | ENDS | PLACES | {
-        "barrier-count": "both sides must name the same number of threads.",
-        "barrier-divergence": "__syncthreads() is for all threads together; here two kinds of warps go different ways.",
-        "read-after-write|uninitialised-read": "a consumer reads before the slot is full: it must wait at FULL of this "
-        "slot.",
-        "write-after-read|write-after-write": "a slot is filled while a consumer still reads it: from turn SLOTS on "
-        "the producer waits at EMPTY, and the consumers arrive there after their math.",
-        "nothing-on-its-way": "the next slot may be filled while this one is multiplied: who waits for too much?",
-        "": "the copies and the math are given: has the slot been filled when it is read?"}),
-    "02.4": (_divergence_first(_late_load), {
-        "one-k-tile": "it fails with one k-tile only: then the loop has no turn to make. What stands "
-        "before it and after it must do alone.",
-        "write-after-write": "the two tiles lie on top of each other. In what does &shared[...] count?"}
-        | LANDED | ALL_READ | COMPLETE | FOR_ALL | ENDS | {
-        "beyond-shared-memory": "both tiles together have 8192 bytes; one has half of them.",
-        "out-of-bounds": "a k-tile after the last one is copied: how many turns does the loop make?",
-        "": "follow k_tile through two turns: which k-tile is copied, and which one is multiplied?"}),
-}  # fmt: skip
+    "02.1": _divergence_first(_pieces),
+    "02.2": _divergence_first(_one_ahead),
+    "02.3": _divergence_first(_two_roles),
+    "02.4": _divergence_first(_late_load),
+}

@@ -9,9 +9,9 @@ from course_lib.check.verdict import MOST, CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work
+from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work, in_flight
 
-from .common import FOR_ALL, checked_block, demand, demand_kernel, fail, in_flight
+from .common import checked_block, demand, demand_kernel, fail
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
@@ -317,118 +317,12 @@ def _padded_by_1(kernel: object) -> None:
     _demand_overlap(checked_block(kernel, launch)[1], MOST, launch, 0.25)
 
 
-_ENDLESS = {
-    "step-limit": "a loop never ends. Is the variable that its condition tests counted up in every turn?"
-}
-_TURNS = {
-    "out-of-bounds": "after the last k-tile there is no next one to copy.",
-    "read-after-write": "a buffer is read right after the copy to it. Is it the one that should be read now? If so, a "
-    "barrier must stand between the copy and the read.",
-    "write-after-read": "a buffer is overwritten while slow warps still read it. Which barrier keeps them apart?",
-    "uninitialised-read": "a buffer is read that nothing was copied to. Write down for the first two turns: which "
-    "k-tile lies where, which buffer is written, which one is read?",
-}
-_MEET = {"wait-behind-barrier": "the barrier says that all have waited: first the wait, then the barrier."}
-_IN_TURN = {
-    "in-turn": "there are two buffers so that the next k-tile is copied while this one is multiplied. Which k-tile "
-    "should the copy bring, and to which buffer?"
-}
-_LOOP = FOR_ALL | _ENDLESS | _MEET | {
-    "one-k-tile-copied": "only k-tile 0 is copied. While k-tile t is multiplied, k-tile t + 1 must be on its "
-    "way: issue it in the loop.",
-    "last-not-awaited": "in the last turn there is nothing to issue, but its k-tile must be waited for as in "
-    "every turn: only the issue belongs into the if.",
-    "first-not-awaited": "no thread waits for its own copies before the k-tile is read. What says that "
-    "my part has landed? (wait_group counts only groups that commit_group has closed, and lets the n newest be late.)",
-    "not-all-awaited": "each turn brings a new k-tile, and none may be read before its copy has landed: "
-    "every turn needs a wait of its own.",
-    "copied-in-the-last-turn": "the last turn issues a copy, too. Which k-tile is left for it to bring?",
-    "copied-again": "a k-tile is copied once: issue it once in each turn of the loop over k-tiles.",
-    "plain-copy": "let cp.async bring every k-tile, and read its floats from shared memory only.",
-    "not-every-turn": "look at that turn with a pencil: which k-tile is on its way during its math? Every turn but "
-    "the last needs one, and what waits for it stands in the next turn.",
-    "other-buffer": "the math reads the buffer that the next k-tile is on its way to. Which one holds "
-    "k-tile t?",
-    "next-in-the-way": "a copy goes to the buffer that is being multiplied, or its k-tile is read before anybody "
-    "waited for it. Write down for two turns: which k-tile is issued, to which buffer, and where is it waited for?",
-    "read-after-write": "wait_all() waits for a thread's own copies only. What makes sure that all parts have arrived, "
-    "and where must it stand?",
-    "write-after-read": "the copy overwrites a buffer that slow warps still read: issue it after the barrier, or let a "
-    "second barrier stand between the math and the next issue.",
-    "write-after-write": "two copies go to one buffer at the same time: wait for the first one, or take the other "
-    "buffer.",
-    "beyond-shared-memory": "there are only buffers 0 and 1; which one holds k-tile t?",
-    "out-of-bounds": "after the last k-tile there is no next one to copy.",
-}  # fmt: skip
-
 EXERCISES = {
-    "03.1": (_four_turns, {
-        "text": "write numbers, without quotes, and \"none\" only where nothing is issued.",
-        "no-three-lists": "three lists of four entries each, one entry for each turn.",
-        "wrong-form": "there are four turns, k_tile = 0, 1, 2 and 3.",
-        "multiplied_from": "k-tile 0 lies in buffer 0, and the buffers change places after every turn.",
-        "issued_to": "the copy goes to the buffer that is not read in this turn.",
-        "": "each turn issues the k-tile after the one that it multiplies, if there is one."}),
-    "03.2": (_two_buffers, _LOOP | {
-        "uninitialised-read": "a buffer is multiplied that nothing was copied to. Who brings k-tile 0, and to which "
-        "buffer?",
-        "nothing-on-its-way": "start the copy of the next k-tile before the math of this one, and wait for it only in "
-        "the next turn.",
-        "": "k-tile t lies in buffer t % 2, and while it is multiplied, k-tile t + 1 is on its way."}),
-    "03.3": (_fragments_ahead, _LOOP | {
-        "not-all-awaited": "the last k-block of a k-tile must wait for the next k-tile, before its first "
-        "fragments are loaded.",
-        "next-in-the-way": "fragments are loaded out of a buffer that a copy is on its way to. At which k-block do "
-        "the next "
-        "fragments lie in the next k-tile? The wait belongs there, before that load; and the copy belongs early in the "
-        "k-tile, to the other buffer.",
-        "write-after-read": "the copy overwrites a buffer whose last fragments slow warps still load. After which load "
-        "is that buffer free, and does a barrier stand between?",
-        "uninitialised-read": "fragments are loaded out of a buffer to which no copy was issued. Which k-tile should "
-        "lie there then? (Behind the last k-tile there is none.)",
-        "nothing-on-its-way": "issue the next k-tile in the first k-blocks and wait for it only before the last one, "
-        "so that the k-blocks between can hide it.",
-        "beyond-shared-memory": "a k-tile has k-blocks 0 to TK - 1, in buffer 0 or 1. What comes after the "
-        "last k-block, and in which buffer does it lie?",
-        "no-fragments-ahead": "while k-block k is multiplied, k-block k + 1 is loaded: in every k-block, and also from "
-        "one k-tile to the next.",
-        "old-buffer": "some k-block 0 is multiplied with fragments of the k-tile before. Which k-tile does the k-block "
-        "after the last one belong to, and in which buffer does it lie?",
-        "lambdas-changed": "the check watches load and multiply. Leave them as they are, and write only the loop.",
-        "": "k-block k uses the fragments that were loaded one k-block earlier. Where do those of k-block 0 come from, "
-        "and from which buffer?"}),
-    "03.6": (_pipeline, FOR_ALL | _ENDLESS | _MEET | {
-        "local-array": "each thread has a `smem_buffer` of its own and writes one float of it. How does C++ say that "
-        "an array belongs to the block?",
-        "one-tile": "with one tile the loop never runs. Which barrier stands between the "
-        "prologue and the last compute?",
-        "uninitialised-read": "a tile is used that was not loaded: which stage is used before it is filled?",
-        "read-after-write": "a barrier must stand between loading a tile and computing with it, on every way through "
-        "the kernel.",
-        "write-after-read": "a fast warp loads the next tile over one that a slow warp still uses.",
-        "write-after-write": "the two tiles lie on top of each other.",
-        "read-beyond-array": "after the last tile there is no next one to load.",
-        "out-of-bounds": "two tiles of 64 floats lie there; the launch gives 512 bytes of dynamic shared memory if the "
-        "kernel declares none itself.",
-        "nothing-ahead": "there are two stages so that the next tile is there before this one is used. Load it before "
-        "compute, as the page does.",
-        "no-shared-memory": "the block's threads share an array that is declared __shared__; a static one lies in "
-        "global memory, and all blocks share it.",
-        "": "follow the two stages: which tile is loaded, and which one is used, before, in and after the loop?"}),
-    "03.5": (_padded_by_1, {
-        "nothing-on-its-way": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
-        "other-padding": "keep PAD = 1; it is the copy that has to change.",
-        "misaligned": "columns of 129 floats: every other one begins at an odd multiple of 4 bytes. How many bytes may "
-        "one copy move then?",
-        "write-after-write": "two threads copy to the same place. Lane x starts with float x now, not with 2 x.",
-        "plain-copy": "a plain copy is waited for at once: let the copy be asynchronous, with fewer bytes.",
-        "": "a part of the tile is never copied. A warp moves 32 floats in a turn now: how far apart are its turns?"}),
-    "03.4": (_taking_turns, FOR_ALL | _ENDLESS | _MEET | {
-        "k-tile-ahead": "copy and math name the same buffer in every turn, and k-tile 0 is overwritten before "
-        "anybody uses it. Which buffer did the prologue fill?",
-        "behind-the-loop": "with one k-tile the loop makes no turn. Which buffer holds that k-tile, and which one is "
-        "multiplied after the loop?"} | _TURNS | _IN_TURN | {
-        "": "follow k_tile through the prologue and two turns: which k-tile is read, and from which buffer?"}),
-    "03.7": (_one_ahead, FOR_ALL | _ENDLESS | _MEET | _TURNS | _IN_TURN | {
-        "": "k-tile 0 must be there before the loop, and turn t copies k-tile t + 1, if there is one."}),
-}  # fmt: skip
+    "03.1": _four_turns,
+    "03.2": _two_buffers,
+    "03.3": _fragments_ahead,
+    "03.6": _pipeline,
+    "03.5": _padded_by_1,
+    "03.4": _taking_turns,
+    "03.7": _one_ahead,
+}

@@ -12,9 +12,9 @@ from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
-from ptxsim.observe.events import Barrier, Copy, Work
+from ptxsim.observe.events import Barrier, Copy, Work, in_flight
 
-from .common import FOR_ALL, MOST_STEPS, checked_block, demand, fail, in_flight, results_of
+from .common import MOST_STEPS, checked_block, demand, fail, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -202,7 +202,7 @@ MISTAKES = [
     ),
     ("other-sign", "a slot less for issue, then wait", lambda *case: ceil(_slots(*case)) + 1 - case[2]),
 ]
-"""A word for what a wrong function counts, that in words, and its formula. A hint for each stands below."""
+"""A word for what a wrong function counts, that in words, and its formula. hints_05.toml has a hint for each."""
 
 
 def _number_of_slots(answer: object) -> None:
@@ -224,101 +224,10 @@ def _number_of_slots(answer: object) -> None:
         )
 
 
-_ENDLESS = {"step-limit": "the loop never ends: what makes its variable grow?"}
-_FILLED = _ENDLESS | FOR_ALL | {
-    "out-of-bounds": "a copy or a slot lies outside. Is there such a k-tile, and such a slot? The launch brings "
-    "shared memory for as many slots as the text says.",
-    "uninitialised-read": "a slot is multiplied that nothing has filled. Write down what each slot holds in the first "
-    "turn, and which k-tiles have been issued.",
-    "unwaited-copy": "a k-tile is read before its copy landed. Which groups are committed when turn t waits, and how "
-    "many of them are newer than the one it needs? Commit in every turn, also when there is nothing to copy. And "
-    "copies and math must agree on the slot of a k-tile.",
-    "write-after-read": "a slot is overwritten while a slow warp still multiplies it. Which slot has been read by all, "
-    "and after which line is that sure?",
-    "write-after-write": "a slot is filled again before its first copy has landed. Which k-tile comes next, and which "
-    "slot is free?",
-    "read-after-write": "wait_group is about a thread's own copies; a barrier must follow before others read them.",
-}  # fmt: skip
-_OVERLAP = {
-    "few-asked-for": "how many groups may the wait leave, in every turn, and does the next copy start before the math?",
-    "copied-again": "in which turn is each k-tile issued, and does the prologue do it as well?",
-}
-
-_COPIED = "a k-tile was just copied by all threads: a barrier must stand between that and its math."
-
 EXERCISES = {
-    "05.1": (_four_slots, _OVERLAP | _FILLED | {
-        "wrong-launch": "four slots of 12,288 bytes are right; fill the two gaps.",
-        "uninitialised-read": "the loop issues k-tile 3 in its first turn. Which ones must the prologue have issued "
-        "before?",
-        "unwaited-copy": "a k-tile is read before its copy landed. Which k-tiles has the prologue issued when turn 0 "
-        "waits, and does the loop issue one of them again? Is there a group for each, also where K has fewer k-tiles "
-        "than slots? How many groups are newer than the one that is read?",
-        "write-after-write": "a slot is filled twice. In which turn is each k-tile issued, and does the prologue do "
-        "it as well?",
-        "": "which k-tiles must be on their way when turn 0 begins, and how many of their groups may turn 0 leave?"}),
-    "05.2": (_any_slots, _OVERLAP | _FILLED | {
-        "fixed-stages": "a number stands where it should be made from STAGES: look at the prologue, the wait, and "
-        "both slots.",
-        "no-stages": "only the prologue and the turn are yours.",
-        "wrong-launch": "three slots of 12,288 bytes are right; write the prologue and the turn.",
-        "out-of-bounds": "start_copy wants a k-tile that exists; start_copy and compute both want a slot from 0 to "
-        "STAGES - 1. What does the prologue do if there are fewer k-tiles than slots?",
-        "unwaited-copy": "a slot is read before the copy into it landed. Which k-tile does that copy bring, and is it "
-        "the one that is multiplied? Copies and math must agree on the slot of a k-tile. If they do: which groups are "
-        "committed when turn t waits, and how many are newer than the one it needs? Commit in every turn, also when "
-        "there is nothing to copy.",
-        "": "which k-tile does turn t issue, into which slot, and which slot does it multiply?"}),
-    "05.3": (_turn, _OVERLAP | _FILLED | {
-        "fixed-stages": "the issue and the wait must be right for every number of slots. With two of them, how many "
-        "groups may be late?",
-        "no-stages": "only the turn is yours.",
-        "wrong-launch": "three slots of 12,288 bytes are right; write the turn.",
-        "empty-hands": "what does a warp hold when it comes through the barrier? The step that it multiplies after it "
-        "must have been loaded before.",
-        "few-asked-for": "may the newest k-tile still be late after your wait, in every turn?",
-        "unwaited-copy": "fragments are loaded before their copy has landed. Which k-tile should they come from? The "
-        "prologue has issued k-tiles 0 to STAGES - 2: which turn issues that one, and which line says that it is "
-        "there? How many groups are newer?",
-        "read-after-write": "step 0 of the next k-tile was copied by all threads: a wait is about one thread's copies. "
-        "Which line must stand between that wait and the load?",
-        "write-after-read": "a slot is overwritten while a slow warp still loads from it. Behind which barrier have "
-        "all loaded both steps of k-tile t, and is the issue into its slot after that one?",
-        "uninitialised-read": "fragments of a slot that nothing was copied to. Which k-tile does turn t issue?",
-        "wrong-numbers": "a set is multiplied that holds another step. Write down for two turns what lies in set 0 and "
-        "in set 1 in front of each multiply_step.",
-        "": "step 1 is loaded while step 0 is multiplied, and step 0 of the next k-tile while step 1 is. When must the "
-        "next k-tile be there?"}),
-    "05.4": (_number_of_slots, {
-        "gap": "math = ..., and then how often it fits into the latency.",
-        "no-function": "write the name without brackets after it.",
-        "stops": "tile holds three whole numbers, latency is a number of cycles, issue_then_wait is True or "
-        "False.",
-        "no-number": "return the number of slots itself.",
-        "no-slot-in-use": "the k-tile that is being multiplied needs a slot, too.",
-        "one-order": "with issue, then wait, a copy has one turn less: slots - 2.",
-        "half-the-math": "a multiplication and an addition are two FLOP.",
-        "rounded-down": "a latency of two turns and a part of one takes three: round up, and not down.",
-        "too-few": "round up a part of a turn; and which k-tile is not on its way, and needs a slot, too?",
-        "one-tile": "768 cycles, say, are the math of one tile only: how many FLOP has the one that is asked for?",
-        "one-too-many": "a latency of exactly two turns needs two: round up only what is left over.",
-        "not-rounded": "a part of a turn is not enough, and there is no part of a slot: round up.",
-        "k-step": "a turn multiplies a whole k-tile, tile_k deep, and not a step of 16.",
-        "other-sign": "a copy that has slots - 2 turns needs one slot more than one that has slots - 1.",
-        "": "first, for how many cycles is a k-tile of this size multiplied? Then, how many such turns must a copy "
-        "have? Then, which slots hold no copy on its way?"}),
-    "05.5": (_printed, _FILLED | {
-        "wrong-launch": "three slots of 12,288 bytes are right; repair the kernel.",
-        "in-turn": "three slots, and only one in use: which k-tile may be copied while another is multiplied?",
-        "out-of-bounds": "which line copies a k-tile that does not exist when there is only one?",
-        "uninitialised-read": "a slot is multiplied that nothing has filled. For how many k-tiles? The cell below "
-        "says it: with 1 or 2 the loop does not run at all, with more look at its first turn.",
-        "write-after-read": "a slot is overwritten while a slow warp still multiplies it: the free slot is the one "
-        "that all have read before the barrier.",
-        "read-after-write": _COPIED,
-        "unwaited-copy": "a slot is multiplied before its copy has landed. A barrier does not wait for copies: which "
-        "line waits for this one, in each thread and before the barrier, in the loop and after it?",
-        "wrong-numbers": "every slot that is read was filled, but a k-tile is multiplied twice, or never. "
-        "Write down which k-tile lies in which slot, in the loop and after it.",
-        "": "follow the slots turn by turn, for 1, 2 and 5 k-tiles."}),
-}  # fmt: skip
+    "05.1": _four_slots,
+    "05.2": _any_slots,
+    "05.3": _turn,
+    "05.4": _number_of_slots,
+    "05.5": _printed,
+}

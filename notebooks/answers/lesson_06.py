@@ -117,7 +117,7 @@ MISTAKES_OF_SHARED_MEM: Wrong = [
 ]
 
 
-def _launch(answer: object) -> None:
+def _three_numbers(answer: object) -> None:
     """A function that gives the right launch for every case."""
     given = results_of(answer, "launch_of", LAUNCHES)
     three = all(isinstance(one, tuple | list) and len(one) == 3 for one in given)
@@ -300,77 +300,7 @@ def _padded(kernel: object, shape: tuple[int, int, int], blocks: int) -> None:
 
 
 EXERCISES = {
-    "06.8": (_launch, {
-        "gap": "three lines: each is made of tile, warp and stages, the grid also of M and N.",
-        "no-function": "write the name without brackets after it.",
-        "stops": "M, N and stages are whole numbers; tile holds three of them, warp two.",
-        "no-three-things": "return grid, threads, shared_mem, in this order; grid is a pair.",
-        "no-pair": "grid = (tiles down C, tiles across C).",
-        "no-whole-number": "a launch takes whole numbers. / makes a float; // and math.ceil do not.",
-        "part-dropped": "// leaves out the rows or columns behind the last whole tile. They need a block: round up.",
-        "one-too-many": "a size that is a multiple of the tile needs no block more: add tile - 1 before you "
-        "divide, not tile.",
-        "to-the-nearest": "a tile of which only a few rows are used is a tile: round up.",
-        "other-side": "x counts the tiles down C, along M; y those across C, along N. (Other texts have it the "
-        "other way round: the kernel decides.)",
-        "wrong-side-of-tile": "M is divided by TM, N by TN.",
-        "parts-of-warps": "a block makes a tile of TM x TN; WM x WN is only what one of its warps makes.",
-        "warps": "a launch counts threads, and a warp has 32.",
-        "always-the-same": "a block has as many warps as parts of WM x WN fit into its tile of TM x TN.",
-        "one-direction": "warps stand side by side along M and along N: TM / WM times TN / WN.",
-        "warps-added": "TM / WM rows of warps with TN / WN warps each: multiply.",
-        "elements": "a warp of 32 threads makes WM x WN elements: count warps first.",
-        "halves": "shared memory is counted in bytes, and a half has two.",
-        "one-slot": "the ring has `stages` slots, and each holds a tile of A and one of B.",
-        "one-slot-in-halves": "the ring has `stages` slots, and a half has two bytes.",
-        "one-slot-too-few": "stages - 1 k-tiles are on their way; the one that is multiplied needs a slot, too.",
-        "tm-by-tn": "a slot holds TM rows of A and TN columns of B, of TK halves each: TM + TN.",
-        "no-tk": "each row of A and column of B in a slot has TK elements.",
-        "floats": "A and B are halves: two bytes each. The sums are floats, but no slot holds them.",
-        "one-operand": "a slot holds a tile of A and a tile of B.",
-        "": "take numbers of one case, and draw it: how many tiles has C in each direction, how many parts has a tile, "
-        "and what lies in a slot?"}),
-    "06.2": (_tail, {
-        "gap": "tiles first, then how many of them run at once on the whole GPU.",
-        "no-function": "write the name without brackets after it.",
-        "stops": "M, N, at_once and sms are whole numbers, tile holds three; the check calls it with and without "
-        "sms.",
-        "no-two-numbers": "return count, idle.",
-        "no-number": "both are plain numbers.",
-        "last-wave-dropped": "the tiles that are left over need a wave, too: round up.",
-        "not-rounded": "a wave with few blocks takes about as long as a full one: round up.",
-        "one-too-many": "where the tiles fill the last wave there is none behind it: round up, do not add 1.",
-        "waves-without-at-once": "each SM has `at_once` blocks at the same time.",
-        "times-at-once": "more blocks at once mean fewer waves.",
-        "132-sms": "sms is an argument: another GPU has another number.",
-        "no-sms": "all SMs work at once.",
-        "tiles": "sms * at_once blocks run at the same time, and are one wave.",
-        "by-area": "round the tiles up in each direction, as the grid does, before you multiply.",
-        "no-edge": "a tile that reaches over the edge is a block, too: round up in each direction.",
-        "sides-of-tile": "a tile has TM rows of C, down from M, and TN columns, along N.",
-        "1-where-full": "a remainder of 0 means that the last wave is full, not empty.",
-        "busy-share": "what is asked for is the share without a block: 1 minus that. A full wave leaves 0.",
-        "percent": "a share is a number from 0 to 1.",
-        "places": "divide by all places of a wave.",
-        "all-waves": "only the last wave has places without a block: divide by the places of one wave.",
-        "share-without-at-once": "a wave has sms * at_once places.",
-        "": "with numbers: 145 tiles, one at a time on each of 132 SMs. How many waves, how many places have they "
-        "together, and how many of these are empty? Then write it with names."}),
-    "06.9": (_pad, {
-        "read-beyond-array": "something is read behind the end of `from`. A row begins at row * width there; "
-        "behind its last column, width - 1, and behind the last row nothing may be read.",
-        "out-of-bounds": "something lies behind the end of `to`, which has rows * stride elements: where does the last "
-        "turn end?",
-        "block-conflict|read-after-write|write-after-read|write-after-write":
-            "two threads write one element. Each has one place, row * stride + column, and one value, number or zero.",
-        "no-stride": "a row of `to` begins at row * stride.",
-        "no-zeros": "the columns from `width` to `stride` must become zeros: NaN times zero is NaN.",
-        "only-first-row": "there may be fewer blocks than rows: go on until all rows are done.",
-        "not-stored": "there may be fewer threads than elements, in a row and in all: where does each thread start, "
-        "and how far does it step until the end?",
-        "other-than-zeros": "behind the `width` elements of a row stand zeros, not what comes next in `from`.",
-        "wasted-sectors": "neighbouring threads must take neighbouring elements of a row.",
-        "many-sectors": "an element is copied more than once, or one thread copies for many: share the "
-        "work out.",
-        "": "element i of `to` stands in row i / stride, column i % stride; in `from` that is row * width + column."}),
-}  # fmt: skip
+    "06.8": _three_numbers,
+    "06.2": _tail,
+    "06.9": _pad,
+}

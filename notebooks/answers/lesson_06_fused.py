@@ -85,25 +85,5 @@ def _epilogue(kernel: object) -> None:
 
 
 EXERCISES = {
-    "06.4": (_epilogue, {
-        "out-of-bounds": "the kernel below `finish` is right as it is: change only the gap.",
-        "bias-behind": "the bias belongs to x: add it first.",
-        "no-bias": "x is the sum plus the bias of its column.",
-        "no-gelu": "x is there; now x times the share of numbers below x.",
-        "relu": "ReLU cuts at 0. GELU is x times a share that grows from 0 to 1.",
-        "twice": "1 + erf goes from 0 to 2, and a share from 0 to 1: a factor of 0.5.",
-        "share": "GELU is x times this share.",
-        "erf-of-x": "the argument of erf is x / √2: x * 0.70710678f.",
-        "erf-of-x-times-root": "the argument of erf is x / √2, not x times √2: x * 0.70710678f.",
-        "erf-of-half-x": "the argument of erf is x / √2, not x / 2: x * 0.70710678f.",
-        "no-1": "erf goes from -1 to 1, and a share from 0 to 1: 0.5f * (1 + erff(...)).",
-        "silu": "this is called SiLU. GELU has erf in place of the sigmoid.",
-        "sigmoid": "this is an approximation, wrong by up to 0.02. Use erff.",
-        "tanh": "many networks use it, and it is wrong by up to 0.0005, as the exercise says. Asked for is erff.",
-        "less-bias": "the bias is added.",
-        "near": "is something a half before the end, or a formula an approximation? Keep floats: "
-        "float(bias), constants with an f; only the return value is a half.",
-        "does-not-compile": "a __half beside a float leaves the compiler a choice. Say which one: float(bias).",
-        "": "by hand for x = 0, a large x and -1: GELU gives 0, nearly x and -0.16. Which of them does yours miss? "
-        " And is the bias in x, once?"}),
-}  # fmt: skip
+    "06.4": _epilogue,
+}

@@ -13,7 +13,6 @@ from instruments.checklist import checklist
 from ptxsim import Report
 
 from .common import (
-    FOR_ALL,
     MOST_STEPS,
     demand,
     demand_kernel,
@@ -71,11 +70,11 @@ def _notes(answer: object) -> None:
     """The notes' kernel, mended, and a function that gives its launch."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         fail(f"what came is {answer!r:.60}, and not two things.", "wrong-form")
-    kernel, launch = answer
+    kernel, launch_of = answer
     demand_kernel(kernel)
-    if not callable(launch):
-        fail(f"the launch is {launch!r:.60}, and must be a function of M and N.", "no-function")
-    launches = results_of(launch, "launch", [shape[:2] for shape in SHAPES])
+    if not callable(launch_of):
+        fail(f"the launch is {launch_of!r:.60}, and must be a function of M and N.", "no-function")
+    launches = results_of(launch_of, "launch", [shape[:2] for shape in SHAPES])
     for (M, N, K), given in zip(SHAPES, launches, strict=True):
         three = isinstance(given, tuple | list) and len(given) == 3
         demand(three, f"the launch is {given!r:.60}; it must be three things.", "no-three-things")
@@ -255,89 +254,8 @@ def _first_wrong(kernel, launch: Launch, shapes: list[tuple]) -> tuple[str, str]
     return "", ""
 
 
-_HAZARDS = FOR_ALL | {
-    "write-after-read": "a fast warp copies the next k-tile to where a slow one still reads. What must stand between "
-    "math and load?",
-    "write-after-write": "two tiles lie on each other. Count in bytes: where does the first one end?",
-    "uninitialised-read": "something is multiplied that nothing has loaded: an mma takes 16 k, and no slot before "
-    "its copy.",
-    "unwaited-copy|read-after-write": "between a copy and the math on it stand a wait, and then a barrier.",
-}
-_SIZES = {
-    "wrong-form": "the answer is (kernel, launch), as for `gemm.check`.",
-    "no-kernel": "the first of the two is cp.RawKernel(...).",
-    "wrong-launch|wrong-threads": "Launch(tile=(128, 128, 32), threads=128, shared_mem=...), as in lesson 05.",
-    **_HAZARDS,
-    "beyond-shared-memory": "does the launch bring as many bytes of shared memory as all slots take?",
-    "misaligned": "16 bytes at once want an address that is a multiple of 16.",
-    "write-after-write": "a place in a slot is filled twice: by two copies of one k-tile, or by tiles that lie on each "
-    "other?",
-    "any-k": "a k-tile may be only partly there: one more turn, and zeros behind K. cp.async fills with zeros when it "
-    "is told to read fewer bytes than it writes.",
-    "any-k-read|any-k-write": "behind K nothing may be read: how many bytes may cp.async read there?",
-    "zeros-in-one": "0 times infinity is NaN: behind K a zero in one operand is not enough. Which of the two copies "
-    "brings something else?",
-    "any-m-unwritten|any-n-unwritten": "the numbers are right, and nobody has written the rows behind the edge that "
-    "are multiplied. Bring zeros there, or a row that exists.",
-    "any-m": "the sums of a row need that row of A alone. What stands in rows that exist, and are they stored?",
-    "any-m-read": "rows of A behind M are read. What is computed from them does no harm, but they do not exist.",
-    "any-m-write": "rows of C behind M are stored: which sums have a place in C?",
-    "any-m-read_and_write": "rows behind M must not be read, and sums of rows that C does not have must not be stored.",
-    "any-n": "the sums of a column need that row of B alone. What stands in columns that exist, and are they stored?",
-    "any-n-read": "rows of B behind N are read: the copy of B needs what the copy of A has.",
-    "any-n-write|any-n-block_conflict": "columns of C behind N are stored: they lie in the next row.",
-    "any-n-read_and_write": "as for M: rows of B behind N must not be read, columns of C behind N not be stored.",
-    "any-n-misaligned": "rows of C begin at multiples of 4, 8 or 16 bytes only where N is a multiple of 2, 4 or 8: a "
-    "wide store needs that."
-    "",
-    "all-three": "each edge alone is right. Does one guard rely on another edge being whole?",
-    "": "first make it right for whole tiles, as the lessons' kernels are.",
-}
-_OF_A_RING = {
-    "no-mma": "the guards belong into the ring: its math stays, on tensor cores, at every edge.",
-    "more-mma": "each k-tile is multiplied once: no guard stands in the math.",
-    "nothing-ahead": "with guards as without them: a k-tile is asked for before an earlier one is multiplied, "
-    "also where a matrix ends.",
-    "copied-again": "in which turn is each k-tile issued, and does the prologue do it as well?",
-}
 EXERCISES = {
-    "06.6": (_notes, {
-        "wrong-form": "the answer is (kernel, launch): cp.RawKernel(...), and the function below it.",
-        "no-kernel|no-function": "the answer is (kernel, launch), the function without brackets behind it.",
-        "stops": "M and N are whole numbers.",
-        "no-three-things": "return grid, block, shared_mem.",
-        "wrong-shared-mem|wrong-threads": "whole numbers: 128 threads; the bytes of a tile of A and one of B.",
-        "wrong-grid": "each tile of C needs a block, also one that is only partly there: round up.",
-        "beyond-shared-memory": "an mma takes 16 k: how many has a row of the tile? And if that was "
-        "changed: does the launch bring room for both tiles?",
-        "out-of-bounds": "load_tile and the loop behind the epilogue know where the matrices end: leave them so.",
-        **_HAZARDS,
-        "whole-k-tile-left-out": "a k-tile was loaded and never multiplied: each turn multiplies the "
-        "one before the one that it loads, and the epilogue the last.",
-        "k-left-out": "a division that drops the rest: the last k-tile may be only partly there. load_tile fills it "
-        "up with zeros.",
-        "k-twice": "the loop is right to begin at 1: k-tile 0 was loaded before it, and each turn multiplies the "
-        "one before the one that it loads.",
-        "more-blocks": "a size that is a multiple of 128 needs no block more: add 127 before you divide, not 128.",
-        "not-stored": "each tile of C needs a block, also one that is only partly there: x counts tiles along N, y "
-        "along M, rounded up.",
-        "nothing-stored|every-sum-0": "the sums start at 0, and the mma of all k-tiles are missing.",
-        "no-mma": "the kernel's math are mma, 64 x 64 of C for each warp: repair what is around it.",
-        "more-mma": "there is a turn too many where K is a multiple of the k-tile: rounding up adds nothing there."
-        "",
-        "": "which k does each mma multiply, and where does each element of a tile lie?"}),
-    "06.1": (_guards, _OF_A_RING | _SIZES),
-    "06.7": (_own, _SIZES | {
-        "coalesced": "neighbouring lanes should read and write neighbouring bytes of global memory.",
-        "wide-copies": "each copy from global memory should bring 16 bytes.",
-        "bank-conflicts": "the line is named by the checklist below. Rows of how many bytes does the swizzle suit, "
-        "when they are *written*? (Lesson 05's `fastest` has other k-tiles than its ring.)",
-        "redundant-loads": "each element of a tile should come to a block once.",
-        "pipeline-depth": "a k-tile must be on its way while another one is multiplied.",
-        "unrolled": "the loop over the k-steps of a k-tile should be written out: its count must be a constant.",
-        "overhead": "what is computed again in every k-tile, and how many mma share it? A longer k-tile, or addresses "
-        "that are made once before the loop.",
-        "occupancy": "eight warps on an SM, in one block or in several.",
-        "registers|spills": "fewer sums or fragments for each thread.",
-        "shared-memory": "fewer slots, or shorter ones."}),
-}  # fmt: skip
+    "06.6": _notes,
+    "06.1": _guards,
+    "06.7": _own,
+}

@@ -210,44 +210,6 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
 
 
 EXERCISES = {
-    "06.3": (_share, {
-        "gap": "how long is the row? Where does block 0 begin, and where the last block end?",
-        "no-function": "write the name without brackets after it.",
-        "stops": "all four are whole numbers; there may be more blocks than tiles, and more tiles than blocks.",
-        "no-three-things": "return begin, end, finishes.",
-        "no-whole-number": "/ makes a float; a k-tile has a whole number.",
-        "no-list": "a block may finish no tile, one, or several.",
-        "not-from-0": "k-tiles are counted from 0, and the first block has the first one.",
-        "overlap": "two blocks would make one k-tile: where one share ends, the next begins.",
-        "left-out": "nobody makes the k-tiles between: where one share ends, the next begins.",
-        "rest-dropped": "something rounded down drops the rest. Round the *place* of each cut, not the length, and "
-        "with //: a float is not exact.",
-        "beyond-the-row": "a length that was rounded up reaches over the end. Round the *place* of each cut.",
-        "uneven": "all blocks should be done at the same time: let no share be two k-tiles longer than another one.",
-        "whole-tiles-only": "a tile that was begun by another block must be finished, too. By whom?",
-        "all-touched": "then two blocks would store one tile. Only who has its last k-tile finishes it.",
-        "first-k-tile": "who has the *last* k-tile of a tile finishes it.",
-        "end-inside": "`end` is the k-tile behind the last one: a share may end where a tile ends.",
-        "begin-counted": "a tile that ends where the share begins was finished by the block before.",
-        "": "draw five tiles of eight k-tiles, cut the row in four, and write down which tiles end in each share."}),
-    "06.5": (_scheduler, {
-        "gap": "which group is it, how many rows has it, and which of its tiles is it?",
-        "no-function": "write the name without brackets after it.",
-        "stops": "all arguments are whole numbers; a group may have fewer rows than `group`.",
-        "no-two-numbers": "return row, column.",
-        "no-whole-number": "/ makes a float; // does not.",
-        "along-rows|down-columns": "`group` rows of tiles belong together: all their columns come before the "
-        "rows below.",
-        "groups-of-columns": "a group is `group` rows of tiles, over all columns.",
-        "16-always": "use the argument group; 16 is what it is where nobody says.",
-        "up-and-down": "every column of a group begins at the group's first row.",
-        "column-first": "return row, column.",
-        "from-row-0": "rows are counted from the top of C: add the first row of the group.",
-        "outside-c": "where does the group of this tile begin, in rows of tiles, and how many rows has it? The "
-        "last group may have fewer than `group`.",
-        "twice": "two numbers come to one tile. Follow them: in which group is each, which number inside of it, and "
-        "how many rows has this group?",
-        "no-default": "keep group=16 in the line with def.",
-        "": "on paper, a group of 3 rows and 4 columns: how many of its tiles come before a tile, how many whole "
-        "columns do they fill, and how many tiles are left over?"}),
-}  # fmt: skip
+    "06.3": _share,
+    "06.5": _scheduler,
+}

@@ -63,41 +63,6 @@ def _of_the_last(columns: int, A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 EXERCISES = {
-    "07.1": (_difference, {
-        "missing-arrivals-and-bytes|missing-arrivals|stuck-in-first-phases|missing-arrival": "the barrier waits for "
-        "arrivals that never come. How many does `mbarrier_init` ask for, "
-        "and how many threads arrive in each phase?",
-        "missing-bytes": "compare the bytes that were expected with those that came: both copies count, "
-        "in every phase, and in bytes.",
-        "no-mbarrier": "nobody has made the barrier: `mbarrier_init`, by one thread.",
-        "mbarrier-made-again": "nobody resets a barrier: it is made once, before the loop, and its phases follow each "
-        "other. Which parity has phase p?",
-        "too-many-arrivals": "a phase gets more arrivals than it counts. Who arrives, and how often? And do all wait "
-        "in every turn, for its parity, before anybody arrives again?",
-        "unwaited-copy": "a piece is read before it has come. Which parity has the phase of piece p? Are all bytes of "
-        "both copies expected? And is there a wait in every turn?",
-        "unknown-mbarrier": "the barrier is used before all threads know of it: something must stand between "
-        "`mbarrier_init` and its first use.",
-        "read-after-write": "all threads must wait at the barrier: a thread that does not knows nothing of the copies.",
-        "write-after-write": "a place is written twice: how many threads start a copy?",
-        "write-after-read": "a piece comes while another one is still read.",
-        "deadlock|barrier-divergence": "some threads wait for ever. Which ones come to the barrier, and which phase do "
-        "they wait for?",
-        "out-of-bounds|misaligned": "where does piece p begin, and how many bytes has it?",
-        "not-by-copies": "each piece of `x` and of `y` comes by `load_bytes`, whose text stands above the kernel; "
-        "threads read `xs` and `ys` alone.",
-        "wrong-numbers": "which piece of x and of y is copied in turn p, and where to?",
-        "": "turn p: one thread expects all bytes and starts both copies; all wait for parity p % 2.",
-    }),
-    "07.2": (_hasty, {
-        "unwaited-wgmma|write-after-read": "the wgmma are still at work after the wait. It waits for groups: which "
-        "ones are closed when it is called, and how many may it leave at work?",
-        "missing-wgmma-fence": "a fence must stand before the first wgmma.",
-        "mbarrier|unwaited-copy|deadlock": "the barrier and its bytes were right: look after `mbarrier_wait`.",
-        "out-of-bounds": "a descriptor counts in units of 16 bytes. How many are 16 halves?",
-        "only-last-columns": "each wgmma adds to d but the first one of all: its last argument says so, and was right.",
-        "wrong-numbers": "every byte has come. How far apart are the columns of two k-steps, in the unit of a "
-        "descriptor?",
-        "": "look at the four lines after `wgmma_fence`.",
-    }),
-}  # fmt: skip
+    "07.1": _difference,
+    "07.2": _hasty,
+}

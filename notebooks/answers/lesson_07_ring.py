@@ -111,50 +111,5 @@ def _ring(answer: object) -> None:
 
 
 EXERCISES = {
-    "07.3": (_ring, {
-        "fixed-slots": "slot and turn of a k-tile are made from SLOTS: `k_tile % SLOTS`, `k_tile / SLOTS`.",
-        "stuck-with-two-slots": "with two slots, which one does the consumer free, and how far behind its math? And is "
-        "every slot and every turn made from SLOTS?",
-        "unused-slots": "k-tile t goes to slot `t % SLOTS`, and the consumer finds it there.",
-        "not-ahead": "the producer fills a slot as soon as that slot is free: it waits for the `empty` of this slot, "
-        "of the turn before, and for nothing else. The consumer frees a slot no later than one k-tile behind its math.",
-        "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
-        "no-mbarrier": "nobody has made this barrier: `mbarrier_init` for both barriers of every slot.",
-        "wgmma-still-reads": 
-        "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has, and how often does the "
-        "warpgroup arrive in a turn?",
-        "write-after-read": 
-        "a slot is filled while its k-tile is still read: whose arrival does the producer wait for?",
-        "too-many-bytes": "a phase was told to expect far too many bytes: how many threads start the copies?",
-        "too-many-arrivals": 
-        "somebody arrives again in a phase that has all its arrivals. How many threads arrive in a turn, and does "
-        "the producer wait until the slot is empty before it fills it again?",
-        "missing-arrivals-and-bytes": "a full barrier was made for more arrivals than come: who arrives there, and "
-        "how often?",
-        "missing-bytes": 
-        "the bytes that a full barrier expects are not those that come: both operands of one slot.",
-        "missing-arrivals": 
-        "a barrier was made for more arrivals than come: count who arrives, in one turn.",
-        "stuck-in-first-phases": 
-        "in its first turn every slot is free, and the phase before the first has parity 1. Does the producer's "
-        "wait let it pass there? And does it call `mbarrier_expect`?",
-        "barrier-divergence": "one role alone cannot meet at a `__syncthreads()`: `full` and `empty` are all that the "
-        "two share.",
-        "deadlock": 
-        "a slot is never freed, or never filled: who arrives at it, at which slot's barrier, in which turn?",
-        "unwaited-copy": 
-        "the consumer reads a slot before its bytes are there: does it wait for `full`, with the parity of the "
-        "turn? And is `full` told to expect all bytes, of A and of B?",
-        "uninitialised-read": 
-        "a slot is read that nobody has filled: which slot and which k-tile does each role take?",
-        "sums-not-set": "the sums begin with whatever is in their registers: the first k-tile of a tile must set them, "
-        "the others add.",
-        "out-of-bounds|misaligned": "where do the rows of a k-tile lie, and where its slot?",
-        "missing-wgmma-fence|unwaited-wgmma": 
-        "`start_k_tile` holds the fence and the commit; the sums are read after `wgmma_wait<0>`.",
-        "wrong-numbers": 
-        "no hazard, and other numbers: does each block load its own rows, of every k-tile once, and does the first "
-        "k-tile start the sums?",
-        "": "both roles go through all k-tiles: slot and turn, a wait, the work, an arrival.",
-    }),
-}  # fmt: skip
+    "07.3": _ring,
+}

@@ -76,52 +76,6 @@ def _pair(answer: object) -> None:
 
 
 EXERCISES = {
-    "08.1": (_stays, {
-        "not-ahead": "the producer needs a free slot for each. Which slot does the consumer still hold when it stores, "
-        "and does the producer wait for anything but its slot?",
-        "waits-for-landing": "the producer needs an empty slot, and nothing else: who waits for `full`?",
-        "another-block": "block b makes the tiles b, b + gridDim.x, b + 2 * gridDim.x, ...",
-        "no-mbarrier|mbarrier-made-again": "the barriers were made, once for all tiles; leave these lines as they are. "
-        "Their phases go on from tile to tile.",
-        "wgmma-still-reads": "a slot is freed before `wgmma` has read it. Which `wgmma_wait` says that it has? Or does "
-        "the consumer arrive twice for one k-tile?",
-        "write-after-read": "a slot is filled while it is still read. Slot and turn go on from tile to tile: what "
-        "numbers them?",
-        "too-many-bytes": "a phase was told to expect far too many bytes: how many threads call `load`?",
-        "too-many-arrivals": "somebody arrives again in a phase that has all its arrivals. Do slot and turn go on from "
-        "tile to tile in both roles? How many threads arrive for a k-tile, and how many call `load`?",
-        "stuck-in-first-phases": "in its first turn every slot is free, and the phase before the first has parity 1. "
-        "Does the producer's wait let it pass there?",
-        "barrier-divergence": "the two roles meet at no barrier of the whole block: `full` and `empty` are all that "
-        "they share.",
-        "deadlock": "a role waits for ever. Is every slot freed, that of the last k-tile of a tile "
-        "too, and do both roles count their turns on from tile to tile?",
-        "mbarrier|unwaited-copy": "phases go on from tile to tile: `count` numbers slots and turns, and both roles "
-        "wait for what they must.",
-        "uninitialised-read": "a slot is read that nobody has filled: do both roles name the same one?",
-        "sums-not-set": "the sums begin with whatever is in their registers: the first k-tile of each tile must set "
-        "them.",
-        "unwaited-wgmma|missing-wgmma-fence": "the sums are read after `wgmma_wait<0>()`.",
-        "block-conflict|write-after-write": "a tile is made twice: which ones belong to this block?",
-        "out-of-bounds|misaligned": "where does tile `number` begin? Its row and its column are given above.",
-        "wrong-numbers": "no hazard, and other numbers: does the block make all of its tiles, each from its own rows "
-        "of A and B, and does the first k-tile of a tile start the sums?",
-        "": "each role: a loop over tiles, one over k-tiles inside it, and `count` for slot and turn."}),
-    "08.2": (_pair, {
-        "not-shared": 
-        "`load_rows_shared` was right, and no mistake: each block fetches half of B, for both.",
-        "wgmma-still-reads": "a slot is freed before `wgmma` has read it: which line says that it has?",
-        "write-after-read": 
-        "each producer writes into the slots of both blocks: have the consumers of both read them?",
-        "exited-block": 
-        "who may still arrive at the barriers of a block, or copy into it, when its last thread leaves?",
-        "deadlock": 
-        "a role waits for ever. Is every slot freed, that of the last k-tile of a tile too? How many arrivals was "
-        "`empty` made for, and how many come? And do both roles count their turns on from tile to tile?",
-        "mbarrier|unwaited-copy|wrong-numbers": 
-        "phases and slots go on from tile to tile. Does each role count them so, and do both wait for what they "
-        "must?",
-        "barrier-divergence": "all threads of both blocks must come to `cluster_sync`, or leave.",
-        "": "compare the two roles line by line with those of `cluster`.",
-    }),
-}  # fmt: skip
+    "08.1": _stays,
+    "08.2": _pair,
+}

@@ -112,29 +112,7 @@ def _command(answer: object) -> None:
 
 
 EXERCISES = {
-    "09.1": (_running_sums, {
-        "left-out-of-barrier|barrier-divergence|deadlock|uninitialised-read":
-            "which threads come to this line in a row's last turn, and which have left the loop? All threads of the "
-            "block must make the same turns; what a thread may read and write is another question.",
-        "read-after-write|write-after-read": "in the next turn a warp writes its sum into the place that a slower warp "
-            "still reads in this one. What must all have done before anybody goes on?",
-        "out-of-bounds": "a thread without a column takes part in everything, and touches neither x nor y.",
-        "missing": "all pieces of a row have to be done, the last one too, in which some threads have no column.",
-        "": "a thread without a column brings a 0 along. The sums before a piece are those of all pieces before it."}),
-    "09.2": (_wait, {
-        "wrong-form": "C, K or R, and the number of the matrix: 0, 1 or 2. The first one waits for the second.",
-        "too-soon": "who comes first in the order of the list is asked for first.",
-        "no-order": "there are two places for three matrices: into which place does C2 copy, and who still reads it?",
-        "hides-nothing": "the wait is stronger than it must be: C1 should run behind K0, and C2 behind K1.",
-        "": "which work touches in[0]?"}),
-    "09.3": (_command, {
-        "wrong-form": "it begins with ptxsim run.",
-        "no-option": "ptxsim/docs/programs.md has the options; what is the program's own stands behind two dashes.",
-        "other-file": "one file: src/softmax.cu, as seen from the project's folder.",
-        "other-arguments": "what is the program's own stands at the end, behind two dashes.",
-        "no-header": "-I names a folder of headers, as for nvcc.",
-        "other-gpu": "an A100 has compute capability 8.0: --arch 80.",
-        "other-limit": "--limit takes the seconds that one launch may need.",
-        "no-json": "--json takes the file for the report.",
-        "": "files, options, two dashes, the program's own arguments."}),
-}  # fmt: skip
+    "09.1": _running_sums,
+    "09.2": _wait,
+    "09.3": _command,
+}

@@ -1,28 +1,8 @@
 """The figures of lesson 02: producer and consumer."""
 
-from typing import Protocol
-
+from course_lib.measure.results import Results
+from course_lib.measure.timeline import Timeline
 from cupy_or_sim import style
-
-
-class Turns(Protocol):
-    """What a figure needs to know of a timeline."""
-
-    title: str
-    origin: str
-    turn: int | None
-
-    def cycles(self, phase: str) -> int: ...
-
-
-class Speeds(Protocol):
-    """What a figure needs to know of the results of `benchmark`."""
-
-    title: str
-    rows: tuple
-
-    def gain(self, a: str, b: str) -> float | None: ...
-
 
 COPY, MATH = (style.SKY, "///"), (style.GREEN, "")
 TURNS = 3
@@ -41,7 +21,7 @@ def _bar(axes, row: float, begin: float, length: float, look: tuple[str, str], t
 
 
 @style.styled
-def turn(in_turn: Turns) -> style.Drawing:
+def turn(in_turn: Timeline) -> style.Drawing:
     """A few turns of a loop that copies and multiplies in turn, as its timeline has them, and the same math with each
     copy behind the math before it."""
     math = in_turn.cycles("math")
@@ -139,7 +119,7 @@ COMPANY = {"color": style.ORANGE, "hatch": "", "edgecolor": style.TEXT, "linewid
 
 
 @style.styled
-def company(alone: Speeds, in_company: Speeds, base: str) -> style.Drawing:
+def company(alone: Results, in_company: Results, base: str) -> style.Drawing:
     """Two bars for each kernel: one block alone on an SM, and as many as fit. `base` is what gains are counted from."""
     rows = [
         (row, other)

@@ -182,7 +182,7 @@ def rates_of(gpu: str, blocks: int, kernel: Kernel) -> Rates:
 
 def _of_hopper(kernel: Kernel) -> list[str]:
     """What the kernel uses of which only some GPUs have rates, in words."""
-    opcodes = {instruction.opcode for instruction in kernel.code.program.instructions}
+    opcodes = {instruction.opcode for instruction in kernel.code.instructions}
     used = {
         "wgmma": any(opcode.root == "wgmma" for opcode in opcodes),
         "the copy engine (cp.async.bulk)": any(opcode.has("bulk") for opcode in opcodes),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from .forms import BITS, SIGNED, UNSIGNED, as_type, form, is_signed, last, same, width
+from .forms import BITS, SIGNED, UNSIGNED, alike, as_type, form, is_signed, last, same, width
 from .registry import Pure, pure
 
 LOGIC = ("pred", *BITS)
@@ -18,50 +18,30 @@ LONG = ("u32", "u64", "s32", "s64")
 # --- logic
 
 
-@form("and", *LOGIC)
-def and_(op: Opcode) -> Pure:
-    op.only()
-    return same(np.bitwise_and, last(op), 2)
-
-
-@form("or", *LOGIC)
-def or_(op: Opcode) -> Pure:
-    op.only()
-    return same(np.bitwise_or, last(op), 2)
-
-
-@form("xor", *LOGIC)
-def xor(op: Opcode) -> Pure:
-    op.only()
-    return same(np.bitwise_xor, last(op), 2)
-
-
-@form("not", *LOGIC)
-def not_(op: Opcode) -> Pure:
-    op.only()
-    return same(np.bitwise_not, last(op), 1)
+form("and", *LOGIC)(alike(np.bitwise_and, 2))
+form("or", *LOGIC)(alike(np.bitwise_or, 2))
+form("xor", *LOGIC)(alike(np.bitwise_xor, 2))
+form("not", *LOGIC)(alike(np.bitwise_not, 1))
 
 
 @form("cnot", *BITS)
 def cnot(op: Opcode) -> Pure:
     """C's logical not: 1 for zero, else 0."""
-    op.only()
     return same(lambda a: as_type(a == 0, last(op)), last(op), 1)
 
 
 @form("lop3", "b32")
 def lop3(op: Opcode) -> Pure:
     """Any function of three bits: bit (4a + 2b + c) of the fourth operand, a constant, is the result."""
-    op.only()
-    return Pure(_lop3, ("b32", "b32", "b32", "u32"), ("b32",))
 
+    def compute(a: np.ndarray, b: np.ndarray, c: np.ndarray, table: np.ndarray) -> np.ndarray:
+        result = np.zeros_like(a & b & c)
+        for row in range(8):
+            if int(table[0]) >> row & 1:
+                result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+        return result
 
-def _lop3(a: np.ndarray, b: np.ndarray, c: np.ndarray, table: np.ndarray) -> np.ndarray:
-    rows = [row for row in range(8) if int(table[0]) >> row & 1]
-    result = np.zeros_like(a & b & c)
-    for row in rows:
-        result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-    return result
+    return Pure(compute, ("b32", "b32", "b32", "u32"), ("b32",))
 
 
 # --- shifts
@@ -70,14 +50,12 @@ def _lop3(a: np.ndarray, b: np.ndarray, c: np.ndarray, table: np.ndarray) -> np.
 @form("shl", *BITS)
 def shl(op: Opcode) -> Pure:
     """Shift left; an amount beyond the width gives zero."""
-    op.only()
     return _shift(np.left_shift, last(op))
 
 
 @form("shr", *BITS, *UNSIGNED, *SIGNED)
 def shr(op: Opcode) -> Pure:
     """Shift right; an amount beyond the width gives zero, or copies of the sign."""
-    op.only()
     return _shift(np.right_shift, last(op))
 
 
@@ -89,10 +67,9 @@ def _shift(ufunc: Callable, kind: str) -> Pure:
     return Pure(lambda a, n: ufunc(a, np.minimum(n, limit).astype(dtype)), (kind, "u32"), (kind,))
 
 
-@form("shf", "b32")
+@form("shf", "b32", modifiers=("l", "r", "wrap", "clamp"))
 def shf(op: Opcode) -> Pure:
     """Funnel shift of the 64 bits b:a; left gives the upper half of the result, right the lower."""
-    op.only("l", "r", "wrap", "clamp")
 
     def compute(a: np.ndarray, b: np.ndarray, n: np.ndarray) -> np.ndarray:
         amount = (n & 31 if op.has("wrap") else np.minimum(n, 32)).astype(np.uint64)
@@ -108,7 +85,6 @@ def shf(op: Opcode) -> Pure:
 @form("bfe", *LONG)
 def bfe(op: Opcode) -> Pure:
     """Extract `length` bits from `position` on; signed types extend the field's top bit."""
-    op.only()
     kind, bits = last(op), width(last(op))
 
     def compute(a: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -122,7 +98,6 @@ def bfe(op: Opcode) -> Pure:
 @form("bfi", "b32", "b64")
 def bfi(op: Opcode) -> Pure:
     """Insert the low `length` bits of a into b from `position` on."""
-    op.only()
     kind = last(op)
 
     def compute(a: np.ndarray, b: np.ndarray, position: np.ndarray, length: np.ndarray) -> np.ndarray:
@@ -146,10 +121,9 @@ def _low_mask(length: np.ndarray, kind: str) -> np.ndarray:
     return (DTYPES[kind].type(1) << _amount(length, kind)) - DTYPES[kind].type(1)
 
 
-@form("bmsk", "b32")
+@form("bmsk", "b32", modifiers=("wrap", "clamp"))
 def bmsk(op: Opcode) -> Pure:
     """A mask of b ones from bit a on."""
-    op.only("wrap", "clamp")
 
     def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         start, length = (a & 31, b & 31) if op.has("wrap") else (np.minimum(a, 32), np.minimum(b, 32))
@@ -164,22 +138,19 @@ def bmsk(op: Opcode) -> Pure:
 @form("popc", "b32", "b64")
 def popc(op: Opcode) -> Pure:
     """Number of ones."""
-    op.only()
     return Pure(lambda a: np.bitwise_count(a).astype(np.uint32), (last(op),), ("u32",))
 
 
 @form("clz", "b32", "b64")
 def clz(op: Opcode) -> Pure:
     """Number of leading zeros."""
-    op.only()
     bits = np.uint32(width(last(op)))
     return Pure(lambda a: bits - _length(a), (last(op),), ("u32",))
 
 
-@form("bfind", *LONG)
+@form("bfind", *LONG, modifiers=("shiftamt",))
 def bfind(op: Opcode) -> Pure:
     """Position of the highest bit that differs from the sign (none: 0xffffffff); .shiftamt: from the top."""
-    op.only("shiftamt")
     kind, bits = last(op), np.uint32(width(last(op)))
 
     def compute(a: np.ndarray) -> np.ndarray:
@@ -219,19 +190,16 @@ def fns(op: Opcode) -> Pure:
     return Pure(compute, ("b32", "u32", "s32"), ("u32",))
 
 
-@form("brev", "b32", "b64")
-def brev(op: Opcode) -> Pure:
-    """Reverse the bits: the bytes, then within each byte."""
-    op.only()
-    return same(_reverse, last(op), 1)
-
-
 def _reverse(x: np.ndarray) -> np.ndarray:
+    """The bytes, then within each byte."""
     x = x.byteswap()
     for shift, low in ((4, 0x0F), (2, 0x33), (1, 0x55)):
         mask = x.dtype.type(int.from_bytes(bytes([low]) * x.itemsize, "little"))
         x = (x >> shift & mask) | ((x & mask) << shift)
     return x
+
+
+form("brev", "b32", "b64")(alike(_reverse, 1))
 
 
 # --- prmt: pick four bytes out of eight

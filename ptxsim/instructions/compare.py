@@ -74,7 +74,7 @@ def _combination(op: Opcode) -> Callable | None:
 # --- setp: compare into predicates
 
 
-@form("setp", *INTEGERS, *BITS, *FLOATS)
+@form("setp", *INTEGERS, *BITS, *FLOATS, modifiers=None)
 def setp(op: Opcode) -> Pure:
     """p = a ? b, and q = not p; with .and, .or or .xor each is combined with a third operand."""
     kind = last(op)
@@ -93,7 +93,7 @@ def _with_complement(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return p, ~p
 
 
-@form("setp", *HALVES)
+@form("setp", *HALVES, modifiers=None)
 def setp_half(op: Opcode) -> Pure:
     """Compare 16-bit floats; packed ones give the low result, then the high one."""
     kind = last(op)
@@ -110,7 +110,7 @@ def setp_half(op: Opcode) -> Pure:
 # --- set: compare into a register
 
 
-@form("set", *INTEGERS, *BITS, *FLOATS, *HALVES)
+@form("set", *INTEGERS, *BITS, *FLOATS, *HALVES, modifiers=None)
 def set_(op: Opcode) -> Pure:
     """Like setp, but true is written as 1.0 in a float type, as all ones in an integer type."""
     output, kind = op.types
@@ -142,15 +142,13 @@ def _truth(results: list[np.ndarray], output: str) -> np.ndarray:
 @form("selp", *INTEGERS, *BITS, *FLOATS)
 def selp(op: Opcode) -> Pure:
     """a where the predicate holds, else b."""
-    op.only()
     kind = last(op)
     return Pure(lambda a, b, p: np.where(p, a, b), (kind, kind, "pred"), (kind,))
 
 
-@form("slct", "s32", "f32")
+@form("slct", "s32", "f32", modifiers=("ftz",))
 def slct(op: Opcode) -> Pure:
     """a where c >= 0, else b (NaN picks b)."""
-    op.only("ftz")
     kind, condition = op.types
     return Pure(lambda a, b, c: np.where(c >= 0, a, b), (kind, kind, condition), (kind,))
 

@@ -32,15 +32,13 @@ def _after(compute: Callable, finish: Callable) -> Callable:
 # --- add, subtract, multiply, multiply and add
 
 
-@form("add", *FLOATS)
+@form("add", *FLOATS, modifiers=(*MODES, "sat", "ftz"))
 def add(op: Opcode) -> Pure:
-    op.only(*MODES, "sat", "ftz")
     return _finished(op, _rounded_sum(op, np.add, 1), 2)
 
 
-@form("sub", *FLOATS)
+@form("sub", *FLOATS, modifiers=(*MODES, "sat", "ftz"))
 def sub(op: Opcode) -> Pure:
-    op.only(*MODES, "sat", "ftz")
     return _finished(op, _rounded_sum(op, np.subtract, -1), 2)
 
 
@@ -73,9 +71,8 @@ def _in_mode(compute: Callable, mode: str) -> Callable:
     return lambda first, *others: -compute(-first, *others[:-1], -others[-1], "rp")
 
 
-@form("mul", *FLOATS)
+@form("mul", *FLOATS, modifiers=(*MODES, "sat", "ftz"))
 def mul(op: Opcode) -> Pure:
-    op.only(*MODES, "sat", "ftz")
     return _finished(op, _rounded(op, np.multiply, float64.mul), 2)
 
 
@@ -93,10 +90,9 @@ def _rounded(op: Opcode, nearest: Callable, in_mode: Callable) -> Callable:
     return lambda first, *others: rounding.narrow(nearest(first.astype(np.float64), *others), "f32", mode)
 
 
-@form("fma", *FLOATS)
+@form("fma", *FLOATS, modifiers=(*MODES, "sat", "ftz"))
 def fma(op: Opcode) -> Pure:
     """a * b + c, rounded once."""
-    op.only(*MODES, "sat", "ftz")
     mode = rounding_mode(op.modifiers)
     if mode != "rn":
         return _finished(op, _in_mode(_f32_fma if last(op) == "f32" else float64.fma_in_mode, mode), 3)
@@ -105,7 +101,7 @@ def fma(op: Opcode) -> Pure:
     return _finished(op, rounding.fma32 if last(op) == "f32" else float64.fma, 3)
 
 
-form("mad", *FLOATS)(fma)
+form("mad", *FLOATS, modifiers=(*MODES, "sat", "ftz"))(fma)
 
 
 def _f32_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarray:
@@ -115,9 +111,8 @@ def _f32_fma(a: np.ndarray, b: np.ndarray, c: np.ndarray, mode: str) -> np.ndarr
 # --- divide and square root
 
 
-@form("div", *FLOATS)
+@form("div", *FLOATS, modifiers=(*MODES, "full", "approx", "ftz"))
 def div(op: Opcode) -> Pure:
-    op.only(*MODES, "full", "approx", "ftz")
     compute = _quotient(op)
     if op.has("approx"):
         return _finished(op, lambda a, b: np.where(_huge(b), _over_huge(a, b), compute(a, b)), 2)
@@ -133,10 +128,9 @@ def _over_huge(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(a), np.copysign(np.float32(0), a) * np.sign(b), np.float32(np.nan))
 
 
-@form("rcp", *FLOATS)
+@form("rcp", *FLOATS, modifiers=(*MODES, "approx", "ftz"))
 def rcp(op: Opcode) -> Pure:
     """1 / x."""
-    op.only(*MODES, "approx", "ftz")
     quotient = _quotient(op)
     return _finished(op, lambda x: quotient(np.ones_like(x), x), 1)
 
@@ -145,52 +139,28 @@ def _quotient(op: Opcode) -> Callable:
     return _rounded(op, np.divide, float64.div)
 
 
-@form("sqrt", *FLOATS)
+@form("sqrt", *FLOATS, modifiers=(*MODES, "approx", "ftz"))
 def sqrt(op: Opcode) -> Pure:
-    op.only(*MODES, "approx", "ftz")
     return _finished(op, _rounded(op, np.sqrt, float64.sqrt), 1)
 
 
 # --- approximations
 
 
-def _approximation(op: Opcode, function: Callable) -> Pure:
-    """A function computed in float64 and rounded; a GPU's `.approx` differs in the last bits."""
-    op.only("approx", "ftz")
-    return _finished(op, lambda x: function(x.astype(np.float64)).astype(x.dtype), 1)
+def _approximation(root: str, function: Callable, *types: str) -> None:
+    """Register a function that is computed in float64 and rounded; a GPU's `.approx` differs in the last bits."""
+
+    @form(root, *types, modifiers=("approx", "ftz"))
+    def approximated(op: Opcode) -> Pure:
+        return _finished(op, lambda x: function(x.astype(np.float64)).astype(x.dtype), 1)
 
 
-@form("rsqrt", *FLOATS)
-def rsqrt(op: Opcode) -> Pure:
-    """1 / square root."""
-    return _approximation(op, lambda x: 1.0 / np.sqrt(x))
-
-
-@form("ex2", "f32")
-def ex2(op: Opcode) -> Pure:
-    """2 to the power of x."""
-    return _approximation(op, np.exp2)
-
-
-@pure("lg2")
-def lg2(op: Opcode) -> Pure:
-    """Logarithm to base 2."""
-    return _approximation(op, np.log2)
-
-
-@pure("sin")
-def sin(op: Opcode) -> Pure:
-    return _approximation(op, np.sin)
-
-
-@pure("cos")
-def cos(op: Opcode) -> Pure:
-    return _approximation(op, np.cos)
-
-
-@form("tanh", "f32")
-def tanh(op: Opcode) -> Pure:
-    return _approximation(op, np.tanh)
+_approximation("rsqrt", lambda x: 1.0 / np.sqrt(x), *FLOATS)
+_approximation("ex2", np.exp2, "f32")
+_approximation("lg2", np.log2, "f32")
+_approximation("sin", np.sin, "f32")
+_approximation("cos", np.cos, "f32")
+_approximation("tanh", np.tanh, "f32")
 
 
 # --- sign, minimum, maximum, of 16-bit floats as well
@@ -201,27 +171,23 @@ def _exact(op: Opcode, compute: Callable, inputs: int) -> Pure:
     return (halves if last(op) in HALVES else _finished)(op, compute, inputs)
 
 
-@form("abs", *HALVES, *FLOATS)
+@form("abs", *HALVES, *FLOATS, modifiers=("ftz",))
 def abs_(op: Opcode) -> Pure:
-    op.only("ftz")
     return _exact(op, np.abs, 1)
 
 
-@form("neg", *HALVES, *FLOATS)
+@form("neg", *HALVES, *FLOATS, modifiers=("ftz",))
 def neg(op: Opcode) -> Pure:
-    op.only("ftz")
     return _exact(op, np.negative, 1)
 
 
-@form("min", *HALVES, *FLOATS)
+@form("min", *HALVES, *FLOATS, modifiers=("ftz", "NaN"))
 def min_(op: Opcode) -> Pure:
-    op.only("ftz", "NaN")
     return _exact(op, _minimum(op), 2)
 
 
-@form("max", *HALVES, *FLOATS)
+@form("max", *HALVES, *FLOATS, modifiers=("ftz", "NaN"))
 def max_(op: Opcode) -> Pure:
-    op.only("ftz", "NaN")
     return _exact(op, _maximum(op), 2)
 
 

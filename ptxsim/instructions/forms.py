@@ -5,7 +5,7 @@ Each lives with its kin (`integer.py`, `floating.py`, `half.py`) and is register
 the opcode's last type and calls the right form.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,14 +23,20 @@ Builder = Callable[[Opcode], Pure]
 FORMS: dict[str, dict[str, Builder]] = {}
 
 
-def form(root: str, *types: str) -> Callable[[Builder], Builder]:
-    """Register the builder of `root` for these types; several forms share one root."""
+def form(root: str, *types: str, modifiers: Sequence[str] | None = ()) -> Callable[[Builder], Builder]:
+    """Register the builder of `root` for these types; several forms share one root. `modifiers`: those that it knows;
+    None where it looks at them itself."""
 
     def register(build: Builder) -> Builder:
+        def checked(op: Opcode) -> Pure:
+            if modifiers is not None:
+                op.only(*modifiers)
+            return build(op)
+
         if root not in FORMS:
             FORMS[root] = {}
             pure(root)(lambda op: _find(FORMS[root], op)(op))
-        FORMS[root].update(dict.fromkeys(types, build))
+        FORMS[root].update(dict.fromkeys(types, checked))
         return build
 
     return register
@@ -51,6 +57,11 @@ def last(op: Opcode) -> str:
 def same(compute: Callable, kind: str, inputs: int) -> Pure:
     """An instruction whose operands and result all have type `kind`."""
     return Pure(compute, (kind,) * inputs, (kind,))
+
+
+def alike(compute: Callable, inputs: int) -> Builder:
+    """The builder of an instruction that is one function, whatever the type that its operands and its result have."""
+    return lambda op: same(compute, last(op), inputs)
 
 
 def is_signed(kind: str) -> bool:

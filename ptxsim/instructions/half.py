@@ -82,28 +82,24 @@ def relu(x: np.ndarray) -> np.ndarray:
     return np.where((x > 0) | np.isnan(x), x, x.dtype.type(0))
 
 
-@form("add", *HALVES)
+@form("add", *HALVES, modifiers=("rn", "sat", "ftz"))
 def add(op: Opcode) -> Pure:
-    op.only("rn", "sat", "ftz")
     return halves(op, _sum(op), 2)
 
 
-@form("sub", *HALVES)
+@form("sub", *HALVES, modifiers=("rn", "sat", "ftz"))
 def sub(op: Opcode) -> Pure:
-    op.only("rn", "sat", "ftz")
     plus = _sum(op)
     return halves(op, lambda a, b: plus(a, -b), 2)
 
 
-@form("mul", *HALVES)
+@form("mul", *HALVES, modifiers=("rn", "sat", "ftz"))
 def mul(op: Opcode) -> Pure:
-    op.only("rn", "sat", "ftz")
     return halves(op, np.multiply, 2)
 
 
-@form("fma", *HALVES)
+@form("fma", *HALVES, modifiers=("rn", "sat", "ftz", "relu"))
 def fma(op: Opcode) -> Pure:
-    op.only("rn", "sat", "ftz", "relu")
     plus = _sum(op)
     return halves(op, lambda a, b, c: plus(a * b, c), 3)
 
@@ -117,15 +113,13 @@ def _sum(op: Opcode) -> Callable:
     return np.add if element(last(op)) == "f16" else rounding.odd_sum
 
 
-@form("ex2", *HALVES)
+@form("ex2", *HALVES, modifiers=("approx", "ftz"))
 def ex2(op: Opcode) -> Pure:
     """2 to the power of x, approximated on a GPU and therefore only close to its result."""
-    op.only("approx", "ftz")
     return halves(op, np.exp2, 1)
 
 
-@form("tanh", *HALVES)
+@form("tanh", *HALVES, modifiers=("approx",))
 def tanh(op: Opcode) -> Pure:
     """Hyperbolic tangent, approximated on a GPU."""
-    op.only("approx")
     return halves(op, np.tanh, 1)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
-from .forms import INTEGERS, SIGNED, as_type, form, is_signed, last, same, wider, width
+from .forms import INTEGERS, SIGNED, alike, as_type, form, is_signed, last, same, wider, width
 from .registry import Pure, pure
 
 PACKED = ("u16x2", "s16x2")
@@ -18,33 +18,30 @@ PACKED = ("u16x2", "s16x2")
 # --- add and subtract, with saturation and carries
 
 
-@form("add", *INTEGERS)
+@form("add", *INTEGERS, modifiers=("sat", "cc"))
 def add(op: Opcode) -> Pure:
     return _sum(op, np.add, _add_with_carry, np.False_)
 
 
-@form("addc", *INTEGERS)
+@form("addc", *INTEGERS, modifiers=("cc",))
 def addc(op: Opcode) -> Pure:
     """Add with carry-in."""
-    op.only("cc")
     return _carrying(op, _add_with_carry, 2, reads=True)
 
 
-@form("sub", *INTEGERS)
+@form("sub", *INTEGERS, modifiers=("sat", "cc"))
 def sub(op: Opcode) -> Pure:
     return _sum(op, np.subtract, _subtract_with_carry, np.True_)
 
 
-@form("subc", *INTEGERS)
+@form("subc", *INTEGERS, modifiers=("cc",))
 def subc(op: Opcode) -> Pure:
     """Subtract with borrow-in."""
-    op.only("cc")
     return _carrying(op, _subtract_with_carry, 2, reads=True)
 
 
 def _sum(op: Opcode, ufunc: Callable, with_carry: Callable, carry: np.bool_) -> Pure:
     """`add` or `sub`; one that writes the carry flag begins with `carry`, and reads none."""
-    op.only("sat", "cc")
     if op.has("cc"):
         return _carrying(op, lambda a, b: with_carry(a, b, carry), 2)
     return same(_saturated(ufunc) if op.has("sat") else ufunc, last(op), 2)
@@ -87,18 +84,16 @@ def _subtract_with_carry(a: np.ndarray, b: np.ndarray, carry: np.ndarray) -> tup
 # --- multiply
 
 
-@form("mul", *INTEGERS)
+@form("mul", *INTEGERS, modifiers=("lo", "hi", "wide"))
 def mul(op: Opcode) -> Pure:
-    op.only("lo", "hi", "wide")
     kind = last(op)
     output = wider(kind) if op.has("wide") else kind
     return Pure(_product(op), (kind, kind), (output,))
 
 
-@form("mad", *INTEGERS)
+@form("mad", *INTEGERS, modifiers=("lo", "hi", "wide", "sat", "cc"))
 def mad(op: Opcode) -> Pure:
     """Multiply, take one part of the product, add."""
-    op.only("lo", "hi", "wide", "sat", "cc")
     product = _product(op)
     if op.has("cc"):
         return _mad_with_carry(op, reads=False)
@@ -108,10 +103,9 @@ def mad(op: Opcode) -> Pure:
     return Pure(lambda a, b, c: plus(product(a, b), c), (kind, kind, output), (output,))
 
 
-@form("madc", *INTEGERS)
+@form("madc", *INTEGERS, modifiers=("lo", "hi", "cc"))
 def madc(op: Opcode) -> Pure:
     """`mad` with carry-in."""
-    op.only("lo", "hi", "cc")
     return _mad_with_carry(op, reads=True)
 
 
@@ -163,16 +157,14 @@ def _high_s64(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return high - np.where(a < 0, b, 0) - np.where(b < 0, a, 0)
 
 
-@form("mul24", "s32", "u32")
+@form("mul24", "s32", "u32", modifiers=("lo", "hi"))
 def mul24(op: Opcode) -> Pure:
     """Product of the low 24 bits: its low 32 bits, or its bits 47..16."""
-    op.only("lo", "hi")
     return same(_product24(op), last(op), 2)
 
 
-@form("mad24", "s32", "u32")
+@form("mad24", "s32", "u32", modifiers=("lo", "hi", "sat"))
 def mad24(op: Opcode) -> Pure:
-    op.only("lo", "hi", "sat")
     product = _product24(op)
     plus = _saturated(np.add) if op.has("sat") else np.add
     return same(lambda a, b, c: plus(product(a, b), c), last(op), 3)
@@ -191,58 +183,35 @@ def _product24(op: Opcode) -> Callable:
 # --- divide
 
 
-@form("div", *INTEGERS)
-def div(op: Opcode) -> Pure:
-    """Quotient, cut toward zero. Division by zero, unspecified in PTX, gives all ones."""
-    op.only()
-    return same(_quotient, last(op), 2)
-
-
-@form("rem", *INTEGERS)
-def rem(op: Opcode) -> Pure:
-    """Remainder with the sign of the dividend; of a division by zero: the dividend."""
-    op.only()
-    return same(_remainder, last(op), 2)
-
-
-def _remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.where(b == 0, a, np.fmod(a, b))
-
-
 def _quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cut toward zero. Division by zero, unspecified in PTX, gives all ones."""
     ones = a.dtype.type(-1) if a.dtype.kind == "i" else np.iinfo(a.dtype).max
     return np.where(b == 0, ones, (a - np.fmod(a, b)) // b)
 
 
+def _remainder(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """With the sign of the dividend; of a division by zero: the dividend."""
+    return np.where(b == 0, a, np.fmod(a, b))
+
+
+form("div", *INTEGERS)(alike(_quotient, 2))
+form("rem", *INTEGERS)(alike(_remainder, 2))
+
+
 # --- one or two operands
 
-
-@form("abs", *SIGNED)
-def abs_(op: Opcode) -> Pure:
-    """Absolute value; the smallest number is its own."""
-    op.only()
-    return same(np.abs, last(op), 1)
+form("abs", *SIGNED)(alike(np.abs, 1))  # the smallest number is its own absolute value
+form("neg", *SIGNED)(alike(np.negative, 1))
 
 
-@form("neg", *SIGNED)
-def neg(op: Opcode) -> Pure:
-    op.only()
-    return same(np.negative, last(op), 1)
-
-
-@form("min", *INTEGERS)
+@form("min", *INTEGERS, modifiers=("relu",))
 def min_(op: Opcode) -> Pure:
-    return _extreme(op, np.minimum)
+    return same(_relu(op, np.minimum), last(op), 2)
 
 
-@form("max", *INTEGERS)
+@form("max", *INTEGERS, modifiers=("relu",))
 def max_(op: Opcode) -> Pure:
-    return _extreme(op, np.maximum)
-
-
-def _extreme(op: Opcode, ufunc: Callable) -> Pure:
-    op.only("relu")
-    return same(_relu(op, ufunc), last(op), 2)
+    return same(_relu(op, np.maximum), last(op), 2)
 
 
 def _relu(op: Opcode, ufunc: Callable) -> Callable:
@@ -252,19 +221,16 @@ def _relu(op: Opcode, ufunc: Callable) -> Callable:
 
 @form("add", *PACKED)
 def add_packed(op: Opcode) -> Pure:
-    op.only()
     return _packed(op, np.add)
 
 
-@form("min", *PACKED)
+@form("min", *PACKED, modifiers=("relu",))
 def min_packed(op: Opcode) -> Pure:
-    op.only("relu")
     return _packed(op, _relu(op, np.minimum))
 
 
-@form("max", *PACKED)
+@form("max", *PACKED, modifiers=("relu",))
 def max_packed(op: Opcode) -> Pure:
-    op.only("relu")
     return _packed(op, _relu(op, np.maximum))
 
 
@@ -279,11 +245,7 @@ def _packed(op: Opcode, compute: Callable) -> Pure:
     return same(both, last(op), 2)
 
 
-@form("sad", *INTEGERS)
-def sad(op: Opcode) -> Pure:
-    """c + |a - b|."""
-    op.only()
-    return same(lambda a, b, c: c + np.where(a < b, b - a, a - b), last(op), 3)
+form("sad", *INTEGERS)(alike(lambda a, b, c: c + np.where(a < b, b - a, a - b), 3))
 
 
 @pure("dp4a")
@@ -314,10 +276,9 @@ def _dot(op: Opcode, shifts: list[tuple[int, int]], widths: tuple[str, str]) -> 
     return Pure(compute, (a_type, b_type, result), (result,))
 
 
-@form("szext", "s32", "u32")
+@form("szext", "s32", "u32", modifiers=("wrap", "clamp"))
 def szext(op: Opcode) -> Pure:
     """Sign- or zero-extend the low b bits of a."""
-    op.only("wrap", "clamp")
     kind = last(op)
 
     def compute(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -12,7 +12,6 @@ from .registry import Pure
 @form("mov", "pred", *BITS, *INTEGERS, *FLOATS)
 def mov(op: Opcode) -> Pure:
     """Copy a register, a constant or an address."""
-    op.only()
     return same(np.copy, last(op), 1)
 
 

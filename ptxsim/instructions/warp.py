@@ -101,7 +101,7 @@ def _from_lane(
         )  # fmt: skip
         machine.log.add(
             "warp-mask",
-            machine.launch.code.program.instructions[pc],
+            machine.launch.code.instructions[pc],
             f"{machine.describe_thread(int(active[at]))} takes the value of lane {int(source[at])} of its warp, "
             f"{why}. What it gets is undefined",
             len(absent),

@@ -78,28 +78,28 @@ class Code:
     """A program with its basic blocks, decoded on demand. Holds nothing of any launch."""
 
     def __init__(self, program: Program, variables: dict[str, int]) -> None:
-        self.program = program
+        self.program, self.instructions = program, program.instructions
         self.variables = variables  # address of each __device__ and __constant__ variable
         bits = (*program.register_bits, 1)  # the last one is the carry flag
         self.register_dtypes = [np.dtype(bool) if n == 1 else UNIT[max(n, 8) // 8] for n in bits]
         self.carry = Register(len(program.register_bits), 1)
-        self.costs = Costs(program.instructions)
+        self.costs = Costs(self.instructions)
         self.reads_clock = any(
             isinstance(operand, Special) and ("clock" in operand.name or "timer" in operand.name)
-            for instruction in program.instructions
+            for instruction in self.instructions
             for operand in instruction.operands
         )
         self.leaders = self._leaders()
-        self.flow = Flow(program.instructions, self.leaders)
+        self.flow = Flow(self.instructions, self.leaders)
         self.roots = roots_of(program)  # which arguments the address of each instruction may come from
         self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
         self.meeting_points = {
             pc: self.flow.meeting_points(pc)
-            for pc, instruction in enumerate(program.instructions)
+            for pc, instruction in enumerate(self.instructions)
             if self.is_barrier(pc) or takes_mask(instruction)
         }
-        self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in program.instructions)
-        self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in program.instructions])
+        self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in self.instructions)
+        self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in self.instructions])
         self.uses_async_proxy = bool(self.in_async_proxy.any())
         self._blocks: dict[int, BasicBlock] = {}
 
@@ -111,14 +111,14 @@ class Code:
 
     def where(self, pc: int) -> Where:
         """The source line of an instruction."""
-        return self.program.instructions[pc].where
+        return self.instructions[pc].where
 
     def leaves_no_trace(self, block: int) -> bool:
         return self.block(block).traceless
 
     def is_barrier(self, pc: int) -> bool:
         """Whether the instruction is an aligned barrier of a block."""
-        opcode = self.program.instructions[pc].opcode
+        opcode = self.instructions[pc].opcode
         if opcode.has("cluster"):
             return False
         return opcode.root == "bar" or (opcode.root == "barrier" and opcode.has("aligned"))
@@ -144,68 +144,63 @@ class Code:
     @cached_property
     def _written(self) -> frozenset[Roots]:
         """The sets of arguments that the addresses of writes may come from."""
-        instructions = self.program.instructions
-        accesses = (pc for pc, _ in self._accesses("global"))
-        return frozenset(self.roots.get(pc, ANY) for pc in accesses if instructions[pc].opcode.facts.writes)
+        writes = [pc for pc, _ in self._accesses("global") if self.instructions[pc].opcode.facts.writes]
+        return frozenset(self.roots.get(pc, ANY) for pc in writes)
 
     @cached_property
     def stores_in_bulk(self) -> bool:
         """Whether the copy engine may write global memory."""
-        texts = (instruction.opcode.text for instruction in self.program.instructions)
+        texts = (instruction.opcode.text for instruction in self.instructions)
         return any("async.bulk" in text and "global.shared" in text for text in texts)
 
     def is_address(self, root: int) -> bool:
         """Whether an address in global memory comes from argument number `root` alone: that is a pointer, and no number
         that an index is made of, such as a row length of type size_t."""
-        instructions = self.program.instructions
-        return any(
-            roots == 1 << root and instructions[pc].opcode.has("global") for pc, roots in self.roots.items()
-        )
+        alone = [pc for pc, roots in self.roots.items() if roots == 1 << root]
+        return any(self.instructions[pc].opcode.has("global") for pc in alone)
 
     @cached_property
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value."""
-        return waiting_loads(self.program.instructions, self.flow)
+        return waiting_loads(self.instructions, self.flow)
 
     @cached_property
     def first_guesses(self) -> frozenset[int]:
         """The loads with which an atomic of a header begins."""
-        return first_guesses(self.program.instructions)
+        return first_guesses(self.instructions)
 
     @cached_property
     def parted(self) -> list[frozenset[int]]:
         """For each branch that may part the threads of a block the basic blocks that it decides about."""
-        return parting(self.program.instructions, self.flow)
+        return parting(self.instructions, self.flow)
 
     @cached_property
     def locks(self) -> tuple[Lock, ...]:
-        return tuple(locks(self.program.instructions, self.flow))
+        return tuple(locks(self.instructions, self.flow))
 
     @cached_property
     def looked_at(self) -> frozenset[int]:
         """The registers that the program looks at."""
-        return looked_at(self.program.instructions)
+        return looked_at(self.instructions)
 
     @cached_property
     def order_matters(self) -> bool:
         """Whether the order of the warps may change what the program does."""
-        return order_matters(self.program.instructions)
+        return order_matters(self.instructions)
 
     @cached_property
     def masks_by_chance(self) -> dict[int, int]:
         """By the pc of an activemask, the instruction whose mask it makes."""
-        return by_chance(self.program.instructions, takes_mask)
+        return by_chance(self.instructions, takes_mask)
 
     @cached_property
     def blocks_may_wait(self) -> bool:
         """Whether a block may wait for another one: a strong read of global memory stands in a loop."""
-        return any(
-            _reads_strongly(i) and self.flow.in_loop(pc) for pc, i in enumerate(self.program.instructions)
-        )
+        return any(_reads_strongly(i) and self.flow.in_loop(pc) for pc, i in enumerate(self.instructions))
 
     def _leaders(self) -> set[int]:
         leaders = {0}
-        for pc, instruction in enumerate(self.program.instructions):
+        for pc, instruction in enumerate(self.instructions):
             leaders.update(targets_of(instruction))
             if instruction.opcode.facts.waits_for or instruction.opcode.root == "activemask":
                 leaders.add(pc)
@@ -217,12 +212,11 @@ class Code:
         """Of these instructions those that lead only because they wait for a whole warp, and which come in one series
         behind another such one: its warp is there. So ldmatrix and mma side by side are one block."""
         found, there = set(), False
-        others = {target for each in self.program.instructions for target in targets_of(each)}
-        for pc, instruction in enumerate(self.program.instructions):
+        others = {target for each in self.instructions for target in targets_of(each)}
+        for pc, instruction in enumerate(self.instructions):
             root = instruction.opcode.root
-            waits = (
-                instruction.opcode.facts.waits_for == "warp" and root not in CONTROL and not instruction.guard
-            )
+            waits = instruction.opcode.facts.waits_for == "warp" and root not in CONTROL
+            waits = waits and not instruction.guard
             if waits and there and pc not in others:
                 found.add(pc)
             elif pc in leaders:
@@ -233,7 +227,7 @@ class Code:
     def _accesses(self, space: str) -> Iterator[tuple[int, int]]:
         """The loads, stores and atomics that may go to a space (generic ones may), and the bytes of each."""
         others = {"shared", "global", "local", "param", "const"} - {space}
-        for pc, instruction in enumerate(self.program.instructions):
+        for pc, instruction in enumerate(self.instructions):
             opcode = instruction.opcode
             named = {m.split("::")[0] for m in opcode.modifiers}
             accesses = opcode.facts.reads or opcode.facts.writes
@@ -245,7 +239,7 @@ class Code:
         loading: set[int] = set()  # registers that loads from global memory will fill
         pc = first
         while True:
-            instruction = self.program.instructions[pc]
+            instruction = self.instructions[pc]
             ends = instruction.opcode.root in CONTROL
             leads = pc != first and pc in self.leaders
             if loading and (ends or leads or loading & _registers_read(instruction)):
@@ -258,10 +252,10 @@ class Code:
                 loading |= _registers(instruction.operands[0])
             pc += 1
         end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
-        masks = gathering(Decoder(self, first), self.program.instructions[first])
-        mine = self.program.instructions[first : end_pc + 1]
+        masks = gathering(Decoder(self, first), self.instructions[first])
+        mine = self.instructions[first : end_pc + 1]
         costs = [instruction.opcode.work for instruction in mine]
-        joined = tuple(runs.joined(steps, self.program.instructions, self._run_step))
+        joined = tuple(runs.joined(steps, self.instructions, self._run_step))
         length, counts = len(steps) + 1, counts_of(mine)
         traceless = all(leaves_no_trace(instruction) for instruction in mine)
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
@@ -271,7 +265,7 @@ class Code:
         return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
 
     def _run_step(self, run: list[runs.Step]) -> Callable:
-        decoder, instructions = Decoder(self, run[0][0]), self.program.instructions
+        decoder, instructions = Decoder(self, run[0][0]), self.instructions
         if instructions[run[0][0]].opcode.root == runs.MMA:
             step = runs.mma_step(run, instructions, decoder)
         else:
@@ -284,7 +278,7 @@ class Code:
         """The registers of matrices of wgmma."""
         vectors = (
             operand
-            for instruction in self.program.instructions
+            for instruction in self.instructions
             if instruction.opcode.root == "wgmma"
             for operand in instruction.operands
             if isinstance(operand, Vector)
@@ -293,18 +287,18 @@ class Code:
 
     @cached_property
     def _sunk(self) -> frozenset[int]:
-        targets = {target for each in self.program.instructions for target in targets_of(each)}
-        return sunk(self.program.instructions, targets)
+        targets = {target for each in self.instructions for target in targets_of(each)}
+        return sunk(self.instructions, targets)
 
     def _watched(self, step: Callable, pcs: list[int]) -> Callable:
         """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
-        instructions = [self.program.instructions[pc] for pc in pcs]
+        instructions = [self.instructions[pc] for pc in pcs]
         if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
             return step
         used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
         if not used:
             return step
-        late = [self.program.instructions[pc] for pc in pcs if pc not in self._sunk]
+        late = [self.instructions[pc] for pc in pcs if pc not in self._sunk]
         written = self._of_wgmma & frozenset().union(
             *(_registers(i.operands[0]) for i in late if i.opcode.facts.result)
         )

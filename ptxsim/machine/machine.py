@@ -112,7 +112,7 @@ class LaunchState:
     def needs_all_blocks(self) -> bool:
         return self.workspace is None and any(
             isinstance(operand, Special) and operand.name.startswith("%envreg")
-            for instruction in self.code.program.instructions
+            for instruction in self.code.instructions
             for operand in instruction.operands
         )
 
@@ -574,7 +574,7 @@ class Machine:
             place = memory.element(int(unit[never[0]]) * access.size)
             text = f"{thread} reads {place}, which nobody has written: no copy, no fill and no kernel"
         cause = "local-array" if memory is self.local else "never-written"
-        instruction = self.launch.code.program.instructions[access.pc]
+        instruction = self.launch.code.instructions[access.pc]
         self.log.add("uninitialised-read", instruction, text, len(never), cause)
 
     def check_own_mask(self, pc: int, masks: np.ndarray) -> None:
@@ -585,7 +585,7 @@ class Machine:
             at = int(outside[0])
             self.log.add(
                 "warp-mask",
-                self.launch.code.program.instructions[pc],
+                self.launch.code.instructions[pc],
                 f"{self.describe_thread(int(self.active()[at]))} is lane {lane[at]} of its warp, and gives the mask "
                 f"{int(masks[at]):#010x}, in which it is not. A thread may only call this with a mask that names it",
                 len(outside),
@@ -594,7 +594,7 @@ class Machine:
 
     def missed(self, miss: Miss, pc: int) -> None:
         """Report accesses of active lanes that cannot be made."""
-        instruction, count = self.launch.code.program.instructions[pc], int(np.count_nonzero(miss.bad))
+        instruction, count = self.launch.code.instructions[pc], int(np.count_nonzero(miss.bad))
         if not self.log.again(miss.kind, instruction, count):
             text = f"{self.describe_thread(int(self.active()[miss.lane]))}: {miss.words()}"
             self.log.add(miss.kind, instruction, text, count, miss.cause)
@@ -603,7 +603,7 @@ class Machine:
         text = fault.message
         if fault.lane is not None:
             text = f"{self.describe_thread(int(self.active()[fault.lane]))}: {text}"
-        self.log.add(fault.kind, self.launch.code.program.instructions[pc], text, cause=fault.cause)
+        self.log.add(fault.kind, self.launch.code.instructions[pc], text, cause=fault.cause)
 
 
 def plain_name(mangled: str) -> str:

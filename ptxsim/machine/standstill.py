@@ -64,7 +64,7 @@ class Watch:
 
     def _note(self) -> None:
         machine, code = self.machine, self.machine.launch.code
-        self.rounds = Rounds.of(code.program.instructions, code.flow, self._loops())
+        self.rounds = Rounds.of(code.instructions, code.flow, self._loops())
         self.values = [machine.R[register] for register in self.rounds.deciding]
         self.at = np.full(machine.lanes, -1)
         self.ran, self.back = np.zeros(machine.lanes, bool), np.zeros(machine.lanes, bool)

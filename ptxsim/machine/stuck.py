@@ -102,7 +102,7 @@ def _looks(machine: Stuck, groups: Sequence[Group], rounds: Rounds) -> Iterator[
 
 
 def _is_question(code: Code, pc: int) -> bool:
-    return code.program.instructions[pc].opcode.text.startswith(QUESTIONS)
+    return code.instructions[pc].opcode.text.startswith(QUESTIONS)
 
 
 def _asked(machine: Stuck, pc: int, lanes: np.ndarray) -> tuple[Mbarrier, int]:
@@ -126,7 +126,7 @@ def _looks_at(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
 
 def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
     """What the first of these lanes looks at, and what is there."""
-    instruction: Instruction = machine.launch.code.program.instructions[pc]
+    instruction: Instruction = machine.launch.code.instructions[pc]
     shared = any("shared" in modifier for modifier in instruction.opcode.modifiers)
     address = int(_addresses(machine, pc, lanes, wide=not shared)[0])
     if shared or SHARED_WINDOW <= address < LOCAL_WINDOW:
@@ -146,7 +146,7 @@ def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
 
 def _addresses(machine: Stuck, pc: int, lanes: np.ndarray, wide: bool) -> np.ndarray:
     code = machine.launch.code
-    operand = next(each for each in code.program.instructions[pc].operands if isinstance(each, Address))
+    operand = next(each for each in code.instructions[pc].operands if isinstance(each, Address))
     active, machine.idx = machine.idx, lanes
     addresses = address_reader(Decoder(code, pc), operand, wide)(machine)
     machine.idx = active
@@ -160,7 +160,7 @@ def _threads(machine: Stuck, lanes: np.ndarray) -> str:
 
 def _at(machine: Stuck, pc: int) -> str:
     code = machine.launch.code
-    return f"{code.where(pc)} ({code.program.instructions[pc].opcode.text})"
+    return f"{code.where(pc)} ({code.instructions[pc].opcode.text})"
 
 
 def _parted(machine: Stuck) -> list[Gathering]:
@@ -174,7 +174,7 @@ def _parted(machine: Stuck) -> list[Gathering]:
 def _who_is_absent(machine: Stuck, gathering: Gathering) -> str:
     code, lane = machine.launch.code, int(gathering.absent()[0])
     return (
-        f"{code.program.instructions[gathering.pc].opcode.root} at {code.where(gathering.pc)} is one instruction "
+        f"{code.instructions[gathering.pc].opcode.root} at {code.where(gathering.pc)} is one instruction "
         "of a whole warpgroup, four warps of which the first is a multiple of 4, and "
         f"{machine.describe_thread(lane)} does not come to it: all 128 threads must take the same way"
     )

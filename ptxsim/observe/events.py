@@ -4,6 +4,7 @@ Bytes, sectors and wavefronts are the warp's share: where several warps run an i
 An mbarrier is named by its offset in shared memory, in bytes. Events of different classes are never equal.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 
@@ -222,3 +223,21 @@ Event = (
     | MbarrierInit | MbarrierExpect | MbarrierArrive | MbarrierArriveAfterCopies | MbarrierAsk | MbarrierWait
     | BulkCopy | BulkStore | BulkCommit | BulkWait | Wgmma | WgmmaCommit | WgmmaWait | ClusterWait
 )  # fmt: skip
+
+
+def in_flight(events: Iterable[Event]) -> Iterator[tuple[Event, list[float], float]]:
+    """Each event of a warp; behind it, the bytes of its groups of cp.async that may be on their way, and bytes that are
+    not committed yet."""
+    groups: list[float] = []
+    current = 0.0
+    for event in events:
+        match event:
+            case Copy():
+                current += event.bytes
+            case Commit():
+                groups, current = [*groups, current], 0.0
+            case Wait(keep=None):
+                groups, current = [], 0.0
+            case Wait(keep=int(newest)):
+                groups = groups[max(len(groups) - newest, 0) :]
+        yield event, groups, current

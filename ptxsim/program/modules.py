@@ -150,7 +150,7 @@ class Function:
         code = self.kernel.code
         sizes: dict[int, int] = {}
         for pc, roots in code.roots.items():
-            types = code.program.instructions[pc].opcode.types
+            types = code.instructions[pc].opcode.types
             if types and roots > 0:
                 size = DTYPES[types[-1]].itemsize
                 sizes[roots] = min(size, sizes.get(roots, size))

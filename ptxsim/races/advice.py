@@ -106,7 +106,7 @@ class Advice:
     def _in_lock(self, race: Race, pc: int) -> str:
         """Both stand between the taking of a lock and its giving back, and a fence is missing there."""
         code = self.machine.launch.code
-        instructions, both = code.program.instructions, sorted((pc, self._pc(race.time)))
+        instructions, both = code.instructions, sorted((pc, self._pc(race.time)))
         for lock in code.locks:
             if not all(map(lock.holds, both)):
                 continue
@@ -220,5 +220,5 @@ class Advice:
         return int(self.machine.orders.trail.pcs(time))
 
     def _line(self, time: int) -> str:
-        instruction: Instruction = self.machine.launch.code.program.instructions[self._pc(time)]
+        instruction: Instruction = self.machine.launch.code.instructions[self._pc(time)]
         return str(instruction.where)

@@ -214,7 +214,7 @@ class Findings:
 
     def _late_wait(self, race: Race, mine: str) -> Why | None:
         """Where the program waits for all copies, which needs no commit (PTX ISA, "cp.async.wait_all"), but later."""
-        instructions = self.machine.launch.code.program.instructions
+        instructions = self.machine.launch.code.instructions
         wait = next((each.where for each in instructions if each.opcode.text == "cp.async.wait_all"), None)
         if wait is None:
             return None
@@ -298,7 +298,7 @@ class Findings:
         return int(self.machine.orders.trail.pcs(time))
 
     def _instruction(self, pc: int) -> Instruction:
-        return self.machine.launch.code.program.instructions[pc]
+        return self.machine.launch.code.instructions[pc]
 
     def _line(self, time: int) -> str:
         return str(self._instruction(self._pc(time)).where)

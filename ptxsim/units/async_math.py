@@ -179,4 +179,4 @@ class AsyncMath:
         )
 
     def _instruction(self, pc: int) -> Instruction:
-        return self.machine.launch.code.program.instructions[pc]
+        return self.machine.launch.code.instructions[pc]

@@ -181,7 +181,7 @@ class BulkCopies:
                     "read the block's shared memory: cp.async.bulk.commit_group and .wait_group.read come before the "
                     "end"
                 )
-                instruction = machine.launch.code.program.instructions[store.pc]
+                instruction = machine.launch.code.instructions[store.pc]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-copy")
             self.waited[store.pc] = "read" if store.read else ""
             self._has_read(store)

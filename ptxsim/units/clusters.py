@@ -124,7 +124,7 @@ class Clusters:
                     "whose threads may all have exited by then. At its end a block waits for the others of its "
                     "cluster: barrier.cluster.arrive and .wait"
                 )
-                instruction = machine.launch.code.program.instructions[int(machine.orders.trail.pcs(time))]
+                instruction = machine.launch.code.instructions[int(machine.orders.trail.pcs(time))]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-use")
 
         for lent in self.lent.values():
@@ -134,7 +134,7 @@ class Clusters:
                     "read the block's shared memory. At its end a block waits for those that get its copies: "
                     "barrier.cluster.arrive and .wait"
                 )
-                instruction = machine.launch.code.program.instructions[lent.pc]
+                instruction = machine.launch.code.instructions[lent.pc]
                 machine.log.add("exited-block", instruction, text, cause="exit-before-copy")
 
     def _is_back(self, lent: Lent) -> bool:
@@ -155,7 +155,7 @@ class Clusters:
         """Where no race says already that the two blocks have not met."""
         machine = self.machine
         for pc, (lane, block) in self.early.items():
-            instruction = machine.launch.code.program.instructions[pc]
+            instruction = machine.launch.code.instructions[pc]
             if not machine.log.has_race(instruction) and not machine.log.has(
                 "uninitialised-read", instruction
             ):

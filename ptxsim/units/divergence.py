@@ -90,7 +90,7 @@ class SyncCheck:
         machine = self.machine
         machine.log.add(
             "warp-mask",
-            machine.launch.code.program.instructions[pc],
+            machine.launch.code.instructions[pc],
             f"{machine.describe_thread(waits)} names lane {int(machine.thread_of[absent]) % WARP} in its mask "
             f"{mask:#010x}, and {machine.describe_other(absent)} takes a way around this place: it never comes, and "
             "only its exit lets the others go on. All lanes of the mask must come here: move it out of the branch, or "
@@ -115,7 +115,7 @@ class SyncCheck:
         (first, lane), (second, other) = list(where.items())[:2]
         machine.log.add(
             "barrier-divergence",
-            machine.launch.code.program.instructions[released[0].pc],
+            machine.launch.code.instructions[released[0].pc],
             f"threads of one block wait at different __syncthreads(): {machine.describe_thread(lane)} at {first}, "
             f"{machine.describe_other(other)} at {second}. Every thread of the block must reach the same one; the GPU "
             "counts them together",
@@ -146,7 +146,7 @@ class SyncCheck:
         machine = self.machine
         machine.log.add(
             "barrier-divergence",
-            machine.launch.code.program.instructions[pc],
+            machine.launch.code.instructions[pc],
             f"{machine.describe_thread(skips)} passes this barrier by, and {machine.describe_other(waits)} of the "
             "same warp waits at it. Not all threads come to it: a barrier must not stand in a branch that only some "
             "threads take",

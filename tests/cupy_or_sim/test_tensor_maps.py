@@ -152,9 +152,9 @@ def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):
     monkeypatch.setattr(operands, "encoded", lambda *given: made.append(given) or np.void(bytes(128)))
     operands._at.cache_clear()
     first, second = np.zeros(2), np.zeros(2)
-    one = operands.boxed(first, 72, 136)
-    assert operands.boxed(first, 72, 136) is one
-    operands.boxed(second, 72, 136), operands.boxed(first, 136, 72)
+    one = operands.boxed(first, 72, 136, 136)
+    assert operands.boxed(first, 72, 136, 136) is one
+    operands.boxed(second, 72, 136, 136), operands.boxed(first, 136, 72, 80)
     assert [place for _, place in made] == [4096, 8192, 4096]
     assert made[0][0].at(4096).strides == (2, 272) and made[0][0].at(4096).shape == (136, 72)
     operands._at.cache_clear()

@@ -15,8 +15,8 @@ A room lesson_0N.py, or lesson_0N_part.py where a lesson has several, holds thos
 
 A room deeper_0N_subject.py holds the same of a notebook in notebooks/deeper/; one without kernels and exercises needs
 no room.
-A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, tables are
-written as text, in the form that tables.py reads.
+A room bank_0N.py holds the last four for the exercises in notebooks/exercises/. Where changes fill lines, a table is a
+text, in the form that tables.py reads, mostly in a file beside its room: lesson_0N.wrong.txt, lesson_0N.right.txt.
 """
 
 import re

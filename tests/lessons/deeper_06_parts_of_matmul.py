@@ -1,7 +1,7 @@
 """What goes deeper from lesson 06: the parts of `matmul`. Their templates are run by tests/matmul."""
 
 from tests.lessons import solved_function
-from tests.lessons.tables import right_answers, variants, wrong_answers
+from tests.lessons.tables import beside, right_answers, variants, wrong_answers
 
 NOTEBOOK = "06_parts_of_matmul"
 WRONG = {
@@ -76,40 +76,7 @@ RIGHT_ANSWERS = {
         ),
     ],
 } | right_answers(
-    """
-06.9
-    a row for each warp
-        $BODY -> $BY_WARPS
-    a row for each block, two loops
-        $BODY -> $BY_BLOCKS
-    numbers, then zeros
-        - $BODY
-        + $NUMBERS
-        +     int zeros = stride - width;
-        +     if (zeros)
-        +         for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * zeros; i += gridDim.x * blockDim.x)
-        +             to[i / zeros * stride + width + i % zeros] = 0;
-    a while loop
-        - $LOOP…
-        + int i = blockIdx.x * 256 + threadIdx.x;
-        +     while (i < rows * stride) {…
-        - $STORE
-        + $STORE
-        +         i += gridDim.x * 256;
-    two dimensions counted on
-        - $BODY
-        +     int all = gridDim.x * 256, row = 0, column = blockIdx.x * 256 + threadIdx.x;
-        +     for (;;) {
-        +         while (column >= stride) { column -= stride; ++row; }
-        +         if (row >= rows) return;
-        +         to[row * stride + column] = column < width ? from[row * width + column] : 0;
-        +         column += all;
-        +     }
-    clamped
-        - $STORE
-        +         unsigned short value = from[row * width + min(column, width - 1)];
-        +         to[i] = value * (column < width);
-""",
+    beside(__file__, "right.txt"),
     **globals(),
 )
 
@@ -153,69 +120,4 @@ WRONG_ANSWERS = {
         ("flat", [("return grid, threads", "return *grid, threads")], "in this order"),
         ("a typo", [(THREADS, "TM // WM * (TN // Wn) * 32")], "warp two"),
     ],
-} | wrong_answers("""
-06.9
-    no guard: nothing may be read
-        $VALUE -> from[row * width + column]
-    rows of `from` by stride: begins at row * width
-        from[row * width -> from[row * stride
-    rows of `to` by width: has one place
-        to[i] -> to[row * width + column]
-    rows of `to` by width, no zeros: must become zeros
-        - $BODY
-        +     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rows * width; i += gridDim.x * blockDim.x)
-        +         to[i / width * width + i % width] = from[i];
-    no zeros: must become zeros
-        $BODY -> $NUMBERS
-    zeros in the last row only: not what comes next
-        $VALUE -> row * width + column < rows * width ? from[row * width + column] : 0
-    the copy in one piece: begins at row * stride
-        $VALUE -> i < rows * width ? from[i] : 0
-    no loop: how far does it step
-        - $LOOP…
-        + int i = $START;
-        +     if (i < rows * stride) {…
-    one block: how far does it step
-        i += gridDim.x * blockDim.x -> i += rows * stride
-    no end: behind the end of `to`
-        i < rows * stride -> true
-    an element too many: behind the last row
-        i < rows * stride -> i <= rows * stride
-    rows of the launch: fewer blocks than rows
-        $BODY -> $ONE_ROW_EACH
-    only row 0: fewer blocks than rows
-        $BODY -> $ONLY_ROW_0
-    no loop in a row: how far does it step
-        - $BODY
-        +     int warp = (blockIdx.x * 256 + threadIdx.x) / 32, warps = gridDim.x * 8;
-        +     for (int row = warp; row < rows; row += warps)
-        +         for (int column = threadIdx.x % 32; column < stride; column += stride)
-        +             to[row * stride + column] = column < width ? from[row * width + column] : 0;
-    zeros everywhere first: has one place
-        - $BODY
-        +     for (int i = threadIdx.x; i < rows * stride; i += 256) to[i] = 0;
-        + $NUMBERS
-    the block forgotten: how far does it step
-        $START -> threadIdx.x
-    all blocks copy all: copied more than once
-        $START -> threadIdx.x
-        $STEP -> blockDim.x
-    all threads copy all: copied more than once
-        $START -> 0
-        $STEP -> 1
-    one thread: one thread copies for many
-        $LOOP -> for (int i = 0; i < rows * stride && blockIdx.x + threadIdx.x == 0; ++i) {
-    a row for each thread: neighbouring elements of a row
-        - $BODY
-        +     for (int row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256)
-        +         for (int column = 0; column < stride; ++column)
-        +             to[row * stride + column] = column < width ? from[row * width + column] : 0;
-    columns and rows mixed up: stands in row i / stride
-        $PLACE -> column = i / rows, row = i % rows
-    divided by width: nothing may be read
-        $PLACE -> row = i / width, column = i % width
-    ones behind the row: should be zeros
-        : 0; -> : 1;
-    endless: a loop has no end
-        i += gridDim.x * blockDim.x -> i += 0
-""", **globals())  # fmt: skip
+} | wrong_answers(beside(__file__, "wrong.txt"), **globals())  # fmt: skip

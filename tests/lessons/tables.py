@@ -16,6 +16,7 @@ between two changes. `$WAIT` is the text of that name; a room hands its names ov
 """
 
 import re
+from pathlib import Path
 from string import Template
 
 CHANGE = re.compile(r"((?:-(?: .*)?\n)+)((?:\+(?: .*)?\n)*)|(?![-+] )(\S.*?) ->(?: (\S.*))?\n")
@@ -23,6 +24,11 @@ HEADLINE = re.compile(r"(\S.*?):(?: (\S.*))?")
 
 Change = tuple[str, str]
 """(text that is there, new text)"""
+
+
+def beside(room: str, ending: str) -> str:
+    """The text in the file that stands beside a room, `lesson_01.wrong.txt` beside `lesson_01.py`."""
+    return Path(room).with_suffix(f".{ending}").read_text(encoding="utf-8")
 
 
 def wrong_answers(text: str, /, **texts) -> dict[str, list[tuple[str, list[Change], str]]]:

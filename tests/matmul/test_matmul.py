@@ -265,6 +265,11 @@ def test_what_it_returns():
     assert matmul(A, B, out) is out
 
 
+def spread(row, count, stride=0):
+    """A row, again and again, each time so many bytes further."""
+    return np.ndarray((count, row.shape[1]), row.dtype, row.base, 0, (stride, row.itemsize))
+
+
 BAD = {
     "a list": (lambda A, B, C: matmul([[1.0]], B, C), TypeError, "A is a builtins.list; .*cp.asarray"),
     "float32": (lambda A, B, C: matmul(A.astype("f4"), B, C), TypeError,
@@ -278,9 +283,11 @@ BAD = {
     "bits and float32": (lambda A, B, C: matmul(A.view(np.uint16), B.astype("f4")), TypeError, "make B anew as uint16"),
     "shapes": (lambda A, B, C: matmul(A, B.T, C), ValueError, r"A has shape \(16, 8\) and B \(24, 8\)"),
     "a vector": (lambda A, B, C: matmul(A, B[:, 0], C), ValueError, r"allowed are \(M, K\) and \(K, N\)"),
-    "a view": (lambda A, B, C: matmul(A[:, ::2], B[:4], C), ValueError, "A is a view with gaps.*ascontiguousarray"),
-    "out's shape": (lambda A, B, C: matmul(A, B, C[:, :5]), ValueError,
-                    r"out .*view with gaps.*write out\[\.\.\.\] = matmul\(A, B\)$"),
+    "out's shape": (lambda A, B, C: matmul(A, B, C[:, :5]), ValueError, r"out has shape \(16, 5\).*shape \(16, 24\)"),
+    "out spread": (lambda A, B, C: matmul(A, B, spread(C[:1], 16)), ValueError,
+                   r"strides \(0, 2\): elements of it lie over each other"),
+    "out's rows in each other": (lambda A, B, C: matmul(A, B, spread(C[:1], 16, 8)), ValueError, "lie over each other"),
+    "other byte order": (lambda A, B, C: matmul(A, B.astype(">f2"), C), TypeError, "B is >f2; .*convert: B.astype"),
     "out's rows": (lambda A, B, C: matmul(A, B, C[:5]), ValueError, r"out has shape \(5, 24\).*shape \(16, 24\)"),
     "out's dtype": (lambda A, B, C: matmul(A, B, C.astype("f8")), ValueError, "dtype float64"),
     "dtype": (lambda A, B, C: matmul(A, B, dtype="int8"), TypeError, "dtype is 'int8'; allowed are 'float16'"),
@@ -332,6 +339,8 @@ def test_an_output_that_overlaps_an_input_is_refused():
         matmul(B, A, C)
     with pytest.raises(ValueError, match="out shares memory with bias"):
         matmul(B, B, C, bias=C[0])
+    with pytest.raises(ValueError, match="out shares memory with A"):
+        matmul(A, B, memory[:512].reshape(16, 32)[:, 8:24])
     touches = memory[256:].reshape(16, 16)
     assert matmul(A, B, touches) is touches
 
@@ -379,8 +388,8 @@ def test_where_memory_begins_does_not_choose_another_kernel(first):
     first += -ctypes.addressof(raw) % 16
     memory = (ctypes.c_char * (2 * 64 * 64)).from_buffer(raw, first)
     array = np.frombuffer(memory, np.float16).reshape(64, 64)
-    assert operands.Operand(array, True, 64, 64).aligned
-    assert not operands.Operand(array.reshape(-1)[4:-60].reshape(63, 64), True, 63, 64).aligned
+    assert operands.Operand(array).in_place(False)
+    assert not operands.Operand(array.reshape(-1)[4:-60].reshape(63, 64)).in_place(False)
 
 
 if __name__ == "__main__":

@@ -1,50 +1,20 @@
 """`matmul` alone: installed without the course, with the simulator and what that needs, it multiplies."""
 
 import re
-import subprocess
-import sys
 import tomllib
-import venv
 from pathlib import Path
 
 import pytest
 
-from tests.ptxsim.test_alone import link_files, needed, run
+from tests.ptxsim.test_alone import installed, run
 from tests.rules import ROOT
 
 README = (ROOT / "matmul/README.md").read_text(encoding="utf-8")
-PACKED = ("ptxsim", "cupy_or_sim", "matmul")
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
-    """The python of an environment with `pip install ./ptxsim ./matmul` and what they need, no more."""
-    environment, source = tmp_path_factory.mktemp("alone"), tmp_path_factory.mktemp("source")
-    venv.create(environment, symlinks=True)
-    place = next(environment.glob("lib/python*/site-packages"))
-    command = ["git", "ls-files", *PACKED]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for file in listed.split():  # a build writes beside its sources
-        (source / file).parent.mkdir(parents=True, exist_ok=True)
-        (source / file).write_bytes((ROOT / file).read_bytes())
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-    ]
-    folders = [str(source / name) for name in ("ptxsim", "matmul")]
-    subprocess.run([*pip, "--target", str(place), *folders], check=True)
-    for folder in folders:
-        project = tomllib.loads(Path(folder, "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        others = [line for line in project["dependencies"] if not line.startswith("ptxsim")]
-        for name in needed(others):
-            link_files(name, place)
-    return environment / "bin/python"
+    return installed(tmp_path_factory, "ptxsim", "matmul", with_files_of=("cupy_or_sim",))
 
 
 def test_the_readmes_program_prints_what_the_readme_says(alone, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from cupy_or_sim import device, timing
 from matmul import matmul
-from matmul.hopper_plans import TILES, HopperPlan, hopper_plan
+from matmul.hopper_plans import MENU, HopperPlan, hopper_plan
 from matmul.plans import Plan
 from ptxsim.gpus import H100
 from tests.matmul.test_matmul import Problem, check, edit, random_problem, with_plan, wrong_with
@@ -24,21 +24,23 @@ TOGETHER = HopperPlan((128, 64), 3, together=2)
 KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
 
 
-PLANS = [
-    HopperPlan(tile.tile, tile.slots, *((2, 1), (1, 2), (1, 1))[number % 3 if together < 6 else 2], together)
-    for number, tile in enumerate(reversed(TILES))
-    for together in tile.together
-]
-
-
-@pytest.mark.parametrize("plan", sample(PLANS, lambda plan: plan.tile[0]), ids=lambda plan: str(plan.tile))
-def test_every_tile_that_a_plan_may_have_is_right_and_clean(plan):
+@pytest.mark.parametrize("number", sample(range(len(MENU)), lambda number: MENU[number].tile[0], most=3))
+def test_every_plan_of_the_menu_is_right_and_clean(number):
     """More than one tile in each direction, more k-tiles than slots; the last blocks of a cluster have no rows."""
-    number = PLANS.index(plan)
+    plan, layout = MENU[number], ("CF", "CC", "FF", "FC")[number % 4]
+    rows, columns = plan.piece[::-1] if plan.turned else plan.piece
+    plan = plan.fitting(layout[plan.turned - 1] == "CF"[not plan.turned])
     kinds = KINDS[number % 2]
-    layout = ("CF", "CC", "FF", "FC")[number % 4]
-    rows, columns = plan.piece
     check(Problem(rows + 8, columns + 8, (plan.slots + 1) * plan.together * 64 + 24, layout, *kinds), plan)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("width", range(16, 257, 16))
+def test_every_width_of_a_tile(width, turned):
+    """Boxes of C of 64, 32 and 16 columns, or rows; the last tile is cut off."""
+    plan = HopperPlan((64, width), 2, turned=turned)
+    shape = (width + 24, 72) if turned else (72, width + 24)
+    check(Problem(*shape, 72, ("CF", "CC", "FF", "FC")[width // 16 % 4], bias=True), plan)
 
 
 @pytest.mark.parametrize("orders", ["CF", "CC", "FF", "FC"])
@@ -96,20 +98,34 @@ def test_random_problems(seed):
 
 def test_a_plan_fits_and_leaves_no_block_without_work():
     for M, N, K in (*SHAPES, (16384, 4096, 4096), (1, 1, 1), (65_000, 8, 100_000)):
-        plan = hopper_plan(M, N, K)[0]
-        pieces, blocks = plan.pieces(M, N), plan.blocks(M, N, H100.sms)
-        assert plan.shared_mem <= H100.shared_block and plan.at_once >= 1
+        plan = hopper_plan(M, N, K)
+        rows, columns = (N, M) if plan.turned else (M, N)
+        pieces, blocks = plan.pieces(rows, columns), plan.blocks(rows, columns, H100.sms)
+        assert plan.shared_mem() <= H100.shared_block and plan.at_once >= 1
+        assert plan.fitting(b_along_k=False).shared_mem(b_along_k=False) <= H100.shared_block
         assert blocks % plan.cluster == 0 and blocks // plan.cluster <= pieces
         assert blocks // plan.cluster == pieces if plan.together > 1 else blocks <= H100.sms * plan.at_once
         k_tiles = -(-K // 64)
-        assert (plan.split - 1) * -(-k_tiles // plan.split) < k_tiles  # the last part has k-tiles
+        last = k_tiles - (plan.split - 1) * plan.k_part(K)
+        assert last >= min(plan.together, k_tiles)  # each block has some of the last part
+
+
+def test_a_last_part_of_k_with_less_than_a_k_tile_for_each_block():
+    """151 k-tiles in 16 parts are 10 each and 1 for the last, of which the second of two blocks would have none."""
+    assert HopperPlan((64, 64), 8, together=2).parts(151 * 64, 16).split == 14
 
 
 def test_a_large_problem_takes_a_large_tile_and_a_small_one_many_blocks():
-    assert hopper_plan(8192, 8192, 8192)[0].tile == (128, 256)
-    small, _ = hopper_plan(1024, 1024, 1024)
+    assert hopper_plan(8192, 8192, 8192).tile == (128, 256)
+    small = hopper_plan(1024, 1024, 1024)
     assert small.pieces(1024, 1024) * small.cluster > 100
-    assert hopper_plan(64, 64, 65536)[0].split > 8
+    assert hopper_plan(64, 64, 65536).split > 8
+
+
+def test_a_turned_plan_only_where_c_is_stored_in_boxes():
+    shape = 336, 14152, 1400
+    assert room.planned(shape, True, True, (7,)).turned
+    assert not room.planned(shape, True, True, (7,), boxes=False).turned
 
 
 def test_whose_kernel_runs(monkeypatch):
@@ -125,7 +141,7 @@ def test_whose_kernel_runs(monkeypatch):
 
 def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
     boxes, instance = [], ready.hopper_instance
-    monkeypatch.setattr(ready, "hopper_instance", lambda *given: boxes.append(given[-1]) or instance(*given))
+    monkeypatch.setattr(ready, "hopper_instance", lambda *given: boxes.append(given[-2]) or instance(*given))
     A, place = device.cp.ones((8, 8), np.float16), device.cp.zeros(72, np.float16)
     for first in (0, 4, 8):
         out = place[first : first + 64].reshape(8, 8)
@@ -134,10 +150,9 @@ def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
     assert boxes == [True, False, True]
 
 
-def test_the_kernel_that_should_be_faster_where_both_may_run():
-    whose = [type(room.planned(shape, True, True, (6, 7))) for shape in ((4096, 4096, 4096), (1, 4096, 4096))]
-    assert whose == [HopperPlan, Plan]
-    assert isinstance(room.planned((1, 4096, 4096), True, True, (7,)), HopperPlan)
+def test_lesson_07s_kernel_where_it_may_run():
+    assert isinstance(room.planned((1, 4096, 4096), True, True, (6, 7)), HopperPlan)
+    assert isinstance(room.planned((1, 4096, 4096), True, True, (6,)), Plan)
     assert isinstance(room.planned((5, 3, 0), True, True, (7,)), Plan)  # adds nothing
 
 
@@ -147,7 +162,7 @@ def test_what_lesson_may_be(monkeypatch):
         matmul(A, A, lesson=5)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(timing, "capability", lambda: "8.0")
-    from matmul.operands import allowed_lessons
+    from matmul.given import allowed_lessons
 
     assert allowed_lessons(None) == allowed_lessons(6) == (6,)
     with pytest.raises(ValueError, match=r"needs a GPU of compute capability 9\.0, and this one has 8\.0"):
@@ -159,26 +174,33 @@ def test_what_lesson_may_be(monkeypatch):
 BOXES = Problem(72, 200, 264, "CC", bias=True, activation="relu", alpha=2.0), PAIR
 PARTS = Problem(72, 72, 200), replace(SMALL, split=2)
 FOUR = Problem(72, 136, 392), SQUARE
+REST = Problem(72, 120, 72), HopperPlan((64, 80), 2)
+OVER = Problem(120, 72, 72), HopperPlan((64, 80), 2, turned=True)
 SHARED = Problem(136, 64, 648), TOGETHER
 WRONG = {
-    "rows of the other block of the cluster": (BOXES, "piece.m + place.row * TM", "piece.m", "wrong, first at"),
-    "columns of the other block": (FOUR, "piece.n + place.column * TN", "piece.n", "wrong, first at"),
-    "a slot freed for one block only": (BOXES, "% 128 < Place::MATES ?", "% 128 == 0 ?", "deadlock"),
-    "no slot freed for the block beside": (FOUR, "% 128 < Place::MATES ?", "% 128 < 2 ?", "deadlock"),
+    "rows of the other block of the cluster": (BOXES, "Form::BELOW + place.row)", "Form::BELOW)", "wrong, first at"),
+    "columns of the other block": (FOUR, "Form::ACROSS + place.column)", "Form::ACROSS)", "wrong, first at"),
+    "a slot freed for one block only": (BOXES, "% 128 < place.MATES ?", "% 128 == 0 ?", "deadlock"),
+    "no slot freed for the block beside": (FOUR, "% 128 < place.MATES ?", "% 128 < 2 ?", "deadlock"),
     "half of A for oneself": (FOUR, "(1 << BELOW) + 1)", "1)", "deadlock"),
-    "a block that ends before others arrive": (BOXES, "if (BELOW + ACROSS > 2)", "if (false)", "exited-block"),
+    "a block that ends before others arrive": (BOXES, "Form::BELOW + Form::ACROSS > 2", "false", "exited-block"),
     "sums that have not come": (SHARED, "    mbarrier_wait(&s.come, 0);\n", "", "unwaited-copy|uninitialised"),
     "sums over k-tiles that are still read": (SHARED, "    named_sync<THREADS>(7);         ", "", "write-after-read"),
     "sums without a proxy fence": (SHARED, "    fence_async();\n    named", "    named", "missing-proxy-fence"),
     "one's own share sent": (SHARED, "s.slots + to * SHARE", "s.slots + part * SHARE", "wrong, first at"),
     "a block that ends while others copy": (SHARED, "if (SPLIT > 1) cluster_meet();", "", "exited-block"),
-    "all k-tiles in each part": (SHARED, "k_tiles * place.part / SPLIT", "0", "wrong, first at"),
-    "this k-tile's slot freed": (BOXES, "0) free((count - 1) % SLOTS)", "0) free(slot)", "deadlock"),
+    "all k-tiles in each part": (SHARED, "k_tiles_here * place.part / Form::SPLIT", "0", "wrong, first at"),
+    "this k-tile's slot freed": (BOXES, "0) free((count - 1) % Form::SLOTS)", "0) free(slot)", "deadlock"),
     "nobody waits for wgmma": (BOXES, "wgmma_wait<1>();", "wgmma_wait<2>();", "write-after-read"),
     "one k16 too short": (BOXES, "k < TK / 16", "k < TK / 16 - 1", "wrong, first at"),
     "the next box of an operand across k": (BOXES, "BOX * 2 / 16 - 1", "BOX / 16 - 1", "wrong, first at"),
     "no proxy fence": (BOXES, "        fence_async();\n", "", "missing-proxy-fence"),
-    "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_stores_read();", "", "write-after-read"),
+    "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_older_stores_read();", "", "write-after-read"),
+    "its place freed for one thread": (BOXES, "named_sync<128>(1 + consumer);      ", "", "write-after-read"),
+    "the rest of C as if it were 64 wide": (REST, "wide == 64 ? C : C_rest", "C", "wrong, first at"),
+    "C not turned": (OVER, "m8n8.x4.trans.shared", "m8n8.x4.shared", "wrong, first at"),
+    "rows of C for columns": (OVER, "TURNED ? m : n + column", "TURNED ? n + column : m", "wrong, first at"),
+    "one division too coarse": (FOUR, "number * times >> 31", "number * times >> 32", "wrong, first at"),
     "bias of the wrong columns": (BOXES, "finish.bias[at]", "finish.bias[column]", "wrong, first at"),
     "alpha forgotten": (BOXES, "finish.alpha * x +", "x +", "wrong, first at"),
     "sums of all parts in one place": (PARTS, "piece.part * M * c_stride", "0", "block-conflict"),

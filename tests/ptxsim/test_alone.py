@@ -19,10 +19,21 @@ REPORTED = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory) -> Path:
-    """The python of an environment with `pip install ./ptxsim` and links to the files of what it needs, no more."""
-    environment = tmp_path_factory.mktemp("alone")
+    return installed(tmp_path_factory, "ptxsim")
+
+
+def installed(tmp_path_factory, *packages: str, with_files_of: tuple[str, ...] = ()) -> Path:
+    """The python of an environment with `pip install ./PACKAGE ...` and links to the files of what they need, no more.
+    `with_files_of`: folders that such a package takes along."""
+    environment, source = tmp_path_factory.mktemp("alone"), tmp_path_factory.mktemp("source")
     venv.create(environment, symlinks=True)
     place = next(environment.glob("lib/python*/site-packages"))
+    listed = subprocess.run(
+        ["git", "ls-files", *packages, *with_files_of], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    for file in listed.split():  # from a copy: a build writes beside its sources
+        (source / file).parent.mkdir(parents=True, exist_ok=True)
+        (source / file).write_bytes((ROOT / file).read_bytes())
     pip = [
         sys.executable,
         "-m",
@@ -33,18 +44,12 @@ def alone(tmp_path_factory) -> Path:
         "--no-build-isolation",
         "--no-index",
     ]
-    # From a copy: a build writes beside its sources.
-    copy = tmp_path_factory.mktemp("source") / "ptxsim"
-    listed = subprocess.run(
-        ["git", "ls-files", "ptxsim"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    for file in listed.split():
-        (copy.parent / file).parent.mkdir(parents=True, exist_ok=True)
-        (copy.parent / file).write_bytes((ROOT / file).read_bytes())
-    subprocess.run([*pip, "--target", str(place), str(copy)], check=True)
-    project = tomllib.loads((ROOT / "ptxsim/pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for name in needed(project["dependencies"]):
-        link_files(name, place)
+    subprocess.run([*pip, "--target", str(place), *(str(source / name) for name in packages)], check=True)
+    for name in packages:
+        project = tomllib.loads((ROOT / name / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        others = [line for line in project["dependencies"] if not line.startswith(packages)]
+        for other in needed(others):
+            link_files(other, place)
     return environment / "bin/python"
 
 

@@ -16,6 +16,7 @@ OUTSIDE = """
 import course_lib
 from course_lib import Gemm, benchmark, draw, kernel_source, lesson_kernel, show_env
 from course_lib.exercises.answers import exercises
+from course_lib.exercises.hints import hints
 from course_lib.lessons import sources
 from course_lib.measure import records
 assert INSTALLED in course_lib.__file__, course_lib.__file__
@@ -27,7 +28,8 @@ assert "NVIDIA H100" in repr(results), repr(results)
 kernel, launch = lesson_kernel("07_hopper", "one_slot")  # its headers are there
 assert Gemm(128, 256, 128, "float16").one_block(kernel, launch).ok
 results.plot()
-assert INSTALLED in exercises()["02.1"][0].__code__.co_filename  # answers and figures came along, and are found
+assert hints("02.1")[""]
+assert INSTALLED in exercises()["02.1"].__code__.co_filename  # answers and figures came along, and are found
 draw.figure("05.ring", 4, turns=(0, 1))
 print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()), "records")
 """

@@ -3,6 +3,7 @@
 | file | one idea |
 |---|---|
 | quick.py | `make quick`: the tests of what changed |
+| quick.toml | its table: which tests a file asks for |
 | outputs.py | `make outputs`: what the lessons print, and what the compiler makes of them |
 | record.py | `make record`: all measurements anew, on a GPU |
 | sizes.py | its timelines of all kernels at three sizes |

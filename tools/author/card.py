@@ -84,7 +84,7 @@ def double_buffer() -> str:
     return fitting(f"{loop}\n    // ... sums += a * b of buffer k_tile % 2\n}}", LEFT_LETTERS)
 
 
-def launch() -> str:
+def computed_launch() -> str:
     """In Python, from the solution of lesson 06."""
     cells = {cell.get("id"): "".join(cell["source"]) for cell in sources._cells("06_parts_of_matmul")}
     return cut(cells["ex1-solution"], "TM, TN, TK = tile", "shared_mem =")
@@ -252,7 +252,7 @@ def _loops(page: Column) -> None:
     page.heading("Double buffer (lesson 03)")
     page.code(double_buffer(), gap=0.08)
     page.heading("Launch, any M and N (lesson 06, Python)")
-    page.code(launch(), gap=0.02)
+    page.code(computed_launch(), gap=0.02)
     page.text(f"tile: of a block, warp: of a warp. Above {SHARED_BY_DEFAULT:,} bytes first", SMALL, -0.02)
     page.text(f"kernel.max_dynamic_shared_size_bytes = shared_mem (at most {H100.shared_block:,}).", SMALL)
 

@@ -4,23 +4,20 @@ The address is `Repository` in pyproject.toml, and the version the one there: Co
 v<version>.
 """
 
-import os
-import tomllib
-from pathlib import Path
-
 import nbformat
 
 from course_lib.lessons import sources
+from tools.install import write_whole
 from tools.learner.copies import COLAB_CELL as CELL
 from tools.learner.copies import first_code
+from tools.packages import pyproject
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 
 
 def source() -> str:
     """The text of the cell; it does nothing on any other host."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = pyproject()["project"]
     release = f"{project['urls']['Repository']}/archive/refs/tags/v{project['version']}.tar.gz"
     return (
         "# For Google Colab, which opens a notebook without the course. Elsewhere nothing happens.\n"
@@ -44,9 +41,7 @@ def main() -> None:
     for path in sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         put(notebook)
-        part = path.with_suffix(".partial")
-        nbformat.write(notebook, part)
-        os.replace(part, path)
+        write_whole(path, nbformat.writes(notebook) + "\n")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def drawings() -> dict[str, tuple]:
     """File -> (figure, description in words) of the pipelines, drawn by the lessons' own cells."""
     cells: dict[str, list[str]] = {}
     for path in sources.with_kernels(sources.NOTEBOOKS):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        for cell in sources.cells_of(path):
             for tag in cell["metadata"].get("tags", ()):
                 if tag.startswith(FIGURE):
                     cells.setdefault(tag.removeprefix(FIGURE) + ".svg", []).append("".join(cell["source"]))

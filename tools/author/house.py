@@ -3,11 +3,11 @@
 The floors are those of the contract in pyproject.toml that forbids imports from above.
 """
 
-import tomllib
 from html import escape
 
 from cupy_or_sim.style import FACE, GRID, IN_THE_DARK, SKY, TEXT
 from tools.install import ROOT
+from tools.packages import pyproject
 
 PICTURE = ROOT / "assets" / "house.svg"
 CONTRACT = "No package imports from above"
@@ -27,7 +27,7 @@ WIDTH, LEFT, RIGHT, FLOOR, GAP = 760, 12, 620, 50, 8
 
 def floors() -> list[list[str]]:
     """The packages of each floor, from the top; those of one floor do not know each other."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    settings = pyproject()["tool"]["importlinter"]
     (layers,) = (each["layers"] for each in settings["contracts"] if each["name"] == CONTRACT)
     return [layer.split(" | ") for layer in layers]
 

@@ -1,7 +1,8 @@
 """Tables that are made stand in a page between two marks, `<!-- NAME: begin -->` and `<!-- NAME: end -->`."""
 
-import os
 from pathlib import Path
+
+from tools.install import write_whole
 
 
 def between(text: str, name: str, table: str) -> str:
@@ -20,6 +21,4 @@ def write(page: Path, name: str, table: str) -> None:
         text = between(page.read_text(encoding="utf-8"), name, table)
     except ValueError as error:
         raise ValueError(f"{page.name}: {error}") from None
-    part = page.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, page)
+    write_whole(page, text)

@@ -58,7 +58,7 @@ def _cells_of(name: str) -> list[dict]:
     path = sources.NOTEBOOKS / f"{name}.ipynb"
     if not path.is_file():
         raise NotBound(f"there is no notebook {name!r}")
-    return json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return sources.cells_of(path)
 
 
 def text_shown(cell: dict) -> str:

@@ -1,6 +1,6 @@
 """The tests of what changed since the last commit: `make quick`. Style, import rules and types first.
 
-A changed file asks for the tests that TABLE names and for those that lie where it lies (tests/ptxsim/races for
+A changed file asks for the tests that quick.toml names and for those that lie where it lies (tests/ptxsim/races for
 ptxsim/races); a helper of the tests for those that import it. A file for which no test ran is named, and is no success.
 It is no proof: `make test` runs all of them.
 """
@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from functools import cache
@@ -24,131 +25,8 @@ ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
 RESULTS = "tests/ptxsim/instructions/test_instruction_results.py"
 KERNELS = "tests/ptxsim/test_kernels.py"
 RIGHT = "test_right_kernel_gives_the_reference_and_no_report"
-TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("ptxsim/instructions/*.py", (
-        "tests/ptxsim/ptx/test_facts.py",
-        "{results}",
-        "{kernels}",
-        "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
-        "tests/ptxsim/instructions/test_instruction_cases.py",
-    )),
-    ("tests/kernels/instruction_cases.py", (
-        "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
-        "tests/ptxsim/instructions/test_instruction_cases.py",
-    )),
-    ("tests/kernels/*.py", ("{cases}",)),
-    ("ptxsim/gpus.py", (
-        "tests/ptxsim/test_gpus.py",
-        "tests/ptxsim/clock/test_engines.py",
-        "tests/course_lib/measure/test_bench.py",
-        "tests/matmul/test_tune.py",
-    )),
-    ("ptxsim/*.py", ("tests/ptxsim/test_launch.py", "tests/ptxsim/test_report_page.py")),
-    ("ptxsim/races/*.py", (
-        "tests/ptxsim/races/test_hazards_cases.py",
-        "tests/ptxsim/races/test_messages.py",
-        "tests/ptxsim/test_report_page.py",
-    )),
-    ("ptxsim/races/hazards.py", ("tests/tools/author/test_kinds.py",)),
-    ("ptxsim/units/*.py", (
-        "tests/ptxsim/races/test_random_races.py::test_programs_that_were_once_judged_wrongly",
-    )),
-    ("course_lib/exercises/verdicts.py", ("tests/course_lib/exercises/test_hints.py",)),
-    ("ptxsim/*/*.py", ("tests/ptxsim/test_launch.py",)),
-    ("ptxsim/program/shim/*", ("tests/ptxsim/program",)),
-    ("ptxsim/program/headers/*", ("tests/ptxsim/program",)),
-    ("ptxsim/action.yml", ("tests/ptxsim/program/test_api.py",)),
-    ("notebooks/figures/*.py", ("tests/course_lib/draw/test_figures.py",)),
-    ("notebooks/answers/*.py", (
-        "tests/course_lib/exercises/test_hints.py",
-        "tests/lessons/test_lesson_kernels.py -k {exercises}",
-    )),
-    ("tests/lessons/lesson_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
-    ("tests/lessons/bank_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
-    ("notebooks/deeper/*.ipynb", (
-        "tests/lessons/test_notebooks_static.py",
-        "tests/lessons/test_lesson_kernels.py -k {exercises}",
-        "{file}",
-    )),
-    ("tests/lessons/own_gemm.py", ('tests/lessons/test_lesson_kernels.py -k "06."',)),
-    ("tests/lessons/deeper_*.py", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
-    ("notebooks/exercises/*.ipynb", ("tests/lessons/test_lesson_kernels.py -k {exercises}",)),
-    ("notebooks/*.ipynb", (
-        "tests/tools/test_hosts.py::test_the_first_code_is_colabs_and_stands_behind_the_introduction",
-        "tests/lessons/test_notebooks_static.py",
-        "tests/lessons/test_sittings.py",
-        "tests/lessons/test_predictions.py",
-        "tests/lessons/test_lesson_kernels.py::test_every_notebook_with_kernels_has_a_room",
-        "tests/lessons/test_lesson_kernels.py::test_every_kernel_of_the_lessons_is_listed",
-        "tests/course_lib/measure/test_measurements.py::test_every_measured_kernel_has_a_current_record",
-        "tests/tools/author/test_numbers.py::test_bound_numbers_are_those_that_cells_print",
-        "tests/tools/test_pages.py::test_links_lead_somewhere",
-        "{file}",
-    )),
-    ("notebooks/[0-9]*.ipynb", (
-        "tests/course_lib/measure/test_measurements.py::test_the_drawings_are_those_of_the_lessons",
-        "tests/tools/author/test_numbers.py::test_every_measured_number_of_a_lesson_is_bound",
-        "tests/tools/test_contributing.py::test_the_readme_has_a_row_for_each_lesson",
-    )),
-    ("cupy_or_sim/include/*", (
-        "tests/lessons/test_tensor_core_headers.py",
-        "tests/course_lib/measure/test_measurements.py",
-    )),
-    ("course_lib/*.py", ("tests/course_lib/test_face.py",)),
-    ("tools/classroom/sandbox.*", ("tests/tools/classroom/test_sandbox.py",)),
-    ("tools/classroom/[jvw]*.py", ("tests/tools/classroom/test_verdicts.py",)),
-    ("tools/classroom/*.py", ("tests/tools/classroom/test_assignment.py",)),
-    ("tools/book/*", ("tests/tools/book/test_book.py",)),
-    ("course_lib/compiled/*.zip", ("{notebook}",)),
-    ("course_lib/draw/explore*", ("tests/browser/test_explore_page.py",)),
-    ("assets/measurements/*", (
-        "tests/course_lib/measure/test_measurements.py",
-        "tests/tools/author/test_measured_tables.py",
-    )),
-    ("matmul/sweeps/*", ("tests/matmul/test_tune.py",)),
-    ("assets/card.*", ("tests/tools/author/test_card.py",)),
-    ("assets/*.svg", ("tests/course_lib/measure/test_measurements.py",)),
-    ("tests/*test_*.py", ("{file}",)),
-    ("tests/kept_texts.py", ("tests/ptxsim/compiler/test_cache.py",)),
-    ("tests/without_nvrtc/*", ("tests/ptxsim/compiler/test_cache.py",)),
-    ("tests/golden/h100.*", (
-        "tests/ptxsim/test_kernels.py::test_frozen_result_is_current",
-        "tests/ptxsim/instructions/test_instruction_results.py::test_frozen_results_are_current",
-    )),
-    ("tests/golden/record.py", ("tests/ptxsim/test_kernels.py::test_frozen_result_is_current",)),
-    ("tools/lab_extension/*", ("tests/tools/test_lab_extension.py",)),
-    ("tools/live/*", ("tests/tools/live",)),
-    ("tools/learner/*", ("tests/tools/learner",)),
-    ("tools/packages.py", ("tests/tools/test_wheel.py::test_every_package_is_named",)),
-    ("tools/install.py", ("tests/tools/test_install.py", "tests/tools/test_lock.py")),
-    ("conftest.py", ("tests/tools/test_sample.py", "tests/tools/test_conftest.py")),
-    ("Makefile", ("tests/tools/test_makefile.py",)),
-    (".ci/run", ("tests/tools/test_makefile.py::test_ci_calls_make_test_and_nothing_else",)),
-    ("environment.yml", ("tests/tools/test_conda.py",)),
-    (".git*", ("tests/tools/test_tracked.py",)),
-    ("*Dockerfile", ("tests/tools/test_hosts.py",)),
-    (".dockerignore", ("tests/tools/test_hosts.py",)),
-    (".devcontainer/*", ("tests/tools/test_hosts.py",)),
-    (".github/*", ("tests/tools/test_hosts.py",)),
-    (".vscode/*", ("tests/tools/test_hosts.py",)),
-    ("binder/*", ("tests/tools/test_hosts.py",)),
-    ("CITATION.cff", ("tests/tools/test_citation.py",)),
-    ("docs/hangs.md", ("tests/tools/test_hangs.py",)),
-    ("docs/house.md", ("tests/tools/author/test_house.py",)),
-    ("assets/house.svg", ("tests/tools/author/test_house.py",)),
-    ("docs/*", ("tests/tools/test_contributing.py", "tests/lessons/test_sittings.py")),
-    ("*.md", ("tests/tools/test_contributing.py", "tests/tools/test_pages.py")),
-    ("*.toml", (
-        "tests/tools/author/test_house.py",
-        "tests/tools/test_wheel.py::test_every_package_is_named",
-        "tests/tools/test_hosts.py",
-        "tests/tools/test_lock.py",
-    )),
-    ("requirements.lock", ("tests/tools/test_lock.py", "tests/tools/test_hosts.py")),
-)  # fmt: skip
-"""What else a changed file asks for, by its name. `{file}`: itself; `{results}` and `{kernels}`: the cases and the test
-kernels of the instructions that the file registers; `{cases}`: the test kernels of the file; `{exercises}`: those of
-its lesson; `{notebook}`: the notebook of an archive."""
+TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""Pattern of a file -> tests; quick.toml says what stands in braces there."""
 
 NO_TEST = {
     "LICENSE*": "the text of a license",
@@ -158,7 +36,7 @@ NO_TEST = {
 }
 """Files for which no test can be asked, by their names, and why."""
 
-# TABLE names what is quick of these
+# quick.toml names what is quick of these
 SLOW = (
     "tests/ptxsim",
     "tests/ptxsim/instructions",
@@ -207,7 +85,7 @@ def tests_of(changed: Iterable[str]) -> list[str]:
     found: dict[str, None] = {}
     for file in filter(lambda file: (ROOT / file).exists(), changed):
         of_it = beside(file)
-        for pattern, tests in TABLE:
+        for pattern, tests in TABLE.items():
             if fnmatch(file, pattern):
                 of_it += [place for test in tests for place in fill(test, file)]
         found |= dict.fromkeys(of_it or importers(file))
@@ -267,7 +145,7 @@ def helpers() -> dict[str, tuple[set[str], str]]:
 
 
 def fill(test: str, file: str) -> list[str]:
-    """The places that a place of TABLE means for one file."""
+    """The places that a place of quick.toml means for one file."""
     number = re.search(r"(?:^|[/_])(\d\d)(?=[_.])", file)
     if "{exercises}" in test:
         return [test.replace("{exercises}", f'"{number[1]}."')] if number else []

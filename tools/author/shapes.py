@@ -15,9 +15,9 @@ import numpy as np
 
 from cupy_or_sim import device, power, timing
 from matmul import matmul
+from matmul.given import allowed_lessons
 from matmul.hopper_plans import HopperPlan
 from matmul.matmul import planned
-from matmul.operands import allowed_lessons
 from matmul.plans import Shape
 
 from .tune import SHAPES

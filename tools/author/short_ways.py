@@ -5,7 +5,6 @@ and says so. *The core* are eight sittings for who came for mainloop, producer-c
 those that a lesson's first cell calls so.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +30,7 @@ class Section:
 def sections(path: Path) -> list[Section]:
     """A notebook from heading to heading."""
     found: list[Section] = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in sources.cells_of(path):
         text, tags = "".join(cell["source"]), cell["metadata"].get("tags", [])
         shown = "" if cell["cell_type"] == "code" else FOLD.sub("", text)
         if heading := HEADING.search(shown):
@@ -42,7 +41,7 @@ def sections(path: Path) -> list[Section]:
 
 def core(path: Path) -> list[int]:
     """The numbers of a lesson's sittings that belong to the core."""
-    first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+    first = sources.cells_of(path)[0]
     return [int(number) for number in CORE.findall("".join(first["source"]))]
 
 

@@ -41,7 +41,7 @@ def sittings(path: Path) -> list[Sitting]:
     """The sittings of a notebook in order. What stands before the first one belongs to it."""
     found: list[list] = []
     before = 0.0
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+    for cell in sources.cells_of(path):
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown" and (heading := HEADING.search(text)):
             found.append([heading[1], before])
@@ -55,7 +55,7 @@ def sittings(path: Path) -> list[Sitting]:
 
 def promised(path: Path) -> list[tuple[str, int]]:
     """(title, minutes) of the sittings as the lesson's first cell lists them."""
-    first = json.loads(path.read_text(encoding="utf-8"))["cells"][0]
+    first = sources.cells_of(path)[0]
     return [(title, int(minutes)) for title, minutes in PROMISED.findall("".join(first["source"]))]
 
 
@@ -96,10 +96,8 @@ def table() -> str:
 
 def promise(path: Path) -> None:
     """Write into a lesson's first cell how long its sittings take."""
-    notebook, minutes = (
-        json.loads(path.read_text(encoding="utf-8")),
-        {s.title: s.promise for s in sittings(path)},
-    )
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    minutes = {sitting.title: sitting.promise for sitting in sittings(path)}
     first = notebook["cells"][0]
     text = PROMISED.sub(
         lambda line: f"* {line[1]}: {minutes.get(line[1], line[2])} minutes", "".join(first["source"])

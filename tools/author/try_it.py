@@ -5,12 +5,9 @@ address.
 is none.
 """
 
-import re
-import tomllib
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-MARKED = re.compile(r"(<!-- browser: begin -->\n).*?(<!-- browser: end -->)", re.DOTALL)
+from tools.author import marked
+from tools.install import ROOT
+from tools.packages import pyproject
 
 
 def sentence(address: str) -> str:
@@ -18,24 +15,23 @@ def sentence(address: str) -> str:
     if not address:
         return (
             "**In a browser that has nothing installed**: `make live`, then `make serve`, on one Linux machine;\n"
-            "each cell of the book then runs in its page. No public address yet.\n"
+            "each cell of the book then runs in its page. No public address yet."
         )
     place = f"{address.rstrip('/')}/playground.html"
     return (
         f"**[Try it in your browser]({place})**: nothing is installed. Or serve it yourself:\n"
-        "`make live`, then `make serve`, on one Linux machine.\n"
+        "`make live`, then `make serve`, on one Linux machine."
     )
 
 
 def written(readme: str, address: str) -> str:
     """The page with that sentence."""
-    return MARKED.sub(lambda marks: f"{marks[1]}{sentence(address)}{marks[2]}", readme)
+    return marked.between(readme, "browser", sentence(address))
 
 
 def address() -> str:
     """As pyproject.toml has it."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return project["urls"].get("Book", "")
+    return pyproject()["project"]["urls"].get("Book", "")
 
 
 def main() -> None:

@@ -3,12 +3,13 @@ lesson as a notebook in the browser where the book has these and, once the repos
 pyproject.toml), where to change it, report a mistake or run it."""
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from docutils import nodes
+
+from tools.packages import pyproject
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,8 +41,7 @@ def shortened(text: str) -> str:
 
 def repository() -> str:
     """The address of the repository; "" while it has none."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    address = project["urls"]["Repository"].rstrip("/")
+    address = pyproject(ROOT)["project"]["urls"]["Repository"].rstrip("/")
     return "" if (urlsplit(address).hostname or "").endswith(".invalid") else address
 
 

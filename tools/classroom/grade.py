@@ -24,9 +24,10 @@ from pathlib import Path
 import nbformat
 
 from tools.classroom import mend, rebuild, results, sandbox, wide
-from tools.classroom.release import COURSE, replace, unusable
+from tools.classroom.release import COURSE, unusable
 from tools.classroom.results import Found
-from tools.install import ROOT, alone
+from tools.install import ROOT, alone, write_whole
+from tools.learner.outcome import aligned
 
 ONE = "tools.classroom.one"
 SECONDS = {ONE: 900, "nbgrader": 120}
@@ -94,7 +95,7 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
             result = done.result()
             print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
             noted[f"{student}/{name}"] = result.note()
-            replace(course / "graded.json", json.dumps(noted, indent=1))
+            write_whole(course / "graded.json", json.dumps(noted, indent=1))
             whys = [result.why] if result.why else result.unknown()
             wrong += [f"cannot be graded: submitted/{student}/{name}, {why}" for why in whys]
             if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
@@ -239,10 +240,7 @@ def table(rows: Iterable[dict[str, str]]) -> str:
         most[name] = f"{float(row['max_score']):g}"
     lines = [["student", *(f"{name} ({points})" for name, points in most.items())]]
     lines += [[student, *(marks[student].get(name, "-") for name in most)] for student in sorted(marks)]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines
-    )
+    return "\n".join(aligned(lines))
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.exercises import logbook
 from tools.learner.copies import FOLDER
+from tools.learner.outcome import aligned
 
 
 def name_of(path: Path) -> str:
@@ -43,10 +44,8 @@ def main(arguments: list[str]) -> int:
         return 2
     known = list(exercises())
     lessons = sorted({name.partition(".")[0] for name in known})
-    table = [["name", *lessons, "predictions", "last day"], *(line_of(path, known) for path in paths)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+    head = ["name", *lessons, "predictions", "last day"]
+    print("\n".join(aligned([head, *(line_of(path, known) for path in paths)])))
     return 0
 
 

@@ -5,7 +5,6 @@ an update: what learners handed in, marks and feedback stay.
 """
 
 import hashlib
-import json
 import os
 import shutil
 import sys
@@ -15,10 +14,9 @@ import nbformat
 
 from course_lib.lessons import sources
 from tools.classroom.assignment import assignment, exercises, without_solutions
-from tools.install import alone
+from tools.install import ROOT, alone, write_whole
 from tools.learner.outcome import title_of
 
-ROOT = Path(__file__).resolve().parents[2]
 COURSE = ROOT / "build" / "classroom"
 BANK = "exercises"
 """The folder of notebooks/ with more exercises for each lesson, under the same names."""
@@ -43,15 +41,15 @@ def write_course(course: Path, found: dict[str, Path]) -> list[str]:
     """Write settings, assignments, and the lessons without solutions that the sandbox shows. Returns what is made."""
     course.mkdir(parents=True, exist_ok=True)
     if not is_edited(course):
-        replace(course / CONFIG, Path(__file__).with_name(CONFIG).read_text(encoding="utf-8"))
+        write_whole(course / CONFIG, Path(__file__).with_name(CONFIG).read_text(encoding="utf-8"))
     made = []
     for name, path in found.items():
         lesson = nbformat.read(path, as_version=4)
         bare = without_solutions(lesson)
-        replace(course / "lessons" / path.relative_to(sources.NOTEBOOKS), nbformat.writes(bare))
+        write_whole(course / "lessons" / path.relative_to(sources.NOTEBOOKS), nbformat.writes(bare))
         if exercises(lesson):
             text = nbformat.writes(assignment(lesson, title_of(lesson, name)))
-            replace(course / "source" / name / f"{name}.ipynb", text)
+            write_whole(course / "source" / name / f"{name}.ipynb", text)
             made.append(name)
     for old in sorted(set(os.listdir(course / "source")) - set(made)):
         shutil.rmtree(course / "source" / old)
@@ -91,14 +89,6 @@ def generate(course: Path, names: list[str]) -> list[str]:
     return [f"{name}: {result.get('log', '')}{result['error']}" for name, result in failed.items()]
 
 
-def replace(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
-
-
 def main() -> int:
     """0 when every assignment was made."""
     with alone(ROOT / "build" / "classroom.lock", "Another make classroom runs here: waiting for it."):
@@ -108,7 +98,7 @@ def main() -> int:
         wrong = generate(COURSE, names)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     for name in names:
-        cells = json.loads((COURSE / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        cells = sources.cells_of(COURSE / "source" / name / f"{name}.ipynb")
         points = sum(cell["metadata"].get("nbgrader", {}).get("points", 0) for cell in cells)
         print(f"{name}: {points} points")
     if is_edited(COURSE):

@@ -19,15 +19,14 @@ import hashlib
 import json
 import os
 import platform
-import tomllib
 from pathlib import Path
 
 from course_lib.exercises.logbook import GIVEN, PROGRESS_CELL
 from course_lib.lessons import sources
 from cupy_or_sim.style import with_words
-from tools.install import alone
+from tools.install import ROOT, alone, write_whole
+from tools.packages import pyproject
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = "my_lessons"
 COLAB_CELL = "host-colab"
 STAYS = "you changed it, so it stays as it is. The new version is beside it: "
@@ -52,7 +51,7 @@ def update(root: Path) -> list[str]:
         for lesson in originals(root):
             name = lesson.relative_to(root / "notebooks").as_posix()
             try:
-                new = fingerprint(cells_of(lesson))
+                new = fingerprint(sources.cells_of(lesson))
             except NO_NOTEBOOK:
                 said.append(f"notebooks/{name} cannot be read as a notebook; your copy stays as it is.")
                 continue
@@ -60,13 +59,13 @@ def update(root: Path) -> list[str]:
             known["lessons"][name] = new
             if _is_as_given(folder / name, new):
                 known["cells"][name] = {
-                    cell["id"]: cell_hash(cell) for cell in cells_of(lesson) if "id" in cell
+                    cell["id"]: cell_hash(cell) for cell in sources.cells_of(lesson) if "id" in cell
                 }
             made += news == "made"
             more = f". make news NEWS={name} shows what is new, and takes it over" * news.startswith(STAYS)
             said += [f"{FOLDER}/{name}: {news}{more}"] * (news not in ("", "made"))
         known["version"] = version
-        write(folder / GIVEN, json.dumps(known, indent=1))
+        write_whole(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
         f"{FOLDER}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
     ] * (made > 0)
@@ -79,7 +78,7 @@ def originals(root: Path) -> list[Path]:
 
 def version_of(root: Path) -> str:
     """The course's version, such as "1.0.0"."""
-    return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    return pyproject(root)["project"]["version"]
 
 
 def fingerprint(cells: list[dict]) -> str:
@@ -125,7 +124,7 @@ def note_given(root: Path, name: str, cells: dict[str, str | None]) -> None:
     known, _ = _read_given(place)
     noted = known["cells"].get(name, {}) | cells
     known["cells"][name] = {cell: text for cell, text in noted.items() if text}
-    write(place, json.dumps(known, indent=1))
+    write_whole(place, json.dumps(known, indent=1))
 
 
 def last_used(root: Path) -> str:
@@ -158,7 +157,7 @@ def copy_of(lesson: Path) -> str:
 def _is_used(copy: Path, lesson: Path) -> bool:
     """Whether the learner ran or changed something in it; a newer Python alone does not count."""
     try:
-        return cells_of(copy) != json.loads(copy_of(lesson))["cells"]
+        return sources.cells_of(copy) != json.loads(copy_of(lesson))["cells"]
     except NO_NOTEBOOK:
         return True
 
@@ -167,43 +166,39 @@ def _update_one(lesson: Path, new: str, copy: Path, given: str | None, version: 
     """See the table above. `new` and `given`: fingerprints of the lesson and of what the learner was given last.
     Returns the news in words."""
     if not os.path.lexists(copy):
-        write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return "made"
     try:
-        mine = fingerprint(cells_of(copy))
+        mine = fingerprint(sources.cells_of(copy))
     except OSError as error:
         return f"left as it is, because it cannot be opened ({error.strerror})."
     except NO_NOTEBOOK:
         aside = free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
-        write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return (
             f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
         )
     if mine == new:
         return ""
     if mine == given:
-        write(copy, copy_of(lesson))
+        write_whole(copy, copy_of(lesson))
         return f"replaced by the version of course {version}. You had not changed it."
     if given == new:
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
     if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == copy_of(lesson)):
         beside = free(beside)
-        write(beside, copy_of(lesson))
+        write_whole(beside, copy_of(lesson))
     return f"{STAYS}{beside.name}"
 
 
 def _is_as_given(copy: Path, new: str) -> bool:
     """Whether a copy has the text of the lesson, whose fingerprint this is."""
     try:
-        return fingerprint(cells_of(copy)) == new
+        return fingerprint(sources.cells_of(copy)) == new
     except (OSError, *NO_NOTEBOOK):
         return False
-
-
-def cells_of(notebook: Path) -> list[dict]:
-    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
 
 
 def _read_given(path: Path) -> tuple[dict, list[str]]:
@@ -227,14 +222,6 @@ def free(path: Path) -> Path:
     while os.path.lexists(free):
         free, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
     return free
-
-
-def write(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 if __name__ == "__main__":  # for who starts Lab by other means, such as JupyterHub

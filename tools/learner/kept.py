@@ -6,12 +6,12 @@ locked versions; the machine. A hash of these lies in each file. A run that fail
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import nbformat
 
+from tools.install import write_whole
 from tools.learner.copies import NO_NOTEBOOK
 from tools.packages import PACKAGES
 
@@ -72,10 +72,7 @@ def save(place: Path, key: str, notebook: nbformat.NotebookNode, seconds: float)
     """Keep a notebook as it ran; a whole file or nothing."""
     kept = nbformat.from_dict(notebook)
     kept.metadata[_OWN] = {"key": key, "seconds": seconds}
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_suffix(".part")
-    part.write_text(nbformat.writes(kept), encoding="utf-8")
-    os.replace(part, place)
+    write_whole(place, nbformat.writes(kept))
 
 
 def _text(path: Path) -> str:

@@ -14,9 +14,10 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.install import alone
+from course_lib.lessons import sources
+from tools.install import alone, write_whole
 from tools.learner import copies
-from tools.learner.copies import FOLDER, NO_NOTEBOOK, cell_hash, cells_of, is_own
+from tools.learner.copies import FOLDER, NO_NOTEBOOK, cell_hash, is_own
 
 SAID = {
     "new": "is new",
@@ -107,7 +108,7 @@ def edited(root: Path) -> dict[str, Path]:
 def _changes(root: Path, name: str, lesson: Path) -> list[Change]:
     given = copies.given(root).get(name, {})
     try:
-        return changes(cells_of(root / FOLDER / name), _as_copied(lesson), given)
+        return changes(sources.cells_of(root / FOLDER / name), _as_copied(lesson), given)
     except (OSError, *NO_NOTEBOOK):  # there is no copy, or it cannot be read: `make lab` says so
         return []
 
@@ -125,8 +126,8 @@ def take(root: Path, name: str, lesson: Path, numbers: list[int]) -> Path:
     notebook = json.loads(text)
     notebook["cells"] = taken_over(notebook["cells"], _as_copied(lesson), chosen)
     before = copies.free(place.with_name(f"{place.stem}.before-{copies.version_of(root)}.ipynb"))
-    copies.write(before, text)
-    copies.write(place, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    write_whole(before, text)
+    write_whole(place, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     copies.note_given(root, name, {change.name: change.new and cell_hash(change.new) for change in chosen})
     return before
 

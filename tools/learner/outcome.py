@@ -1,6 +1,7 @@
 """What came of a notebook that ran, and the table of all of them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,7 +95,11 @@ def table(outcomes: list[Outcome], machine: str) -> str:
     """The one table that is printed: a line for each notebook, then what went wrong."""
     head = ("notebook", "cells", "checks", "seconds", "backend", "")
     rows = [(o.name, str(o.cells), checked(o), f"{o.seconds:.1f}", machine, o.ended) for o in outcomes]
-    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in [head, *rows]]
-    lines += [f"{outcome.name}, {failure}" for outcome in outcomes for failure in outcome.failures]
-    return "\n".join(lines)
+    failed = [f"{outcome.name}, {failure}" for outcome in outcomes for failure in outcome.failures]
+    return "\n".join([*aligned([head, *rows]), *failed])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line for each row of a table, its columns below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]

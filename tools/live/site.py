@@ -17,10 +17,10 @@ from tools.packages import PACKAGES
 HERE = Path(__file__).parent
 PACKED = (".wasm", ".asm.js")
 """Of the runtime, what gets much smaller."""
-LEFT_OUT = {".pdf", ".svg", ".png", ".zip", ".md", ".toml"}
+LEFT_OUT = {".pdf", ".svg", ".png", ".zip", ".md"}
 """Of the course's folders: pictures, and what the compiler made, which comes lesson by lesson."""
 COURSE = (*PACKAGES, "notebooks", "assets")
-NOT_THERE = ("__pycache__", "compile_service/")
+NOT_THERE = ("__pycache__", "compile_service/", "pyproject.toml")
 """What a page has no use for."""
 
 

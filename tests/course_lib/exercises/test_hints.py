@@ -9,7 +9,7 @@ import pytest
 
 from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
-from course_lib.exercises import verdicts
+from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
 from course_lib.notebooks.answers import bank_07, common, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard
@@ -23,7 +23,7 @@ SHARED = (common, bank_07, lesson_07_ring, verdict, verdicts, mistakes, pairing,
 
 
 def given_causes(room) -> list[str]:
-    """Patterns of the causes that a module may give to a finding: its texts, but for the keys of its hints."""
+    """Patterns of the causes that a module may give to a finding: its texts, but for the keys of its tables."""
     tree = ast.parse(Path(room.__file__).read_text())
     dictionaries = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
     keys = {id(key) for node in dictionaries for key in node.keys}
@@ -39,30 +39,31 @@ def pattern(text: ast.JoinedStr) -> str:
     return "".join(parts)
 
 
-def unknown(hints: dict[str, str], causes: list[str]) -> list[str]:
+def unknown(texts: dict[str, str], causes: list[str]) -> list[str]:
     """Words in the keys of hints that no hazard has, and no check gives."""
-    words = [word for key in hints for word in key.split("|") if word and word not in WORDS]
+    words = [word for key in texts for word in key.split("|") if word and word not in WORDS]
     return [word for word in words if not any(re.fullmatch(cause, word) for cause in causes)]
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.__name__.rpartition(".")[2])
 def test_every_key_of_a_hint_is_a_declared_word(room):
     causes = [cause for each in (room, *SHARED) for cause in given_causes(each)]
-    for name, (_, hints) in room.EXERCISES.items():
-        assert not unknown(hints, causes), name
-        assert "" in hints, name
+    for name in room.EXERCISES:
+        assert not unknown(hints.hints(name), causes), name
+        assert "" in hints.hints(name), name
+        assert not unknown(hints.smaller_steps(name), causes), name
 
 
 def test_a_typo_in_a_key_is_found():
     causes = ["many\\-loads", "load\\-\\w+"]
-    hints = {
+    texts = {
         "no-bariere": "",
         "load-a|manyloads": "",
         "deadlock|no-barrier": "",
         "wrong|many-loads": "",
         "": "",
     }
-    assert unknown(hints, causes) == ["no-bariere", "manyloads", "wrong"]
+    assert unknown(texts, causes) == ["no-bariere", "manyloads", "wrong"]
 
 
 def hazard(kind: str, cause: str) -> Hazard:
@@ -84,9 +85,9 @@ HINTS = {"read-after-write|deadlock": "kind", "no-barrier": "cause", "few": "of 
     ],
 )
 def test_the_first_word_that_has_a_hint_counts(hint, error):
-    assert verdicts._hint(HINTS, verdicts._words(error)) == hint
+    assert hints.fitting(HINTS, verdicts._words(error)) == hint
 
 
 def test_of_two_hints_for_a_word_the_later_one_counts():
     error = CheckFailed("", (hazard("deadlock", "deadlock"),))
-    assert verdicts._hint(HINTS | {"deadlock": "its own"}, verdicts._words(error)) == "its own"
+    assert hints.fitting(HINTS | {"deadlock": "its own"}, verdicts._words(error)) == "its own"

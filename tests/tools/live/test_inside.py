@@ -12,7 +12,7 @@ from ptxsim.compiler import elsewhere as compiler
 from ptxsim.compiler import nvrtc
 from tests.sample import sample
 from tools.live.inside import blame, elsewhere, names, notebook, outputs
-from tools.live.site import code_alone
+from tools.live.site import code_alone, course_files
 
 LESSONS = sample(sources.every_notebook(sources.NOTEBOOKS), kind=lambda path: path.parent.name)
 
@@ -180,3 +180,9 @@ def test_the_page_asks_and_is_answered_in_json():
         "blamed": [],
     }
     assert steps == [""]
+
+
+def test_a_page_has_what_its_exercises_read():
+    names = {name for name, _ in course_files()}
+    assert {f"notebooks/answers/{name}" for name in ("lesson_01.py", "hints_01.toml", "hints.toml")} <= names
+    assert not any("pyproject" in name for name in names)

@@ -12,10 +12,10 @@ MOST = 3
 @contextlib.contextmanager
 def noted() -> Iterator[list[ptxsim.Report]]:
     """Every report meanwhile. All launches of the course go through `ptxsim.launch`, whoever asks for them."""
-    found, launch = [], ptxsim.launch
+    found, unwatched = [], ptxsim.launch
 
     def watched(*args, **options):
-        report = launch(*args, **options)
+        report = unwatched(*args, **options)
         found.append(report)
         return report
 
@@ -23,7 +23,7 @@ def noted() -> Iterator[list[ptxsim.Report]]:
     try:
         yield found
     finally:
-        ptxsim.launch = launch
+        ptxsim.launch = unwatched
 
 
 def bad(reports: list[ptxsim.Report]) -> list[ptxsim.Report]:

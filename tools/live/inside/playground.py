@@ -52,9 +52,9 @@ def kernels() -> list[dict]:
     its compiled text ships."""
     found = []
     for path in sources.with_kernels(sources.NOTEBOOKS):
-        for name, (source, launch) in sources._kernel_cells(path.stem).items():
+        for name, (source, below) in sources._kernel_cells(path.stem).items():
             lesson = path.relative_to(sources.NOTEBOOKS).with_suffix("").as_posix()
-            as_given = {"lesson": lesson, "name": name, "launch": _launch_of(path.stem, name, launch)}
+            as_given = {"lesson": lesson, "name": name, "launch": _launch_of(path.stem, name, below)}
             as_given["texts"] = [lesson]
             found.append({**as_given, "title": name, "source": source})
             found += [
@@ -70,15 +70,16 @@ def kernels() -> list[dict]:
     return found
 
 
-def _launch_of(lesson: str, name: str, launch: Launch | None) -> dict:
-    if launch is None:
+def _launch_of(lesson: str, name: str, below: Launch | None) -> dict:
+    """The fields of the page, for the launch below a kernel in its lesson."""
+    if below is None:
         grid, block, shared_mem, arguments = SMALL[name]
         return {"kind": "plain", "grid": grid, "block": block, "shared_mem": shared_mem, "args": arguments}
     dtype = "float32" if lesson < "04" else "float16"
-    threads = ", ".join(map(str, launch.block))
+    threads = ", ".join(map(str, below.block))
     return {
-        "kind": "gemm", "dtype": dtype, "tile": ", ".join(map(str, launch.tile)), "threads": threads,
-        "shared_mem": launch.shared_mem, "blocks": launch.blocks or 0,
+        "kind": "gemm", "dtype": dtype, "tile": ", ".join(map(str, below.tile)), "threads": threads,
+        "shared_mem": below.shared_mem, "blocks": below.blocks or 0,
     }  # fmt: skip
 
 
@@ -116,12 +117,12 @@ def _not_shipped(source: str, options: tuple[str, ...]) -> str:
 def _checked(kernel: object, launch: Mapping) -> None:
     if launch["kind"] != "gemm":
         raise AskedWrong("only a GEMM has sizes to check; of another kernel read the report of its launch")
-    print(_problem(launch).check(kernel, _gemm_launch(launch)))
+    print(_problem(launch).check(kernel, _read(launch)))
 
 
 def _launched(kernel: object, launch: Mapping) -> None:
     if launch["kind"] == "gemm":
-        _problem(launch).one_block(kernel, _gemm_launch(launch))
+        _problem(launch).one_block(kernel, _read(launch))
         return
     arguments = arguments_of(launch["args"])
     before = [each.copy() for each in arguments]
@@ -143,7 +144,7 @@ def _problem(launch: Mapping) -> Gemm:
     return Gemm(4096, 4096, 4096, launch["dtype"])
 
 
-def _gemm_launch(launch: Mapping) -> Launch:
+def _read(launch: Mapping) -> Launch:
     threads = numbers(launch["threads"], "threads")
     return Launch(
         tile=numbers(launch["tile"], "tile", 3),

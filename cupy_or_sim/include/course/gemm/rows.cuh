@@ -33,13 +33,13 @@ __device__ void Finish<T, Out>::rows(const float* sums, int m, int n) const
     }
 }
 
-// 16 bytes at a time where C allows it, else element by element.
+// 16 bytes at a time where C allows it, else element by element: behind the N-th column of a view others begin.
 template <typename T, typename Out>
 template <int WM, int WN>
 __device__ void Finish<T, Out>::warp_tile(const float* sums, int m, int n) const
 {
     constexpr int WIDE = 16 / sizeof(Out);
-    bool wide = stride % WIDE == 0 && (size_t)C % 16 == 0, plain = beta == 0 && !activation && !by_row;
+    bool wide = (stride | N) % WIDE == 0 && (size_t)C % 16 == 0, plain = beta == 0 && !activation && !by_row;
     if (!plain) wide ? rows<WM, WN, WIDE, false>(sums, m, n) : rows<WM, WN, 1, false>(sums, m, n);
     else wide ? rows<WM, WN, WIDE, true>(sums, m, n) : rows<WM, WN, 1, true>(sums, m, n);
 }

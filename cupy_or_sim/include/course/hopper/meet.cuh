@@ -20,11 +20,12 @@ __device__ __forceinline__ void copy_to_block(int rank, void* to, const void* fr
 
 // SPLIT blocks of a cluster hold sums `d` of one tile, each of its part of K. Each adds up into `sums` the columns that are
 // its share. The others' sums come by the copy engine, out of their rings, which nobody reads or fills any more.
-template <int TM, int TN, int SLOTS, int BELOW, int ACROSS, int SPLIT>
-__device__ __forceinline__ void add_up(float (&sums)[TN / 2 / SPLIT], const float (&d)[TN / 2], Shared<TM, TN, SLOTS, SPLIT>& s,
-                                       const Place<BELOW, ACROSS, SPLIT>& place)
+template <typename Form>
+__device__ __forceinline__ void add_up(float (&sums)[Form::TN / 2 / Form::SPLIT], const float (&d)[Form::TN / 2],
+                                       Shared<Form>& s, const Place<Form>& place)
 {
     int part = place.part;
+    constexpr int TM = Form::TM, TN = Form::TN, SPLIT = Form::SPLIT;
     constexpr int THREADS = TM * 2, SHARE = TN / 8 / SPLIT;   // of the consumers; float4s that a thread has of a share
     static_assert(TM * TN * sizeof(float) <= sizeof(s.slots), "all sums of a block lie in its ring");
     float4* mine = (float4*)s.slots + (threadIdx.x - 128);

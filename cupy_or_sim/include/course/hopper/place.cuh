@@ -1,12 +1,13 @@
 // Where a block stands in its cluster, and with whom it shares what.
 #pragma once
-#include <course/cluster.cuh>
+#include <course/hopper/layouts.cuh>
 
 // BELOW blocks below each other read the same columns of B, ACROSS beside each other the same rows of A; SPLIT such groups
 // share the k-tiles of the same tiles.
-template <int BELOW, int ACROSS, int SPLIT>
+template <typename Form>
 struct Place {
-    static constexpr int GROUP = BELOW * ACROSS, BLOCKS = GROUP * SPLIT;
+    static constexpr int BELOW = Form::BELOW, ACROSS = Form::ACROSS, BLOCKS = Form::BLOCKS;
+    static constexpr int GROUP = BELOW * ACROSS;              // blocks that share no k-tiles
     static constexpr int MATES = BELOW + ACROSS - 1;          // blocks, itself too, that fill a block's slots
     int rank, row, column, part;
 
