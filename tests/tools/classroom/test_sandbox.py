@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.classroom import sandbox
+from tools.classroom import sandbox, watch
 
 NOBODY = 65534
 
@@ -56,6 +56,22 @@ def test_a_submission_has_a_world_of_its_own(monkeypatch):
     inside = done.stdout.split()
     assert len(inside) == len(worlds), done.stderr
     assert [world for world in inside if world in map(os.readlink, Path("/proc/self/ns").iterdir())] == []
+
+
+def test_a_sandbox_that_ends_while_somebody_looks_ends_no_watch(monkeypatch):
+    looked = []
+
+    def gone(*_):
+        looked.append(1)
+        raise ProcessLookupError
+
+    monkeypatch.setattr(Path, "glob", gone)
+    monkeypatch.setattr(watch, "EVERY", 0.01)
+    watched = watch.Watch(1 << 30)
+    watched.begin(1 << 30)  # nobody: it is not this process that ends
+    time.sleep(0.3)
+    watched.stop()
+    assert len(looked) > 2 and watched.why == ""
 
 
 @pytest.mark.parametrize(
