@@ -179,7 +179,9 @@ class SandboxedExecute(Execute):
         try:
             return json.loads(texts[-1])
         except (IndexError, TypeError, ValueError, RecursionError):
-            raise NoAnswer([output for output in asked.outputs if output.output_type == "error"]) from None
+            raise NoAnswer(
+                [_as_text(each) for each in asked.outputs if each.output_type == "error"]
+            ) from None
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Count what comes, keep no more than allowed, and end the kernel that sends more."""
@@ -208,6 +210,12 @@ class NoAnswer(Exception):
 
     def __init__(self, errors: list[NotebookNode]) -> None:
         self.outputs = errors or [_error("The answer cannot be read.")]
+
+
+def _as_text(error: NotebookNode) -> NotebookNode:
+    """An error as it must be: a kernel may send anything in its place."""
+    parts = {name: str(error.get(name, "")) for name in ("ename", "evalue")}
+    return nbformat.v4.new_output("error", traceback=list(map(str, error.get("traceback", ()))), **parts)
 
 
 def _asked_for(source: str) -> tuple[str, str] | None:

@@ -89,7 +89,7 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
     new = [each for each in _all(course) if _is_new(course, each, noted)]
     print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
     with ThreadPoolExecutor(at_once or len(os.sched_getaffinity(0))) as pool:
-        running = {pool.submit(_grade_one, course, *each): each for each in new}
+        running = {pool.submit(_grade_safely, course, *each): each for each in new}
         for number, done in enumerate(as_completed(running), 1):
             name, student = running[done]
             result = done.result()
@@ -153,6 +153,15 @@ class Result:
         claimed = f"the file says passed and the check does not: {', '.join(claims)}" if claims else ""
         remark = "; ".join(filter(None, [self.remark, *self.unknown(), claimed]))
         return {"hash": self.content, "why": self.why, "points": points, "remark": remark}
+
+
+def _grade_safely(course: Path, name: str, student: str) -> Result:
+    """Grade a submission; what goes wrong with one, whatever its file may hold, ends no other one's grading."""
+    try:
+        return _grade_one(course, name, student)
+    except Exception as error:
+        shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
+        return Result("", f"grading stops with {type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 
 def _grade_one(course: Path, name: str, student: str) -> Result:

@@ -321,6 +321,20 @@ def test_other_content_is_graded_again_whatever_its_date(marked, capsys):
     assert "1 to grade, 1 as before" in capsys.readouterr().out
 
 
+def test_one_that_ends_its_grading_ends_no_other_one(marked, monkeypatch):
+    marked, _ = marked
+
+    def found(graded, submitted, lost):
+        if "kim" in submitted.parts:
+            raise TypeError("a number in place of a text")
+        return []
+
+    monkeypatch.setattr(results, "found", found)
+    (wrong,) = grade.grade(marked)
+    assert wrong.endswith("kim/00_a, grading stops with TypeError: a number in place of a text")
+    assert grade.notes(marked)["lee/00_a"]["why"] == "" and not grade.graded(marked, "kim", "00_a").exists()
+
+
 def test_two_submissions_are_graded_at_once(marked, monkeypatch):
     marked, _ = marked
     both, run = threading.Barrier(2, timeout=10), grade._run
