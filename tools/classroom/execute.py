@@ -29,6 +29,7 @@ from traitlets.config import Config
 
 from tools.classroom import sandbox
 from tools.classroom.assignment import checked
+from tools.classroom.results import UNKNOWN
 from tools.classroom.verdicts import CheckStopped, Judge, NoVerdict
 from tools.classroom.watch import Watch, end, started
 from tools.classroom.wire import FORM
@@ -153,7 +154,9 @@ class SandboxedExecute(Execute):
         except CheckStopped as error:
             raise NbGraderException(str(error)) from None
         else:
-            cell.outputs = _outputs(given, cell.metadata.nbgrader.points)
+            unknown = given.get("unknown")
+            points = cell.metadata.nbgrader.points
+            cell.outputs = [_error(UNKNOWN + unknown)] if unknown else _outputs(given, points)
 
     def _called(self, index: int, number: int, arguments: object) -> object:
         """What a function of the answer gives, or the exception that it raises."""
@@ -176,7 +179,9 @@ class SandboxedExecute(Execute):
         try:
             return json.loads(texts[-1])
         except (IndexError, TypeError, ValueError, RecursionError):
-            raise NoAnswer([output for output in asked.outputs if output.output_type == "error"]) from None
+            raise NoAnswer(
+                [_as_text(each) for each in asked.outputs if each.output_type == "error"]
+            ) from None
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Count what comes, keep no more than allowed, and end the kernel that sends more."""
@@ -205,6 +210,12 @@ class NoAnswer(Exception):
 
     def __init__(self, errors: list[NotebookNode]) -> None:
         self.outputs = errors or [_error("The answer cannot be read.")]
+
+
+def _as_text(error: NotebookNode) -> NotebookNode:
+    """An error as it must be: a kernel may send anything in its place."""
+    parts = {name: str(error.get(name, "")) for name in ("ename", "evalue")}
+    return nbformat.v4.new_output("error", traceback=list(map(str, error.get("traceback", ()))), **parts)
 
 
 def _asked_for(source: str) -> tuple[str, str] | None:

@@ -89,14 +89,15 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
     new = [each for each in _all(course) if _is_new(course, each, noted)]
     print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
     with ThreadPoolExecutor(at_once or len(os.sched_getaffinity(0))) as pool:
-        running = {pool.submit(_grade_one, course, *each): each for each in new}
+        running = {pool.submit(_grade_safely, course, *each): each for each in new}
         for number, done in enumerate(as_completed(running), 1):
             name, student = running[done]
             result = done.result()
             print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
             noted[f"{student}/{name}"] = result.note()
             write_whole(course / "graded.json", json.dumps(noted, indent=1))
-            wrong += [f"cannot be graded: submitted/{student}/{name}, {result.why}"] * bool(result.why)
+            whys = [result.why] if result.why else result.unknown()
+            wrong += [f"cannot be graded: submitted/{student}/{name}, {why}" for why in whys]
             if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
                 wrong.append(f"no feedback page: submitted/{student}/{name}")
     exported, said = _run(course, "nbgrader", "export")
@@ -141,13 +142,26 @@ class Result:
         reasons = [f"{each.exercise} {each.reason}" for each in self.found if each.points != each.most]
         return "; ".join([f"{points}, {self.seconds:.0f} s", *remark, *reasons])
 
+    def unknown(self) -> list[str]:
+        """The exercises that nobody knows the points of, and why."""
+        return [f"{each.exercise} {each.reason}" for each in self.found if each.points is None]
+
     def note(self) -> dict[str, object]:
         """As graded.json keeps it."""
         points = {each.exercise: each.points for each in self.found}
         claims = [each.exercise for each in self.found if each.claimed]
         claimed = f"the file says passed and the check does not: {', '.join(claims)}" if claims else ""
-        remark = "; ".join(filter(None, [self.remark, claimed]))
+        remark = "; ".join(filter(None, [self.remark, *self.unknown(), claimed]))
         return {"hash": self.content, "why": self.why, "points": points, "remark": remark}
+
+
+def _grade_safely(course: Path, name: str, student: str) -> Result:
+    """Grade a submission; what goes wrong with one, whatever its file may hold, ends no other one's grading."""
+    try:
+        return _grade_one(course, name, student)
+    except Exception as error:
+        shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
+        return Result("", f"grading stops with {type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 
 def _grade_one(course: Path, name: str, student: str) -> Result:
@@ -164,9 +178,7 @@ def _grade_one(course: Path, name: str, student: str) -> Result:
             lost = _mend(file, release, submitted(course, student, name, MENDED))
         except (OSError, rebuild.NoAnswers):  # there is no file, or nothing of use in it
             return Result(content, why)
-        remark = "put together anew from a damaged file" + f", in which {', '.join(lost)} was lost" * bool(
-            lost
-        )
+        remark = "put together anew from a damaged file"
     worked, said = _run(course, ONE, str(course), name, student, folder)
     _log(course, said)
     if worked and marked.is_file():

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from course_lib import check_exercise
 from cupy_or_sim import style
+from ptxsim.compiler import ToolMissing
 from tools.classroom import wire
 
 
@@ -26,7 +27,7 @@ def main() -> None:
 
 
 def judged(exercise: str, packed: object, said: TextIO) -> dict:
-    """The verdict on an answer; "failed" where the check itself stops."""
+    """The verdict on an answer; "unknown" where the check stops at this answer, "failed" where it would at any."""
     pictures: list[list[str]] = []
     style.show = lambda figure, alt: pictures.append([style.svg(figure), alt])
 
@@ -44,8 +45,10 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
         return {"ok": False, "said": f"{exercise} not yet: the answer cannot be read.", "pictures": []}
     try:
         verdict = check_exercise(exercise, answer)
-    except Exception as error:
+    except ToolMissing as error:
         return {"failed": f"{type(error).__name__}: {error}"}
+    except Exception as error:
+        return {"unknown": f"the check of {exercise} stops with {type(error).__name__}: {error}"}
     return {"ok": verdict.ok, "said": repr(verdict), "pictures": pictures}
 
 

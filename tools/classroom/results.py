@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CLAIM = re.compile(r"\b(\d\d\.\d+) passed\b")
+UNKNOWN = "cannot be graded, "
+"""So begins the reason where nobody knows what an answer is worth."""
 LONGEST = 100
 """Letters of a reason."""
 
@@ -17,7 +19,7 @@ class Found:
 
     exercise: str
     points: float | None
-    """None: nobody knows, since the answer was lost."""
+    """None: nobody knows, since the answer was lost, or the check stopped at it."""
     most: float
     reason: str
     claimed: bool = False
@@ -41,7 +43,9 @@ def _found(cell: dict, claimed: set[str], lost: Collection[str]) -> Found:
     shorter = reason if len(reason) <= LONGEST else reason[: LONGEST - 3] + "..."
     points, most = _points(cell["outputs"]), float(mark["points"])
     if exercise in lost:
-        return Found(exercise, None, most, "cannot be graded, the answer was lost")
+        return Found(exercise, None, most, f"{UNKNOWN}the answer was lost")
+    if said.startswith(UNKNOWN):
+        return Found(exercise, None, most, shorter)
     if not points and exercise in claimed:
         return Found(exercise, points, most, f"{shorter} (the file that came says passed)", claimed=True)
     return Found(exercise, points, most, shorter)

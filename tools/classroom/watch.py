@@ -35,6 +35,7 @@ class Watch:
 
     def stop(self) -> None:
         """Look no more."""
+        self.pid = 0
         self._over.set()
 
     def _look(self) -> None:
@@ -75,9 +76,12 @@ def in_use(pid: int) -> int:
 
 
 def _inside(pid: int) -> list[Path]:
-    if sandbox.unsafe():
-        return [process for process in Path("/proc").glob("[0-9]*") if _session(process) == pid]
-    return list(Path(f"/proc/{pid}/root/proc").glob("[0-9]*"))
+    try:
+        if sandbox.unsafe():
+            return [process for process in Path("/proc").glob("[0-9]*") if _session(process) == pid]
+        return list(Path(f"/proc/{pid}/root/proc").glob("[0-9]*"))
+    except OSError:  # it ends at this moment
+        return []
 
 
 def _session(process: Path) -> int:

@@ -82,13 +82,19 @@ def solved(code: str, answer: str, solution: str) -> str:
     return "\n".join([code, *python, *parts])
 
 
-def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
-    """A learner's copy of the release, with the code of some exercises replaced."""
-    notebook = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
+def answered(notebook: nbformat.NotebookNode, changed: dict[str, str]) -> nbformat.NotebookNode:
+    """An assignment with the code of some exercises replaced."""
     for cell in notebook.cells:
         mark = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         if mark.startswith("answer-") and (name := mark[7:].replace("-", ".")) in changed:
             cell.source = changed[name]
+    return notebook
+
+
+def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
+    """A learner's copy of the release, with the code of some exercises replaced."""
+    released = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
+    notebook = answered(released, changed)
     place = course / "submitted" / student / assignment
     place.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, place / f"{assignment}.ipynb")

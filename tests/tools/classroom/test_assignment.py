@@ -272,6 +272,12 @@ def test_a_points_cell_with_an_error_has_no_points_and_says_it(tmp_path):
     assert results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb") == [
         results.Found("00.3", 0.0, 1.0, "Stopped: too slow")
     ]
+    cell.outputs[0].evalue = "cannot be graded, the check stops"
+    write(tmp_path / "b.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    (unknown,) = results.found(tmp_path / "b.ipynb", tmp_path / "came.ipynb")
+    assert unknown.points is None
+    said = grade.Result("", found=(unknown,)).note()["remark"]
+    assert said == "00.3 cannot be graded, the check stops"
     write(tmp_path / "came.ipynb", "00.3 passed: right.")
     (claimed,) = results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb")
     assert claimed.reason == "Stopped: too slow (the file that came says passed)"
@@ -313,6 +319,20 @@ def test_other_content_is_graded_again_whatever_its_date(marked, capsys):
     assert grade.grade(marked) == []
     assert asked == ["kim", "export"]
     assert "1 to grade, 1 as before" in capsys.readouterr().out
+
+
+def test_one_that_ends_its_grading_ends_no_other_one(marked, monkeypatch):
+    marked, _ = marked
+
+    def found(graded, submitted, lost):
+        if "kim" in submitted.parts:
+            raise TypeError("a number in place of a text")
+        return []
+
+    monkeypatch.setattr(results, "found", found)
+    (wrong,) = grade.grade(marked)
+    assert wrong.endswith("kim/00_a, grading stops with TypeError: a number in place of a text")
+    assert grade.notes(marked)["lee/00_a"]["why"] == "" and not grade.graded(marked, "kim", "00_a").exists()
 
 
 def test_two_submissions_are_graded_at_once(marked, monkeypatch):
@@ -358,7 +378,7 @@ def test_a_damaged_file_is_graded_from_what_can_be_read(marked, capsys):
         "other == 2",
     ]
     assert made.with_name("timestamp.txt").is_file() and file.read_text() in text
-    remark = "put together anew from a damaged file, in which 2 was lost"
+    remark = "put together anew from a damaged file"
     assert grade.notes(marked)["kim/00_a"]["remark"] == remark and remark in capsys.readouterr().out
     write(file, text)
     assert grade.grade(marked) == [] and not made.exists() and not grade.notes(marked)["kim/00_a"]["remark"]

@@ -270,11 +270,12 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
     hand_in(tmp_path, "max", {})
     grade.submitted(tmp_path, "max", NAME).unlink()
 
-    wrong = grade.grade(tmp_path)
-    assert [line.partition(",")[0] for line in wrong] == [
+    monkeypatch.setattr(grade, "COURSE", tmp_path)
+    assert grade.main() == 1
+    said, wrong = capsys.readouterr()
+    assert [line.partition(",")[0] for line in wrong.splitlines()[:-1]] == [
         f"cannot be graded: submitted/{student}/{NAME}" for student in ("lee", "max")
     ]
-    said = capsys.readouterr().out
     assert re.search(rf"  \d of 3, kim, {NAME}: 3 of 3, \d+ s\n", said)
     assert re.search(rf"  \d of 3, lee, {NAME}: cannot be graded, it is no notebook", said)
     assert marks(tmp_path) == {
@@ -282,6 +283,7 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
         "lee": "it is no notebook (Notebook does not appear to be JSON: '{')",
         "max": f"the file {NAME}.ipynb is missing",
     }
+    assert "lee,,,,?" in (tmp_path / "grades_wide.csv").read_text(encoding="utf-8-sig")
     with open(tmp_path / "grades.csv", newline="") as rows:
         assert {row["assignment"] for row in csv.DictReader(rows)} == {NAME}, f"nobody handed in {other}"
     page = (tmp_path / "feedback" / "kim" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
@@ -299,6 +301,12 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
         "00.3 passed",
     ):
         assert kept in body, kept
+
+    for student in "lee", "max":
+        hand_in(tmp_path, student, right)  # again, and whole
+    assert grade.main() == 0
+    assert "2 to grade, 1 as before" in capsys.readouterr().out
+    assert marks(tmp_path) == {"kim": 3, "lee": 3, "max": 3}
 
 
 PRINTED = """
@@ -408,11 +416,12 @@ def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
     assert len(expected) == 30
     wrong, seconds = week.graded(tmp_path)
     lines = {line.split(", ")[1]: line for line in capsys.readouterr().out.splitlines() if " of 30, " in line}
-    assert wrong == [] and set(lines) == set(expected)
+    assert [line.split(", ")[0] for line in wrong] == [f"cannot be graded: submitted/broken/{name}"]
+    assert set(lines) == set(expected)
     assert marks(tmp_path) == expected
     assert seconds < 600, "ten minutes on two cores"
     last = exercises[-1]
-    assert f"in which {last} was lost" in lines["broken"]
+    assert f"{last} cannot be graded, the answer was lost" in lines["broken"]
     assert "processes" in printed(tmp_path, "hostile", f"answer-{exercises[0].replace('.', '-')}", name)
     assert "there is still a gap" in lines["empty"] and "processes.; " in lines["hostile"]
     with open(tmp_path / "grades_wide.csv", newline="", encoding="utf-8-sig") as file:
@@ -420,7 +429,7 @@ def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
     assert rows["broken"][last] == "?" and rows["empty"][last] == "0" and rows["copied"][last] == "1"
     assert rows["late"]["remarks"] == f"{name}: late by 1 day, 1:30:00"
     week.hand_in_again(tmp_path, name)
-    assert week.graded(tmp_path)[0] == []
+    assert week.graded(tmp_path)[0] == []  # broken's is as before
     assert "1 to grade, 29 as before" in capsys.readouterr().out
     assert marks(tmp_path) == expected | {"resubmitted": len(exercises)}
     assert len(list((tmp_path / "feedback").rglob("*.html"))) == 30

@@ -70,6 +70,14 @@ def test_what_somebody_made_up_is_not_read(made_up):
     assert not verdict["ok"] and verdict["said"] == "00.1 not yet: the answer cannot be read."
 
 
+def test_a_check_that_stops_at_an_answer_says_so(monkeypatch):
+    def broken(name, answer):
+        raise KeyError("x")
+
+    monkeypatch.setattr(judge, "check_exercise", broken)
+    assert judge.judged("00.1", 1, io.StringIO()) == {"unknown": "the check of 00.1 stops with KeyError: 'x'"}
+
+
 @pytest.fixture
 def process():
     if reason := sandbox.why_not():

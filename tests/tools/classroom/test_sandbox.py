@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.classroom import sandbox
+from tools.classroom import sandbox, watch
 
 NOBODY = 65534
 
@@ -56,6 +56,40 @@ def test_a_submission_has_a_world_of_its_own(monkeypatch):
     inside = done.stdout.split()
     assert len(inside) == len(worlds), done.stderr
     assert [world for world in inside if world in map(os.readlink, Path("/proc/self/ns").iterdir())] == []
+
+
+def test_without_a_sandbox_time_memory_and_files_have_limits(monkeypatch):
+    monkeypatch.setenv("COURSE_UNSAFE", "yes")
+    command = sandbox.limited(["sh", "-c", "ulimit -t; ulimit -v; sleep 30 & sleep 30"])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    seconds, memory = (int(process.stdout.readline()) for _ in range(2))
+    assert seconds == sandbox.CPU_SECONDS and memory * 1024 == sandbox.MEMORY
+    until = time.monotonic() + 20
+    while watch.started(process.pid) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert watch.started(process.pid) == 2, "of its session, beside the shell"
+    watch.end(process.pid)
+    process.wait()
+    process.stdout.close()
+    while watch.started(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert watch.started(process.pid) == 0
+
+
+def test_a_sandbox_that_ends_while_somebody_looks_ends_no_watch(monkeypatch):
+    looked = []
+
+    def gone(*_):
+        looked.append(1)
+        raise ProcessLookupError
+
+    monkeypatch.setattr(Path, "glob", gone)
+    monkeypatch.setattr(watch, "EVERY", 0.01)
+    watched = watch.Watch(1 << 30)
+    watched.begin(1 << 30)  # nobody: it is not this process that ends
+    time.sleep(0.3)
+    watched.stop()
+    assert len(looked) > 2 and watched.why == ""
 
 
 @pytest.mark.parametrize(
