@@ -11,17 +11,20 @@ WITH ?=
 LAB ?=
 SERVE ?=
 LIVE ?=
+NEWS ?=
 AGAIN ?=
+TAG ?=
 NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab live lite serve test quick long outputs record tune bench classroom grade wheelhouse clean install
+.PHONY: help course lab news live lite serve test quick long outputs record tune bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
   make lab         open your copies of the lessons in JupyterLab: my_lessons/, made and brought up to date
+  make news        what a new version brings to copies that you edited (NEWS="02 --take 1 3" takes it over)
   make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make serve       the book and a compiler for browsers: on this machine, or for a room (SERVE="--host 0.0.0.0")
   make live        from then on the book's cells run in the browser: fetches Python for it, once (LIVE="FOLDER": from there)
@@ -37,6 +40,7 @@ To change the course
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
   make bench       how fast the simulator is on this machine; 200 random problems for matmul
+  make release     behind make course: wheels of the three packages and the book, as files (TAG=v2.0.0)
 
 To teach
   make classroom   assignments for nbgrader, without solutions, in build/classroom
@@ -51,11 +55,14 @@ course: install
 	@$(RUN) -m tools.course $(if $(AGAIN),--again)
 
 lab: install
-	@$(RUN) -m tools.learner.lab $(LAB)
+	@$(RUN) -m hiding_latency lab -- $(LAB)
+
+news: install
+	@$(RUN) -m hiding_latency news $(if $(NEWS),--lesson $(NEWS))
 
 serve: install
 	@[ -f build/course/index.html ] || $(MAKE) --no-print-directory course
-	@$(RUN) -m course_lib serve $(SERVE)
+	@$(RUN) -m hiding_latency serve $(SERVE)
 
 live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
@@ -92,6 +99,9 @@ bench: install
 	@$(RUN) -m tools.author.bench
 	@$(RUN) -m tests.matmul.test_matmul 200
 
+release: install
+	@$(RUN) -m tools.release $(TAG)
+
 classroom grade: NEEDS += classroom
 
 classroom: install
@@ -116,7 +126,7 @@ clean:
 install:
 	@for python in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.14 python3.11 python); do \
 	  if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, $(BELOW)))' 2>/dev/null; \
-	  then exec "$$python" tools/install.py $(EXTRA) $(if $(WITH)$(NEEDS),--with $(WITH) $(NEEDS)); fi; \
+	  then exec "$$python" -m tools.install $(EXTRA) $(if $(WITH)$(NEEDS),--with $(WITH) $(NEEDS)); fi; \
 	done; \
 	echo "No suitable Python found: python3 is $$(python3 --version 2>&1)." >&2; \
 	echo "The course needs Python 3.11 or later (its packages are pinned for 3.11 to 3.14)." >&2; \

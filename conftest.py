@@ -1,4 +1,4 @@
-"""Settings of all tests: hypothesis, and what nbval compares in a notebook."""
+"""Settings of all tests: hypothesis, which notebooks are run, and in which order."""
 
 import gc
 import os
@@ -21,11 +21,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("course")
 
 TESTS = Path(__file__).parent / "tests"
-PICTURES = (
-    "image/svg+xml",
-    "text/html",
-)  # nbval itself leaves PNG out; the text beside a picture is compared
-
+pytest_plugins = ["hiding_latency.compared"]
+"""What nbval compares."""
 JUDGED = ("test_mutants.py", "test_sanitizer.py")
 """Their tests name a kernel first, in brackets."""
 BROWSER = (
@@ -82,11 +79,7 @@ def sampled(folder: Path) -> list[Path]:
 
 
 def pytest_collection_modifyitems(items):
-    """The notebooks carry no execution counts, and by them nbval tells which cells were run: all of ours were."""
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
-    for item in items:
-        if cell := getattr(item, "cell", None):
-            cell.execution_count = 1
 
 
 def pytest_collection_finish():
@@ -127,9 +120,3 @@ def together(nodeid: str) -> str:
         return nodeid.partition("[")[0]
     kernel = re.match(r"[^[]*\[([\w.]+)", test)
     return kernel[1] if kernel and file.endswith(JUDGED) else nodeid
-
-
-def pytest_collectstart(collector):
-    """Pictures and tables drawn as HTML differ between versions of what draws them."""
-    if collector.__class__.__name__ == "IPyNbFile":
-        collector.skip_compare += PICTURES

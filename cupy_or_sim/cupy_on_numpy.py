@@ -100,14 +100,17 @@ class RawKernel:
     def __repr__(self) -> str:
         return f"<RawKernel {self.name}, simulated>"
 
-    def __call__(self, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0) -> None:
-        """Launch the kernel and wait for it; raise HazardError when the simulator sees a hazard."""
+    def __call__(
+        self, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0, dependent: bool = False
+    ) -> None:
+        """Launch the kernel and wait for it; raise HazardError when the simulator sees a hazard. `dependent`, which
+        CuPy does not know: it may begin before the kernel before has ended."""
         if shared_mem and shared_mem > (most := self.max_dynamic_shared_size_bytes):
             raise ptxsim.LaunchError(
                 f"kernel {self.name!r} may take {most} bytes of dynamic shared memory, not {shared_mem}: "
                 f"set kernel.max_dynamic_shared_size_bytes = {shared_mem} before the launch"
             )
-        launch_simulated(self, grid, block, args, shared_mem)
+        launch_simulated(self, grid, block, args, shared_mem, dependent)
 
     @cached_property
     def _resources(self) -> ptxsim.Resources:

@@ -24,9 +24,11 @@ def simulate(
     max_steps: int | None = None,
     seed: int | None = None,
     in_turn: str | None = None,
+    dependent: bool = False,
 ) -> ptxsim.Report:
     """Run a launch in the simulator, on every machine, and return its report. `seed`: in another order of the warps.
-    `in_turn`: its blocks one after the other, from block 0 "up" or from the last one "down".
+    `in_turn`: its blocks one after the other, from block 0 "up" or from the last one "down". `dependent`: it may begin
+    before the kernel before has ended.
 
     Array arguments are updated in place, as a launch would. Nothing is raised for a hazard: after one that
     stops the kernel, it is the last entry of `report.hazards`.
@@ -34,7 +36,15 @@ def simulate(
     copies: Copies = {}
     values = [_on_host(arg, copies) for arg in args]
     report = ptxsim.launch(
-        compiled(kernel), grid, block, values, shared_mem, max_steps, seed, in_turn=in_turn
+        compiled(kernel),
+        grid,
+        block,
+        values,
+        shared_mem,
+        max_steps,
+        seed,
+        in_turn=in_turn,
+        dependent=dependent,
     )
     for array, copy in copies.values():
         array.set(copy)
@@ -58,9 +68,11 @@ def clean_side_by_side(
     return clean
 
 
-def launch_simulated(kernel: Kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0) -> None:
+def launch_simulated(
+    kernel: Kernel, grid: tuple, block: tuple, args: Sequence, shared_mem: int = 0, dependent: bool = False
+) -> None:
     """A launch as on a GPU, in the simulator: print what the kernel prints. Raises HazardError for a hazard."""
-    report = simulate(kernel, grid, block, args, shared_mem)
+    report = simulate(kernel, grid, block, args, shared_mem, dependent=dependent)
     print(report.output, end="")
     if not report.ok:
         raise ptxsim.HazardError(report)

@@ -26,6 +26,10 @@ from .plans import SIX, Plan, Shape, plan, predicted
 from .ready import Launch, in_boxes, ready
 
 LESSON = "06_complete_gemm"
+FEW = 16
+"""Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
+
+
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
 
@@ -216,7 +220,7 @@ def planned(
     shape: Shape, a_along_k: bool, b_along_k: bool, lessons: tuple[int, ...], boxes: bool = True
 ) -> Plan | HopperPlan:
     """The plan for a problem, with the kernel of lesson 07 where that may run. `boxes`: the copy engine can store C."""
-    if 7 in lessons and all(shape):
+    if 7 in lessons and all(shape) and (6 not in lessons or min(shape[:2]) > FEW):
         chosen = hopper_plan(*shape, boxes)
         return chosen.fitting(a_along_k if chosen.turned else b_along_k)
     return plan(*shape, a_along_k, b_along_k, *here())

@@ -4,13 +4,13 @@ only the places of arrays change from call to call. CuPy would make all of them 
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from cupy_or_sim import device
+from cupy_or_sim import device, timing
 from cupy_or_sim.kernel import Array, Kernel
 
 ARRAY, BYTES = object(), object()
@@ -18,24 +18,41 @@ ARRAY, BYTES = object(), object()
 `boxed` makes it (operands.py), or a table (many.py)."""
 
 
-def packed(kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, args: Sequence) -> Callable[..., None]:
+def packed(
+    kernel: Kernel, grid: tuple, block: tuple, shared_mem: int, args: Sequence, dependent: bool = False
+) -> Callable[..., None]:
     """A function that launches the kernel on what it is given for each ARRAY and BYTES among `args`, in their order.
-    The others are NumPy scalars. On the GPU and the device in use now; it may be called in any thread."""
+    The others are NumPy scalars. On the GPU and the device in use now; it may be called in any thread. `dependent`: it
+    may begin before the kernel before it has ended, and waits for that one itself (course/gemm/dependent.cuh)."""
     open_places = [place for place, arg in enumerate(args) if arg is ARRAY or arg is BYTES]
     if device.backend() == "cupy":
-        return _in_memory(kernel, grid, block, shared_mem, args, open_places)
+        return _in_memory(kernel, grid, block, shared_mem, args, open_places, dependent and overlaps())
+
+    simulated: Any = kernel  # CuPy's know of no `dependent`
 
     def launch(*given: Any) -> None:
         whole = list(args)
         for place, value in zip(open_places, given, strict=True):
             whole[place] = first(value) if args[place] is ARRAY else value
-        kernel(grid, block, tuple(whole), shared_mem=shared_mem)
+        simulated(grid, block, tuple(whole), shared_mem=shared_mem, dependent=dependent)
 
     return launch
 
 
+@cache
+def overlaps() -> bool:
+    """Whether a kernel may begin before the one before it has ended: from compute capability 9.0 on."""
+    return float(timing.capability()) >= 9
+
+
 def _in_memory(
-    kernel: Any, grid: tuple, block: tuple, shared_mem: int, args: Sequence, open_places: list[int]
+    kernel: Any,
+    grid: tuple,
+    block: tuple,
+    shared_mem: int,
+    args: Sequence,
+    open_places: list[int],
+    dependent: bool,
 ) -> Callable[..., None]:
     from cuda.bindings import driver
 
@@ -53,8 +70,18 @@ def _in_memory(
         addresses[open_places[number]] = ctypes.addressof(places) + 8 * row
     dims = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
     function, where = driver.CUfunction(kernel.kernel.ptr), ctypes.addressof(addresses)
-    start, current, lock = driver.cuLaunchKernel, device.cp.cuda.get_current_stream, Lock()
-    queue_of = lru_cache(maxsize=64)(driver.CUstream)
+    current, lock, queue_of = (
+        device.cp.cuda.get_current_stream,
+        Lock(),
+        lru_cache(maxsize=64)(driver.CUstream),
+    )
+    config = _overlapping(dims, shared_mem)
+
+    def start() -> Any:
+        if not dependent:
+            return driver.cuLaunchKernel(function, *dims, shared_mem, queue_of(current().ptr), where, 0)
+        config.hStream = current().ptr
+        return driver.cuLaunchKernelEx(config, function, where, 0)
 
     def launch(*given: Any) -> None:
         with lock:
@@ -64,10 +91,10 @@ def _in_memory(
                 write(places, 0, *[_place(given[number]) for number in arrays])
             else:
                 write(places, 0, *[0 if array is None else array.data.ptr for array in given])
-            (error,) = start(function, *dims, shared_mem, queue_of(current().ptr), where, 0)
+            (error,) = start()
             if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
                 device.cp.cuda.Device().use()
-                (error,) = start(function, *dims, shared_mem, queue_of(current().ptr), where, 0)
+                (error,) = start()
         if error:
             raise RuntimeError(f"the driver refuses the launch of {kernel.name}: {error.name}")
 
@@ -77,6 +104,25 @@ def _in_memory(
 
 def _place(array: Array) -> int:
     return 0 if array is None else array.data.ptr
+
+
+def _overlapping(dims: tuple[int, ...], shared_mem: int) -> Any:
+    """The form of a launch that overlaps the kernel before it."""
+    from cuda.bindings import driver
+
+    config, attribute = driver.CUlaunchConfig(), driver.CUlaunchAttribute()
+    (
+        config.gridDimX,
+        config.gridDimY,
+        config.gridDimZ,
+        config.blockDimX,
+        config.blockDimY,
+        config.blockDimZ,
+    ) = dims
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    attribute.value.programmaticStreamSerializationAllowed = 1
+    config.sharedMemBytes, config.attrs, config.numAttrs = shared_mem, [attribute], 1
+    return config
 
 
 def first(array: Array) -> Array:

@@ -98,7 +98,7 @@ def reducer(split: int, T: str, M: int, N: int, out: Written) -> Callable[[Array
     """What adds the sums of all parts of K, and finishes them: launched on the sums, the output and the bias."""
     grid, numbers = (-(-N // 128), min(-(-M // 4), 65_535)), (M, N, sums_stride(N), out.stride)
     args = (ARRAY, np.int32(split), ARRAY, ARRAY, *out.finish, *map(np.int32, numbers))
-    return packed(kernel_of(f"reduce<{T}, {out.type}>"), grid, (32, 4), 0, args)
+    return packed(kernel_of(f"reduce<{T}, {out.type}>"), grid, (32, 4), 0, args, dependent=True)
 
 
 def rows_of(out: Array) -> tuple[bool, int]:
@@ -149,11 +149,11 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     kernel = with_shared(kernel_of(expression), shared_mem)
     numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
     args = (BYTES, BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
-    gemm = packed(kernel, (chosen.blocks(M, N, sms()),), (chosen.threads,), shared_mem, args)
+    copies, blocks = copier(left, right, True), (chosen.blocks(M, N, sms()),)
+    gemm = packed(kernel, blocks, (chosen.threads,), shared_mem, args, dependent=copies is not None)
     a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
     of_left, of_right = ((each.runs, each.width, each.stride(True)) for each in (left, right))
     of_C = (*((N, M) if chosen.turned else (M, N)), out.stride)
-    copies = copier(left, right, True)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)

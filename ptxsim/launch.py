@@ -73,6 +73,7 @@ def launch(
     seed: int | None = None,
     cooperative: bool = False,
     in_turn: str | None = None,
+    dependent: bool = False,
 ) -> Report:
     """Run a kernel over the whole grid and report what was found.
 
@@ -83,6 +84,7 @@ def launch(
     `seed` chooses another legal order of the warps. `cooperative`: all blocks run at once, so that grid.sync() of
     cooperative groups may wait for them. `in_turn`: each block (each cluster) begins when the one before has ended,
     from the first one "up" or from the last one "down". A GPU promises no order of blocks that do not wait for others.
+    `dependent`: on a GPU the launch may begin before the kernel before it has ended, and each block waits for that one.
 
     Raises LaunchError before anything runs, and SimulatorError where the simulator itself fails. A hazard never raises;
     one that stops the kernel is the last in the report. An access out of bounds, or a misaligned one, does not: it has
@@ -94,7 +96,16 @@ def launch(
     _check_limits(grid, block, kernel, shared_mem)
     _check_turns(in_turn, cooperative)
     return launch_bound(
-        kernel, grid, block, bind(kernel, args), shared_mem, Budget(max_steps), seed, cooperative, in_turn
+        kernel,
+        grid,
+        block,
+        bind(kernel, args),
+        shared_mem,
+        Budget(max_steps),
+        seed,
+        cooperative,
+        in_turn,
+        dependent,
     )
 
 
@@ -108,6 +119,7 @@ def launch_bound(
     seed: int | None = None,
     cooperative: bool = False,
     in_turn: str | None = None,
+    dependent: bool = False,
     watch: Callable[[LaunchState, int], None] | None = None,
     counted: bool = True,
     clocks: Clocks | None = None,
@@ -117,8 +129,9 @@ def launch_bound(
     the report has no counters and no events, and comes sooner. `clocks`: what earlier launches of this kernel had."""
     clocks = {} if clocks is None else clocks
     counted = counted or (kernel.code.reads_clock and (grid, block, shared_mem) not in clocks)
+    budget = budget or Budget(None)
     start = partial(
-        _start, kernel, [grid], block, [bound], shared_mem, budget or Budget(None), seed, cooperative, in_turn
+        _start, kernel, [grid], block, [bound], shared_mem, budget, seed, cooperative, in_turn, dependent
     )
     blocks = math.prod(grid)
     batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, cooperative)
@@ -187,6 +200,7 @@ def _start(
     seed: int | None = None,
     cooperative: bool = False,
     in_turn: str | None = None,
+    dependent: bool = False,
     watched: int = 0,
     clock: Clock | None = None,
 ) -> LaunchState:
@@ -214,6 +228,7 @@ def _start(
         budget=budget.anew(),
         seed=seed,
         downwards=in_turn == "down",
+        dependent=dependent,
         workspace=workspace,
         watched=watched,
         clock=clock,

@@ -10,7 +10,6 @@ By these two marks it knows its own: a `.venv` without them is somebody else's a
 
 import argparse
 import ast
-import contextlib
 import hashlib
 import os
 import re
@@ -18,9 +17,9 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+
+from hiding_latency.safely import alone, write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
@@ -113,44 +112,6 @@ def joined(installed: str, extras: tuple[str, ...]) -> tuple[str, ...]:
     has = tuple(installed.split()[1:])
     kept = has[:1] if extras[0] == "none" and has[:1] else extras[:1]
     return kept + tuple(name for name in WITH if name in has + extras)
-
-
-def _took(file: IO) -> bool:
-    """Take the lock of an open file, unless another process has it."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:
-        return True  # a file system without locks: better two runs at once than none
-    return True
-
-
-@contextlib.contextmanager
-def alone(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock; when another process holds it, say `busy` and wait. It goes with the process, however that ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a") as file:
-        if not _took(file):
-            print(busy, flush=True)
-            while not _took(file):
-                time.sleep(0.2)
-        yield
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
 
 
 def foreign(venv: Path) -> bool:

@@ -85,7 +85,7 @@ class Progress:
 
     def __repr__(self) -> str:
         if self.entries is None:
-            return "Progress is kept in the lessons that `make lab` opens, in my_lessons/; this notebook is elsewhere."
+            return "Progress is kept in your copies, which `make lab` (`hiding-latency lab`) opens; this is none."
         return "\n".join(["   ".join(cells) for cells in self._cells()] + [f"({LEGEND})"])
 
     def _repr_html_(self) -> str | None:

@@ -201,6 +201,8 @@ def send(machine: Hopper, load: Load, barrier_offset: int, blocks: list[int]) ->
     """Start a copy to the same place in each of these blocks. The mbarrier of each counts its bytes; the thread must
     know that it was made."""
     barrier = machine.mbarrier(barrier_offset)
+    if machine.dependence.any_open and load.buffer is not machine.shared:
+        machine.dependence.touch(np.array([load.lane]), load.pc)
     if load.buffer is not None:
         machine.counters.add(
             load.pc, bulk_copies=1, bulk_bytes=load.size, bulk_landed_bytes=load.size * len(blocks)
@@ -260,6 +262,8 @@ def _empty(lane: int, pc: int, size: int) -> Load:
 
 def _send_out(machine: Hopper, store: Store) -> None:
     """Start a copy to global memory."""
+    if machine.dependence.any_open:
+        machine.dependence.touch(np.array([store.lane]), store.pc)
     machine.counters.add(store.pc, bulk_stores=1, bulk_store_bytes=store.data.nbytes)
     machine.recorder.of_lane(store.pc, store.lane, events.BulkStore(store.data.nbytes))
     machine.bulk.store(store)

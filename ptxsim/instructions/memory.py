@@ -244,12 +244,20 @@ def membar(decoder: Operands, ins: Instruction) -> Callable:
 
 
 def _nothing(decoder: Operands, ins: Instruction) -> Callable:
-    """Prefetches and pauses change nothing here; nor does griddepcontrol, in a launch that overlaps no other one."""
+    """Prefetches and pauses change nothing here."""
     return lambda machine: None
 
 
-for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority", "griddepcontrol"):
+for _root in ("prefetch", "prefetchu", "nanosleep", "discard", "applypriority"):
     on_machine(_root)(_nothing)
+
+
+@on_machine("griddepcontrol")
+def griddepcontrol(decoder: Operands, ins: Instruction) -> Callable:
+    """griddepcontrol.{wait,launch_dependents}: for the kernel before this one; and the next may begin, which changes
+    nothing here, where it comes later."""
+    waits = ins.opcode.has("wait")
+    return lambda machine: machine.dependence.wait() if waits else None
 
 
 @on_machine("createpolicy")

@@ -47,6 +47,7 @@ from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
 from ..units.clusters import Clusters, cluster_by_cluster
 from ..units.copies import CopyQueue
+from ..units.dependents import Dependence
 from ..units.divergence import SyncCheck
 from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
@@ -84,6 +85,7 @@ class LaunchState:
     shapes: Callable[[], Mapping[str, Indexed]] = dict  # of shared arrays, by name
     registers: int | None = None  # of a thread at the launch, where setmaxnreg counts on it
     seed: int | None = None
+    dependent: bool = False  # it may begin before the kernel before has ended
     downwards: bool = False  # the last block (the last cluster) begins first
     workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
     watched: int = 0  # the block whose events the clock's recorder notes
@@ -178,6 +180,7 @@ class Machine:
         self.math = AsyncMath(self)
         self.registers = RegisterPool(self)
         self.clusters = Clusters(self, launch.cluster_size)
+        self.dependence = Dependence(self, len(blocks), launch.dependent)
         self.proxy_fences = launch.proxy_fences
         self.counters = launch.counters
         self.recorder = Recorder(self, code.costs, launch.watched - first)

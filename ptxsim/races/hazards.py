@@ -73,6 +73,7 @@ _CAUSES = {
     "wait-behind-barrier": "the wait for the copy stands after the barrier, not before it",
     "left-out-of-barrier": "one of the two threads came to a barrier and the other did not",
     "other-block": "the other thread is in another block, and nothing orders the two",
+    "kernel-before": "memory is touched before griddepcontrol.wait, and the kernel before may still be at it",
     "no-cluster-barrier": "the other thread is in another block of the cluster, and nothing orders the two",
     "unknown-mbarrier": "an mbarrier is used where nobody need know yet that it was made",
     "never-written": "no thread has written what is read",

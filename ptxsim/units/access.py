@@ -32,6 +32,7 @@ from ..observe.counters import Observed
 from ..races.findings import Explained, Findings
 from ..races.shadow import Act, Reach, Shadow
 from .clusters import Clusters
+from .dependents import Dependence
 
 Place = SharedMemory | LocalMemory | Buffer
 SPACES = ("global", "shared", "local", "param", "const")
@@ -75,6 +76,7 @@ class Memories(Registers, Observed, Explained, Protocol):
     """Whose shared memory an address names."""
     shadow: Shadow
     """Watches shared memory."""
+    dependence: Dependence
     findings: Findings
     idling: bool
     """The active lanes look for something, and have found nothing new."""
@@ -212,6 +214,8 @@ def _locate(machine: Memories, access: Access, addresses: np.ndarray) -> tuple |
         return machine.local, machine.local.locate(addresses, access.size, machine.active())
     if access.counted and access.space == "global":
         _count_global(machine, access, addresses)
+    if machine.dependence.any_open and access.space == "global":
+        machine.dependence.touch(machine.active(), access.pc)
     found = machine.memory.locate(addresses, access.size, access.pc, access.act.writes)
     if found is not None:
         machine.launch.budget.access(*found, access.size)

@@ -8,9 +8,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from course_lib.lessons import sources
+from hiding_latency.run import committed
 from tests.lessons.reading import by_id
 from tools.book.build import write_book
-from tools.learner.run import committed
 from tools.live import fetch
 
 PATIENCE = 600_000

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from hiding_latency import run
 from tests.rules import ROOT
 from tests.sample import one_in, sample
 from tools.book.build import write_book
 from tools.book.glossary import PAGE
 from tools.book.pages import pages_of
-from tools.learner import run
 
 SAMPLE = ("00", "03")
 """The first lesson, and the one with the most kinds of output: reports, diffs, machine code, tables, pictures."""
@@ -46,8 +46,9 @@ READERS = sample(
     kind=lambda case: case[0],
 )
 """Every other page in the dark; each in light and dark with every case."""
-WIDTHS = one_in(2, [(name, width) for name in PAGES for width in (390, 800, 1280)])
-"""Each page at one width or two, each width with every other page."""
+SCREENS = (360, 768, 1280, 1920)
+WIDTHS = one_in(3, [(name, width) for name in PAGES for width in SCREENS])
+"""Each page at one width or two, in turn."""
 CUT = """() => [...document.querySelectorAll("article pre, article table, article img, article svg")].filter(box => {
     if (!box.checkVisibility()) return false;
     for (let around = box; around.tagName !== "ARTICLE"; around = around.parentElement) {
@@ -58,6 +59,11 @@ CUT = """() => [...document.querySelectorAll("article pre, article table, articl
     return box.getBoundingClientRect().right > innerWidth + 1 || box.scrollWidth > box.clientWidth + 1;
 }).map(box => box.outerHTML.slice(0, 200))"""
 
+LETTERS = 0.75
+"""Of its own size a figure is drawn at least as large: letters of 12 pixels then have 9."""
+SMALL = """least => [...document.querySelectorAll("article img")].filter(
+    image => image.checkVisibility() && image.getBoundingClientRect().width < least * image.naturalWidth
+).map(image => [image.alt.slice(0, 60), image.getBoundingClientRect().width, image.naturalWidth])"""
 COLUMNS = {"numbered": 96, "plain": 108}
 """Characters of a line that a kernel, whose lines have numbers, and other code may have without being cut at 1280."""
 CUT_CODE = """most => [...document.querySelectorAll("div.cell_input pre, div.cell_output pre")].filter(box => {
@@ -215,13 +221,24 @@ def test_reports_keep_their_columns(book, open_page):
     assert fonts and all("monospace" in font and breaks == "normal" for font, breaks in fonts)
 
 
-def test_figures_on_a_phone_have_letters_that_can_be_read(book, open_page):
-    """A figure is drawn for 720 pixels; its box scrolls, the page does not."""
-    page = open_page(address(book, FIRST), 390)
-    widths = page.evaluate("""[...document.querySelectorAll("div.cell_output img")].map(
-        image => [image.getBoundingClientRect().width, image.parentElement.clientWidth])""")
-    assert widths and all(image > 600 and box < 390 for image, box in widths)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+@pytest.mark.parametrize("width", SCREENS)
+def test_figures_have_letters_that_can_be_read(book, open_page, width):
+    """A figure is drawn for 720 pixels; where there are fewer, its box scrolls, the page does not."""
+    page = open_page(address(book, FIRST), width)
+    for name in [*PAGES, "docs/house", "docs/measurements"]:
+        page.goto(address(book, name))
+        page.evaluate("document.fonts.ready")
+        assert page.evaluate(SMALL, LETTERS) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") == width, name
+    page.goto(address(book, FIRST))
+    assert page.locator("div.cell_output img").count() > 2
+
+
+def test_a_long_title_is_shortened_on_a_phone(book, open_page):
+    page = open_page(address(book, FIRST), SCREENS[0])
+    head = page.locator("li.breadcrumb-item a").first
+    head.evaluate("link => { link.textContent = '07 · Hopper: copies and math that run on their own' }")
+    assert page.evaluate("document.documentElement.scrollWidth") == SCREENS[0] and head.is_visible()
 
 
 def test_the_stripes_of_a_diff_are_as_long_as_its_longest_line(book, open_page):

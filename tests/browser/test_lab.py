@@ -54,7 +54,7 @@ class Lab:
         self.env |= {"PYTHONPATH": str(self.root), "COURSE_BACKEND": "simulator"}
         options = ["--no-browser", f"--port={self.port}", "--IdentityProvider.token=x"]
         self.log = open(folder / "lab.log", "w+")  # noqa: SIM115 - closed in stop
-        command = [sys.executable, "-m", "tools.learner.lab", *options]
+        command = [sys.executable, "-m", "hiding_latency", "lab", "--", *options]
         self.process = subprocess.Popen(
             command, cwd=self.root, env=self.env, stdout=self.log, stderr=self.log
         )
@@ -362,7 +362,7 @@ def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edit
     at_rest(page)
 
 
-@pytest.mark.skipif(not EVERY, reason="make long: its parts are tested without a browser in tools/learner")
+@pytest.mark.skipif(not EVERY, reason="make long: its parts are tested without a browser in hiding_latency")
 def test_an_update_leaves_what_was_written(lab, opened, keep):
     page = opened(FIRST)
     cell = cell_with(page, "my_blocks = None")
@@ -375,7 +375,7 @@ def test_an_update_leaves_what_was_written(lab, opened, keep):
     settings = lab.root / "pyproject.toml"
     settings.write_text(re.sub("(?m)^version = .*", 'version = "9.9.0"', settings.read_text()))
     lab.commit()  # as `git pull` would
-    code = "from tools.learner import copies; print(*copies.update(copies.ROOT), sep='\\n')"
+    code = "from hiding_latency import copies, places; print(*copies.update(places.here()), sep='\\n')"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=lab.root, env=lab.env, capture_output=True, text=True
     )

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from hiding_latency import run
 from tests.browser import live
 from tests.browser.conftest import missing, watched
 from tests.compile_service.conftest import serving
 from tests.lessons import cuda_of, replaced
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.pages import pages_of
-from tools.learner import run
 from tools.live.inside import notebook
 
 TABLES = Path(__file__).parents[2] / "build" / "live_lessons.md"

@@ -9,6 +9,7 @@ import pytest
 
 from course_lib.lessons import sources
 from cupy_or_sim import device
+from hiding_latency.run import committed
 from ptxsim.compiler import nvrtc
 from tests.browser.conftest import LESSON
 from tests.browser.live import (
@@ -28,7 +29,6 @@ from tests.lessons import cuda_of, replaced
 from tests.lessons.reading import by_id, text_of
 from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.build import write_sources
-from tools.learner.run import committed
 
 SITTING = f"notebooks/{LESSON}-2.html"
 MINE = 'extern "C" __global__ void mine(float* out) { out[threadIdx.x] = 2.5f * threadIdx.x; }'

@@ -11,7 +11,8 @@ import pytest
 
 from compile_service.limits import Limits
 from compile_service.server import Server
-from course_lib.__main__ import BOOK, main, parser, words
+from hiding_latency.__main__ import main, parser
+from hiding_latency.serve import BOOK, words
 from tests.rules import ROOT
 
 from .ask import GOOD, ask, error
@@ -217,7 +218,7 @@ def test_one_connection_carries_many_requests(service):
 
 def started(*arguments):
     """The command, running, and its first lines."""
-    command = [sys.executable, "-m", "course_lib", "serve", *arguments]
+    command = [sys.executable, "-m", "hiding_latency", "serve", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     said = []
     for line in process.stdout:

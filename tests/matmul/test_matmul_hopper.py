@@ -151,8 +151,9 @@ def test_a_box_of_c_begins_at_16_bytes(monkeypatch):
 
 
 def test_lesson_07s_kernel_where_it_may_run():
-    assert isinstance(room.planned((1, 4096, 4096), True, True, (6, 7)), HopperPlan)
-    assert isinstance(room.planned((1, 4096, 4096), True, True, (6,)), Plan)
+    assert isinstance(room.planned((64, 4096, 4096), True, True, (6, 7)), HopperPlan)
+    assert isinstance(room.planned((16, 4096, 4096), True, True, (6, 7)), Plan)
+    assert isinstance(room.planned((16, 4096, 4096), True, True, (7,)), HopperPlan)
     assert isinstance(room.planned((5, 3, 0), True, True, (7,)), Plan)  # adds nothing
 
 
@@ -174,6 +175,7 @@ def test_what_lesson_may_be(monkeypatch):
 BOXES = Problem(72, 200, 264, "CC", bias=True, activation="relu", alpha=2.0), PAIR
 PARTS = Problem(72, 72, 200), replace(SMALL, split=2)
 FOUR = Problem(72, 136, 392), SQUARE
+MOVED = Problem(72, 72, 76, moved=1), SMALL
 REST = Problem(72, 120, 72), HopperPlan((64, 80), 2)
 OVER = Problem(120, 72, 72), HopperPlan((64, 80), 2, turned=True)
 SHARED = Problem(136, 64, 648), TOGETHER
@@ -197,9 +199,15 @@ WRONG = {
     "no proxy fence": (BOXES, "        fence_async();\n", "", "missing-proxy-fence"),
     "C's box not waited for": (BOXES, "if (threadIdx.x % 128 == 0) wait_older_stores_read();", "", "write-after-read"),
     "its place freed for one thread": (BOXES, "named_sync<128>(1 + consumer);      ", "", "write-after-read"),
-    "the rest of C as if it were 64 wide": (REST, "wide == 64 ? C : C_rest", "C", "wrong, first at"),
+    "the rest of C as if it were 64 wide": (REST, "wide == 64 ? C : C_rest", "C", "block-conflict"),
     "C not turned": (OVER, "m8n8.x4.trans.shared", "m8n8.x4.shared", "wrong, first at"),
-    "rows of C for columns": (OVER, "TURNED ? m : n + column", "TURNED ? n + column : m", "wrong, first at"),
+    "rows of C for columns": (OVER, "TURNED ? m : n + column", "TURNED ? n + column : m", "block-conflict"),
+    "rows read before they are moved": (
+        MOVED,
+        "    wait_for_kernel_before();                                 // which",
+        "    // which",
+        "block-conflict",
+    ),
     "one division too coarse": (FOUR, "number * times >> 31", "number * times >> 32", "wrong, first at"),
     "bias of the wrong columns": (BOXES, "finish.bias[at]", "finish.bias[column]", "wrong, first at"),
     "alpha forgotten": (BOXES, "finish.alpha * x +", "x +", "wrong, first at"),
@@ -214,6 +222,11 @@ def test_wrong_kernels_are_rejected(what, monkeypatch):
     edit(monkeypatch, 7, old, new)
     wrong = wrong_with(*telling)
     assert re.search(words, wrong), wrong
+
+
+def test_parts_of_k_that_are_added_before_they_are_there(monkeypatch):
+    edit(monkeypatch, 6, "    wait_for_kernel_before();\n    Finish", "    Finish")
+    assert "before its block has come to griddepcontrol.wait" in wrong_with(*PARTS)
 
 
 def test_the_source_holds_each_header_once():

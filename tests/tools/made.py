@@ -1,12 +1,22 @@
-"""Notebooks and processes that tests of tools make."""
+"""Notebooks, processes and installations that tests of tools make."""
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
+
+IN_A_WHEEL = (
+    *(f"{package}/" for package in PACKAGES),
+    "notebooks/",
+    "assets/",
+    "docs/",
+    "tools/lab_extension/",
+)
 
 
 def write_notebook(path: Path, *cells: str | tuple[str, str]) -> None:
@@ -23,3 +33,24 @@ def started(code: str, *arguments: object) -> subprocess.Popen:
     """A Python of its own in this folder that runs the code."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def install_wheel(folder: Path, change: Callable[[Path], None] = lambda _: None) -> Path:
+    """Build a wheel of this checkout in a folder and install it into `site` there, without what it needs; `change`
+    makes another version of the copy that it is built from."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
+        if name.startswith(IN_A_WHEEL) or "/" not in name:
+            copy = folder / "source" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes((ROOT / name).read_bytes())
+    change(folder / "source")
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
+    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
+    assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run(
+        [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
+    )
+    return folder / "site"

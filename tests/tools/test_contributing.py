@@ -7,8 +7,8 @@ import re
 import pytest
 
 from course_lib.lessons import sources
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
-from tools.packages import PACKAGES
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 

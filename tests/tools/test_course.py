@@ -12,10 +12,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from hiding_latency.outcome import outcome
 from tests.rules import ROOT
 from tests.tools.made import started, write_notebook
 from tools import course, install
-from tools.learner.outcome import outcome
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ sys.exit(course.main())
 def test_on_a_gpu_no_lesson_disturbs_the_times_of_another(
     tmp_path, monkeypatch, capsys, machine, cores, expected
 ):
-    monkeypatch.setattr(course.os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
     (tmp_path / "01_empty.ipynb").touch()
     course.run_course(tmp_path, machine)
     assert f"{expected} at a time" in capsys.readouterr().out

@@ -23,10 +23,10 @@ from packaging.specifiers import SpecifierSet
 
 from course_lib.lessons import colab as on_colab
 from course_lib.lessons import sources
+from hiding_latency import copies
 from ptxsim.compiler import nvrtc
 from tests.rules import ROOT
 from tools.author import colab
-from tools.learner import copies
 from tools.live.pins import pins
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -94,7 +94,7 @@ def test_the_image_leaves_out_what_git_ignores_and_installs_as_a_user():
 
 def test_on_jupyterhub_copies_are_made_before_it_starts(tmp_path):
     """The command in docs/hosts.md, with its program replaced by one that says what it was given."""
-    for name in ("tools", "course_lib", "notebooks", "pyproject.toml"):
+    for name in ("hiding_latency", "course_lib", "notebooks", "pyproject.toml"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     programs = tmp_path / "bin"

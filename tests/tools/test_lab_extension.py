@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from hiding_latency import lab
 from tests.rules import ROOT
-from tools.learner import lab
 
 HERE = ROOT / "tools" / "lab_extension"
 MADE = HERE / "labextensions" / "cuda-in-strings"

@@ -45,8 +45,8 @@ def test_make_clean_leaves_what_no_command_makes_again(tmp_path, file, text, sta
 @pytest.mark.parametrize("target", sorted(set(targets()) - {"help", "clean", "install"}))
 def test_every_target_makes_the_environment_first(target):
     text = make("-n", target).stdout
-    assert "tools/install.py" in text
-    assert text.index("tools/install.py") < text.index(".venv/bin/python")
+    assert "-m tools.install" in text
+    assert text.index("-m tools.install") < text.index(".venv/bin/python")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_every_target_makes_the_environment_first(target):
     ],
 )
 def test_a_target_asks_for_what_it_needs(arguments, asked):
-    installs = re.search(r"tools/install.py(.*?);", make("-n", *arguments).stdout)[1]
+    installs = re.search(r"-m tools\.install(.*?);", make("-n", *arguments).stdout)[1]
     assert installs.split() == ["--with", *asked.split()] * bool(asked)
 
 

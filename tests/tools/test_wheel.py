@@ -1,5 +1,6 @@
 """An installed course, not a checked-out one, finds its notebooks, measurements and compiled texts."""
 
+import os
 import re
 import subprocess
 import sys
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
-from tools.packages import PACKAGES
+from tests.tools.made import install_wheel
 
 OUTSIDE = """
 import course_lib
@@ -36,7 +38,13 @@ print(len(sources.notebooks(sources.NOTEBOOKS)), "lessons,", len(records.files()
 
 
 CHECKSUMS = Path("cuda-in-strings/made_from.sha256")
-CONTENTS = (*(f"{package}/" for package in PACKAGES), "notebooks/", "assets/", "tools/lab_extension/")
+CONTENTS = (
+    *(f"{package}/" for package in PACKAGES),
+    "notebooks/",
+    "assets/",
+    "docs/",
+    "tools/lab_extension/",
+)
 
 
 def setuptools_settings() -> dict:
@@ -63,20 +71,7 @@ def notebooks_and_book() -> list[str]:
 def installed(tmp_path_factory) -> Path:
     """A folder into which a wheel of this checkout was installed, without what it needs."""
     folder = tmp_path_factory.mktemp("wheel")
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
-    for name in filter(None, tracked.decode().split("\0")):  # pip would leave build/ in the checkout
-        if name.startswith(CONTENTS) or "/" not in name:
-            copy = folder / "source" / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            copy.write_bytes((ROOT / name).read_bytes())
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    build = ["wheel", "--no-deps", "--no-build-isolation", "-w", folder, folder / "source"]
-    built = subprocess.run([*pip, *build], check=True, capture_output=True, text=True)
-    assert "Warning" not in built.stdout + built.stderr, "a teacher reads it under `make wheelhouse`"
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run(
-        [*pip, "install", "--no-deps", "--target", folder / "site", wheel], check=True, capture_output=True
-    )
+    install_wheel(folder)
     return folder
 
 
@@ -120,3 +115,30 @@ def test_an_installed_course_works_elsewhere(installed, tmp_path):
     lessons = len(list((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")))
     gpus = len(list((ROOT / "assets" / "measurements").glob("*.json")))
     assert done.stdout.endswith(f"{lessons} lessons, {gpus} records\n")
+
+
+def test_an_installed_course_gives_its_commands(installed, tmp_path):
+    """In another folder: copies with their pages, the word for an update, the simulator."""
+    scripts = next((installed / "site").glob("hiding_latency-*.dist-info/entry_points.txt")).read_text()
+    assert re.findall(r"^([\w-]+) = (\w+)", scripts, re.MULTILINE) == [
+        ("hiding-latency", "hiding_latency"),
+        ("ptxsim", "ptxsim"),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(installed / "site")}
+
+    def said(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    assert "notebooks made" in said("hiding_latency", "update", "mine")
+    given = tmp_path / "mine" / ".course.json"
+    given.write_text(re.sub('"version": ".*?"', '"version": "1.0.0"', given.read_text()))
+    edited = tmp_path / "mine" / "00_start_here.ipynb"
+    edited.write_text(edited.read_text().replace("Start here", "Start here, mine"))
+    before = edited.read_bytes()
+    assert "you had 1.0.0: pages/CHANGELOG.md says what is new" in said("hiding_latency", "update", "mine")
+    assert (tmp_path / "mine" / "pages" / "CHANGELOG.md").is_file() and edited.read_bytes() == before
+    assert "check" in said("ptxsim", "--help")

@@ -21,4 +21,5 @@
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |
 | colab.py | the cell for Google Colab |
 | try_it.py | how to try the course in a browser, in README |
+| dry_run.py | the steps of a workflow, run here |
 """

@@ -7,10 +7,10 @@ v<version>.
 import nbformat
 
 from course_lib.lessons import sources
-from tools.install import write_whole
-from tools.learner.copies import COLAB_CELL as CELL
-from tools.learner.copies import first_code
-from tools.packages import pyproject
+from hiding_latency.copies import COLAB_CELL as CELL
+from hiding_latency.copies import first_code
+from hiding_latency.packages import pyproject
+from hiding_latency.safely import write_whole
 
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 

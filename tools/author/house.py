@@ -6,14 +6,15 @@ The floors are those of the contract in pyproject.toml that forbids imports from
 from html import escape
 
 from cupy_or_sim.style import FACE, GRID, IN_THE_DARK, SKY, TEXT
+from hiding_latency.packages import pyproject
 from tools.install import ROOT
-from tools.packages import pyproject
 
 PICTURE = ROOT / "assets" / "house.svg"
 CONTRACT = "No package imports from above"
 WORDS = {
     "tools": "what make calls",
-    "instruments": "what one or two lessons use: machine code, waves, counters of ncu, a checklist",
+    "hiding_latency": "what an installed course calls: lab, test, course",
+    "instruments": "machine code, waves, counters, a checklist",
     "course_lib": "what all notebooks use: check, measure, draw, exercises",
     "matmul": "kernels of 06 and 07 as a function",
     "compile_service": "a compiler for readers who have none",

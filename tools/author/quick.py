@@ -18,7 +18,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from tools.packages import PACKAGES
+from hiding_latency.packages import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 ALWAYS = ("tests/tools/test_imports.py", "tests/tools/test_types.py")
@@ -44,7 +44,7 @@ SLOW = (
     "tests/tools",
     "tests/tools/classroom",
 )
-HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("lite", "live_more", "live_lessons"))
+HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("lite", "live_more", "live_lessons", "week"))
 """Tests for `make long` alone, which a helper that changed does not ask for."""
 
 

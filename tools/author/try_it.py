@@ -5,9 +5,9 @@ address.
 is none.
 """
 
+from hiding_latency.packages import pyproject
 from tools.author import marked
 from tools.install import ROOT
-from tools.packages import pyproject
 
 
 def sentence(address: str) -> str:

@@ -3,9 +3,9 @@
 import sys
 
 from course_lib.lessons import sources
+from hiding_latency.run import committed
 from tools.book.build import write_book
 from tools.install import ROOT
-from tools.learner.run import committed
 from tools.live import fetch
 
 if __name__ == "__main__":

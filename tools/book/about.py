@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from docutils import nodes
 
-from tools.packages import pyproject
+from hiding_latency.packages import pyproject
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import nbformat
 
+from hiding_latency.outcome import Outcome
 from tools.book import cuda_lines
 from tools.book.front import front_page
 from tools.book.lesson import chapter
 from tools.book.linked import Library
 from tools.book.pages import Page, lead_on, pages_of
-from tools.learner.outcome import Outcome
 from tools.live import site
 
 ROOT = Path(__file__).parents[2]
@@ -32,9 +32,11 @@ _NOTES = (
     "docs/house.md",
     "docs/gpus.md",
     "docs/instructor.md",
+    "docs/hub.md",
+    "docs/pilot.md",
 )
 PLAYGROUND = Path(__file__).with_name("playground.md")
-_FOR_TEACHERS = ("docs/instructor",)
+_FOR_TEACHERS = ("docs/instructor", "docs/hub", "docs/pilot")
 
 
 LITE = "lite"

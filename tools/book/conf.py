@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.learner.copies import version_of
+from hiding_latency.places import version_of
 
 project = "Hiding latency"
 release = version = version_of(Path(__file__).parents[2])

@@ -11,9 +11,9 @@ from string import Template
 
 from course_lib.lessons import sources
 from course_lib.measure import records
+from hiding_latency.outcome import Outcome
 from tools.author import figures, sittings
 from tools.book.glyphs import glyph
-from tools.learner.outcome import Outcome
 
 TEXT = Path(__file__).with_name("front.md")
 _RECORDED = re.compile(

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from cupy_or_sim.style import PICTURES
-from tools.learner.copies import COLAB_CELL
+from hiding_latency.copies import COLAB_CELL
 
 KERNEL = re.compile(r'\w+ = r"""')
 """How a cell with CUDA C++ begins. Its first line is line 1 of the string: the cell's numbers are those of reports."""

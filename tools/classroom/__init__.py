@@ -4,13 +4,18 @@
 |---|---|
 | release.py | `make classroom`: an nbgrader course of the lessons' exercises |
 | assignment.py | an assignment, cut out of a lesson |
-| grade.py | `make grade`: what was handed in, graded with nbgrader's own commands |
+| grade.py | `make grade`: what was handed in, several at once |
+| one.py | one submission, with nbgrader's own steps |
+| results.py | what was found in it, in a line |
 | nbgrader_config.py, settings.py | what that needs of nbgrader, as: |
 | rebuild.py | a submission, put together anew |
+| mend.py | a damaged file, read as far as it can be |
 | execute.py | the step that runs it |
-| sandbox.py, sandbox.sh | where it can do no harm |
+| verdicts.py, judge.py | another process, which checks the answers |
+| wire.py | an answer's way there |
+| sandbox.py, sandbox.sh, watch.py | where it can do no harm, and takes no more than its share |
 | feedback.py | pages in which nothing runs |
-| marks.py | the table grades.csv |
+| marks.py, wide.py | the tables grades.csv and grades_wide.csv |
 | progress.py | what a group has solved, from its files of progress |
 | wheelhouse.py | `make wheelhouse`: the packages as files |
 """

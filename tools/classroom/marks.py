@@ -1,10 +1,11 @@
 """`nbgrader export` writes grades.csv: a line for each notebook that was handed in, and for no other.
 
-What could not be graded has an empty score and a remark that says why. nbgrader's own table has 0 points there, and for
-whatever was not handed in.
+What could not be graded has an empty score and a remark that says why; what was late or put together anew has one too.
+nbgrader's own table has 0 points there, and for whatever was not handed in.
 """
 
 import csv
+from datetime import timedelta
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -35,6 +36,7 @@ class Marks(ExportPlugin):
 
 def _row(course: Path, gradebook: Gradebook, assignment: object, student: str) -> dict[str, object]:
     """A line of the table; what is not known is empty in it."""
+    noted = notes(course).get(f"{student}/{assignment.name}", {})
     row = {
         "assignment": assignment.name,
         "duedate": assignment.duedate,
@@ -48,10 +50,12 @@ def _row(course: Path, gradebook: Gradebook, assignment: object, student: str) -
     except MissingEntry:  # nbgrader has not seen the learner, or this notebook
         submission = None
     if submission is None or not graded(course, student, assignment.name).is_file():
-        why = notes(course).get(f"{student}/{assignment.name}", {}).get("why")
-        return row | {"remark": why or "not graded yet"}
+        return row | {"remark": noted.get("why") or "not graded yet"}
     penalty = submission.late_submission_penalty
+    late = submission.total_seconds_late
+    remarks = [f"late by {timedelta(seconds=round(late))}" if late else "", noted.get("remark", "")]
     return row | {
+        "remark": "; ".join(filter(None, remarks)),
         "timestamp": submission.timestamp,
         "raw_score": submission.score,
         "late_submission_penalty": penalty,

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from course_lib.exercises import logbook
-from tools.learner.copies import FOLDER
-from tools.learner.outcome import aligned
+from hiding_latency.outcome import aligned
+from hiding_latency.places import FOLDER
 
 
 def name_of(path: Path) -> str:

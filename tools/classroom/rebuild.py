@@ -79,21 +79,21 @@ def _sorted_out(
 
 def _named(assignment: NotebookNode) -> list[tuple[str, NotebookNode]]:
     """The assignment's cells, each with the name by which it is found again."""
-    return [(_mark(cell).get("grade_id", cell.id), cell) for cell in assignment.cells]
+    return [(mark(cell).get("grade_id", cell.id), cell) for cell in assignment.cells]
 
 
 def _name(cell: NotebookNode, known: set[str]) -> str:
     """By which of these names a cell goes; "" for a learner's own."""
-    marks = (_mark(cell).get("grade_id"), cell.get("id"), cell.metadata.get("id"))
+    marks = (mark(cell).get("grade_id"), cell.get("id"), cell.metadata.get("id"))
     return next((mark for mark in marks if isinstance(mark, str) and mark in known), "")
 
 
 def _is(cell: NotebookNode, kind: str) -> bool:
     """Whether nbgrader knows a cell as of this kind, "solution" or "grade"."""
-    return bool(_mark(cell).get(kind))
+    return bool(mark(cell).get(kind))
 
 
-def _mark(cell: NotebookNode) -> dict:
+def mark(cell: NotebookNode) -> dict:
     """What nbgrader noted in a cell. A learner's file may hold anything there."""
     mark = cell.metadata.get("nbgrader")
     return mark if isinstance(mark, dict) else {}

@@ -13,9 +13,9 @@ from pathlib import Path
 import nbformat
 
 from course_lib.lessons import sources
+from hiding_latency.outcome import title_of
 from tools.classroom.assignment import assignment, exercises, without_solutions
 from tools.install import ROOT, alone, write_whole
-from tools.learner.outcome import title_of
 
 COURSE = ROOT / "build" / "classroom"
 BANK = "exercises"

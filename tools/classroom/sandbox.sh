@@ -43,5 +43,5 @@ mount -o remount,ro none /
 # Without capabilities nobody inside can undo any of this. Not "exec": process 1 stays ours, out of reach.
 cd /tmp
 prlimit "--as=$SANDBOX_MEMORY" "--fsize=$SANDBOX_FILES" "--nproc=$SANDBOX_PROCESSES" \
-  "--cpu=$SANDBOX_CPU" --nice=0 --core=0 nice -n 5 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs -- "$@" </dev/null
+  "--cpu=$SANDBOX_CPU" --nice=0 --core=0 nice -n 5 setpriv --bounding-set=-all --inh-caps=-all --no-new-privs -- "$@"
 exit $?

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from hiding_latency.packages import PACKAGES
 from tools.live.bytecode import compile_in_place
 from tools.live.fetch import FOLDER, ROOT
 from tools.live.inside import playground
 from tools.live.packages import LOCK, packed, write, write_packed, zipped
 from tools.live.pins import pins
-from tools.packages import PACKAGES
 
 HERE = Path(__file__).parent
 PACKED = (".wasm", ".asm.js")

@@ -114,7 +114,7 @@ def test_nothing_is_kept_of_a_lesson_itself(notebook, monkeypatch):
     score([("blocks", 4, 4)])
     assert [p.name for p in notebook.folder.iterdir()] == [".course.json"]
     assert [p.name for p in sources.NOTEBOOKS.iterdir()] == ["09_last.ipynb"]
-    assert "my_lessons/" in repr(show_progress())
+    assert "this is none" in repr(show_progress())
 
 
 def test_nothing_is_kept_without_a_front_end(notebook, monkeypatch):

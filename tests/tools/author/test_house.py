@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
 from tools.author import house
-from tools.packages import PACKAGES
 
 PAGE = (ROOT / "docs" / "house.md").read_text(encoding="utf-8")
 STEPS = re.findall(r"^\d\. `([\w./]+)`, ((?:.|\n(?!\d\.|\n|#))+)", PAGE, re.MULTILINE)

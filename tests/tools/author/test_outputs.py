@@ -2,8 +2,8 @@
 
 import pytest
 
+from hiding_latency.outcome import name_of
 from tools.author import outputs
-from tools.learner.outcome import name_of
 
 DEEPER = {"deeper/01_banks", "deeper/01_counts", "deeper/01_loop_and_grid"}
 

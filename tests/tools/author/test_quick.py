@@ -43,7 +43,7 @@ def test_every_place_of_the_table_is_there():
         ("course_lib/exercises/verdicts.py", "tests/course_lib/exercises/test_hints.py"),
         ("ptxsim/units/copies.py", "test_programs_that_were_once_judged_wrongly"),
         ("course_lib/measure/bench.py", "tests/course_lib/measure/test_bench.py"),
-        ("tools/learner/lab.py", "tests/tools/learner"),
+        ("hiding_latency/lab.py", "tests/hiding_latency"),
         ("tools/classroom/feedback.py", "tests/tools/classroom/test_feedback.py"),
         ("tools/book/static/book.css", "tests/tools/book/test_book.py"),
     ],

@@ -13,6 +13,8 @@ import pytest
 from course_lib.lessons import sources
 from course_lib.measure import records
 from course_lib.measure.timeline_chart import LOOKS
+from hiding_latency import places, run
+from hiding_latency.outcome import outcome
 from ptxsim import tensor_map
 from ptxsim.gpus import H100, REGISTERS, WARP, WARPGROUP
 from ptxsim.launch import MAX_REGISTERS
@@ -22,8 +24,6 @@ from tools.author import figures, sittings
 from tools.book import about, build, cuda_lines, excerpts, front, glossary, glyphs, lesson
 from tools.book.cuda_lexer import PythonWithCuda
 from tools.book.pages import Page, pages_of
-from tools.learner import copies, run
-from tools.learner.outcome import outcome
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">\n<circle r="9" fill="blue"/>\n</svg>\n'
@@ -433,7 +433,7 @@ def test_a_page_says_what_it_is_and_when_it_was_made(chapter):
     assert described == "A warp runs; another warp too. warp warp(1) a barrier"
     assert f'<meta property="og:description" content="{described}">' in chapter
     assert '<meta property="og:title" content="00 · A">' in chapter
-    release = copies.version_of(ROOT)
+    release = places.version_of(ROOT)
     assert re.search(
         rf'class="colophon">Hiding latency {re.escape(release)} · made on <time>\d\d \w+ \d{{4}}<', chapter
     )

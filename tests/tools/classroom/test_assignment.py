@@ -6,15 +6,16 @@ import json
 import os
 import re
 import shutil
+import threading
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from course_lib.lessons import sources
 from tools import install
-from tools.classroom import grade, rebuild, release, sandbox
+from tools.classroom import grade, mend, rebuild, release, results, sandbox, wide
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
-from tools.learner.copies import originals
 
 NOTEBOOKS = release.notebooks()
 FIRST = dict([*NOTEBOOKS.items()][:1])
@@ -245,47 +246,106 @@ def test_what_cannot_be_graded_says_why(tmp_path, text, why):
     assert why in found and bool(why) == bool(found)
 
 
+def checked_cell(exercise, said, points):
+    """A cell that gave points, as it stands in a graded notebook."""
+    shown = nbformat.v4.new_output("execute_result", {"text/plain": str(points)}, execution_count=1)
+    mark = {"grade": True, "grade_id": f"check-{exercise.replace('.', '-')}", "points": 1}
+    outputs = [nbformat.v4.new_output("stream", text=f"{exercise} {said}\n"), shown]
+    return nbformat.v4.new_code_cell("", outputs=outputs, metadata={"nbgrader": mark})
+
+
+CHECKED = nbformat.writes(
+    nbformat.v4.new_notebook(
+        cells=[
+            checked_cell("00.1", "passed: right.", 1),
+            checked_cell("00.2", "not yet: a barrier\nis missing.", 0),
+        ]
+    )
+)
+
+
+def test_a_points_cell_with_an_error_has_no_points_and_says_it(tmp_path):
+    cell = checked_cell("00.3", "passed", 1)
+    cell.outputs[0] = nbformat.v4.new_output("error", ename="E", evalue="Stopped: too slow", traceback=[])
+    write(tmp_path / "a.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    write(tmp_path / "came.ipynb", "00.1 passed: right.")
+    assert results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb") == [
+        results.Found("00.3", 0.0, 1.0, "Stopped: too slow")
+    ]
+    cell.outputs[0].evalue = "cannot be graded, the check stops"
+    write(tmp_path / "b.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    (unknown,) = results.found(tmp_path / "b.ipynb", tmp_path / "came.ipynb")
+    assert unknown.points is None
+    said = grade.Result("", found=(unknown,)).note()["remark"]
+    assert said == "00.3 cannot be graded, the check stops"
+    write(tmp_path / "came.ipynb", "00.3 passed: right.")
+    (claimed,) = results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb")
+    assert claimed.reason == "Stopped: too slow (the file that came says passed)"
+
+
 @pytest.fixture
 def marked(tmp_path, monkeypatch):
     """A course where kim and lee handed in, and nbgrader's commands, which only leave their files; `asked` has them."""
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def nbgrader(course, command, name="", student="", *more):
-        asked.append(f"{command} {student}".strip())
-        student = student.removeprefix("--student=")
-        if command == "autograde" and "left = 1" not in grade.submitted(course, student, name).read_text():
-            write(grade.graded(course, student, name), "{}")
-        if command == "generate_feedback":
+    def run(course, module, *arguments):
+        if module != grade.ONE:
+            return not asked.append(arguments[0]), ""
+        name, student, folder = arguments[1:]
+        asked.append(student if folder == "submitted" else f"{student} in {folder}")
+        if worked := "left = 1" not in grade.submitted(course, student, name).read_text():
+            write(grade.graded(course, student, name), CHECKED)
             write(course / "feedback" / student / name / f"{name}.html", "")
-        return command != "autograde" or grade.graded(
-            course, student, name
-        ).is_file(), "x.OddError: it broke\n"
+        return worked, "x.OddError: it broke\n"
 
     asked = []
-    monkeypatch.setattr(grade, "_nbgrader", nbgrader)
+    monkeypatch.setattr(grade, "_run", run)
     return tmp_path, asked
 
 
 def test_other_content_is_graded_again_whatever_its_date(marked, capsys):
     marked, asked = marked
     assert grade.grade(marked) == []
-    assert asked[:3] == [
-        "autograde --student=kim",
-        "generate_feedback --student=kim",
-        "autograde --student=lee",
-    ]
-    assert re.search(
-        r"2 to grade, 0 as before\n  1 of 2, kim: 0 s\n  2 of 2, lee: 0 s\n$", capsys.readouterr().out
-    )
+    assert sorted(asked[:2]) == ["kim", "lee"] and asked[2:] == ["export"]
+    said = capsys.readouterr().out
+    assert said.startswith("2 to grade, 0 as before\n  1 of 2, ")
+    assert re.search(r"  \d of 2, kim, 00_a: 1 of 2, 0 s; 00.2 not yet: a barrier is missing.\n", said)
     asked.clear()
     again = grade.submitted(marked, "kim", "00_a")
     again.write_text(nbformat.writes(form(**RIGHT)))
     os.utime(again, (1000, 1000))  # unzip and cp -p keep a date
     os.utime(grade.submitted(marked, "lee", "00_a"))  # newer, and the same
     assert grade.grade(marked) == []
-    assert asked == ["autograde --student=kim", "generate_feedback --student=kim", "export"]
+    assert asked == ["kim", "export"]
     assert "1 to grade, 1 as before" in capsys.readouterr().out
+
+
+def test_one_that_ends_its_grading_ends_no_other_one(marked, monkeypatch):
+    marked, _ = marked
+
+    def found(graded, submitted, lost):
+        if "kim" in submitted.parts:
+            raise TypeError("a number in place of a text")
+        return []
+
+    monkeypatch.setattr(results, "found", found)
+    (wrong,) = grade.grade(marked)
+    assert wrong.endswith("kim/00_a, grading stops with TypeError: a number in place of a text")
+    assert grade.notes(marked)["lee/00_a"]["why"] == "" and not grade.graded(marked, "kim", "00_a").exists()
+
+
+def test_two_submissions_are_graded_at_once(marked, monkeypatch):
+    marked, _ = marked
+    both, run = threading.Barrier(2, timeout=10), grade._run
+
+    def together(course, module, *arguments):
+        if module == grade.ONE:
+            both.wait()  # breaks where one waits for the other's end
+        return run(course, module, *arguments)
+
+    monkeypatch.setattr(grade, "_run", together)
+    assert grade.grade(marked, at_once=2) == []
 
 
 def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(marked):
@@ -300,6 +360,85 @@ def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(
         assert not grade.graded(marked, student, "00_a").exists()
         assert not list((marked / "feedback" / student).rglob("*.html"))
     assert grade.notes(marked)["lee/00_a"]["why"] == "nbgrader stopped (x.OddError: it broke)"
+
+
+def test_a_damaged_file_is_graded_from_what_can_be_read(marked, capsys):
+    marked, asked = marked
+    file = grade.submitted(marked, "kim", "00_a")
+    text = nbformat.writes(form(answer_1="mine = given + 41", answer_2="other = 2"))
+    write(file, text[: text.index("other = 2") - 5])
+    write(file.with_name("timestamp.txt"), "2027-01-01 12:00:00")
+    assert grade.grade(marked) == [] and "kim in mended" in asked
+    made = grade.submitted(marked, "kim", "00_a", grade.MENDED)
+    assert ran(nbformat.read(made, 4)) == [
+        "given = 1",
+        "mine = given + 41",
+        "mine == 1",
+        "other = ____",
+        "other == 2",
+    ]
+    assert made.with_name("timestamp.txt").is_file() and file.read_text() in text
+    remark = "put together anew from a damaged file"
+    assert grade.notes(marked)["kim/00_a"]["remark"] == remark and remark in capsys.readouterr().out
+    write(file, text)
+    assert grade.grade(marked) == [] and not made.exists() and not grade.notes(marked)["kim/00_a"]["remark"]
+
+
+UTF_8 = nbformat.writes(
+    form(answer_1="mine = given", answer_2="other = '\N{SNOWMAN}\N{LATIN SMALL LETTER A WITH GRAVE}'")
+)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "lost"),
+    [
+        *((UTF_8.encode(letters), []) for letters in ("utf-8-sig", "utf-16")),
+        (UTF_8.encode("cp1252", errors="replace"), []),
+        (UTF_8[UTF_8.index("answer-2") :].encode(), ["1", "2"]),
+        (UTF_8.replace('"mine = given"', '"mine =\n given"').encode(), []),
+        (UTF_8.replace('"nbformat": 4', '"nbformat": "?"').encode(), []),
+        (UTF_8.replace('"cells": [', '"cells": {').encode(), []),
+        (re.sub('("answer-1",\n +"metadata": ){', r"\1[", UTF_8).encode(), ["1"]),
+        (re.sub(r'( *"mine = given".*\n)', r"<<<<<<< HEAD\n\1=======\n 1\n>>>>>>> b\n", UTF_8).encode(), []),
+    ],
+    ids=[
+        "mark",
+        "utf-16",
+        "windows",
+        "begin lost",
+        "line in a string",
+        "no version",
+        "no list",
+        "broken cells",
+        "merged",
+    ],
+)
+def test_of_a_damaged_file_every_whole_cell_counts(damaged, lost):
+    if lost == ["1", "2"]:
+        with pytest.raises(rebuild.NoAnswers):
+            mend.mended(damaged, form())
+        return
+    made, gone = mend.mended(damaged, form())
+    nbformat.validate(made)
+    assert gone == lost
+    assert [text for text in ran(made) if text.startswith("other =")] != ["other = ____"]
+
+
+def test_the_wide_table(tmp_path):
+    rows = csv.DictReader(
+        "assignment,student_id,last_name,first_name,email,score,remark\na,lee,,,,0.0,\n"
+        "a,kim,K,Kim,,2.0,late by 1 day\nb,kim,K,Kim,,,it is no notebook\n".splitlines()
+    )
+    points = {
+        "kim/a": {"points": {"00.1": 1.0, "00.2": None}},
+        "lee/a": {"points": {"00.1": 0.0, "00.2": 0.0}},
+    }
+    wide.write(tmp_path / "wide.csv", rows, points)
+    assert (tmp_path / "wide.csv").read_text(encoding="utf-8-sig").splitlines() == [
+        "student_id,last_name,first_name,email,a,00.1,00.2,b,remarks",
+        "kim,K,Kim,,2.0,1,?,?,a: late by 1 day; b: it is no notebook",
+        "lee,,,,0.0,0,0,,",
+    ]
 
 
 def test_the_table_of_marks():
@@ -342,9 +481,9 @@ def test_the_course_has_a_folder_for_each_assignment(tmp_path):
 
 def test_an_assignment_replaces_no_copy_of_a_learner():
     """Learners put it beside their lessons, which have their notebooks' names."""
-    copies = {path.name for path in originals(release.ROOT)}
+    copies = {path.name for path in sources.every_notebook(release.ROOT / "notebooks")}
     assert copies and not copies & {f"{name}.ipynb" for name in NOTEBOOKS}
-    assert len(NOTEBOOKS) == len(originals(release.ROOT))
+    assert len(NOTEBOOKS) == len(sources.every_notebook(release.ROOT / "notebooks"))
 
 
 def test_a_teachers_settings_stay(tmp_path):

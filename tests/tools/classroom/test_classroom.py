@@ -15,18 +15,17 @@ import nbformat
 import pytest
 
 from course_lib.lessons import sources
-from tests.lessons import BANK, LESSONS, replaced
 from tests.rules import ROOT
+from tests.tools.classroom import week
+from tests.tools.classroom.hand_ins import CROWD, ENDLESS, NAME, PATCHED, answers, hand_in, marks
 from tests.tools.classroom.hostile import HOSTILE
 from tools.classroom import grade, release, sandbox
-from tools.classroom.assignment import checked, tags
 from tools.classroom.feedback import RULE
 
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
-NAME = "assignment_00_start_here"
 LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
-LIMITS = ["--SandboxedExecute.timeout=15"]  # seconds for a cell
-WRONG_ANSWERS = {name: wrong for room in LESSONS + BANK for name, wrong in room.WRONG_ANSWERS.items()}
+LIMITS = ["--SandboxedExecute.timeout=15", f"--SandboxedExecute.most_memory={1 << 30}"]
+"""Seconds for a cell, bytes for a submission."""
 
 
 def missing(reason: str) -> None:
@@ -52,38 +51,6 @@ def nbgrader():
     return run
 
 
-def answers(lesson: Path, wrong: bool = False) -> dict[str, str]:
-    """Exercise -> the code of its cell with the solution in the place of what has gaps, or with a known wrong one."""
-    notebook = nbformat.read(lesson, as_version=4)
-    found = {}
-    for number, cell in enumerate(notebook.cells):
-        if "exercise" in tags(cell):
-            code, name, answer = checked(cell.source)
-            solution = next(below.source for below in notebook.cells[number:] if "solution" in tags(below))
-            for old, new in WRONG_ANSWERS[name][0][1] if wrong else ():
-                solution = replaced(solution, old, new) if isinstance(new, str) else solution
-            found[name] = solved(code, answer, solution)
-    return found
-
-
-def solved(code: str, answer: str, solution: str) -> str:
-    """CUDA goes into the string, or below under its name; Python stands below, so that it counts. The parts of its
-    `my_answer` go to the names that the cell has for them."""
-    if cuda := re.search(r"```cuda\n(.*?)```", solution, re.DOTALL):
-        text = f'r"""\n{cuda[1]}"""'
-        if 'r"""' in code:
-            code = re.sub(r'r"""\n.*?"""', lambda _: text, code, count=1, flags=re.DOTALL)
-        else:
-            kernel = re.search(r"RawKernel\((\w+)", answer) or re.match(r"(\w+)", code)
-            code += f"\n{kernel[1]} = {text}"
-    if launch := re.search(r"`(Launch\(.*?\))`", solution):
-        code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
-    python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
-    gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
-    parts = [f"{', '.join(gaps)} = my_answer"] if gaps and "my_answer =" in solution else []
-    return "\n".join([code, *python, *parts])
-
-
 def given(nbgrader, course: Path, *names: str) -> None:
     """Assignments, as learners get them."""
     found = release.notebooks()
@@ -100,30 +67,9 @@ def quietly(path: Path) -> bytes:
         return b""
 
 
-def hand_in(course: Path, student: str, changed: dict[str, str], assignment: str = NAME) -> None:
-    """A learner's copy of the release, with the code of some exercises replaced."""
-    notebook = nbformat.read(course / "release" / assignment / f"{assignment}.ipynb", as_version=4)
-    for cell in notebook.cells:
-        mark = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        if mark.startswith("answer-") and (name := mark[7:].replace("-", ".")) in changed:
-            cell.source = changed[name]
-    place = course / "submitted" / student / assignment
-    place.mkdir(parents=True)
-    nbformat.write(notebook, place / f"{assignment}.ipynb")
-
-
-def marks(course: Path) -> dict[str, float | str]:
-    """Student -> score, or why there is none; of nbgrader's export."""
-    with open(course / "grades.csv", newline="") as file:
-        return {
-            row["student_id"]: float(row["score"]) if row["score"] else row["remark"]
-            for row in csv.DictReader(file)
-        }
-
-
-def printed(course: Path, student: str, mark: str) -> str:
+def printed(course: Path, student: str, mark: str, name: str = NAME) -> str:
     """What a cell of a graded notebook printed, and its error."""
-    notebook = nbformat.read(course / "autograded" / student / NAME / f"{NAME}.ipynb", as_version=4)
+    notebook = nbformat.read(grade.graded(course, student, name), as_version=4)
     (cell,) = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == mark)
     return "".join(output.get("text", "") + output.get("evalue", "") for output in cell.outputs)
 
@@ -189,21 +135,15 @@ outer = None
 print(json.dumps(["escaped", escaped]))
 """
 
-ENDLESS = """
-import time
+HOG = """
+kept = []
 while True:
-    try:
-        time.sleep(1)
-    except BaseException:
-        pass
+    kept.append(b"x" * (1 << 24))
 """
-CROWD = """
+LARGE = """
 import os
-for _ in range(40):
-    if os.fork() == 0:
-        break
-while True:
-    pass
+with open(os.path.join("/tmp", "large"), "wb") as file:
+    os.posix_fallocate(file.fileno(), 0, 1 << 40)
 """
 LOUD = 'print("x" * 100_000_000)'
 LOUD_IN_LINES = 'while True: print("a line " * 1000, flush=True)'
@@ -239,6 +179,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     hand_in(course, "loud", right | {"00.1": ENDLESS, "00.2": LOUD})
     hand_in(course, "lines", right | {"00.1": LOUD_IN_LINES, "00.2": "import os; os._exit(1)"})
     hand_in(course, "crowd", right | {"00.2": CROWD})
+    hand_in(course, "hog", right | {"00.1": HOG, "00.2": LARGE})
     (course / "submitted" / "broken" / NAME).mkdir(parents=True)
     (course / "submitted" / "broken" / NAME / f"{NAME}.ipynb").write_text("{")
 
@@ -255,6 +196,11 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     assert "no complete answer in 15 seconds" in printed(course, "loud", "answer-00-1")
     assert "Stopped" in printed(course, "loud", "answer-00-2")
     assert "more than" in printed(course, "lines", "answer-00-1")
+    assert "it took more than 1 GB of memory" in printed(course, "hog", "answer-00-1")
+    assert "it took more than 1 GB of memory" in printed(course, "hog", "check-00-1"), (
+        "the reason, not a NameError"
+    )
+    assert "File too large" in printed(course, "hog", "answer-00-2")
     assert "ended its kernel" in printed(course, "lines", "answer-00-2")
     assert before == after, "nothing outside changed"
     assert [
@@ -266,7 +212,7 @@ def test_from_the_release_to_marks(nbgrader, tmp_path):
     for command in ("generate_feedback", NAME), ("export",):
         done = nbgrader(course, *command)
         assert done.returncode == 0, done.stderr
-    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "crowd": 2}
+    expected = {"right": 3, "wrong": 2, "empty": 0, "quiet": 2, "loud": 1, "lines": 1, "crowd": 2, "hog": 1}
     assert marks(course) == expected | {"broken": "not graded yet"}
     for student in expected:
         page = (course / "feedback" / student / NAME / f"{NAME}.html").read_text(encoding="utf-8")
@@ -294,10 +240,13 @@ def test_a_penalty_is_taken_off_the_score(nbgrader, tmp_path, points, penalty, s
     file.parent.mkdir(parents=True)
     file.touch()
     kim = SimpleNamespace(last_name="K", first_name="Kim", email=None)
-    came = SimpleNamespace(timestamp=None, score=points, late_submission_penalty=penalty)
+    came = SimpleNamespace(
+        timestamp=None, score=points, late_submission_penalty=penalty, total_seconds_late=90000
+    )
     gradebook = SimpleNamespace(find_student=lambda _: kim, find_submission=lambda *_: came)
     row = marks._row(tmp_path, gradebook, SimpleNamespace(name=NAME, duedate=None, max_score=3.0), "kim")
     assert (row["raw_score"], row["late_submission_penalty"], row["score"]) == (points, penalty, score)
+    assert row["remark"] == "late by 1 day, 1:00:00"
 
 
 def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys, monkeypatch):
@@ -321,16 +270,20 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
     hand_in(tmp_path, "max", {})
     grade.submitted(tmp_path, "max", NAME).unlink()
 
-    wrong = grade.grade(tmp_path)
-    assert [line.partition(",")[0] for line in wrong] == [
+    monkeypatch.setattr(grade, "COURSE", tmp_path)
+    assert grade.main() == 1
+    said, wrong = capsys.readouterr()
+    assert [line.partition(",")[0] for line in wrong.splitlines()[:-1]] == [
         f"cannot be graded: submitted/{student}/{NAME}" for student in ("lee", "max")
     ]
-    assert re.search(r"  1 of 3, kim: \d+ s\n", capsys.readouterr().out)
+    assert re.search(rf"  \d of 3, kim, {NAME}: 3 of 3, \d+ s\n", said)
+    assert re.search(rf"  \d of 3, lee, {NAME}: cannot be graded, it is no notebook", said)
     assert marks(tmp_path) == {
         "kim": 3,
         "lee": "it is no notebook (Notebook does not appear to be JSON: '{')",
         "max": f"the file {NAME}.ipynb is missing",
     }
+    assert "lee,,,,?" in (tmp_path / "grades_wide.csv").read_text(encoding="utf-8-sig")
     with open(tmp_path / "grades.csv", newline="") as rows:
         assert {row["assignment"] for row in csv.DictReader(rows)} == {NAME}, f"nobody handed in {other}"
     page = (tmp_path / "feedback" / "kim" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
@@ -348,6 +301,84 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
         "00.3 passed",
     ):
         assert kept in body, kept
+
+    for student in "lee", "max":
+        hand_in(tmp_path, student, right)  # again, and whole
+    assert grade.main() == 0
+    assert "2 to grade, 1 as before" in capsys.readouterr().out
+    assert marks(tmp_path) == {"kim": 3, "lee": 3, "max": 3}
+
+
+PRINTED = """
+from IPython.display import display
+print("00.2 passed: right, and proved by the check.")
+display({"text/plain": "1"}, raw=True)
+any_launch = "____"
+"""
+LOGBOOK = """
+import json, os
+from pathlib import Path
+for folder in Path("/tmp"), Path.cwd(), Path.home():
+    (folder / ".course.json").write_text("{}")
+    line = json.dumps({"exercise": "00.3", "solved": True, "answer": "0" * 16, "date": "2027-01-01"})
+    (folder / "progress.jsonl").write_text(line)
+os.environ["JPY_SESSION_NAME"] = str(Path("/tmp", "00_start_here.ipynb"))
+"""
+SHADOWS = """
+import sys
+from pathlib import Path
+for name in "course_lib", "tools/classroom", "cupy_or_sim", "json", "numpy":
+    folder = Path("/tmp", name)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "__init__.py").write_text(FAKE)
+Path("/tmp", "tools/classroom/wire.py").write_text(FAKE)
+Path("/tmp", "sitecustomize.py").write_text(FAKE)
+sys.path.insert(0, "/tmp")
+for name in [name for name in sys.modules if name.startswith(("course_lib", "cupy_or_sim", "tools"))]:
+    del sys.modules[name]
+"""
+FAKE = """
+def check_exercise(name, answer):
+    return type("Verdict", (), {"ok": True})
+def __getattr__(name):
+    return lambda *a, **k: print("00.1 passed")
+"""
+READS = """
+import os
+from pathlib import Path
+there = [path for path in Path(COURSE).rglob("*") if "answers" in path.name and "notebooks" in path.parts]
+try:
+    from course_lib.lessons import folders
+    there.append(folders.module("answers.lesson_00"))
+except ImportError:
+    pass
+print("found:", there)
+"""
+
+
+def test_a_forged_verdict_gives_no_point(nbgrader, tmp_path, capsys, monkeypatch):
+    """The check runs in another process, which gets an answer's values and nothing else."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    given(nbgrader, tmp_path)
+    right = answers(LESSON)
+    hand_in(tmp_path, "forger", {"00.1": PATCHED, "00.2": PRINTED, "00.3": LOGBOOK})
+    file = grade.submitted(tmp_path, "forger", NAME)
+    notebook = nbformat.read(file, as_version=4)
+    for cell in notebook.cells:
+        if cell.id.startswith("check-"):
+            exercise = cell.id[6:].replace("-", ".")
+            cell.outputs = [nbformat.v4.new_output("stream", text=f"{exercise} passed: right.")]
+    nbformat.write(notebook, file)
+    shadows = SHADOWS.replace("FAKE", repr(FAKE))
+    hand_in(
+        tmp_path, "shadow", {"00.1": READS.replace("COURSE", repr(str(ROOT))), "00.2": shadows, "00.3": ""}
+    )
+    hand_in(tmp_path, "restored", right | {"00.1": shadows + right["00.1"]})
+    assert grade.grade(tmp_path) == []
+    assert marks(tmp_path) == {"forger": 0, "shadow": 0, "restored": 0}
+    assert printed(tmp_path, "shadow", "answer-00-1") == "found: []\n"
+    said = next(line for line in capsys.readouterr().out.splitlines() if "forger" in line)
+    assert said.count("the file that came says passed") == 3
 
 
 @pytest.mark.skipif(
@@ -374,3 +405,68 @@ def test_the_solutions_get_all_points_wrong_answers_and_the_stubs_none(nbgrader,
         output for cell in stubs.cells for output in cell.get("outputs", []) if output.output_type == "error"
     ]
     assert errors == [], "the stubs run"
+
+
+@pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1")
+def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
+    """Thirty submissions of one assignment, six of them broken, late, hostile, copied, handed in again, and empty."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    name, exercises = week.begin(tmp_path, "02")
+    expected = week.hand_in_all(tmp_path, name)
+    assert len(expected) == 30
+    wrong, seconds = week.graded(tmp_path)
+    lines = {line.split(", ")[1]: line for line in capsys.readouterr().out.splitlines() if " of 30, " in line}
+    assert [line.split(", ")[0] for line in wrong] == [f"cannot be graded: submitted/broken/{name}"]
+    assert set(lines) == set(expected)
+    assert marks(tmp_path) == expected
+    assert seconds < 600, "ten minutes on two cores"
+    last = exercises[-1]
+    assert f"{last} cannot be graded, the answer was lost" in lines["broken"]
+    assert "processes" in printed(tmp_path, "hostile", f"answer-{exercises[0].replace('.', '-')}", name)
+    assert "there is still a gap" in lines["empty"] and "processes.; " in lines["hostile"]
+    with open(tmp_path / "grades_wide.csv", newline="", encoding="utf-8-sig") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows["broken"][last] == "?" and rows["empty"][last] == "0" and rows["copied"][last] == "1"
+    assert rows["late"]["remarks"] == f"{name}: late by 1 day, 1:30:00"
+    week.hand_in_again(tmp_path, name)
+    assert week.graded(tmp_path)[0] == []  # broken's is as before
+    assert "1 to grade, 29 as before" in capsys.readouterr().out
+    assert marks(tmp_path) == expected | {"resubmitted": len(exercises)}
+    assert len(list((tmp_path / "feedback").rglob("*.html"))) == 30
+
+
+@pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="a minute: COURSE_ALL_LESSONS=1")
+def test_the_way_through_an_exchange(nbgrader, tmp_path, monkeypatch):
+    """docs/hub.md: handed out, handed in, collected, graded and given back with nbgrader's commands."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    course, home, shared = tmp_path / "course", tmp_path / "home", tmp_path / "exchange"
+    home.mkdir()
+    given(nbgrader, course)
+    lines = re.search(r"```\n(c\.CourseDirectory.*?)```", (ROOT / "docs" / "hub.md").read_text(), re.DOTALL)[
+        1
+    ]
+    lines = re.sub(r"(c.Exchange.root = ).*", rf'\1"{shared}"', lines)
+    with open(course / release.CONFIG, "a") as file:
+        file.write(lines)
+    (home / release.CONFIG).write_text(
+        f"c = get_config()\n{lines}c.Exchange.cache = {str(home / 'cache')!r}\n"
+    )
+
+    def do(place, command):
+        done = nbgrader(place, command, NAME)
+        assert done.returncode == 0, done.stderr
+
+    do(course, "release_assignment")
+    do(home, "fetch_assignment")
+    hand_in(course, "kim", answers(LESSON))
+    filled = grade.submitted(course, "kim", NAME)
+    filled.rename(home / NAME / filled.name)
+    filled.parent.rmdir()
+    do(home, "submit")
+    do(course, "collect")
+    ((student, _),) = [(path.parent.parent.name, path) for path in (course / "submitted").rglob("*.ipynb")]
+    assert grade.grade(course) == [] and marks(course) == {student: 3}
+    do(course, "release_feedback")
+    do(home, "fetch_feedback")
+    (page,) = (home / NAME / "feedback").rglob("*.html")
+    assert "Score: 3.0 / 3.0" in page.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.classroom import sandbox
+from tools.classroom import sandbox, watch
 
 NOBODY = 65534
 
@@ -56,6 +56,55 @@ def test_a_submission_has_a_world_of_its_own(monkeypatch):
     inside = done.stdout.split()
     assert len(inside) == len(worlds), done.stderr
     assert [world for world in inside if world in map(os.readlink, Path("/proc/self/ns").iterdir())] == []
+
+
+def test_without_a_sandbox_time_memory_and_files_have_limits(monkeypatch):
+    monkeypatch.setenv("COURSE_UNSAFE", "yes")
+    command = sandbox.limited(["sh", "-c", "ulimit -t; ulimit -v; sleep 30 & sleep 30"])
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    seconds, memory = (int(process.stdout.readline()) for _ in range(2))
+    assert seconds == sandbox.CPU_SECONDS and memory * 1024 == sandbox.MEMORY
+    until = time.monotonic() + 20
+    while watch.started(process.pid) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert watch.started(process.pid) == 2, "of its session, beside the shell"
+    watch.end(process.pid)
+    process.wait()
+    process.stdout.close()
+    while watch.started(process.pid) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert watch.started(process.pid) == 0
+
+
+def test_a_sandbox_that_ends_while_somebody_looks_ends_no_watch(monkeypatch):
+    looked = []
+
+    def gone(*_):
+        looked.append(1)
+        raise ProcessLookupError
+
+    monkeypatch.setattr(Path, "glob", gone)
+    monkeypatch.setattr(watch, "EVERY", 0.01)
+    watched = watch.Watch(1 << 30)
+    watched.begin(1 << 30)  # nobody: it is not this process that ends
+    time.sleep(0.3)
+    watched.stop()
+    assert len(looked) > 2 and watched.why == ""
+
+
+@pytest.mark.parametrize(
+    ("there", "limited"), [("exit 1", False), ('while [ "$1" != true ]; do shift; done; exec "$@"', True)]
+)
+def test_where_the_users_systemd_is_it_holds_the_limits_too(monkeypatch, tmp_path, there, limited):
+    """A stand-in: it refuses, or runs what it is given."""
+    (tmp_path / "systemd-run").write_text(f"#!/bin/sh\n{there}\n")
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    sandbox.scope.cache_clear()
+    begin = sandbox.command(["true"])[:9]
+    sandbox.scope.cache_clear()
+    assert (begin[:3] == ["systemd-run", "--user", "--scope"]) is limited
+    assert (f"--property=MemoryMax={3 << 30}" in begin and "--property=TasksMax=64" in begin) is limited
 
 
 def quietly(path: Path) -> bytes:

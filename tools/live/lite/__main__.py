@@ -11,19 +11,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+from course_lib.lessons import sources
 from course_lib.lessons.lite import NOTEBOOK
-from tools.learner import copies
+from hiding_latency import copies
+from hiding_latency.packages import PACKAGES
 from tools.live import fetch
 from tools.live.lite import environment
 from tools.live.lite.lock import files, lock
 from tools.live.packages import put_compiled
-from tools.packages import PACKAGES
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent
 TARGET = ROOT / "build" / "course" / "lite"
 OF_THE_COURSE = (*PACKAGES, "notebooks", "assets", "tools/lab_extension")
-OF_LAB = ROOT / "tools" / "learner" / "labconfig" / "default_setting_overrides.json"
+OF_LAB = ROOT / "hiding_latency" / "labconfig" / "default_setting_overrides.json"
 EXTENSION = ROOT / "tools" / "lab_extension" / "labextensions" / "cuda-in-strings"
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 OF_THE_KERNEL = (
@@ -110,7 +111,7 @@ def put_python(folder: Path, wheels: list[Path]) -> None:
 def put_lessons(folder: Path) -> None:
     """The copies that `make lab` gives a learner, lessons as they are with a cell that shows the progress; and in each
     cell's metadata its notebook's name, which nothing else says in a browser."""
-    for lesson in copies.originals(ROOT):
+    for lesson in sources.every_notebook(ROOT / "notebooks"):
         name = lesson.relative_to(ROOT / "notebooks")
         notebook = json.loads(copies.copy_of(lesson))
         for cell in notebook["cells"]:

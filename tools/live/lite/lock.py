@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from hiding_latency.packages import PACKAGES
 from tools.live.pins import File, pins
-from tools.packages import PACKAGES
 
 LIST = Path(__file__).with_name("kernel.toml")
 OF_LISTS = ("imports", "depends")

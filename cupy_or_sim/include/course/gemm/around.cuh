@@ -1,5 +1,6 @@
 // What runs beside it: rows to aligned rows before it, parts of K added behind it.
 #pragma once
+#include <course/gemm/dependent.cuh>
 #include <course/gemm/rows.cuh>
 
 // C = finish(sum of the parts), where K was split: part after part, so that each run gives the same bits.
@@ -7,6 +8,7 @@ template <typename T, typename Out>
 __global__ void reduce(const float* sums, int parts, Out* C, const T* bias, float alpha, float beta, int by_row,
                        int activation, int M, int N, int sums_stride, int c_stride)
 {
+    wait_for_kernel_before();
     Finish<T, Out> finish = {C, bias, alpha, beta, by_row, activation, M, N, c_stride};
     int column = (blockIdx.x * 32 + threadIdx.x) * 4;
     if (column >= N) return;
@@ -32,6 +34,7 @@ __global__ void pad(const Word* from, uint4* to, int rows, int width, int stride
                     const Word* from1, uint4* to1, int rows1, int width1, int stride1, int products1, long long apart1,
                     long long next1)
 {
+    let_next_kernel_begin();
     constexpr int HALVES = sizeof(Word) / 2, WORDS = 8 / HALVES;
     union { Word words[WORDS]; uint4 all; } chunk;
     if (blockIdx.y) {

@@ -23,6 +23,7 @@ hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMa
     using Mine = Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K>;
     extern __shared__ __align__(1024) unsigned char memory[];
     auto& s = *(Shared<Mine>*)memory;
+    let_next_kernel_begin();
     Place<Mine> place;
     Order<Mine> order = {part, group, rows, last_rows, k_tiles, k_part, pieces};
     auto meet = [] { Mine::BLOCKS > 1 ? cluster_meet() : named_sync<128 + TM * 2>(8); };   // from three places

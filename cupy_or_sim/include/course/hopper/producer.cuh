@@ -1,5 +1,6 @@
 // The producer.
 #pragma once
+#include <course/gemm/dependent.cuh>
 #include <course/hopper/order.cuh>
 
 // The producer, one warp: k-tile after k-tile of all pieces into the ring. A block loads its share of A and of B, for all that read
@@ -11,6 +12,7 @@ __device__ __forceinline__ void produce(Ring<Form>& s, const TensorMap& A, const
     int count = 0, number = blockIdx.x / Form::BLOCKS;        // k-tiles so far
     Piece piece = order(number, place);
     meet();
+    wait_for_kernel_before();                                 // which may have moved A's and B's rows
     for (; number < order.count; piece = order(number, place)) {
         for (int k_tile = piece.begin; k_tile < piece.end; ++k_tile, ++count) {
             int slot = count % Form::SLOTS, turn = count / Form::SLOTS;

@@ -4,24 +4,22 @@ import argparse
 import ipaddress
 import socket
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from compile_service.limits import Limits
 from compile_service.server import Server
+from hiding_latency.places import ROOT
 
-from .lessons.folders import PACKAGE
-
-BOOK = PACKAGE.parent / "build" / "course"
+BOOK = ROOT / "build" / "course"
 OPEN = (
     "Everybody who reaches this machine over the network can read the book and have texts compiled here. Nothing that\n"
     "they send is run. Nothing is encrypted and nobody is asked for a password: use it among people you know."
 )
 
 
-def main(typed: Sequence[str] | None = None) -> int:
-    asked = parser().parse_args(typed)
+def main(asked: argparse.Namespace) -> int:
+    """Serve until Ctrl-C; the exit status."""
     root = Path(asked.folder) if asked.folder else BOOK if BOOK.is_dir() else None
     if asked.folder and root and not root.is_dir():
         print(f"There is no folder {root}. `make course` writes the book to build/course.", file=sys.stderr)
@@ -87,17 +85,12 @@ def _in_address(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(
-        prog="hiding-latency", description="A course on hiding latency on NVIDIA GPUs."
-    )
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """What can be typed behind `serve`."""
     about = (
         "Serve the book, and compile kernels for those who read it: what is sent is compiled and never run."
     )
-    serve = made.add_subparsers(required=True, metavar="serve").add_parser(
-        "serve", help=about, description=about
-    )
-    add = serve.add_argument
+    add = commands.add_parser("serve", help=about, description=about).add_argument
     add("folder", nargs="?", help="the book; build/course if not given")
     add(
         "--host",
@@ -114,8 +107,3 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--at-once", type=int, default=0, metavar="N", help="compilations at a time (twice the cores, 4 to 8)"
     )
-    return made
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,5 @@
-"""Notebooks as they ran, in `build/ran`: each is taken as it is until something changes that its run depends on.
+"""Notebooks as they ran: each is taken as it is until something changes that its run depends on. A clone has them in
+`build/ran`.
 
 That is: its own text; the lessons whose kernels it takes; the library with headers, compiled texts and records; the
 locked versions; the machine. A hash of these lies in each file. A run that failed is not kept.
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import nbformat
 
-from tools.install import write_whole
-from tools.learner.copies import NO_NOTEBOOK
-from tools.packages import PACKAGES
+from hiding_latency.copies import NO_NOTEBOOK
+from hiding_latency.packages import PACKAGES
+from hiding_latency.safely import write_whole
 
 LIBRARY = (
     *PACKAGES,
@@ -22,8 +23,9 @@ LIBRARY = (
     "assets/measurements",
     "pyproject.toml",
     "requirements.lock",
+    "*.dist-info/METADATA",
 )
-"""Files and folders that every run depends on."""
+"""Files and folders that every run depends on; beside an installed course lie all packages, with their versions."""
 _OWN = "ran"
 """The name under which hash and seconds stand in a kept notebook's metadata."""
 

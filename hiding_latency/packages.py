@@ -3,9 +3,18 @@ its pyproject.toml."""
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
-PACKAGES = ("ptxsim", "cupy_or_sim", "matmul", "compile_service", "course_lib", "instruments")
+PACKAGES = (
+    "ptxsim",
+    "cupy_or_sim",
+    "matmul",
+    "compile_service",
+    "course_lib",
+    "instruments",
+    "hiding_latency",
+)
 
 
-def pyproject(root: Path = Path(__file__).parents[1]) -> dict:
+def pyproject(root: Path = Path(__file__).parents[1]) -> dict[str, Any]:
     return tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))

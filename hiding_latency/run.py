@@ -14,12 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
-from jupyter_client import AsyncKernelManager, KernelClient
+from jupyter_client.client import KernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
-from tools.learner.outcome import Outcome, name_of, outcome
+from hiding_latency.outcome import Outcome, name_of, outcome
 
 CELL_SECONDS = 300
 
@@ -101,7 +102,7 @@ async def execute(notebook: nbformat.NotebookNode, folder: Path) -> list[str]:
     except CellTimeoutError:
         return [f"a cell took longer than {CELL_SECONDS} s; the cells after it did not run"]
     except DeadKernelError:
-        if asyncio.current_task().cancelling():  # by Ctrl-C, which nbclient takes for this
+        if (task := asyncio.current_task()) and task.cancelling():  # by Ctrl-C, which nbclient takes for this
             raise asyncio.CancelledError from None
         return ["the kernel ended by itself; the cells after it did not run"]
     return []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import nbformat
 
+from hiding_latency.outcome import Outcome, outcome, table
+from hiding_latency.run import run_all
 from tests.tools.made import write_notebook
-from tools.learner.outcome import Outcome, outcome, table
-from tools.learner.run import run_all
 
 
 def ran(folder: Path) -> list[Outcome]:

@@ -6,13 +6,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from hiding_latency import kept
+from hiding_latency import run as runner
+from hiding_latency.outcome import code_cells, name_of, outcome, table
+from hiding_latency.packages import PACKAGES
 from tests.rules import ROOT
 from tools import course
 from tools.book.build import BookError
-from tools.learner import kept
-from tools.learner import run as runner
-from tools.learner.outcome import code_cells, name_of, outcome, table
-from tools.packages import PACKAGES
 
 LIBRARY = (
     "course_lib/check/gemm.py",
@@ -125,7 +125,7 @@ def test_what_did_not_run_again_is_as_it_was_and_is_said_to_be(run, capsys):
 
 def test_another_machine_and_a_spoilt_file_run_again(root, run):
     run()
-    spoilt = course.place_of(root / "notebooks" / "02_b.ipynb")
+    spoilt = root / "build" / "ran" / "02_b.ipynb"
     spoilt.write_text(spoilt.read_text()[:-20])
     assert run()[0] == {"02_b", FAILS}
     keys = [

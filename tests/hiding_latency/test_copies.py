@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from hiding_latency import copies, lab, places, safely
 from tests.rules import ROOT
-from tools import install
-from tools.learner import copies, lab
 
 NAME = "01_first.ipynb"
 
@@ -47,7 +46,7 @@ class Course:
         write(self.root / "notebooks" / name, cell("# A lesson", "markdown"), *map(cell, code))
 
     def update(self) -> list[str]:
-        return copies.update(self.root)
+        return copies.update(places.clone(self.root))
 
     def edit(self, change, name: str = NAME) -> None:
         """Change the cells of a copy, as Lab does when it saves."""
@@ -80,7 +79,7 @@ def run(cells: list[dict]) -> None:
     cells[-1]["metadata"] = {"collapsed": False, "execution": {"iopub.execute_input": "2026-11-22"}}
 
 
-# --- the table in tools/learner/copies.py ----------------------------------------------------------------------------
+# --- the table in hiding_latency/copies.py ----------------------------------------------------------------------------
 
 
 def test_copies_are_made_from_the_lessons_and_the_exercises(course):
@@ -123,7 +122,8 @@ def test_a_changed_copy_stays_byte_for_byte_and_the_new_version_is_put_beside_it
     beside = "01_first.new-1.1.0.ipynb"
     assert begun.update() == [
         "The course is now 1.1.0, you had 1.0.0: CHANGELOG.md says what is new.",
-        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}",
+        f"my_lessons/{NAME}: you changed it, so it stays as it is. The new version is beside it: {beside}. "
+        f"make news NEWS={NAME} shows what is new, and takes it over",
     ]
     assert begun.files()[NAME] == before
     assert cell_sources(begun.mine / beside) == ["# A lesson", "k = 2"]
@@ -253,13 +253,14 @@ def test_a_write_that_fails_leaves_the_old_file(begun, monkeypatch):
 
 
 def test_a_second_one_waits(begun, capsys):
-    code = "import pathlib, sys; from tools.learner import copies; print(copies.update(pathlib.Path(sys.argv[1])))"
+    code = "import pathlib, sys; from hiding_latency import copies, places\n"
+    code += "print(copies.update(places.clone(pathlib.Path(sys.argv[1]))))"
     begun.publish("1.1.0", "k = 2")
-    with install.alone(begun.root / "build" / "my_lessons.lock", ""):
+    with safely.alone(begun.mine / copies.LOCK, ""):
         other = subprocess.Popen(
             [sys.executable, "-c", code, begun.root], stdout=subprocess.PIPE, text=True, cwd=ROOT
         )
-        assert other.stdout.readline() == "Another make looks after my_lessons: waiting for it.\n"
+        assert other.stdout.readline() == "Another one looks after my_lessons: waiting for it.\n"
         assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
     assert "replaced by the version of course 1.1.0" in other.communicate(timeout=20)[0]
 
@@ -277,7 +278,7 @@ def clone(tmp_path_factory) -> Path:
     shutil.rmtree(root / "notebooks" / ".ipynb_checkpoints", ignore_errors=True)
     for command in ("init -q", "add .", "-c user.name=x -c user.email=x commit -q -m x"):
         subprocess.run(["git", *command.split()], cwd=root, check=True)
-    copies.update(root)
+    copies.update(places.clone(root))
     return root
 
 
@@ -339,28 +340,29 @@ def test_a_copy_has_the_lessons_cells_its_progress_and_pictures_with_words(clone
 def test_lab_opens_the_copy_that_was_saved_last(course, monkeypatch):
     course.publish("1.0.0", "k = 1", name="00_start_here.ipynb")
     course.update()
-    assert copies.last_used(course.root) == "my_lessons/00_start_here.ipynb"
+    place = places.clone(course.root)
+    assert copies.last_used(place) == course.mine / "00_start_here.ipynb"
     monkeypatch.setattr(copies.platform, "python_version", lambda: "3.99.0")
-    assert copies.last_used(course.root) == "my_lessons/00_start_here.ipynb"
+    assert copies.last_used(place) == course.mine / "00_start_here.ipynb"
     course.edit(run)
-    assert copies.last_used(course.root) == f"my_lessons/{NAME}"
+    assert copies.last_used(place) == course.mine / NAME
 
 
 def test_lab_allows_root_where_one_is_root(course, monkeypatch):
     course.update()
     for user, allowed in ((0, True), (1000, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        assert ("--allow-root" in lab.command(course.root, [])) == allowed
-    assert lab.command(course.root, ["--port=9000"])[-1] == "--port=9000"
+        assert ("--allow-root" in lab.command(places.clone(course.root), [])) == allowed
+    assert lab.command(places.clone(course.root), ["--port=9000"])[-1] == "--port=9000"
 
 
 def test_lab_says_how_much_is_solved(tmp_path):
     file = tmp_path / "my_lessons" / "progress.jsonl"
     file.parent.mkdir()
-    assert lab.progress(tmp_path) == ""
+    assert lab.progress(file.parent) == ""
     solved = {"00.1": "true", "00.2": "false", "00.3": "false"}
     file.write_text("".join(f'{{"exercise": "{name}", "solved": {well}}}\n' for name, well in solved.items()))
-    assert re.fullmatch(r"Solved so far: 1 of \d\d+ exercises\.", lab.progress(tmp_path))
+    assert re.fullmatch(r"Solved so far: 1 of \d\d+ exercises\.", lab.progress(file.parent))
 
 
 DEFAULTS = """
@@ -390,11 +392,10 @@ def test_lab_asks_nobody_whether_they_want_jupyters_news(tmp_path, monkeypatch):
     assert lab.environment()["JUPYTER_CONFIG_PATH"].startswith(str(tmp_path)), "one's own goes first"
 
 
-def test_lab_says_what_is_in_the_way(tmp_path, monkeypatch):
+def test_lab_says_what_is_in_the_way(tmp_path):
     Course(tmp_path)
     (tmp_path / "my_lessons").write_text("a file")
-    monkeypatch.setattr(copies, "ROOT", tmp_path)
     with pytest.raises(
         SystemExit, match=r"my_lessons cannot be used: .* must be a folder that you can write"
     ):
-        lab.main([])
+        lab.main(places.clone(tmp_path), [])

@@ -1,0 +1,136 @@
+"""Answers go from one process to another as data, and come out as they were; the check meets no code of a learner."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from cupy_or_sim import OPTIONS, Launch
+from cupy_or_sim.cupy_on_numpy import RawKernel
+from tests.tools.classroom.hand_ins import answers
+from tests.tools.classroom.test_classroom import LESSON
+from tools.classroom import judge, sandbox, wire
+from tools.classroom.verdicts import Judge, NoVerdict
+
+
+def sent(value, call=None):
+    return wire.unpack(json.loads(json.dumps(wire.pack(value))), call)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 0, 1 << 80, -2.5, float("inf"), "a text \N{SNOWMAN}", (), [1, (2, "x")], {3, 4}),
+        *({"a": 1, (1, 2): [None]}, Launch((64, 64, 8), (32, 8), 1024), Launch(blocks=132)),
+        *(np.float32(0.1), np.int64(-7), np.bool_(True)),
+    ],
+)
+def test_a_value_comes_out_as_it_was(value):
+    assert sent(value) == value and type(sent(value)) is type(value)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8", "bool"])
+def test_an_array_comes_out_as_it_was(dtype):
+    array = np.arange(24).reshape(2, 3, 4)[:, ::2].astype(dtype)
+    made = sent(array)
+    assert made.dtype == array.dtype and np.array_equal(made, array) and made.flags.writeable
+
+
+def test_of_a_kernel_its_text_goes_over():
+    made = sent((RawKernel("some text", "a", OPTIONS), 1))[0]
+    assert (made.code, made.name, made.options) == ("some text", "a", OPTIONS)
+
+
+def test_what_only_can_be_gone_through_comes_as_a_list():
+    assert sent(range(3)) == [0, 1, 2] and sent(np.array(["a"], object)) == ["a"]
+    assert repr(sent(...)) == "Ellipsis"
+
+
+def test_a_function_stays_where_it_is():
+    asked = []
+    made = sent(
+        lambda a, b: a + b,
+        lambda number, arguments: asked.append(arguments) or wire._functions[number](*arguments),
+    )
+    assert made(1, 2) == 3 and asked == [(1, 2)]
+
+
+@pytest.mark.parametrize(
+    "made_up",
+    [
+        *([1], {"kind": "none"}, {"kind": "launch", "tile": 3}, {"kind": "launch", "__class__": 1}, {}),
+        {"kind": "array", "dtype": "O", "shape": [1], "data": "AAAAAAAAAAA="},
+        {"kind": "array", "dtype": "<f4", "shape": [9], "data": ""},
+        {"kind": "function", "number": "__import__('os')"},
+    ],
+)
+def test_what_somebody_made_up_is_not_read(made_up):
+    verdict = judge.judged("00.1", made_up, io.StringIO())
+    assert not verdict["ok"] and verdict["said"] == "00.1 not yet: the answer cannot be read."
+
+
+def test_a_check_that_stops_at_an_answer_says_so(monkeypatch):
+    def broken(name, answer):
+        raise KeyError("x")
+
+    monkeypatch.setattr(judge, "check_exercise", broken)
+    assert judge.judged("00.1", 1, io.StringIO()) == {"unknown": "the check of 00.1 stops with KeyError: 'x'"}
+
+
+@pytest.fixture
+def process():
+    if reason := sandbox.why_not():
+        pytest.skip(reason)
+    made = Judge({}, 2 << 30)
+    yield made
+    made.stop()
+
+
+def packed(exercise, **parts):
+    """The answer of an exercise of lesson 00 whose cell is run here."""
+    scope = {}
+    exec(answers(LESSON)[exercise].replace("None", "0"), scope)
+    (name,) = (name for name, value in scope.items() if isinstance(value, str) and "__global__" in value)
+    return wire.pack(RawKernel(scope[name], name, OPTIONS))
+
+
+def test_the_process_judges_one_answer_after_the_other(process):
+    assert process.verdict("00.3", packed("00.3"), None)["ok"]
+    wrong = packed("00.3") | {"code": packed("00.3")["code"].replace("__syncthreads();", "")}
+    given = process.verdict("00.3", wrong, None)
+    assert not given["ok"] and given["said"].startswith("00.3 not yet: read-after-write at line")
+
+
+def test_a_function_is_asked_over_the_way_and_its_error_comes_back(process):
+    asked = []
+
+    def call(number, arguments):
+        asked.append(wire.unpack(arguments))
+        return {"error": ["TypeError", "a word"]} if len(asked) > 3 else {"value": 7}
+
+    given = process.verdict("06.2", {"kind": "function", "number": 0}, call)
+    assert "your function stops with TypeError: a word" in given["said"] and len(asked) == 4
+    assert all(isinstance(each, tuple) for each in asked)
+
+
+def test_after_a_function_that_never_came_back_the_next_answer_is_judged(process):
+    def call(number, arguments):
+        raise TimeoutError("the learner's kernel is gone")
+
+    with pytest.raises(NoVerdict):
+        process.verdict("06.2", {"kind": "function", "number": 0}, call)
+    assert process.verdict("00.3", packed("00.3"), None)["ok"]
+
+
+def test_an_answer_that_takes_too_much_gets_no_verdict_and_the_next_one_does(process, monkeypatch):
+    monkeypatch.setattr("tools.classroom.verdicts.SECONDS", 30)
+    process.most_memory = 1 << 20
+    process.stop()
+    process._start()
+    with pytest.raises(NoVerdict, match="took more than"):
+        process.verdict("00.3", packed("00.3"), None)
+    process.stop()
+    process.most_memory = 2 << 30
+    process._start()
+    assert process.verdict("00.3", packed("00.3"), None)["ok"]
