@@ -11,6 +11,7 @@ from cupy_or_sim import device
 from cupy_or_sim.kernel import Array
 from cupy_or_sim.limits import this_gpu
 
+from . import warm
 from .batches import as_rows, nth
 from .copies import Given, detour
 from .float32 import float_launch
@@ -20,25 +21,25 @@ from .hopper_plans import HopperPlan, cost, hopper_plan
 from .lists import check_all_apart, problems
 from .many import Launches, Product, product, together, us_together
 from .others import all_taken
+from .places import span
 from .plans import SIX, Plan, Shape, plan, predicted
 from .ready import Launch, in_boxes, ready
 
 LESSON = "06_complete_gemm"
-MOST_KNOWN = 4096
-"""Calls that are kept ready."""
 FEW = 16
 """Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
-
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
 
 
 class Call(NamedTuple):
-    """A call of which all but the arrays is known: what it returns where no `out` is given, and its launches."""
+    """A call of which all but the arrays is known: what it returns where no `out` is given, its launches, and how far
+    A, B, bias and `out` reach."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     launch: Launch
+    reach: tuple[tuple[int, int], ...]
 
 
 class Several(NamedTuple):
@@ -50,10 +51,6 @@ class Several(NamedTuple):
     def new(self, number: int) -> Array:
         """An output for this problem."""
         return device.cp.empty(*self.forms[number])
-
-
-_known: dict[tuple | None, Call | Several] = {}
-"""By the forms of the arrays (`_form`) and all else that a call is given: on a GPU, where each microsecond counts."""
 
 
 def matmul(
@@ -81,18 +78,18 @@ def matmul(
     """
     if isinstance(A, list | tuple) or isinstance(B, list | tuple):
         return _listed(problems(A, B, out, bias), activation, alpha, beta, dtype, lesson)
-    theirs, key = out, _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
+    theirs, (key, places) = out, warm.form_of((A, B, bias, out), activation, alpha, beta, dtype, lesson)
     if key is None:
         A, B, out, bias = all_taken((A, B, out, bias))
-        key = _key((A, B, out, bias), activation, alpha, beta, dtype, lesson)
-    call = _found(key)
+        key, places = warm.form_of((A, B, bias, out), activation, alpha, beta, dtype, lesson)
+    call = warm.found(key)
     if call is None:
         out = checked(A, B, out, bias, activation, beta, dtype)
         call = _prepared((A, B, out, bias), (activation, alpha, beta), allowed_lessons(lesson, A.dtype))
-        _keep(key, call)
+        warm.keep(key, call)
     elif out is None:
-        out = device.cp.empty(call.shape, call.dtype)
-    else:
+        out = warm.cupy().empty(call.shape, call.dtype)
+    elif warm.meet(places, call.reach):
         check_apart(out, A=A, B=B, bias=bias)
     call.launch(A, B, out, bias)
     return out if theirs is None else theirs
@@ -103,8 +100,9 @@ def _listed(
 ) -> list[Array]:
     """The same for a list of problems."""
     theirs, given = [out for _, _, out, _ in given], [all_taken(each) for each in given]
-    key = _key(tuple(chain(*given)), activation, alpha, beta, dtype, lesson)
-    several = _found(key)
+    # A list of one problem is not the problem itself.
+    key, _ = warm.form_of(tuple(chain(*given)), len(given), activation, alpha, beta, dtype, lesson)
+    several = warm.found(key)
     outs = [out for _, _, out, _ in given]
     if several is None:
         for number, (A, B, out, bias) in enumerate(given):
@@ -119,59 +117,28 @@ def _listed(
     if several is None:
         dtypes = {A.dtype for A, *_ in given}
         several = _prepared_list(given, (activation, alpha, beta), allowed_lessons(lesson, *dtypes))
-        _keep(key, several)
+        warm.keep(key, several)
     several.launch(given)
     return [out if other is None else other for out, other in zip(outs, theirs, strict=True)]
 
 
-def _key(arrays: tuple, *others: object) -> tuple | None:
-    """What decides all of a call but where its arrays lie; None: it is not kept."""
-    if device.backend() != "cupy":
-        return None
-    array_type, now = device.cp.ndarray, device.cp.cuda.runtime.getDevice()
-    forms: list[tuple | None] = []
-    for array in arrays:
-        if array is None:
-            forms.append(None)
-        elif type(array) is array_type and array.data.device_id == now:
-            forms.append((array.shape, array.strides, array.dtype, array.data.ptr % 16))
-        else:
-            return None  # it is refused in words
-    return (now, *forms, *others)
-
-
-def _found(key: tuple | None) -> Any:
-    """The call that is kept under this key, if there is one."""
-    try:
-        return _known.get(key)
-    except TypeError:  # a list for a dtype
-        return None
-
-
-def _keep(key: tuple | None, call: Call | Several) -> None:
-    if key is None:
-        return
-    if len(_known) >= MOST_KNOWN:
-        _known.clear()
-    _known[key] = call
-
-
 def _prepared(given: Given, finish: Finish, lessons: tuple[int, ...]) -> Call:
     """A call for arrays of these forms."""
-    out, way = given[2], detour(given, finish[-1])
+    A, B, out, bias = given
+    way, reach = detour(given, finish[-1]), tuple(map(span, (A, B, bias, out)))
     if not out.size:
-        return Call(out.shape, out.dtype, lambda *given: None)
+        return Call(out.shape, out.dtype, lambda *given: None, reach)
     A, B, C, _ = way.forms(given)
     launch = one(A, B, C, finish, lessons) if out.ndim == 2 else batch(A, B, C, finish, lessons)
     if not way.needed:
-        return Call(out.shape, out.dtype, launch)
+        return Call(out.shape, out.dtype, launch, reach)
 
     def by_copies(*given: Array) -> None:
         got = way.there(given)
         launch(*got)
         way.back(got, given)
 
-    return Call(out.shape, out.dtype, by_copies)
+    return Call(out.shape, out.dtype, by_copies, reach)
 
 
 def one(A: Array, B: Array, out: Array, finish: Finish, lessons: tuple[int, ...]) -> Launch:

@@ -2,8 +2,9 @@
 only the places of arrays change from call to call. CuPy would make all of them anew, in some 6 microseconds."""
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import Any
 
@@ -55,27 +56,38 @@ def _in_memory(
 ) -> Callable[..., None]:
     from cuda.bindings import driver
 
-    values = [_room(arg) for arg in args]
-    addresses = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
-    lies = {place for place in open_places if args[place] is BYTES}
+    arrays = [number for number, place in enumerate(open_places) if args[place] is ARRAY]
+    lying = [(number, place) for number, place in enumerate(open_places) if args[place] is BYTES]
+    places, write = (
+        ctypes.create_string_buffer(8 * len(arrays) or 1),
+        struct.Struct(f"{len(arrays)}Q").pack_into,
+    )
+    values = [None if arg is ARRAY or arg is BYTES else _bytes(arg) for arg in args]
+    addresses = (ctypes.c_void_p * len(args))(
+        *(0 if value is None else ctypes.addressof(value) for value in values)
+    )
+    for row, number in enumerate(arrays):
+        addresses[open_places[number]] = ctypes.addressof(places) + 8 * row
     dims = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
     function, where = driver.CUfunction(kernel.kernel.ptr), ctypes.addressof(addresses)
     current, lock = device.cp.cuda.get_current_stream, Lock()
-    config = _overlapping(dims, shared_mem)
+    config, queue_of = _overlapping(dims, shared_mem), lru_cache(maxsize=64)(driver.CUstream)
 
     def start() -> Any:
+        queue = queue_of(current().ptr)
         if not dependent:
-            return driver.cuLaunchKernel(function, *dims, shared_mem, current().ptr, where, 0)
-        config.hStream = current().ptr
+            return driver.cuLaunchKernel(function, *dims, shared_mem, queue, where, 0)
+        config.hStream = queue
         return driver.cuLaunchKernelEx(config, function, where, 0)
 
     def launch(*given: Any) -> None:
         with lock:
-            for place, value in zip(open_places, given, strict=True):
-                if place in lies:  # it lies in memory itself
-                    addresses[place] = ctypes.addressof(value)
-                else:
-                    values[place].value = 0 if value is None else value.data.ptr
+            if lying:
+                for number, place in lying:
+                    addresses[place] = ctypes.addressof(given[number])
+                write(places, 0, *[_place(given[number]) for number in arrays])
+            else:
+                write(places, 0, *[0 if array is None else array.data.ptr for array in given])
             (error,) = start()
             if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
                 device.cp.cuda.Device().use()
@@ -83,6 +95,7 @@ def _in_memory(
         if error:
             raise RuntimeError(f"the driver refuses the launch of {kernel.name}: {error.name}")
 
+    launch.values = values  # type: ignore[attr-defined]  # these live as long as what reads them
     return launch
 
 
@@ -105,14 +118,15 @@ def _overlapping(dims: tuple[int, ...], shared_mem: int) -> Any:
     return config
 
 
+def _place(array: Array) -> int:
+    return 0 if array is None else array.data.ptr
+
+
 def first(array: Array) -> Array:
     """For the simulator, which refuses a view with gaps: its first element; the kernel finds the others behind it."""
     gaps = array is not None and not (array.flags.c_contiguous or array.flags.f_contiguous)
     return array[tuple(slice(0, 1) for _ in array.shape)] if gaps else array
 
 
-def _room(arg: object) -> ctypes.Array | ctypes.c_void_p:
-    """An argument's bytes; of an array room for its place."""
-    if arg is ARRAY or arg is BYTES:
-        return ctypes.c_void_p(0)
+def _bytes(arg: object) -> ctypes.Array:
     return ctypes.create_string_buffer(np.asarray(arg).tobytes())

@@ -51,7 +51,7 @@ def _reached(array: Array) -> bool:
 
 def span(array: Array) -> tuple[int, int]:
     """The bytes that it reaches over, counted from its first element: the first, and the one behind the last."""
-    if array.size == 0:
+    if array is None or array.size == 0:
         return 0, 0
     ways = [(count - 1) * stride for count, stride in zip(array.shape, array.strides, strict=True)]
     return sum(min(way, 0) for way in ways), sum(max(way, 0) for way in ways) + array.itemsize

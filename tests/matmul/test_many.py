@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cupy_or_sim import cp
-from matmul import many, matmul
+from matmul import many, matmul, warm
 from ptxsim import HazardError
 from ptxsim.gpus import H100
 from tests.matmul.test_matmul import edit, stored, value
@@ -122,6 +122,26 @@ def test_more_sizes_than_a_table_has(monkeypatch):
     names, Cs = launched(monkeypatch, lambda: matmul(As, Bs))
     assert names.count("grouped") == 2
     assert all((product_of(A, B) == C).all() for A, B, C in zip(As, Bs, Cs, strict=True))
+
+
+def test_a_list_of_one_that_is_kept_is_not_the_problem_itself(monkeypatch):
+    """Nor is one list another: two of three arrays, and three of two."""
+    keys = []
+
+    def form_of(arrays, *others):
+        keys.append((tuple(None if array is None else array.shape for array in arrays), *others))
+        return keys[-1], [None if array is None else array.ctypes.data for array in arrays]
+
+    monkeypatch.setattr(warm, "_known", {})
+    monkeypatch.setattr(warm, "form_of", form_of)
+    monkeypatch.setattr(warm, "cupy", lambda: cp)
+    A, B, out = whole(20, 40), whole(40, 24), whole(20, 24)
+    for _ in range(2):
+        assert matmul(A, B, out=out) is out and (matmul(A, B) == product_of(A, B)).all()
+        (C,), (D,) = matmul([A], [B], out=[out]), matmul([A], [B])
+        assert C is out and (D == product_of(A, B)).all()
+        assert all((C == product_of(A, B)).all() for C in matmul([A, A], [B, B]))
+    assert len(warm._known) == 5 == len(set(keys))
 
 
 def test_lists_of_nothing():

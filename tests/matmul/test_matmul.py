@@ -17,7 +17,7 @@ import pytest
 
 from course_lib.lessons import sources
 from cupy_or_sim import device
-from matmul import matmul, operands, plans, tuner
+from matmul import matmul, operands, plans, tuner, warm
 from matmul.hopper_plans import HopperPlan
 from ptxsim import HazardError
 from ptxsim.gpus import H100
@@ -325,7 +325,7 @@ def test_an_array_on_another_gpu_is_refused(monkeypatch):
     runtime = SimpleNamespace(getDevice=lambda: 1)
     cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=1), runtime=runtime)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
-    monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda), raising=False)
+    monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda, empty=None), raising=False)
     with pytest.raises(ValueError, match=r"B is on GPU 0, and GPU 1 is in use: .*cp\.cuda\.Device\(0\)"):
         matmul(Array(1), Array(0))
 
@@ -407,6 +407,10 @@ if __name__ == "__main__":
         check_ring(plan)
 
 
+def place(array):
+    return None if array is None else array.ctypes.data
+
+
 def form(array):
     return None if array is None else (array.shape, array.strides, array.dtype.name)
 
@@ -415,8 +419,11 @@ def form(array):
 @pytest.mark.parametrize("K", [40, 43])
 def test_a_call_that_is_kept_takes_other_arrays(order, K, monkeypatch):
     """On a GPU a call is kept by the forms of its arrays; here, where none is, by these."""
-    monkeypatch.setattr(room, "_known", {})
-    monkeypatch.setattr(room, "_key", lambda arrays, *others: (*map(form, arrays), *others))
+    monkeypatch.setattr(warm, "_known", {})
+    monkeypatch.setattr(
+        warm, "form_of", lambda arrays, *others: ((*map(form, arrays), *others), [*map(place, arrays)])
+    )
+    monkeypatch.setattr(warm, "cupy", lambda: device.cp)
     for seed in range(3):
         random = np.random.default_rng(seed)
         A, B, bias = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((70, K), (K, 48), 48))
@@ -425,7 +432,7 @@ def test_a_call_that_is_kept_takes_other_arrays(order, K, monkeypatch):
         assert room.matmul(A, B, out=out, bias=bias, activation="relu") is out
         np.testing.assert_array_equal(out, exact)
         np.testing.assert_array_equal(room.matmul(A, B), (A.astype("f4") @ B.astype("f4")))
-    assert len(room._known) == 2
+    assert len(warm._known) == 2
     with pytest.raises(ValueError, match="out shares memory with A"):
         square = np.zeros((48, 48), np.float16)
         room.matmul(square, square.copy(), out=np.empty_like(square))

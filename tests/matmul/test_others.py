@@ -10,8 +10,6 @@ from cupy_or_sim import cp, device
 from matmul import matmul, others, scratch
 from tests.matmul.test_views import whole
 
-packed_module = sys.modules["matmul.packed"]
-
 
 class Tensor:
     """As PyTorch shows an array that lies on the GPU; this one lies on the host."""
@@ -71,7 +69,7 @@ def test_arrays_of_the_host_are_refused_on_a_gpu(monkeypatch):
 
     cuda = SimpleNamespace(Device=lambda: SimpleNamespace(id=0), runtime=SimpleNamespace(getDevice=lambda: 0))
     monkeypatch.setattr(device, "backend", lambda: "cupy")
-    monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda), raising=False)
+    monkeypatch.setattr(device, "cp", SimpleNamespace(ndarray=Array, cuda=cuda, empty=None), raising=False)
     with pytest.raises(
         TypeError, match=r"A is a numpy\.ndarray; allowed are arrays of cp: pass cp\.asarray\(A\)"
     ):
