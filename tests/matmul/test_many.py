@@ -139,8 +139,8 @@ def test_a_list_of_one_that_is_kept_is_not_the_problem_itself(monkeypatch):
     for _ in range(2):
         assert matmul(A, B, out=out) is out and (matmul(A, B) == product_of(A, B)).all()
         (C,), (D,) = matmul([A], [B], out=[out]), matmul([A], [B])
-        assert C is out and (D == product_of(A, B)).all()
-        assert all((C == product_of(A, B)).all() for C in matmul([A, A], [B, B]))
+        assert C is out and (product_of(A, B) == D).all()
+        assert all((product_of(A, B) == C).all() for C in matmul([A, A], [B, B]))
     assert len(warm._known) == 5 == len(set(keys))
 
 
