@@ -28,8 +28,6 @@ from .ready import Launch, in_boxes, ready
 LESSON = "06_complete_gemm"
 FEW = 16
 """Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
-
-
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
 

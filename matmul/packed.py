@@ -70,17 +70,14 @@ def _in_memory(
         addresses[open_places[number]] = ctypes.addressof(places) + 8 * row
     dims = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
     function, where = driver.CUfunction(kernel.kernel.ptr), ctypes.addressof(addresses)
-    current, lock, queue_of = (
-        device.cp.cuda.get_current_stream,
-        Lock(),
-        lru_cache(maxsize=64)(driver.CUstream),
-    )
-    config = _overlapping(dims, shared_mem)
+    current, lock = device.cp.cuda.get_current_stream, Lock()
+    config, queue_of = _overlapping(dims, shared_mem), lru_cache(maxsize=64)(driver.CUstream)
 
     def start() -> Any:
+        queue = queue_of(current().ptr)
         if not dependent:
-            return driver.cuLaunchKernel(function, *dims, shared_mem, queue_of(current().ptr), where, 0)
-        config.hStream = current().ptr
+            return driver.cuLaunchKernel(function, *dims, shared_mem, queue, where, 0)
+        config.hStream = queue
         return driver.cuLaunchKernelEx(config, function, where, 0)
 
     def launch(*given: Any) -> None:
@@ -102,10 +99,6 @@ def _in_memory(
     return launch
 
 
-def _place(array: Array) -> int:
-    return 0 if array is None else array.data.ptr
-
-
 def _overlapping(dims: tuple[int, ...], shared_mem: int) -> Any:
     """The form of a launch that overlaps the kernel before it."""
     from cuda.bindings import driver
@@ -123,6 +116,10 @@ def _overlapping(dims: tuple[int, ...], shared_mem: int) -> Any:
     attribute.value.programmaticStreamSerializationAllowed = 1
     config.sharedMemBytes, config.attrs, config.numAttrs = shared_mem, [attribute], 1
     return config
+
+
+def _place(array: Array) -> int:
+    return 0 if array is None else array.data.ptr
 
 
 def first(array: Array) -> Array:
