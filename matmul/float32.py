@@ -7,7 +7,7 @@ from cupy_or_sim.kernel import Array
 from .float_plans import FloatPlan
 from .many import Product, row_of, tabled
 from .operands import ACTIVATIONS
-from .ready import Launch, Written, copier, reducer, sms, sums_stride
+from .ready import Launch, Written, copier, reducer, sums_stride
 from .scratch import scratch
 
 PLAIN = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
@@ -25,7 +25,7 @@ def float_launch(
         np.int32(ACTIVATIONS[activation]),
     )
     copies, down, across = copier(each.left, each.right, False), *chosen.tiles(M, N)
-    blocks = min(down * across * chosen.split, sms() * chosen.at_once)
+    blocks = down * across * chosen.split
     if chosen.split == 1:
         whole = tabled(chosen, each.kind, blocks, [row_of(each, chosen)], finish)
 
