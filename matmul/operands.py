@@ -1,6 +1,7 @@
 """Operands as the kernels read them."""
 
 import ctypes
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
@@ -11,7 +12,7 @@ from cupy_or_sim.kernel import Array
 from cupy_or_sim.tensor_maps import encoded
 from ptxsim import TensorMap
 
-from .places import address, begin, owner
+from .places import begin, owner
 
 TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloat16", "float32": "float"}
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
@@ -73,15 +74,19 @@ class Operand:
         return next(size for size in (8, 4, 2) if places % size == 0)
 
 
-def boxed(array: Array, rows: int, width: int, stride: int, box: Box) -> TensorMap | ctypes.Array:
-    """A map of this many rows of 16-bit numbers, which begin `stride` of them apart in the memory of an array of `cp`,
-    in such boxes; a box's row is the swizzle's, too."""
+def boxer(rows: int, width: int, stride: int, box: Box) -> Callable[[Array], TensorMap | ctypes.Array]:
+    """What makes maps of so many rows of 16-bit numbers, which begin `stride` of them apart in the memory of an array
+    of `cp`, in such boxes; a box's row is the swizzle's, too."""
     if device.backend() == "cupy":
-        return _at(address(array), rows, width, stride, box)
-    whole = owner(array)
-    memory = whole if whole.flags.c_contiguous else whole.T
-    form = np.ndarray((rows, width), np.uint16, memory, begin(array), (2 * stride, 2))
-    return TensorMap(form, box, 2 * box[1])
+        return lambda array: _at(array.data.ptr, rows, width, stride, box)
+
+    def simulated(array: Array) -> TensorMap:
+        whole = owner(array)
+        memory = whole if whole.flags.c_contiguous else whole.T
+        form = np.ndarray((rows, width), np.uint16, memory, begin(array), (2 * stride, 2))
+        return TensorMap(form, box, 2 * box[1])
+
+    return simulated
 
 
 @lru_cache(maxsize=1024)

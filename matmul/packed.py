@@ -15,7 +15,7 @@ from cupy_or_sim.kernel import Array, Kernel
 
 ARRAY, BYTES = object(), object()
 """In the place of an argument: an array of `cp`, or None; what lies in memory as the kernel reads it, a tensor map as
-`boxed` makes it (operands.py), or a table (many.py)."""
+`boxer` makes it (operands.py), or a table (many.py)."""
 
 
 def packed(

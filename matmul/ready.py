@@ -13,7 +13,7 @@ from cupy_or_sim.limits import this_gpu
 
 from .float_plans import FloatPlan
 from .hopper_plans import HopperPlan
-from .operands import ACTIVATIONS, Operand, boxed, type_of
+from .operands import ACTIVATIONS, Operand, boxer, type_of
 from .packed import ARRAY, BYTES, packed
 from .places import begin
 from .plans import Plan
@@ -152,14 +152,19 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     copies, blocks = copier(left, right, True), (chosen.blocks(M, N, sms()),)
     gemm = packed(kernel, blocks, (chosen.threads,), shared_mem, args, dependent=copies is not None)
     a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
-    of_left, of_right = ((each.runs, each.width, each.stride(True)) for each in (left, right))
+    of_a, of_b = (
+        boxer(each.runs, each.width, each.stride(True), box) for each, box in ((left, a_box), (right, b_box))
+    )
     of_C = (*((N, M) if chosen.turned else (M, N)), out.stride)
+    whole, last = boxer(*of_C, c_box), boxer(*of_C, rest)
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
-        first, second = boxed(a, *of_left, a_box), boxed(b, *of_right, b_box)
-        whole, last = (boxed(C, *of_C, box) if out.boxes else first for box in (c_box, rest))
-        gemm(first, second, whole, last, C, bias)
+        first = of_a(a)
+        if out.boxes:
+            gemm(first, of_b(b), whole(C), last(C), C, bias)
+        else:
+            gemm(first, of_b(b), first, first, C, bias)
 
     return run
 

@@ -148,13 +148,12 @@ def test_the_number_of_blocks_is_in_the_key_of_a_record_only_where_it_is_given()
 def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):
     made = []
     monkeypatch.setattr(operands.device, "backend", lambda: "cupy")
-    monkeypatch.setattr(operands, "address", lambda array: 4096 if array is first else 8192)
     monkeypatch.setattr(operands, "encoded", lambda *given: made.append(given) or np.void(bytes(128)))
     operands._at.cache_clear()
-    first, second = np.zeros(2), np.zeros(2)
-    one = operands.boxed(first, 72, 136, 136)
-    assert operands.boxed(first, 72, 136, 136) is one
-    operands.boxed(second, 72, 136, 136), operands.boxed(first, 136, 72, 80)
+    first, second = (SimpleNamespace(data=SimpleNamespace(ptr=place)) for place in (4096, 8192))
+    boxed = operands.boxer(72, 136, 136, (64, 64))
+    assert boxed(first) is boxed(first)
+    boxed(second), operands.boxer(136, 72, 80, (64, 64))(first)
     assert [place for _, place in made] == [4096, 8192, 4096]
     assert made[0][0].at(4096).strides == (2, 272) and made[0][0].at(4096).shape == (136, 72)
     operands._at.cache_clear()
