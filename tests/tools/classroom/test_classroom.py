@@ -419,7 +419,8 @@ def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
     assert [line.split(", ")[0] for line in wrong] == [f"cannot be graded: submitted/broken/{name}"]
     assert set(lines) == set(expected)
     assert marks(tmp_path) == expected
-    assert seconds < 600, "ten minutes on two cores"
+    shared = "PYTEST_XDIST_WORKER" in os.environ  # other tests have half of the cores
+    assert seconds < (1200 if shared else 600), "ten minutes on two cores"
     last = exercises[-1]
     assert f"{last} cannot be graded, the answer was lost" in lines["broken"]
     assert "processes" in printed(tmp_path, "hostile", f"answer-{exercises[0].replace('.', '-')}", name)
