@@ -9,4 +9,5 @@ barriers    lanes that wait for others: barriers, named barriers, instructions o
 registers   registers that warpgroups give back and take: setmaxnreg
 divergence  barriers that not all threads come to
 clusters    blocks that touch each other's shared memory; their barrier
+dependents  a launch that begins before the kernel before has ended
 """
