@@ -194,7 +194,7 @@ WRONG = {
 def test_wrong_kernels_are_found(what, monkeypatch):
     old, new, words = WRONG[what]
     source = ready.matmul_source(6)
-    begin = source.index("grouped(const __grid_constant__")
+    begin = source.index("void all_tiles(")
     part = source[begin:].replace(old, new, 1)
     assert part != source[begin:]
     edit(monkeypatch, 6, source[begin:], part)
