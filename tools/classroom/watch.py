@@ -53,9 +53,11 @@ class Watch:
 
 
 def end(pid: int) -> None:
-    """End a sandbox: with its process outside the system ends everything inside. Without one, all of its session."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL) if sandbox.unsafe() else os.kill(pid, signal.SIGKILL)
+    """End a sandbox, with all of its process group: its process outside may not have made the inside yet, and what it
+    is about to start would outlive it."""
+    for kill in os.killpg, os.kill:  # it need not lead a group
+        with contextlib.suppress(ProcessLookupError):
+            kill(pid, signal.SIGKILL)
 
 
 def started(pid: int) -> int:
