@@ -1,4 +1,6 @@
-"""An empty folder of records for the tests in this folder."""
+"""What tests of several folders share."""
+
+import sys
 
 import pytest
 
@@ -11,3 +13,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(records, "FOLDER", tmp_path)
     monkeypatch.delenv("COURSE_RECORD", raising=False)
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def no_cupy_of_before():
+    """No test meets a CuPy that another one made up, and `matmul` has kept."""
+    yield
+    if warm := sys.modules.get("matmul.warm"):
+        warm.cupy.cache_clear()
