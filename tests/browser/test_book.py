@@ -231,7 +231,7 @@ def test_figures_have_letters_that_can_be_read(book, open_page, width):
         assert page.evaluate(SMALL, LETTERS) == [], name
         assert page.evaluate("document.documentElement.scrollWidth") == width, name
     page.goto(address(book, FIRST))
-    assert page.locator("div.cell_output img").count() > 2
+    assert page.locator("div.cell_output img").count() > 0
 
 
 def test_a_long_title_is_shortened_on_a_phone(book, open_page):
