@@ -20,6 +20,7 @@ from cupy_or_sim import device
 from matmul import matmul, operands, plans, tuner, warm
 from matmul.hopper_plans import HopperPlan
 from ptxsim import HazardError
+from ptxsim.compiler.nvrtc import compile_ptx
 from ptxsim.gpus import H100
 from tests.sample import one_in
 
@@ -394,6 +395,14 @@ def test_where_memory_begins_does_not_choose_another_kernel(first):
     array = np.frombuffer(memory, np.float16).reshape(64, 64)
     assert operands.Operand(array).in_place(False)
     assert not operands.Operand(array.reshape(-1)[4:-60].reshape(63, 64)).in_place(False)
+
+
+@pytest.mark.parametrize("name", ["reduce<__half, __half>", "pad<unsigned int>"])
+def test_a_gpu_before_hopper_is_not_asked_to_overlap_kernels(name):
+    """griddepcontrol is there from compute capability 9.0 on: before it the assembler refuses the whole program."""
+    for arch, there in ("80", False), ("90", True):
+        ptx = compile_ptx(ready.matmul_source(6), (name,), (*device.OPTIONS, f"-arch=compute_{arch}"))
+        assert ("griddepcontrol" in str(ptx)) == there, arch
 
 
 if __name__ == "__main__":
