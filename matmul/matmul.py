@@ -70,8 +70,8 @@ def matmul(
     where they lie where one of their dimensions has no gaps, X.T and X[:, 64:128]; others are copied first. `out`
     (M, N) is of one of these types, and written in place; without it, a new array of `dtype`, or of A's. `bias` has N
     numbers of A's dtype, `activation` is None, "relu" or "gelu". `lesson` is 6 or 7: whose kernel; without it 6 or, on
-    a GPU of compute capability 9.0, the one that should be faster. Anything else raises TypeError or ValueError, and
-    leaves `out` alone.
+    a GPU of compute capability 9.0, 7 where C has more than 16 rows and columns. Anything else raises TypeError or
+    ValueError, and leaves `out` alone.
 
     A and B may be batches, (b, M, K) and (b, K, N), or one of them a batch: then `out` is (b, M, N). They may be lists
     of arrays, problems of any sizes: then `out` and `bias` are lists too, or None, and a list is returned.
