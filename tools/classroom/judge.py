@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from typing import TextIO
+from unittest import mock
 
 from course_lib import check_exercise
 from cupy_or_sim import style
@@ -29,7 +30,6 @@ def main() -> None:
 def judged(exercise: str, packed: object, said: TextIO) -> dict:
     """The verdict on an answer; "unknown" where the check stops at this answer, "failed" where it would at any."""
     pictures: list[list[str]] = []
-    style.show = lambda figure, alt: pictures.append([style.svg(figure), alt])
 
     def call(number: int, arguments: tuple) -> object:
         _say(said, {"call": number, "arguments": wire.pack(arguments)})
@@ -44,7 +44,8 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
     except Exception:  # it was made up
         return {"ok": False, "said": f"{exercise} not yet: the answer cannot be read.", "pictures": []}
     try:
-        verdict = check_exercise(exercise, answer)
+        with mock.patch.object(style, "show", lambda figure, alt: pictures.append([style.svg(figure), alt])):
+            verdict = check_exercise(exercise, answer)
     except ToolMissing as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     except Exception as error:
