@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
 from tests.tools.classroom.hand_ins import answers
 from tests.tools.classroom.test_classroom import LESSON
-from tools.classroom import judge, sandbox, wire
+from tools.classroom import judge, sandbox, watch, wire
 from tools.classroom.verdicts import Judge, NoVerdict
 
 
@@ -128,8 +129,13 @@ def test_an_answer_that_takes_too_much_gets_no_verdict_and_the_next_one_does(pro
     process.most_memory = 1 << 20
     process.stop()
     process._start()
+
+    def call(number, arguments):
+        time.sleep(20 * watch.EVERY)  # a quick answer may be through before anybody looks
+        return {"value": 7}
+
     with pytest.raises(NoVerdict, match="took more than"):
-        process.verdict("00.3", packed("00.3"), None)
+        process.verdict("06.2", {"kind": "function", "number": 0}, call)
     process.stop()
     process.most_memory = 2 << 30
     process._start()
