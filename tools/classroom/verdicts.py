@@ -51,10 +51,11 @@ class Judge:
             while "call" in (said := self._heard(ends)):
                 self._ask(call(said["call"], said["arguments"]))
         except BaseException as error:  # it may still be at work, or wait for what a function gives
+            why = self.watch.why or TOO_MUCH
             self.stop()
             self._start()
             if isinstance(error, OSError):
-                raise NoVerdict(TOO_MUCH) from None
+                raise NoVerdict(why) from None
             raise
         if "failed" in said:
             raise CheckStopped(f"the check of {exercise} stops with {said['failed']}")
