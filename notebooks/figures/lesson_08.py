@@ -1,8 +1,10 @@
 """The figures of lesson 08."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from course_lib.measure.timeline import Timeline
 from cupy_or_sim import style
+from ptxsim import Report
 
 
 @style.styled
@@ -130,3 +132,63 @@ def epilogues(pause: str = "a pause", shorter: str = "short"):
         "consumers' threads have stored it to C. In complete the threads only write their sums into shared "
         f"memory ({shorter}); then the math of tile 1 begins, and the copy engine writes tile 0 to C meanwhile."
     )
+
+
+PRODUCTS, OUT = "products", "C"
+MARKED = {"math": PRODUCTS, "epilogue": OUT}
+MODELLED = {"wgmma": PRODUCTS, "math": OUT, "store": OUT}
+"""What a consumer is at, by the phases of a timeline, and by those of the simulator's clock."""
+Stretch = tuple[str, float, float]
+"""(what a consumer is at, begin, end)"""
+
+
+@style.styled
+def in_turn(together: Timeline, report: Report):
+    """Two consumers that multiply together, where two tiles meet; and two in turn, as the clock saw the launch of this
+    report. Both on one scale."""
+    seam = together.parts["seam"]
+    events = [(e.warp, MARKED.get(e.phase), e.begin, e.end) for e in seam.events]
+    segments = [(s.warp, MODELLED.get(s.phase), s.begin, s.end) for s in report.timeline]
+    turns = _consumers(segments)
+    start = min(begin for mine in turns for what, begin, _ in mine if what == OUT) - 0.45 * seam.length
+    panels = {
+        f"together: complete, {together.origin}": _consumers(events),
+        "in turn: model of an H100, a pair of blocks alone": [
+            [(what, begin - start, end - start) for what, begin, end in mine] for mine in turns
+        ],
+    }
+    figure, said = style.new_figure(3.1), []
+    for ax, (title, consumers) in zip(figure.subplots(2, 1, sharex=True), panels.items()):
+        told = []
+        for row, mine in enumerate(consumers):
+            shown = [
+                (what, max(b, 0), min(e, seam.length)) for what, b, e in mine if e > 0 and b < seam.length
+            ]
+            for what, begin, end in shown:
+                colour = style.GREEN if what == PRODUCTS else style.ORANGE
+                style.box(ax, begin, row + 0.1, end - begin, 0.8, facecolor=colour, linewidth=0.5)
+                if end - begin > 0.08 * seam.length:
+                    style.label(ax, (begin + end) / 2, row + 0.52, what, ground=colour)
+            at = ", ".join(f"{what} {begin:,.0f} to {end:,.0f}" for what, begin, end in shown)
+            told.append(f"consumer {row} {at}")
+        ax.set(xlim=(0, seam.length), ylim=(2, 0))
+        ax.set_yticks([0.5, 1.5], ["consumer 0", "consumer 1"])
+        ax.set_title(title, fontsize=9)
+        said.append(f"{title}: {'; '.join(told)}")
+    ax.set_xlabel("SM clocks", fontsize=8)
+    return figure, f"What two consumers do, in SM clocks. {'. '.join(said)}."
+
+
+def _consumers(phases: Iterable[tuple[int, str | None, float, float]]) -> list[list[Stretch]]:
+    """Phases of warps as the stretches of two consumers, each by the first of its warps that is there. Products end
+    where their results begin to leave."""
+    found: dict[int, dict[int, list[Stretch]]] = {0: {}, 1: {}}
+    for warp, what, begin, end in sorted(phases, key=lambda phase: phase[2]):
+        if warp < 4 or what is None:
+            continue
+        mine = found[warp // 4 - 1].setdefault(warp, [])
+        if mine and (mine[-1][0] == what or what == OUT):
+            mine[-1] = *mine[-1][:2], end if mine[-1][0] == what else begin
+        if not mine or mine[-1][0] != what:
+            mine.append((what, begin, end))
+    return [warps[min(warps)] for warps in found.values()]

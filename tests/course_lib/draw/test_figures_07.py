@@ -2,10 +2,14 @@
 
 import re
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
+from course_lib.measure.events import Event, Shown
+from course_lib.measure.timeline import Timeline
 from course_lib.notebooks.figures import lesson_07, lesson_08
+from ptxsim.clock import Segment
 
 
 def texts(figure) -> list[str]:
@@ -51,3 +55,27 @@ def test_every_consumer_arrives_in_both_blocks():
 def test_a_pause_is_written_at_the_rest_of_the_tensor_cores():
     figure, words = lesson_08.epilogues("12,450 cycles", "?")
     assert {"12,450 cycles", "?"} <= set(texts(figure)) and re.search(r"\(12,450 cycles\)", words)
+
+
+def test_consumers_in_turn_have_products_beside_results():
+    shared = [
+        (0, "math", 0, 900),
+        (1, "math", 0, 900),
+        (0, "epilogue", 1000, 1500),
+        (1, "epilogue", 1000, 1400),
+    ]
+    events = tuple(Event(4 + 4 * consumer, phase, 0, begin, end) for consumer, phase, begin, end in shared)
+    seam = Timeline("complete", (), "model", "H100", parts={"seam": Shown(events, 2000, {})})
+    turns = [(4, "wgmma", 0, 500), (4, "barrier", 500, 510), (4, "math", 510, 600), (4, "store", 600, 700),
+             (8, "wgmma", 400, 1000), (8, "math", 1010, 1100)]  # fmt: skip
+    report = SimpleNamespace(timeline=tuple(Segment(*turn) for turn in turns))
+    assert lesson_08._consumers((w, lesson_08.MODELLED.get(phase), b, e) for w, phase, b, e in turns) == [
+        [("products", 0, 510), ("C", 510, 700)],
+        [("products", 400, 1010), ("C", 1010, 1100)],
+    ]
+    figure, words = lesson_08.in_turn(seam, report)
+    assert (
+        "consumer 0 products 0 to 1,000, C 1,000 to 1,500; consumer 1 products 0 to 1,000, C 1,000" in words
+    )
+    assert "consumer 0 products 390 to 900, C 900 to 1,090; consumer 1 products 790 to 1,400" in words
+    assert [len(ax.patches) for ax in figure.axes] == [4, 4]
