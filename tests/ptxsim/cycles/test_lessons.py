@@ -5,6 +5,7 @@ No number of it is fitted to these times. What is beyond the limits is listed wi
 
 import itertools
 import json
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -132,4 +133,4 @@ def table(size: int = SIZE) -> None:
 
 
 if __name__ == "__main__":
-    table()
+    table(*map(int, sys.argv[1:]))
