@@ -2,6 +2,8 @@
 
 from math import prod
 
+import numpy as np
+
 from cupy_or_sim.simulate import compiled
 from ptxsim import Estimate, LaunchCycles, estimate, launch_cycles
 
@@ -38,4 +40,7 @@ def by_machine_code(job: Job) -> LaunchCycles:
         return None, None, None, gemm.M, gemm.N, k_tiles * launch.tile[2]
 
     k_tiles, grid = gemm.K // launch.tile[2], gemm.grid(launch)
-    return launch_cycles(compiled(kernel), grid, launch.block, args_at, k_tiles, launch.shared_mem)
+    operands = (gemm.M + gemm.N) * gemm.K * np.dtype(gemm.dtype).itemsize
+    return launch_cycles(
+        compiled(kernel), grid, launch.block, args_at, k_tiles, launch.shared_mem, operands=operands
+    )

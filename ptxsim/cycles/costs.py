@@ -35,8 +35,10 @@ SHARED_LATENCY = 21.2  # behind the last wavefront. C: LDS.32 and LDSM.x4, depen
 L1_LATENCY = 31.2  # C: LDG.32 in L1, dependent
 L2_LATENCY = 288.0  # C: LDG.32 in L2, dependent: 296 with its address
 COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
+SECTORS = 4  # of a line
+COPIED = 0.85  # cycles of L1's tags for a line of a copy, and of the port for 128 bytes. C: LDGSTS.128, 32 warps: 3.4
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
-COPY_THROUGH_L1 = 1.45  # wavefronts more of a copy that does not bypass L1. C: LDGSTS.32, 2.45
+COPY_THROUGH_L1 = 1.45  # cycles more of L1's tags, for a copy that does not bypass L1. C: LDGSTS.32, 2.45
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
 QUEUE = 8  # instructions of a sub-core on their way to memory. A
 BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
@@ -78,11 +80,16 @@ class Op(NamedTuple):
 @dataclass(frozen=True)
 class Access:
     """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
-    are numbered; or which barrier, and for how many warps (0: all)."""
+    are numbered, and its lines; or which barrier, and for how many warps (0: all)."""
 
     wavefronts: int = 0
     sectors: tuple[int, ...] = ()
     barrier: tuple[int, int] = (0, 0)
+
+    @property
+    def lines(self) -> int:
+        """Of 128 bytes."""
+        return len({sector // SECTORS for sector in self.sectors})
 
 
 UNIFORM_ALU = frozenset(
@@ -165,12 +172,14 @@ def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, execu
 def _on_memory(op: Op, decoded: Decoded, access: Access) -> Op:
     name, wavefronts = decoded.name, access.wavefronts
     if name == "LDGSTS":
-        through_l1 = 0.0 if "BYPASS" in decoded.modifiers else COPY_THROUGH_L1
+        bypass = "BYPASS" in decoded.modifiers
+        lookup = COPIED * access.lines if bypass else wavefronts + COPY_THROUGH_L1
         return op._replace(
             pipe=MEMORY,
             kind=COPY,
             interval=COPY_INTERVAL,
-            amount=wavefronts + through_l1,
+            latency=lookup,
+            amount=COPIED * wavefronts if bypass else wavefronts,
             sectors=access.sectors,
         )
     kind = SHARED if name in LOADS_SHARED | STORES_SHARED else LOAD if name in LOADS_GLOBAL else STORE

@@ -29,6 +29,10 @@ BLOCK_START = (
 CLOCK_MHZ, TENSOR_MHZ = 1980, 1770
 """M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls."""
 L2_MHZ = 1980  # at this clock of the SM L2's bytes a cycle were measured; L2 has a clock of its own
+L2_BYTES = 50 << 20  # P: H100
+DRAM_LATENCY = 277.0  # more than L2's. P: 570 to 656 cycles, and 258 to 414 (arXiv:2501.12084)
+"""Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM, and with it those
+that come meanwhile. A: all, where an SM has one block; where it has more they come at other times, and it is a part."""
 FEW, MORE = 4, 12
 """K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""
 MOST_OPS = 300_000
@@ -64,9 +68,10 @@ def launch_cycles(
     k_tiles: int,
     shared_mem: int = 0,
     gpu: str = "H100",
+    operands: int = 0,
 ) -> LaunchCycles:
     """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
-    that is no number may be anything, since no data are looked at.
+    that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
 
     Raises Untraceable where the kernel's branches or addresses depend on data.
     """
@@ -78,7 +83,7 @@ def launch_cycles(
     of_an_sm = -(-prod(grid) // target.sms)
     resident = min(resident, of_an_sm)
     mhz = TENSOR_MHZ if any(one.opcode.startswith("HMMA") for one in instructions) else CLOCK_MHZ
-    rates = Rates().where_slower(mhz / L2_MHZ)
+    rates = Rates(late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0).where_slower(mhz / L2_MHZ)
 
     def walked(tiles: int) -> list[list[Op]]:
         constants = constants_of(parameters(kernel, args_at(tiles)), triple(block), triple(grid))

@@ -84,15 +84,20 @@ OTHER_BLOCK = 1 << 44
 
 @dataclass(frozen=True)
 class Rates:
-    """What the SMs share, for one of them, while all of them ask: bytes a cycle from L2 and to it."""
+    """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
+    of so many bytes, which others do not have at the same time; how many cycles a load or a copy comes `late`."""
 
     l2_bytes: float = 35.4  # C: LDG.128 in L2, all SMs
+    l2_alone: float = 55.0  # M: cp.async of 16 SMs of an H100 (tests/golden/clock_h100.json)
+    burst: float = 32768.0  # A
     store_bytes: float = 20.0  # C: STG.128, all SMs
     l1_sectors: int = 6144  # A: 192 KB are left of L1, whatever shared memory takes
+    late: float = 0.0
 
     def where_slower(self, part: float) -> Rates:
         """Where the SM's clock is `part` of the one at which they were measured, and L2's is the same."""
-        return replace(self, l2_bytes=self.l2_bytes / part, store_bytes=self.store_bytes / part)
+        faster = {name: getattr(self, name) / part for name in ("l2_bytes", "l2_alone", "store_bytes")}
+        return replace(self, **faster)
 
 
 @dataclass(frozen=True)
@@ -272,8 +277,10 @@ class _Memory:
     """What the sub-cores share: the port of shared memory and L1, the tags of L1, and the way to L2 and back."""
 
     def __init__(self, rates: Rates) -> None:
-        self.sector, self.byte, self.most = SECTOR / rates.l2_bytes, 1 / rates.store_bytes, rates.l1_sectors
-        self.port = self.tags = self.l2 = self.stores = 0.0  # when each is free
+        self.sector, self.alone = SECTOR / rates.l2_bytes, SECTOR / rates.l2_alone
+        self.burst = rates.burst / rates.l2_bytes
+        self.byte, self.most, self.late = 1 / rates.store_bytes, rates.l1_sectors, rates.late
+        self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
         self.fills: list[tuple[float, float]] = []  # copies that will come: when, wavefronts
         self.cached: dict[int, float] = {}  # sectors, and when they are there
 
@@ -285,8 +292,16 @@ class _Memory:
         self.port = max(self.port, time) + wavefronts
         return self.port
 
+    def from_l2(self, time: float, sectors: int) -> float:
+        """When so many sectors have come, but for the latency: at the rate of an SM alone, and over longer times at the
+        one that is left when all SMs ask."""
+        self.l2 = max(self.l2, time) + self.alone * sectors
+        self.share = max(self.share, time - self.burst) + self.sector * sectors
+        return max(self.l2, self.share) + self.late
+
     def shared(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
-        late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
+        self.tags = max(self.tags, time)
+        late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
         warp.sets(op.sets, begin + late + op.latency, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
@@ -300,8 +315,7 @@ class _Memory:
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
-                self.l2 = max(self.l2, leaves) + self.sector
-                there = cached[number + warp.salt] = self.l2 + L2_LATENCY
+                there = cached[number + warp.salt] = self.from_l2(leaves, 1) + L2_LATENCY
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
             if there > done:
@@ -312,9 +326,8 @@ class _Memory:
 
     def copy(self, op: Op, warp: _Warp, begin: float) -> None:
         leaves = begin + op.interval
-        self.tags = max(self.tags, leaves) + op.amount
-        self.l2 = max(self.l2, self.tags) + self.sector * len(op.sectors)
-        done = self.l2 + COPY_LATENCY
+        self.tags = max(self.tags, leaves) + op.latency
+        done = self.from_l2(self.tags, len(op.sectors)) + COPY_LATENCY
         heappush(self.fills, (done, op.amount))
         warp.copied = max(warp.copied, done)
         warp.core.send(leaves)
