@@ -27,6 +27,24 @@ MOST_STEPS = 400_000
 """Of one warp: a walk that takes longer does not end."""
 
 
+NOT_KNOWN = frozenset(
+    (
+        "HGMMA",
+        "QGMMA",
+        "IGMMA",
+        "SYNCS",
+        "UTMALDG",
+        "UTMASTG",
+        "UTMAPF",
+        "UBLKCP",
+        "UBLKRED",
+        "UCGABAR_ARV",
+        "CALL",
+    )
+)
+"""Instructions that no walk gets past: Hopper's copy engine, mbarriers, wgmma and clusters; calls."""
+
+
 class Untraceable(ValueError):
     """A branch or an address depends on data, or an instruction is not known here."""
 
@@ -280,6 +298,11 @@ def walk_block(
 ) -> list[list[Step]]:
     """What each warp of one block issues. `loaded`: as in Warp."""
     code = [decode(each) for each in instructions]
+    for each in code:
+        if each.name in NOT_KNOWN:
+            raise Untraceable(
+                f"the clock on machine code does not know {each.name}, at line {each.instruction.line}"
+            )
     index = {each.address: at for at, each in enumerate(instructions)}
     warps = -(-block_size[0] * block_size[1] * block_size[2] // WARP)
     return [

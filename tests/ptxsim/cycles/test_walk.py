@@ -73,6 +73,12 @@ def test_what_depends_on_data_is_said():
         walked("out[in[0]] = 1;")
 
 
+def test_what_is_not_known_is_said():
+    raw, launch = lesson_kernel("07_hopper", "ring")
+    with pytest.raises(Untraceable, match="does not know"):
+        walk_block(machine_code(compiled(raw)), b"", (0, 0, 0), triple(launch.block), (1, 1, 1))
+
+
 @pytest.mark.parametrize("name", ["register_tile", "tiled"])
 def test_wavefronts_and_sectors_are_those_that_the_simulator_counts(name):
     """Of PTX and of machine code alike: each access to memory stands in both."""
