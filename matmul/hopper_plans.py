@@ -21,7 +21,8 @@ class HopperPlan:
     """A block's tile (M, N), slots of the ring; of a cluster how many blocks lie below each other (they share B), how
     many beside each other (they share A), and how many such groups share the k-tiles of the same tiles (they add up
     their sums in each other's shared memory); and in how many parts K is split, each with sums of its own in global
-    memory. Turned: C.T = B.T @ A.T, so that the tile's M lies along N; rows and columns below are then those of C.T."""
+    memory. Turned: C.T = B.T @ A.T, so that the tile's M lies along N; rows and columns below are then those of C.T.
+    In turn: of two consumers each has a tile of 64 rows; while one stores its sums, the other multiplies."""
 
     tile: tuple[int, int]
     slots: int
@@ -30,18 +31,24 @@ class HopperPlan:
     together: int = 1
     split: int = 1
     turned: bool = False
+    in_turn: bool = False
+
+    @property
+    def consumers(self) -> int:
+        """Warpgroups that compute."""
+        return 2 if self.in_turn else self.tile[0] // 64
 
     @property
     def threads(self) -> int:
-        """A warpgroup that copies, and one for every 64 rows."""
-        return 128 + 2 * self.tile[0]
+        """Those of the consumers, and a warpgroup that copies."""
+        return 128 + 128 * self.consumers
 
     def shared_mem(self, b_along_k: bool = True) -> int:
         """Bytes: the ring with two barriers for each slot, two boxes of C for each 64 rows; and what comes from others
         that share the tile, with a barrier."""
         (TM, TN), others = self.tile, self.together - 1
         held = TN if b_along_k else _up(TN, BOX) * BOX
-        ring = self.slots * ((TM + held) * TK * 2 + 16) + TM // BOX * 2 * BOX * BOX * 2
+        ring = self.slots * ((TM + held) * TK * 2 + 16) + self.consumers * 2 * BOX * BOX * 2
         return ring + (others * TM * TN // self.together * 4 + 16 if others else 0)
 
     def boxes(self, a_along_k: bool, b_along_k: bool) -> tuple[Box, ...]:
@@ -56,7 +63,7 @@ class HopperPlan:
     @property
     def at_once(self) -> int:
         """Blocks on an SM: one where a producer's registers go to two consumers."""
-        return 1 if self.tile[0] > 64 else H100.shared // (self.shared_mem() + H100.reserved)
+        return 1 if self.consumers > 1 else H100.shared // (self.shared_mem() + H100.reserved)
 
     @property
     def cluster(self) -> int:

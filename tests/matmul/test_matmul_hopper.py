@@ -71,12 +71,22 @@ def test_k_in_parts():
     check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
-@pytest.mark.parametrize("below, across, together", [(1, 2, 1), (2, 2, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2)])
+@pytest.mark.parametrize("below, across, together", [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2)]
+)
 def test_clusters(below, across, together):
     """Blocks that share B, A or the k-tiles; some have no rows or no columns. The parts of K are of two lengths."""
     plan = HopperPlan((64, 64), 3, below, across, together)
     check(Problem(72, 136, 64 * 9 + 8, "CF", bias=True, activation="relu", alpha=2.0), plan)
     check(Problem(64, 72, 64 * 8, "FC", "bfloat16", "float32", beta=1.0), plan)
+
+
+@pytest.mark.parametrize("below, across, sms", [(1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 4), (1, 1, 132)])
+def test_consumers_in_turn(below, across, sms, monkeypatch):
+    """Nine tiles for one block, which ends in the middle of a turn; for two; in clusters; and one tile a block."""
+    monkeypatch.setattr(ready, "sms", lambda: sms)
+    plan = HopperPlan((64, 64), 3, below, across, in_turn=True)
+    check(Problem(64 * 3 - 5, 64 * 3 - 8, 64 * 4 + 8, bias=True, activation="gelu", whole=False), plan)
+    check(Problem(64 * 3 - 5, 64 * 3 - 8, 64 * 3, "FC", "bfloat16", "float32", beta=1.0), plan)
 
 
 def test_sums_of_two_consumers_in_two_parts():
