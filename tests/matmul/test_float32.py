@@ -118,10 +118,10 @@ def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
 
 
 WRONG = {
-    "rows outside not left out": ("i * TURN + row < size && k < left", "k < left", "out-of-bounds"),
-    "no zeros behind K": ("i * TURN + row < size && k < left", "i * TURN + row < size", "out-of-bounds|wrong"),
-    "pairs of rows in each other's place": ("(threadIdx.x % 16", "(threadIdx.x % 8", "uninitialised-read"),
-    "stored while others read": ("TIMES / 2 + (i + 1) * (TIMES / 2 / UNITS)", "(i + 1) * (TIMES / 2 / UNITS)", "write-after-read"),
+    "rows outside not left out": ("i / 2 * TURN < size && k + later < left", "k + later < left", "out-of-bounds"),
+    "no zeros behind K": ("i / 2 * TURN < size && k + later < left", "i / 2 * TURN < size", "out-of-bounds|wrong"),
+    "a swizzle of the wrong rows": ("(row / 4 ^ k)", "(row / 8 ^ k)", "wrong|uninitialised-read"),
+    "copied while others read": ("(k - TK / 2) * GROUPS + group;", "k * GROUPS + group;", "after"),
     "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
     "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
     "fragments of the next k": ("a[k % 2]", "a[(k + 1) % 2]", "wrong"),

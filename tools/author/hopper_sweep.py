@@ -70,7 +70,7 @@ def for_problem(plans: list[HopperPlan], shape: Shape) -> Iterator[HopperPlan]:
         rows, columns = (N, M) if plan.turned else (M, N)
         (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
         idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64
-        if idle or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST)):
+        if idle or (plan.turned and N % 8) or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST)):
             continue
         yield plan
         for split in SPLITS[1:] if not plan.turned and TN % 32 == 0 else ():
@@ -90,8 +90,8 @@ def worth_timing(shape: Shape, plans: list[HopperPlan]) -> list[HopperPlan]:
     return sorted(turned + upright, key=lambda plan: expected[plan])[:most]
 
 
-def instance_of(plan: HopperPlan) -> str:
-    boxes = plan.together == 1 and plan.split == 1
+def instance_of(plan: HopperPlan, N: int) -> str:
+    boxes = plan.together == 1 and plan.split == 1 and N % 8 == 0
     out = HALF if plan.split == 1 else "float"
     return hopper_instance(HALF, out, plan, True, True, boxes, plan.turned, plan.in_turn)
 
@@ -127,7 +127,7 @@ def main(out: str, count: int = 200, seed: int = 0) -> None:
     shapes = list(dict.fromkeys((*SHAPES, *NAMED, LARGE[-1], *drawn(seed, count))))
     plans = list(universe())
     chosen = {shape: worth_timing(shape, plans) for shape in shapes}
-    names = sorted({instance_of(plan) for each in chosen.values() for plan in each})
+    names = sorted({instance_of(plan, N) for (_, N, _), each in chosen.items() for plan in each})
     print(len(plans), "plans,", sum(map(len, chosen.values())), "to time,", len(names), "kernels", flush=True)
     if device.backend() != "cupy":
         return

@@ -8,7 +8,7 @@
 template <int TM, int TN, int COLUMNS, bool A_ALONG_K, bool B_ALONG_K>
 struct FloatTile {
     static constexpr int TK = 16, SLOTS = 3, GROUPS = COLUMNS / 4, DOWN = TM / 64;
-    static constexpr int TIMES = TK * GROUPS;         // of 32 FMAs, at which a k-tile is moved
+    static constexpr int TIMES = TK / 2 * GROUPS;     // of 32 FMAs in half of a k-tile
     static constexpr int THREADS = DOWN * (TN / (4 * COLUMNS)) * 32, SLOT = (TM + TN) * TK * 4;
     using Sums = float[GROUPS][4][2][4];              // [group of columns][column][group of rows][row]
     using OfA = FloatOperand<TM, TK, THREADS, A_ALONG_K, 32>;
@@ -22,16 +22,6 @@ struct FloatTile {
     {
         return threadIdx.x / 32 / DOWN * 4 * COLUMNS + (threadIdx.x % 2 + threadIdx.x / 16 % 2 * 2) * 4;
     }
-    // What an operand does of a k-tile at a time of the one that is computed: see FloatOperand.
-    template <typename Operand>
-    static __device__ __forceinline__ void move(Operand& operand, int time, int slot, int left)
-    {
-        #pragma unroll
-        for (int i = 0; i < Operand::UNITS; ++i) {
-            if (time == Operand::template begins<TIMES>(i)) operand.begin(i, slot, left);
-            if (time == Operand::template ends<TIMES>(i)) operand.end(i, slot);
-        }
-    }
     // sum += rows m_tile.. of A times columns n_tile.. of B, over k_count k from k_begin on.
     __device__ __forceinline__ void add(Sums& sum, int m_tile, int n_tile, int k_begin, int k_count) const
     {
@@ -42,11 +32,8 @@ struct FloatTile {
         int k_tiles = (k_count + TK - 1) / TK, read = 0, write = (SLOTS - 1) * SLOT;
         auto next = [](int slot) { return slot == (SLOTS - 1) * SLOT ? 0 : slot + SLOT; };
         for (int k_tile = 0; k_tile < SLOTS - 1; ++k_tile) {
-            #pragma unroll
-            for (int time = 0; time < TIMES; ++time) {
-                move(rows, time, k_tile * SLOT, k_count - k_tile * TK);
-                move(columns, time, k_tile * SLOT, k_count - k_tile * TK);
-            }
+            for (int i = 0; i < OfA::COPIES; ++i) rows.copy(i, k_tile * SLOT, k_count - k_tile * TK);
+            for (int i = 0; i < OfB::COPIES; ++i) columns.copy(i, k_tile * SLOT, k_count - k_tile * TK);
             commit_group();
         }
         wait_group<SLOTS - 2>();
@@ -67,8 +54,11 @@ struct FloatTile {
                     int ahead = (group + 1) % GROUPS;
                     columns.load(b[(k * GROUPS + group + 1) % 2], ahead, ahead ? k : then, ahead ? read : there);
                     if (group < 2) rows.load(a[(k + 1) % 2][group], group, then, there);
-                    move(rows, k * GROUPS + group, write, left);
-                    move(columns, k * GROUPS + group, write, left);
+                    int nth = (k - TK / 2) * GROUPS + group;                          // copies are spread over the second half
+                    for (int i = 0; i < OfA::COPIES; ++i)
+                        if (nth == i * (TIMES / OfA::COPIES)) rows.copy(i, write, left);
+                    for (int i = 0; i < OfB::COPIES; ++i)
+                        if (nth == i * (TIMES / OfB::COPIES)) columns.copy(i, write, left);
                     for (int j = 0; j < 4; ++j)
                         for (int t = 0; t < 8; ++t) { // rows to and fro: neighbours share an operand
                             int i = j % 2 ? 7 - t : t;
