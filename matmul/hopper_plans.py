@@ -34,6 +34,16 @@ class HopperPlan:
     in_turn: bool = False
 
     @property
+    def columns(self) -> int:
+        """Those of its tile that a block stores: where blocks share k-tiles, each its share."""
+        return self.tile[1] // self.together
+
+    @property
+    def boxable(self) -> bool:
+        """Whether the copy engine can store them."""
+        return self.columns % 16 == 0
+
+    @property
     def consumers(self) -> int:
         """Warpgroups that compute."""
         return 2 if self.in_turn else self.tile[0] // 64
@@ -57,7 +67,7 @@ class HopperPlan:
         TM, TN = self.tile
         left = TM // self.across if a_along_k else BOX
         right = TN // self.below if b_along_k else BOX
-        rest = (BOX, 16 if TN % 32 else 32)
+        rest = (BOX, 16 if self.columns % 32 else 32)
         return (left, TK), (right, TK), (BOX, BOX), rest[::-1] if self.turned else rest
 
     @property
