@@ -21,8 +21,7 @@ class HopperPlan:
     """A block's tile (M, N), slots of the ring; of a cluster how many blocks lie below each other (they share B), how
     many beside each other (they share A), and how many such groups share the k-tiles of the same tiles (they add up
     their sums in each other's shared memory); and in how many parts K is split, each with sums of its own in global
-    memory. Turned: C.T = B.T @ A.T, so that the tile's M lies along N; rows and columns below are then those of C.T.
-    In turn: of two consumers each has a tile of 64 rows; while one stores its sums, the other multiplies."""
+    memory. Turned: C.T = B.T @ A.T, so that the tile's M lies along N; rows and columns below are then those of C.T."""
 
     tile: tuple[int, int]
     slots: int
@@ -31,7 +30,6 @@ class HopperPlan:
     together: int = 1
     split: int = 1
     turned: bool = False
-    in_turn: bool = False
 
     @property
     def columns(self) -> int:
@@ -45,8 +43,8 @@ class HopperPlan:
 
     @property
     def consumers(self) -> int:
-        """Warpgroups that compute."""
-        return 2 if self.in_turn else self.tile[0] // 64
+        """Warpgroups that compute: one for every 64 rows."""
+        return self.tile[0] // 64
 
     @property
     def threads(self) -> int:

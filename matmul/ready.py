@@ -146,7 +146,7 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     """Lesson 07's kernel."""
     M, N, K = left.rows, right.rows, left.K
     expression = hopper_instance(
-        str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes, chosen.turned, chosen.in_turn
+        str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k, out.boxes, chosen.turned
     )
     shared_mem = chosen.shared_mem(right.along_k)
     kernel = with_shared(kernel_of(expression), shared_mem)

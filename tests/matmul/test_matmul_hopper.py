@@ -82,15 +82,6 @@ def test_clusters(below, across, together):
         check(Problem(72, 136, 64 * 9, bias=True, activation="relu", alpha=2.0), replace(plan, turned=True))
 
 
-@pytest.mark.parametrize("below, across, sms", [(1, 1, 1), (1, 1, 2), (2, 1, 2), (1, 2, 4), (1, 1, 132)])
-def test_consumers_in_turn(below, across, sms, monkeypatch):
-    """Nine tiles for one block, which ends in the middle of a turn; for two; in clusters; and one tile a block."""
-    monkeypatch.setattr(ready, "sms", lambda: sms)
-    plan = HopperPlan((64, 64), 3, below, across, in_turn=True)
-    check(Problem(64 * 3 - 5, 64 * 3 - 8, 64 * 4 + 8, bias=True, activation="gelu", whole=False), plan)
-    check(Problem(64 * 3 - 5, 64 * 3 - 8, 64 * 3, "FC", "bfloat16", "float32", beta=1.0), plan)
-
-
 def test_sums_of_two_consumers_in_two_parts():
     check(Problem(136, 72, 64 * 9 + 8, bias=True), replace(TOGETHER, below=2, split=2))
 

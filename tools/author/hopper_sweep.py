@@ -58,7 +58,7 @@ def universe() -> Iterator[HopperPlan]:
                     ]
                     if slots and (memory == H100.shared_block or slots[-1] >= 3):
                         yield HopperPlan((TM, TN), slots[-1], *cluster)
-                        if together == 1 and across <= 2:
+                        if TN // together % 16 == 0 and across <= 2:
                             yield HopperPlan((TM, TN), slots[-1], *cluster, turned=True)
 
 
@@ -91,9 +91,9 @@ def worth_timing(shape: Shape, plans: list[HopperPlan]) -> list[HopperPlan]:
 
 
 def instance_of(plan: HopperPlan, N: int) -> str:
-    boxes = plan.together == 1 and plan.split == 1 and N % 8 == 0
+    boxes = plan.boxable and plan.split == 1 and N % 8 == 0
     out = HALF if plan.split == 1 else "float"
-    return hopper_instance(HALF, out, plan, True, True, boxes, plan.turned, plan.in_turn)
+    return hopper_instance(HALF, out, plan, True, True, boxes, plan.turned)
 
 
 def compile_one(name: str) -> None:

@@ -2,11 +2,10 @@
 #pragma once
 #include <course/hopper/place.cuh>
 
-// A consumer, one warpgroup: d = its 64 rows of A times the columns of B, over the k-tiles of a piece. `count`: k-tiles so far;
-// `next`: the barrier at which the other consumer waits for its turn, or 0.
+// A consumer, one warpgroup: d = its 64 rows of A times the columns of B, over the k-tiles of a piece. `count`: k-tiles so far.
 template <typename T, typename Form>
 __device__ __forceinline__ void consume(float (&d)[Form::TN / 2], Ring<Form>& s, const Place<Form>& place, int consumer,
-                                        int k_tiles, int& count, int next)
+                                        int k_tiles, int& count)
 {
     using Left = typename Form::Left;
     using Right = typename Form::Right;
@@ -27,7 +26,6 @@ __device__ __forceinline__ void consume(float (&d)[Form::TN / 2], Ring<Form>& s,
         wgmma_wait<1>();                                      // the k-tile before has been read
         if (k_tile > 0) free((count - 1) % Form::SLOTS);
     }
-    if (Form::IN_TURN && next) named_arrive<256>(next);
     wgmma_wait<0>();
     free((count - 1) % Form::SLOTS);
 }

@@ -12,26 +12,26 @@
 // cluster has BELOW x ACROSS blocks, as Place says, for each of SPLIT parts of the k-tiles; where these are several,
 // one piece.
 template <typename T, typename Out, int TM, int TN, int SLOTS, int BELOW, int ACROSS, int SPLIT, bool A_ALONG_K, bool B_ALONG_K,
-          bool BOXES, bool TURNED, bool IN_TURN>
+          bool BOXES, bool TURNED>
 __global__ void __cluster_dims__(BELOW * ACROSS * SPLIT, 1, 1)
-__launch_bounds__(IN_TURN ? 384 : 128 + TM * 2, ON_AN_SM<Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K, IN_TURN>>)
+__launch_bounds__(128 + TM * 2, ON_AN_SM<Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K>>)
 hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, const __grid_constant__ TensorMap map_c,
        const __grid_constant__ TensorMap map_c_rest, Out* C, const T* bias, float alpha, float beta, int by_row, int activation,
        int M, int N, int c_stride, int k_tiles, int k_part, int pieces, unsigned long long part, unsigned long long group,
        unsigned long long rows, unsigned long long last_rows)
 {
-    using Mine = Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K, IN_TURN>;
+    using Mine = Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K>;
     extern __shared__ __align__(1024) unsigned char memory[];
     auto& s = *(Shared<Mine>*)memory;
     let_next_kernel_begin();
     Place<Mine> place;
     Order<Mine> order = {part, group, rows, last_rows, k_tiles, k_part, pieces};
-    auto meet = [] { Mine::BLOCKS > 1 ? cluster_meet() : named_sync<Mine::THREADS>(8); };   // from three places
+    auto meet = [] { Mine::BLOCKS > 1 ? cluster_meet() : named_sync<128 + TM * 2>(8); };   // from three places
     int consumer = (int)threadIdx.x / 128 - 1;
     if (threadIdx.x == 32) {                                  // a warp with nothing else to do
         for (int slot = 0; slot < SLOTS; ++slot) {
             mbarrier_init(&s.full[slot], 1);
-            mbarrier_init(&s.empty[slot], place.MATES * Mine::READERS);
+            mbarrier_init(&s.empty[slot], place.MATES * Mine::CONSUMERS);
         }
         if constexpr (SPLIT > 1) {
             mbarrier_init(&s.come, 1);
@@ -43,17 +43,11 @@ hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMa
         if (Mine::CONSUMERS > 1) more_registers<Mine::CONSUMERS == 2 ? 232 : 160>();
         meet();
         float d[TN / 2];
-        int count = 0, stored = 0, turn = 0, part_of_tile = IN_TURN ? 0 : consumer;
+        int count = 0, stored = 0;
         for (int number = blockIdx.x / Mine::BLOCKS; number < order.count; number += gridDim.x / Mine::BLOCKS) {
             Piece piece = order(number, place);
-            if (IN_TURN && turn++ % 2 != consumer) {          // the other's
-                count += piece.end - piece.begin;
-                continue;
-            }
-            if (IN_TURN && turn > 1) named_sync<256>(5 + consumer);               // the other has begun all its products
-            consume<T, Mine>(d, s, place, part_of_tile, piece.end - piece.begin, count,
-                             number + (int)gridDim.x / Mine::BLOCKS < order.count ? 6 - consumer : 0);
-            int m = piece.m + part_of_tile * 64;
+            consume<T, Mine>(d, s, place, consumer, piece.end - piece.begin, count);
+            int m = piece.m + consumer * 64;
             Out* sums = C + (size_t)piece.part * M * c_stride;
             Finish<T, Out> finish = {sums, bias, alpha, beta, by_row, activation, M, N, c_stride};
             float share[SPLIT > 1 ? TN / 2 / SPLIT : 1];

@@ -33,14 +33,11 @@ struct Boxes {
 };
 
 // What is known of a launch when it is compiled: a block's tile, slots of its ring; a cluster's blocks, as Place says; layouts.
-// IN_TURN: two consumers have a tile of 64 rows each, and turns at the tensor cores.
-template <int TM_, int TN_, int SLOTS_, int BELOW_, int ACROSS_, int SPLIT_, bool A_ALONG_K_, bool B_ALONG_K_, bool IN_TURN_>
+template <int TM_, int TN_, int SLOTS_, int BELOW_, int ACROSS_, int SPLIT_, bool A_ALONG_K_, bool B_ALONG_K_>
 struct Form {
     static constexpr int TM = TM_, TN = TN_, SLOTS = SLOTS_, BELOW = BELOW_, ACROSS = ACROSS_, SPLIT = SPLIT_;
-    static constexpr int BLOCKS = BELOW * ACROSS * SPLIT;     // of a cluster
-    static constexpr bool A_ALONG_K = A_ALONG_K_, B_ALONG_K = B_ALONG_K_, IN_TURN = IN_TURN_;
-    static constexpr int READERS = TM / 64, CONSUMERS = IN_TURN ? 2 : READERS, THREADS = 128 + CONSUMERS * 128;    // of a block
-    static_assert(!IN_TURN || (TM == 64 && SPLIT == 1), "a tile for each consumer, which it stores alone");
+    static constexpr int BLOCKS = BELOW * ACROSS * SPLIT, CONSUMERS = TM / 64;        // of a cluster; of a block
+    static constexpr bool A_ALONG_K = A_ALONG_K_, B_ALONG_K = B_ALONG_K_;
     using Left = Boxes<A_ALONG_K, TM>;
     using Right = Boxes<B_ALONG_K, TN>;
 };
