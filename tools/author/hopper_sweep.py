@@ -56,7 +56,7 @@ def universe() -> Iterator[HopperPlan]:
                         n
                         for n in range(2, 11)
                         if HopperPlan((TM, TN), n, *cluster).shared_mem() <= memory
-                        and (together == 1 or TM * TN * 4 <= n * (TM + TN) * TK * 2)
+                        and (together == 1 or n * (TM + TN) * TK * 2 >= TM * TN * 4)
                     ]
                     if slots and (memory == H100.shared_block or slots[-1] >= 3):
                         yield HopperPlan((TM, TN), slots[-1], *cluster)
@@ -72,7 +72,11 @@ def for_problem(plans: list[HopperPlan], shape: Shape) -> Iterator[HopperPlan]:
         rows, columns = (N, M) if plan.turned else (M, N)
         (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
         idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64
-        if idle or (plan.turned and N % 8) or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST)):
+        if (
+            idle
+            or (plan.turned and N % 8)
+            or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST))
+        ):
             continue
         yield plan
         for split in SPLITS[1:] if not plan.turned and TN % 32 == 0 else ():
@@ -119,7 +123,9 @@ def time_plans(shape: Shape, plans: list[HopperPlan]) -> tuple[float, list[tuple
     some = [[theirs, *launches[i : i + TOGETHER]] for i in range(0, len(launches), TOGETHER)]
     times = [np.median(timing.time_in_turn(runs, REPEATS), axis=1) for runs in some]
     ours = np.concatenate([each[1:] for each in times])
-    return float(np.median([each[0] for each in times])), [(astuple(p), float(us)) for p, us in zip(plans, ours)]
+    return float(np.median([each[0] for each in times])), [
+        (astuple(p), float(us)) for p, us in zip(plans, ours)
+    ]
 
 
 def _cells(theirs, ours):
