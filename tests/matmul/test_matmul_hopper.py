@@ -72,9 +72,10 @@ def test_k_in_parts():
     check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
-@pytest.mark.parametrize(
-    "below, across, together", [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (1, 1, 4)]
-)
+SHARED = [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (1, 1, 4)]
+
+
+@pytest.mark.parametrize("below, across, together", SHARED)
 def test_clusters(below, across, together):
     """Blocks that share B, A or the k-tiles; some have no rows or no columns. The parts of K are of two lengths."""
     plan = HopperPlan((64, 64), 3, below, across, together)

@@ -1,8 +1,9 @@
-"""Time plans of `matmul` for Hopper GPUs, many more than its menu has: `python -m tools.author.hopper_sweep OUT [COUNT [SEED]]`.
+"""Time plans of `matmul` for Hopper GPUs, many more than its menu has.
+
+`python -m tools.author.hopper_sweep OUT [COUNT [SEED]]`
 
 For the problems of tune.py and COUNT others, drawn at random, it times the plans that the rule expects to be fastest
-among all that could be compiled. From OUT, a JSON file, `python -m tools.author.hopper_menu OUT` chooses the menu and
-the rule's numbers.
+among all that could be compiled.
 """
 
 import json
@@ -10,9 +11,10 @@ import math
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import astuple
+from functools import partial
 from multiprocessing import get_context
 
 import numpy as np
@@ -24,7 +26,7 @@ from matmul.plans import SPLITS, Shape
 from matmul.ready import hopper_instance, kernel_of, ready
 from ptxsim.gpus import H100
 
-from .shapes import LARGE, calls, drawn
+from .shapes import LARGE, arrays, check_near, cublas, drawn
 from .tune import SHAPES
 
 NAMED = ((768, 768, 65536), (256, 5120, 13824), (12288, 64, 12288), (64, 8192, 1024), (1536, 1536, 1536))
@@ -34,9 +36,9 @@ CLUSTERS = (
     (1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 2), (4, 1, 2), (1, 1, 3), (2, 1, 3), (1, 1, 4), (2, 1, 4), (1, 2, 4),
     (1, 1, 6), (1, 1, 8),
 )  # fmt: skip
-EACH, TURNED, REPEATS, NEAR = 24, 8, 9, 1.35
-"""Plans for a problem, of which so many turned; launches of each; how much slower than the best the rule may expect one
-to be."""
+EACH, REPEATS, NEAR = 24, 9, 1.35
+"""Plans for a problem, at most a third of them turned; launches of each; how much slower than the best the rule may
+expect one to be."""
 TOGETHER = 24
 """Plans that take turns: the driver queues some thousand launches and events."""
 HALF = "__half"
@@ -85,14 +87,14 @@ def for_problem(plans: list[HopperPlan], shape: Shape) -> Iterator[HopperPlan]:
             yield plan.parts(K, split)
 
 
-def worth_timing(shape: Shape, plans: list[HopperPlan]) -> list[HopperPlan]:
+def worth_timing(shape: Shape, plans: list[HopperPlan], each: int = EACH) -> list[HopperPlan]:
     """The plans that the rule expects to be fast."""
     expected = {plan: cost(plan, *shape) for plan in dict.fromkeys(for_problem(plans, shape))}
     order = sorted(expected, key=lambda plan: expected[plan])
     order = [plan for plan in order if expected[plan] <= NEAR * expected[order[0]]]
-    turned = [plan for plan in order if plan.turned][:TURNED]
-    upright = [plan for plan in order if not plan.turned][: EACH - len(turned)]
-    most = EACH if math.prod(shape) < 2e11 else EACH // 3
+    turned = [plan for plan in order if plan.turned][: each // 3]
+    upright = [plan for plan in order if not plan.turned][: each - len(turned)]
+    most = each if math.prod(shape) < 2e11 else each // 3
     return sorted(turned + upright, key=lambda plan: expected[plan])[:most]
 
 
@@ -108,29 +110,23 @@ def compile_one(name: str) -> None:
 
 def time_plans(shape: Shape, plans: list[HopperPlan]) -> tuple[float, list[tuple[tuple, float]]]:
     """Microseconds of cuBLAS and of each plan, in turn; its result is cuBLAS's, but for the order of the sums."""
-    theirs, mine = calls(*shape)
-    A, B, C, D = (cell.cell_contents for cell in _cells(theirs, mine))
-    launches = []
+    A, B, C, D = arrays(*shape)
+    theirs = cublas(A, B, C)
+    theirs()
+    launches: list[Callable[[], None]] = []
     for plan in plans:
         one = product(A, B.T, D)
         launch = ready(plan, one.left, one.right, D)
         D.fill(np.nan)
         launch(A, B.T, D, None)
-        off = float(abs(C.astype(np.float32) - D).max() / abs(C).max())
-        if not off < 1e-3:
-            raise SystemExit(f"{shape} {plan}: differs by {off:.1e}")
-        launches.append(lambda launch=launch: launch(A, B.T, D, None))
+        check_near(D, C, f"{shape} by {plan}")
+        launches.append(partial(launch, A, B.T, D, None))
     some = [[theirs, *launches[i : i + TOGETHER]] for i in range(0, len(launches), TOGETHER)]
     times = [np.median(timing.time_in_turn(runs, REPEATS), axis=1) for runs in some]
     ours = np.concatenate([each[1:] for each in times])
     return float(np.median([each[0] for each in times])), [
         (astuple(p), float(us)) for p, us in zip(plans, ours)
     ]
-
-
-def _cells(theirs, ours):
-    found = {name: cell for f in (theirs, ours) for name, cell in zip(f.__code__.co_freevars, f.__closure__)}
-    return [found[name] for name in "ABCD"]
 
 
 def main(out: str, count: int = 200, seed: int = 0) -> None:
