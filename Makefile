@@ -19,7 +19,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab news live lite serve test quick long outputs record tune bench release classroom grade wheelhouse clean install
+.PHONY: help course lab news live lite serve test quick long outputs record tune calibrate bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -39,6 +39,7 @@ To change the course
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
+  make calibrate   on a GPU machine: measure what machine instructions cost there, in some seconds
   make bench       how fast the simulator is on this machine; 200 random problems for matmul
   make release     behind make course: wheels of the three packages and the book, as files (TAG=v2.0.0)
 
@@ -94,6 +95,9 @@ record: install
 
 tune: install
 	@$(RUN) -m tools.author.tune
+
+calibrate: install
+	@$(RUN) -m tools.calibrate
 
 bench: install
 	@$(RUN) -m tools.author.bench

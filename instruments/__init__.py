@@ -4,6 +4,7 @@ waves, spans, span_chart   which SM works on what
 timed                      calls compared, such as `matmul` with cuBLAS
 profile, full_unit         what Nsight Compute counts, and which unit is full
 sass, order, loads_ahead   machine code beside its source, and in which order it stands
+bubbles                    where every cycle went, by source line and reason; modelled
 k_block                    what a warp does for one k-block, counted
 checklist, evidence        twelve properties of a good kernel, ticked
 tensor_share, pauses       when the tensor cores work, and where they rest
@@ -16,6 +17,7 @@ from course_lib.lessons.sources import body
 from course_lib.measure.ncu import ncu
 from cupy_or_sim.headers import in_one_piece
 
+from .bubbles import bubbles
 from .checklist import checklist
 from .comparisons import (
     bias_and_relu,
@@ -43,6 +45,7 @@ __all__ = [
     "at_any_size",
     "bias_and_relu",
     "body",
+    "bubbles",
     "check_finish",
     "checklist",
     "full_units",

@@ -65,8 +65,8 @@ def ready(
     )
     assert T and Out, "types that were checked"
     if chosen.split == 1:
-        whole = not isinstance(chosen, HopperPlan) or chosen.together == 1
-        written = Written(Out, c_stride, finish, whole and in_boxes(left, right, out, beta))
+        boxes = isinstance(chosen, HopperPlan) and chosen.boxable and in_boxes(left, right, out, beta)
+        written = Written(Out, c_stride, finish, boxes)
         if not turned:
             return launcher(chosen, left, right, written)
         launch = launcher(chosen, right, left, written)

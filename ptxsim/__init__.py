@@ -7,6 +7,7 @@ Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.cloc
 from .arguments import Struct
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
+from .cycles import REASONS, LaunchCycles, Untraceable, launch_cycles
 from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
@@ -23,6 +24,7 @@ __all__ = [
     "CAUSES",
     "KINDS",
     "NO_LANE",
+    "REASONS",
     "Cause",
     "CompileError",
     "Counts",
@@ -31,6 +33,7 @@ __all__ = [
     "HazardError",
     "Kernel",
     "Kind",
+    "LaunchCycles",
     "LaunchError",
     "LaunchResources",
     "Meeting",
@@ -42,6 +45,7 @@ __all__ = [
     "SimulatorError",
     "Struct",
     "TensorMap",
+    "Untraceable",
     "assemble",
     "clean_side_by_side",
     "compile",
@@ -51,6 +55,7 @@ __all__ = [
     "global_sectors",
     "in_background",
     "launch",
+    "launch_cycles",
     "line_link",
     "machine_code",
     "occupancy",

@@ -1,9 +1,11 @@
-"""A launch as the simulator's clock sees it on an H100: the source of modelled times and timelines."""
+"""A launch as the simulator's clocks see it on an H100: the source of modelled times and timelines."""
 
 from math import prod
 
+import numpy as np
+
 from cupy_or_sim.simulate import compiled
-from ptxsim import Estimate, estimate
+from ptxsim import Estimate, LaunchCycles, estimate, launch_cycles
 
 from ..check.job import Job
 
@@ -25,3 +27,20 @@ def modelled(job: Job) -> Estimate:
     if launch.blocks:  # or clusters, which share the tiles out
         tiles = -(-prod(gemm.tiles(launch)) * code.code.program.cluster[0] // launch.blocks)
     return estimate(code, grid, launch.block, block_of, gemm.K // K, launch.shared_mem, tiles=tiles)
+
+
+def by_machine_code(job: Job) -> LaunchCycles:
+    """The model of this launch that plays its machine code. No arrays are made: nothing looks at data.
+
+    Raises Untraceable for a kernel that it cannot follow.
+    """
+    kernel, gemm, launch = job.kernel, job.gemm, job.launch
+
+    def args_at(k_tiles: int) -> tuple:
+        return None, None, None, gemm.M, gemm.N, k_tiles * launch.tile[2]
+
+    k_tiles, grid = gemm.K // launch.tile[2], gemm.grid(launch)
+    operands = (gemm.M + gemm.N) * gemm.K * np.dtype(gemm.dtype).itemsize
+    return launch_cycles(
+        compiled(kernel), grid, launch.block, args_at, k_tiles, launch.shared_mem, operands=operands
+    )

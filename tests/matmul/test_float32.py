@@ -118,13 +118,14 @@ def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
 
 
 WRONG = {
-    "rows outside not left out": ("i * TURN < size && k < left", "k < left", "out-of-bounds"),
-    "no zeros behind K": ("i * TURN < size && k < left", "i * TURN < size", "out-of-bounds|wrong"),
-    "a swizzle of the wrong rows": ("part / 2 % 4 * 4", "part / 4 % 4 * 4", "wrong"),
+    "rows outside not left out": ("i / 2 * TURN < size && k + later < left", "k + later < left", "out-of-bounds"),
+    "no zeros behind K": ("i / 2 * TURN < size && k + later < left", "i / 2 * TURN < size", "out-of-bounds|wrong"),
+    "a swizzle of the wrong rows": ("(row / 4 ^ k)", "(row / 8 ^ k)", "wrong|uninitialised-read"),
+    "copied while others read": ("(k - TK / 2) * GROUPS + group;", "k * GROUPS + group;", "after"),
     "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
     "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
-    "fragments of the next step": ("a[1 - step % 2]", "a[step % 2]", "wrong"),
-    "the second half of the rows": ("OfA::row(i * 4 + r)", "OfA::row(i * 2 + r)", "wrong|race|write-after|conflict"),
+    "fragments of the next k": ("a[k % 2]", "a[(k + 1) % 2]", "wrong"),
+    "the second half of the rows": ("i * 32 + r", "i * 16 + r", "wrong|race|write-after|conflict"),
     "all of K in each part": ("min((long long)p.K, p.all_k - product * (long long)p.K)", "p.all_k", "wrong|out-of"),
 }  # fmt: skip
 
@@ -134,9 +135,11 @@ def test_wrong_kernels_are_found(what, monkeypatch, with_plan):
     old, new, words = WRONG[what]
     edit(monkeypatch, "float32", old, new)
     with_plan(replace(SMALL, split=2) if "part" in what else SMALL)
-    A, B = whole(70, 132), whole(132, 68, order="F")
-    try:
-        said = "" if (matmul(A, B) == A @ B).all() else "wrong"
-    except HazardError as error:
-        said = str(error)
+    said = ""
+    for orders in ("CF", "FC"):  # along K, and along M and N
+        A, B = whole(70, 132, order=orders[0]), whole(132, 68, order=orders[1])
+        try:
+            said += "" if (matmul(A, B) == A @ B).all() else "wrong"
+        except HazardError as error:
+            said += str(error)
     assert re.search(words, said), said

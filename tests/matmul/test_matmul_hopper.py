@@ -21,13 +21,14 @@ SMALL = HopperPlan((64, 64), 3, 1)
 PAIR = HopperPlan((64, 192), 2, 2)
 SQUARE = HopperPlan((64, 64), 3, 2, 2)
 TOGETHER = HopperPlan((128, 64), 3, together=2)
+PLANS = list(MENU)
 KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
 
 
-@pytest.mark.parametrize("number", sample(range(len(MENU)), lambda number: MENU[number].tile[0], most=3))
+@pytest.mark.parametrize("number", sample(range(len(MENU)), lambda number: PLANS[number].tile[0], most=3))
 def test_every_plan_of_the_menu_is_right_and_clean(number):
     """More than one tile in each direction, more k-tiles than slots; the last blocks of a cluster have no rows."""
-    plan, layout = MENU[number], ("CF", "CC", "FF", "FC")[number % 4]
+    plan, layout = PLANS[number], ("CF", "CC", "FF", "FC")[number % 4]
     rows, columns = plan.piece[::-1] if plan.turned else plan.piece
     plan = plan.fitting(layout[plan.turned - 1] == "CF"[not plan.turned])
     kinds = KINDS[number % 2]
@@ -71,12 +72,17 @@ def test_k_in_parts():
     check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
-@pytest.mark.parametrize("below, across, together", [(1, 2, 1), (2, 2, 1), (1, 1, 2), (2, 1, 2), (2, 2, 2)])
+SHARED = [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (1, 1, 4)]
+
+
+@pytest.mark.parametrize("below, across, together", SHARED)
 def test_clusters(below, across, together):
     """Blocks that share B, A or the k-tiles; some have no rows or no columns. The parts of K are of two lengths."""
     plan = HopperPlan((64, 64), 3, below, across, together)
     check(Problem(72, 136, 64 * 9 + 8, "CF", bias=True, activation="relu", alpha=2.0), plan)
     check(Problem(64, 72, 64 * 8, "FC", "bfloat16", "float32", beta=1.0), plan)
+    if together < 4:  # 16 columns of each, which the copy engine can store
+        check(Problem(72, 136, 64 * 9, bias=True, activation="relu", alpha=2.0), replace(plan, turned=True))
 
 
 def test_sums_of_two_consumers_in_two_parts():

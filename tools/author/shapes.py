@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from cupy_or_sim import device, power, timing
+from cupy_or_sim.kernel import Array
 from matmul import matmul
 from matmul.given import allowed_lessons
 from matmul.hopper_plans import HopperPlan
@@ -64,12 +65,31 @@ def table(title: str, shapes: Iterable[Shape]) -> None:
 
 def calls(M: int, N: int, K: int) -> tuple[Callable[[], None], Callable[[], None]]:
     """cuBLAS, and `matmul`, on the same random arrays; their results agree."""
+    A, B, C, D = arrays(M, N, K)
+    theirs = cublas(A, B, C)
+
+    def ours() -> None:
+        matmul(A, B.T, out=D)
+
+    theirs()
+    ours()
+    check_near(D, C, f"{M} x {N} x {K}: matmul")
+    return theirs, ours
+
+
+def arrays(M: int, N: int, K: int) -> list[Array]:
+    """A (M, K) and B (N, K) of normal random numbers, and two outputs of NaN."""
+    cp = device.cp
+    operands = [cp.random.standard_normal(shape, np.float32).astype(np.float16) for shape in ((M, K), (N, K))]
+    return operands + [cp.full((M, N), np.nan, np.float16) for _ in range(2)]
+
+
+def cublas(A: Array, B: Array, C: Array) -> Callable[[], None]:
+    """C = A @ B.T."""
     from cupy.cuda.device import get_cublas_handle
     from cupy_backends.cuda.libs import cublas as blas
 
-    cp, handle = device.cp, get_cublas_handle()
-    A, B = (cp.random.standard_normal(shape, np.float32).astype(np.float16) for shape in ((M, K), (N, K)))
-    C, D = cp.full((M, N), np.nan, np.float16), cp.full((M, N), np.nan, np.float16)
+    handle, (M, K), N = get_cublas_handle(), A.shape, B.shape[0]
     one, zero = np.array(1, np.float32), np.array(0, np.float32)
     half, kind = timing.CUDA_R_16F, (timing.CUBLAS_COMPUTE_32F, timing.CUBLAS_GEMM_DEFAULT)
 
@@ -77,14 +97,14 @@ def calls(M: int, N: int, K: int) -> tuple[Callable[[], None], Callable[[], None
         operands = (B.data.ptr, half, K, A.data.ptr, half, K, zero.ctypes.data, C.data.ptr, half, N)
         blas.gemmEx(handle, blas.CUBLAS_OP_T, blas.CUBLAS_OP_N, N, M, K, one.ctypes.data, *operands, *kind)
 
-    def ours() -> None:
-        matmul(A, B.T, out=D)
+    return theirs
 
-    theirs(), ours()
+
+def check_near(D: Array, C: Array, what: str) -> None:
+    """Stop where D is not C, but for the order of the sums."""
     off = float(abs(C.astype(np.float32) - D).max() / abs(C).max())
     if not off < MOST_ERROR:
-        raise SystemExit(f"{M} x {N} x {K}: matmul differs from cuBLAS by {off:.1e} of the largest element")
-    return theirs, ours
+        raise SystemExit(f"{what} differs from cuBLAS by {off:.1e} of the largest element")
 
 
 def name(shape: Shape) -> str:

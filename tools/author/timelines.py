@@ -2,13 +2,17 @@
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
 from course_lib.lessons import sources
-from course_lib.measure import marks, records
+from course_lib.measure import marks, model, records
 from course_lib.measure.assembled import overlap
 from course_lib.measure.events import Shown
-from cupy_or_sim import keys
+from cupy_or_sim import Launch, cupy_on_numpy, device, keys
+from ptxsim import Untraceable
 from tools.author import marked
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "timelines.md"
@@ -18,8 +22,8 @@ POINTS = 0.10
 """By what share of the time waits may differ from those that Nsight Compute samples."""
 HEADER = (
     "| lesson | kernel | size | time, us | MHz | launches with marks | noting "
-    "| turn by speed | drawn | waits drawn | by ncu |",
-    "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+    "| turn by speed | drawn | modelled | waits drawn | by ncu |",
+    "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
 )
 
 
@@ -43,18 +47,44 @@ def entries() -> list[tuple[str, dict]]:
 
 def lesson_of(entry: dict) -> str:
     """The number of the lesson that has the kernel, or the one that it was edited from."""
-    for path in sources.with_kernels(sources.NOTEBOOKS):
-        for name, source in sources.kernels(path.stem).items():
-            if name == entry["kernel"] and keys.source_key(name, source) == entry["source"]:
-                return path.stem[:2]
+    if home := home_of(entry):
+        return home[0][:2]
     calls = f"{entry['kernel']}("
     edited = (path for path in sources.with_kernels(sources.NOTEBOOKS) if calls in path.read_text())
     return next((path.stem[:2] for path in edited), "")
 
 
+def home_of(entry: dict) -> tuple[str, str] | None:
+    """The notebook that has just this kernel, and its source."""
+    for path in sources.with_kernels(sources.NOTEBOOKS):
+        for name, source in sources.kernels(path.stem).items():
+            if name == entry["kernel"] and keys.source_key(name, source) == entry["source"]:
+                return path.stem, source
+    return None
+
+
+def modelled(entry: dict) -> float | None:
+    """Cycles of a k-tile by the clock on machine code; None where no notebook has the kernel, or the clock cannot
+    follow it."""
+    home = home_of(entry)
+    if home is None:
+        return None
+    launch = Launch(tuple(entry["tile"]), entry["threads"], entry["shared_mem"])
+    try:
+        return _turn(entry["kernel"], home[1], tuple(entry["shape"]), entry["dtype"], launch)
+    except Untraceable:
+        return None
+
+
+@cache
+def _turn(name: str, source: str, shape: tuple[int, int, int], dtype: str, launch: Launch) -> float:
+    kernel = cupy_on_numpy.RawKernel(source, name, options=device.options_for(source))
+    return model.by_machine_code(Job(kernel, Gemm(*shape, dtype), launch)).cycles_per_k_tile
+
+
 def table() -> str:
     """All of them, and below it what does not hold."""
-    rows = [(lesson, entry, *_line(lesson, entry)) for lesson, entry in entries()]
+    rows = [(lesson, entry, *_line(lesson, entry, modelled(entry))) for lesson, entry in entries()]
     gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry in entries()})
     lines = [*HEADER, *(line for *_, line, _ in rows)]
     wrong = [f"* {remark}" for *_, remarks in rows for remark in remarks]
@@ -62,8 +92,8 @@ def table() -> str:
     return "\n".join([*lines, "", where, "", "What does not hold:", "", *(wrong or ["* nothing"])])
 
 
-def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
-    """A row, and in words what of it is beyond the limits."""
+def _line(lesson: str, entry: dict, turn: float | None = None) -> tuple[str, list[str]]:
+    """A row, and in words what of it is beyond the limits. `turn`: the modelled one."""
     disturbed = {point: by for point, (_, by) in entry["disturbance"].items()}
     used = {point: by for point, by in disturbed.items() if point not in entry["left_out"]}
     off = entry["turn_drawn"] / entry["turn"] - 1
@@ -75,6 +105,7 @@ def _line(lesson: str, entry: dict) -> tuple[str, list[str]]:
         lesson, name, size, f"{entry['us']:,.0f}", f"{entry['mhz']:,}",
         f"{min(used.values()):+.1%} to {max(used.values()):+.1%}",
         f"{entry['noting']:+.1%}", f"{entry['turn']:,}", f"{entry['turn_drawn']:,} ({off:+.1%})",
+        f"{turn:,.0f} ({turn / entry['turn'] - 1:+.1%})" if turn else "",
         *("" if part is None else f"{part:.0%}" for part in (drawn, counted)),
     ]  # fmt: skip
     title = f"{lesson} {name}" + (f" at {size}^3" if size != "4096" else "")

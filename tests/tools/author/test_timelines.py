@@ -1,5 +1,7 @@
 """The table of docs/timelines.md: it is the records', and it says of each timeline what does not hold."""
 
+import re
+
 from course_lib.measure import marks
 from course_lib.measure.events import Event, to_rows
 from tools.author import marked, timelines
@@ -49,5 +51,17 @@ def test_the_row_has_the_range_of_what_is_drawn():
     line, _ = timelines._line("05", ENTRY | {"disturbance": more, "left_out": ["math.end"]})
     assert (
         line
-        == "| 05 | `k` | 4096 | 300 | 1,900 | -2.0% to +1.0% | +0.2% | 1,000 | 1,040 (+4.0%) | 30% | 25% |"
+        == "| 05 | `k` | 4096 | 300 | 1,900 | -2.0% to +1.0% | +0.2% | 1,000 | 1,040 (+4.0%) |  | 30% | 25% |"
     )
+    assert "| 1,040 (+4.0%) | 950 (-5.0%) | 30% |" in timelines._line("05", ENTRY, 950.0)[0]
+
+
+MEAN, MOST = 0.07, 0.21
+
+
+def test_modelled_turns_are_near():
+    """Of all kernels that the clock can follow, with one and with two blocks on an SM, at three sizes."""
+    page = timelines.PAGE.read_text(encoding="utf-8")
+    off = [float(part) / 100 for part in re.findall(r"\) \| [\d,]+ \(([+-][\d.]+)%\) \|", page)]
+    assert len(off) > 35
+    assert sum(map(abs, off)) / len(off) < MEAN and max(map(abs, off)) < MOST

@@ -4,78 +4,65 @@
 #include <course/gemm/tile.cuh>
 
 // How a block makes one tile of C. A warp computes 64 x 4 * COLUMNS of it, each thread 8 x COLUMNS: two groups of 4 rows, 32
-// apart, or every eighth row, and groups of 4 columns, 16 apart.
+// apart, and groups of 4 columns, 16 apart.
 template <int TM, int TN, int COLUMNS, bool A_ALONG_K, bool B_ALONG_K>
 struct FloatTile {
-    static constexpr int TK = 16, SLOTS = 3, STEPS = TK / 4, GROUPS = COLUMNS / 4, PIECES = 4 * GROUPS, DOWN = TM / 64;
+    static constexpr int TK = 16, SLOTS = 3, GROUPS = COLUMNS / 4, DOWN = TM / 64;
+    static constexpr int TIMES = TK / 2 * GROUPS;     // of 32 FMAs in half of a k-tile
     static constexpr int THREADS = DOWN * (TN / (4 * COLUMNS)) * 32, SLOT = (TM + TN) * TK * 4;
     using Sums = float[GROUPS][4][2][4];              // [group of columns][column][group of rows][row]
-    using OfA = FloatOperand<TM, TK, THREADS, A_ALONG_K, 32, true>;
-    using OfB = FloatOperand<TN, TK, THREADS, B_ALONG_K, 16, false>;
+    using OfA = FloatOperand<TM, TK, THREADS, A_ALONG_K, 32>;
+    using OfB = FloatOperand<TN, TK, THREADS, B_ALONG_K, 16>;
     const float *A, *B;
     int M, N;
     long long a_stride, b_stride;
 
-    __device__ __forceinline__ int m() const
-    {
-        return threadIdx.x / 32 % DOWN * 64 + threadIdx.x / 2 % 8 * (A_ALONG_K ? 1 : 4);
-    }
+    __device__ __forceinline__ int m() const { return threadIdx.x / 32 % DOWN * 64 + threadIdx.x / 2 % 8 * 4; }
     __device__ __forceinline__ int n() const
     {
         return threadIdx.x / 32 / DOWN * 4 * COLUMNS + (threadIdx.x % 2 + threadIdx.x / 16 % 2 * 2) * 4;
     }
-    // A piece of B is a column at four k, or four columns at one k: k by k then.
-    static __device__ constexpr int group_of(int piece) { return B_ALONG_K ? piece / 4 : piece % GROUPS; }
-    static __device__ constexpr int of_group(int piece) { return B_ALONG_K ? piece % 4 : piece / GROUPS; }
     // sum += rows m_tile.. of A times columns n_tile.. of B, over k_count k from k_begin on.
     __device__ __forceinline__ void add(Sums& sum, int m_tile, int n_tile, int k_begin, int k_count) const
     {
         unsigned shared = __cvta_generic_to_shared(slots);
         OfA rows(A, m_tile, M, k_begin, a_stride, shared, m());
         OfB columns(B, n_tile, N, k_begin, b_stride, shared + TM * TK * 4, n());
-        constexpr int COPIES = OfA::COPIES + OfB::COPIES, HALF = STEPS / 2;
-        // Where both run across k, a piece of A is loaded one k ahead; else all of a step, with four k of a row, one step ahead.
-        constexpr bool LATE = !A_ALONG_K && !B_ALONG_K;
-        float a[2][2][4][4], b[2][4];                 // of two steps: four k of 8 rows; one column at four k, or four at one
+        float a[2][2][4], b[2][4];                    // of two k: 8 rows; of two groups: 4 columns
         int k_tiles = (k_count + TK - 1) / TK, read = 0, write = (SLOTS - 1) * SLOT;
-        auto copy = [&](int i, int k_tile, int slot) {
-            int left = k_count - k_tile * TK;
-            i < OfA::COPIES ? rows.copy(i, slot, left) : columns.copy(i - OfA::COPIES, slot, left);
-        };
         auto next = [](int slot) { return slot == (SLOTS - 1) * SLOT ? 0 : slot + SLOT; };
         for (int k_tile = 0; k_tile < SLOTS - 1; ++k_tile) {
-            for (int i = 0; i < COPIES; ++i) copy(i, k_tile, k_tile * SLOT);
+            for (int i = 0; i < OfA::COPIES; ++i) rows.copy(i, k_tile * SLOT, k_count - k_tile * TK);
+            for (int i = 0; i < OfB::COPIES; ++i) columns.copy(i, k_tile * SLOT, k_count - k_tile * TK);
             commit_group();
         }
         wait_group<SLOTS - 2>();
         __syncthreads();
-        for (int i = 0; i < 8; ++i)
-            if (!LATE || i % 4 == 0) rows.load(a[0][i / 4][i % 4], i / 4, i % 4, 0, 0);
-        columns.load(b[0], 0, 0, 0, 0);
+        for (int g = 0; g < 2; ++g) rows.load(a[0][g], g, 0, 0);
+        columns.load(b[0], 0, 0, 0);
         for (int k_tile = 0; k_tile < k_tiles; ++k_tile) {
+            int left = k_count - (k_tile + SLOTS - 1) * TK;
             #pragma unroll
-            for (int step = 0; step < STEPS; ++step) {
-                if (step == HALF) {                   // in mid-tile: math stands on both sides
+            for (int k = 0; k < TK; ++k) {
+                if (k == TK / 2) {                    // in mid-tile: math stands on both sides
                     wait_group<SLOTS - 3>();          // the next k-tile is complete
                     __syncthreads();                  // and all have read the one before this: its slot is free
                 }
-                int then = (step + 1) % STEPS, there = then ? read : next(read);      // the next step, and its slot
+                int then = (k + 1) % TK, there = then ? read : next(read);                // the next k, and its slot
                 #pragma unroll
-                for (int piece = 0; piece < PIECES; ++piece) {
-                    int ahead = (piece + 1) % PIECES, late = piece - (PIECES - 8), nth = (step - HALF) * PIECES + piece;
-                    int k_then = (of_group(piece) + 1) % 4;
-                    columns.load(b[ahead % 2], group_of(ahead), of_group(ahead), ahead ? step : then, ahead ? read : there);
-                    if (LATE && group_of(piece) < 2)
-                        rows.load(a[(step + !k_then) % 2][group_of(piece)][k_then], group_of(piece), k_then, k_then ? step : then,
-                                  k_then ? read : there);
-                    if (!LATE && late >= 0) rows.load(a[1 - step % 2][late / 4][late % 4], late / 4, late % 4, then, there);
-                    if (nth >= 0 && nth * COPIES % (HALF * PIECES) < COPIES)          // spread over the second half
-                        copy(nth * COPIES / (HALF * PIECES), k_tile + SLOTS - 1, write);
-                    for (int e = 0; e < 4; ++e)
+                for (int group = 0; group < GROUPS; ++group) {
+                    int ahead = (group + 1) % GROUPS;
+                    columns.load(b[(k * GROUPS + group + 1) % 2], ahead, ahead ? k : then, ahead ? read : there);
+                    if (group < 2) rows.load(a[(k + 1) % 2][group], group, then, there);
+                    int nth = (k - TK / 2) * GROUPS + group;                          // copies are spread over the second half
+                    for (int i = 0; i < OfA::COPIES; ++i)
+                        if (nth == i * (TIMES / OfA::COPIES)) rows.copy(i, write, left);
+                    for (int i = 0; i < OfB::COPIES; ++i)
+                        if (nth == i * (TIMES / OfB::COPIES)) columns.copy(i, write, left);
+                    for (int j = 0; j < 4; ++j)
                         for (int t = 0; t < 8; ++t) { // rows to and fro: neighbours share an operand
-                            int i = e % 2 ? 7 - t : t, of = of_group(piece), k = B_ALONG_K ? e : of, j = B_ALONG_K ? of : e;
-                            float of_a = A_ALONG_K ? a[step % 2][i / 4][i % 4][k] : a[step % 2][i / 4][k][i % 4];
-                            sum[group_of(piece)][j][i / 4][i % 4] += of_a * b[piece % 2][e];
+                            int i = j % 2 ? 7 - t : t;
+                            sum[group][j][i / 4][i % 4] += a[k % 2][i / 4][i % 4] * b[(k * GROUPS + group) % 2][j];
                         }
                 }
             }
@@ -102,7 +89,7 @@ struct FloatTile {
             for (int i = 0; i < 2; ++i)
                 #pragma unroll
                 for (int r = 0; r < 4; ++r)
-                    *(float4*)&mine[(m() % 64 + OfA::row(i * 4 + r)) * ROW + n() % 16] = make_float4(
+                    *(float4*)&mine[(m() % 64 + i * 32 + r) * ROW + n() % 16] = make_float4(
                         of[0][i][r] + 0.0f, of[1][i][r] + 0.0f, of[2][i][r] + 0.0f, of[3][i][r] + 0.0f);
             __syncwarp();
             finish.template warp_tile<64, 16>(mine, m_tile + warp % DOWN * 64, n_tile + warp / DOWN * 4 * COLUMNS + group * 16);

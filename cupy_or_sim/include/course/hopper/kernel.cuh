@@ -50,14 +50,14 @@ hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMa
             int m = piece.m + consumer * 64;
             Out* sums = C + (size_t)piece.part * M * c_stride;
             Finish<T, Out> finish = {sums, bias, alpha, beta, by_row, activation, M, N, c_stride};
-            if constexpr (SPLIT > 1) {
-                float whole[TN / 2 / SPLIT];
-                add_up<Mine>(whole, d, s, place);
-                store_sums<T>(whole, s.C[consumer], finish, m, piece.n + place.part * (TN / SPLIT));
-            } else if constexpr (BOXES) {
-                if (bias || alpha != 1 || activation) finish_sums(d, finish, m, piece.n);
-                store_boxes<T, TURNED>(d, s.C[consumer], map_c, map_c_rest, consumer, m, piece.n, stored);
-            } else store_sums<T>(d, s.C[consumer], finish, m, piece.n);
+            float share[SPLIT > 1 ? TN / 2 / SPLIT : 1];
+            if constexpr (SPLIT > 1) add_up<Mine>(share, d, s, place);
+            auto& whole = [&]() -> auto& { if constexpr (SPLIT > 1) return share; else return d; }();
+            int n = piece.n + place.part * (TN / SPLIT);
+            if constexpr (BOXES) {
+                if (bias || alpha != 1 || activation) finish_sums(whole, finish, m, n);
+                store_boxes<T, TURNED>(whole, s.C[consumer], map_c, map_c_rest, consumer, m, n, stored);
+            } else store_sums<T>(whole, s.C[consumer], finish, m, n);
         }
         if (BOXES && threadIdx.x % 128 == 0) wait_stores_read();
     } else {                                                  // warpgroup 0

@@ -14,9 +14,12 @@ struct Place {
     __device__ Place()
         : rank(BLOCKS > 1 ? cluster_rank() : 0), row(rank % BELOW), column(rank % GROUP / BELOW), part(rank / GROUP) {}
     // A bit for each block that gets this block's share of A: those beside it; and of B: those below each other.
-    __device__ int beside() const { return (ACROSS == 1 ? 1 : (1 << BELOW) + 1) << (part * GROUP + row); }
+    __device__ int beside() const { return ((1 << GROUP) - 1) / ((1 << BELOW) - 1) << (part * GROUP + row); }
     __device__ int below() const { return ((1 << BELOW) - 1) << (rank - row); }
     // The rank of one of its mates: those of its column, then that of its row.
-    __device__ int mate(int i) const { return i < BELOW ? rank - row + i : rank + (column ? -BELOW : BELOW); }
-    static_assert(ACROSS <= 2, "one mate in a row");
+    __device__ int mate(int i) const
+    {
+        int other = i - BELOW + (i - BELOW >= column);        // a column that is not its own
+        return i < BELOW ? rank - row + i : rank + (other - column) * BELOW;
+    }
 };

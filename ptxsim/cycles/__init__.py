@@ -1,0 +1,16 @@
+"""How many cycles a launch takes by its machine code: a model, never a measurement.
+
+operands    an instruction's text, taken apart
+registers   what a warp knows without data
+arithmetic  what instructions on integers and predicates do
+walk        what a warp issues
+costs       what an instruction costs, each number with its source
+sm          the warps of an SM's blocks, on four sub-cores
+model       a whole launch
+"""
+
+from .model import LaunchCycles, launch_cycles
+from .sm import REASONS
+from .walk import Untraceable
+
+__all__ = ["REASONS", "LaunchCycles", "Untraceable", "launch_cycles"]

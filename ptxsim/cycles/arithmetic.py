@@ -1,0 +1,427 @@
+"""What instructions on integers, predicates and special registers do: all that addresses and branches come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..gpus import WARP
+from .operands import ZERO_REGISTER, Decoded, Operand
+from .registers import LANES, M, Registers, Value, is_set, signed, uniform, where
+
+
+def _numbers(decoded: Decoded) -> tuple[Operand, list[Operand], list[Operand], list[Operand]]:
+    """The result, predicates that are written, number sources, and predicates that are read."""
+    operands = list(decoded.operands)
+    written: list[Operand] = []
+    while operands and operands[0].kind in ("P", "UP"):
+        written.append(operands.pop(0))
+    result = operands.pop(0)
+    while operands and operands[0].kind in ("P", "UP"):
+        written.append(operands.pop(0))
+    sources = [one for one in operands if one.kind not in ("P", "UP")]
+    read = [one for one in operands if one.kind in ("P", "UP")]
+    return result, written, sources, read
+
+
+def _add(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, written, sources, read = _numbers(decoded)
+    extended = "X" in decoded.modifiers
+    total: Value = 0
+    if "64" in decoded.modifiers:
+        for source in sources:
+            value = warp.get64(source)
+            total = None if total is None or value is None else total + (-value if source.negated else value)
+        warp.put64(result, total, guard)
+        return
+    for source in sources:
+        value = warp.get(source, logic=source.negated and source.kind != "imm")
+        if value is None or total is None:
+            total = None
+            break
+        total = total + value + (source.negated and not extended)
+    for operand in read if extended else ():
+        carry = warp.predicate(operand)
+        total = None if total is None or carry is None else total + _int(carry)
+    for operand in written:
+        warp.put(operand, None if total is None else is_set(total >> 32), guard)
+    warp.put(result, total, guard)
+
+
+def _int(value: Value) -> Value:
+    return value.astype(np.int64) if isinstance(value, np.ndarray) else int(value or 0)
+
+
+def _lea(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, written, sources, read = _numbers(decoded)
+    shift = sources[-1].number
+    a, b = (
+        warp.get(sources[0], logic="X" in decoded.modifiers),
+        warp.get(sources[1], logic="X" in decoded.modifiers),
+    )
+    if a is None or b is None:
+        total: Value = None
+    elif "HI" in decoded.modifiers:
+        if "SX32" in decoded.modifiers:
+            high = signed(a) >> 31
+        else:
+            third = sources[2] if len(sources) > 3 else None
+            high = warp.get(third) if third else 0
+        total = None if high is None else ((signed(high) << 32 | a) >> (32 - shift) & M) + b
+    else:
+        total = (a << shift & M) + b
+    if "X" in decoded.modifiers:
+        carry = warp.predicate(read[0]) if read else False
+        total = None if total is None or carry is None else total + _int(carry)
+    for operand in written:
+        warp.put(operand, None if total is None else is_set(total >> 32), guard)
+    warp.put(result, total, guard)
+
+
+def _multiply(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, written, sources, read = _numbers(decoded)
+    a, b = warp.get(sources[0]), warp.get(sources[1])
+    unsigned = "U32" in decoded.modifiers
+    if "WIDE" in decoded.modifiers or "HI" in decoded.modifiers:
+        c = warp.get64(sources[2])
+        if a is None or b is None or c is None:
+            total: Value = None
+        else:
+            total = (a * b if unsigned else signed(a) * signed(b)) + (-c if sources[2].negated else c)
+        if "HI" in decoded.modifiers:
+            warp.put(result, None if total is None else total >> 32, guard)
+        else:
+            warp.put64(result, total, guard)
+            for operand in written:
+                warp.put(operand, None, guard)
+        return
+    c = warp.get(sources[2], logic="X" in decoded.modifiers)
+    zero = (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0)
+    product = 0 if zero else None if a is None or b is None else a * b
+    total = None if product is None or c is None else (product & M) + c
+    if "X" in decoded.modifiers:
+        carry = warp.predicate(read[0]) if read else False
+        total = None if total is None or carry is None else total + _int(carry)
+    warp.put(result, total, guard)
+
+
+def _logic(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, written, sources, _ = _numbers(decoded)
+    table = sources[3].number
+    a, b, c = (warp.get(one, logic=True) for one in sources[:3])
+    value = _lut(a, b, c, table)
+    for operand in written:
+        warp.put(operand, is_set(value), guard)
+    warp.put(result, value, guard)
+
+
+def _lut(a: Value, b: Value, c: Value, table: int) -> Value:
+    if a is None or b is None or c is None:
+        return None
+    value: Value = 0
+    for row in range(8):
+        if table >> row & 1:
+            term = (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+            value = value | term
+    return value & M
+
+
+def _shift(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, _, sources, _ = _numbers(decoded)
+    low, amount, high = (warp.get(one) for one in sources[:3])
+    if amount is None or low is None or high is None:
+        warp.put(result, None, guard)
+        return
+    wide = any(name in decoded.modifiers for name in ("U64", "S64"))
+    amount = (
+        amount & (63 if wide else 31) if "W" in decoded.modifiers else _clamped(amount, 63 if wide else 32)
+    )
+    hi = "HI" in decoded.modifiers
+    if "L" in decoded.modifiers:
+        if hi:
+            both = (high << 32 | low) if isinstance(amount, int) and amount < 32 else low << 32
+            value = (
+                both << amount >> 32
+                if isinstance(low, int) and isinstance(high, int)
+                else _left(low, high, amount)
+            )
+        else:
+            value = low << amount
+    elif hi and not wide:
+        value = (signed(high) if "S32" in decoded.modifiers else high) >> amount
+    else:
+        top = signed(high) if "S32" in decoded.modifiers or "S64" in decoded.modifiers else high
+        value = (
+            top >> amount
+            if hi
+            else (low >> amount) | (high << 1 << (31 - amount))
+            if _small(amount)
+            else top >> (amount - 32)
+        )
+    warp.put(result, value, guard)
+
+
+def _small(amount: Value) -> bool:
+    return bool(np.all(np.asarray(amount) < 32))
+
+
+def _left(low: Value, high: Value, amount: Value) -> Value:
+    return high << amount | (low >> 1 >> (31 - amount))
+
+
+def _clamped(amount: Value, most: int) -> Value:
+    return min(amount, most) if isinstance(amount, int) else np.minimum(amount, most)
+
+
+def _move(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result = decoded.operands[0]
+    source = decoded.operands[1]
+    if "64" in decoded.modifiers:
+        warp.put64(result, warp.get64(source), guard)
+    else:
+        warp.put(result, warp.get(source), guard)
+
+
+def _select(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, _, sources, read = _numbers(decoded)
+    warp.put(result, where(warp.predicate(read[0]), warp.get(sources[0]), warp.get(sources[1])), guard)
+
+
+COMPARE: dict[str, Callable] = {
+    "LT": lambda a, b: a < b,
+    "LE": lambda a, b: a <= b,
+    "GT": lambda a, b: a > b,
+    "GE": lambda a, b: a >= b,
+    "EQ": lambda a, b: a == b,
+    "NE": lambda a, b: a != b,
+}
+
+
+def _both(a: Value, b: Value, how: frozenset[str]) -> Value:
+    """AND, OR or XOR of predicates, of which one may be unknown."""
+    if "OR" in how:
+        if (a is True) or (b is True):
+            return True
+    elif "XOR" not in how and (a is False or b is False):
+        return False
+    if a is None or b is None:
+        return None
+    value = a | b if "OR" in how else a ^ b if "XOR" in how else a & b
+    return bool(value) if isinstance(value, (bool, np.bool_)) else value
+
+
+def _not(a: Value) -> Value:
+    return None if a is None else ~a if isinstance(a, np.ndarray) else not a
+
+
+def _compare(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    first, second, a_, b_, *read = decoded.operands
+    a, b = warp.get(a_), warp.get(b_)
+    if a is None or b is None:
+        holds: Value = None
+    else:
+        if "U32" not in decoded.modifiers:
+            a, b = signed(a), signed(b)
+        name = next(name for name in COMPARE if name in decoded.modifiers)
+        holds = COMPARE[name](a, b)
+        if "EX" in decoded.modifiers:
+            low = warp.predicate(read[1])
+            strict = COMPARE[name.replace("E", "T") if name in ("LE", "GE") else name](a, b)
+            if low is None:
+                holds = None
+            elif name == "NE":
+                holds = holds | low
+            elif name == "EQ":
+                holds = holds & low
+            else:
+                holds = strict | ((a == b) & low)
+        if isinstance(holds, np.ndarray):
+            if holds.all() or not holds.any():
+                holds = bool(holds[0])
+        elif holds is not None:
+            holds = bool(holds)
+    other = warp.predicate(read[0]) if read else True
+    warp.put(first, _both(holds, other, decoded.modifiers), guard)
+    warp.put(second, _both(_not(holds), other, decoded.modifiers), guard)
+
+
+def _predicates(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    first, second, *rest = decoded.operands
+    inputs = [warp.predicate(one) for one in rest if one.kind in ("P", "UP")]
+    tables = [one.number for one in rest if one.kind == "imm"]
+    for operand, table in zip((first, second), tables):
+        if table in (0x80,) and all(isinstance(one, bool) for one in inputs):
+            value: Value = all(inputs)
+        elif any(one is None for one in inputs):
+            value = None
+        else:
+            value = False
+            for row in range(8):
+                if table >> row & 1:
+                    term: Value = True
+                    for bit, one in zip((4, 2, 1), inputs):
+                        term = term & (one if row & bit else _not(one))
+                    value = value | term
+        warp.put(operand, value, guard)
+
+
+def _smaller(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, _, sources, read = _numbers(decoded)
+    values = [warp.get(one) for one in sources]
+    if any(value is None for value in values):
+        warp.put(result, None, guard)
+        return
+    if decoded.name == "VIADDMNMX":
+        values = [values[0] + values[1] & M, values[2]]
+    if "U32" not in decoded.modifiers:
+        values = [signed(value) for value in values]
+    least = warp.predicate(read[0])
+    value = (np.minimum if least else np.maximum)(*values)
+    warp.put(result, value if isinstance(value, np.ndarray) else int(value), guard)
+
+
+def _special(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    value = warp.special(decoded.operands[1].name)
+    if decoded.name == "CS2R" and "32" not in decoded.modifiers:
+        warp.put64(decoded.operands[0], value, guard)
+    else:
+        warp.put(decoded.operands[0], value, guard)
+
+
+def _load_constant(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, source = decoded.operands[:2]
+    value = warp.constant(source, 4 * decoded.width)
+    if decoded.width == 2:
+        warp.put64(result, value, guard)
+    else:
+        warp.put(result, value, guard)
+
+
+def _float_of(value: Value) -> np.ndarray:
+    return (np.asarray(value, np.int64) & M).astype(np.uint32).view(np.float32)
+
+
+def _bits_of(value: np.ndarray) -> Value:
+    bits = np.asarray(value, np.float32).view(np.uint32).astype(np.int64)
+    return uniform(bits) if bits.ndim else int(bits)
+
+
+def _to_float(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    value = warp.get(decoded.operands[1])
+    if value is not None:
+        number = np.asarray(value if "U32" in decoded.modifiers else signed(value), np.float64)
+        near = number.astype(np.float32)
+        if "RP" in decoded.modifiers:
+            near = np.where(near < number, np.nextafter(near, np.float32(np.inf)), near)
+        value = _bits_of(near)
+    warp.put(decoded.operands[0], value, guard)
+
+
+def _from_float(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    value = warp.get(decoded.operands[1])
+    if value is not None:
+        number = np.trunc(_float_of(value).astype(np.float64))
+        whole = np.clip(
+            np.nan_to_num(number, nan=0, posinf=M), 0 if "U32" in decoded.modifiers else -(2**31), M
+        )
+        value = whole.astype(np.int64)
+        value = value if value.ndim else int(value)
+    warp.put(decoded.operands[0], value, guard)
+
+
+def _function(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    value = warp.get(decoded.operands[1])
+    if value is not None and "RCP" in decoded.modifiers:
+        with np.errstate(all="ignore"):
+            value = _bits_of(np.float32(1) / _float_of(value))
+    else:
+        value = None
+    warp.put(decoded.operands[0], value, guard)
+
+
+def _halves(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    """The way to make a constant: 0 times 0, and a number for each half."""
+    result, a, _, *parts = decoded.operands
+    value: Value = None
+    if (
+        a.kind == "R"
+        and a.number == ZERO_REGISTER
+        and len(parts) == 2
+        and all(one.kind == "imm" for one in parts)
+    ):
+        halves = [
+            int(np.float32(float(one.name) if one.name else one.number).astype(np.float16).view(np.uint16))
+            for one in parts
+        ]
+        value = halves[0] << 16 | halves[1]
+    warp.put(result, value, guard)
+
+
+def _permute(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    result, a_, which_, b_ = decoded.operands[:4]
+    a, which, b = warp.get(a_), warp.get(which_), warp.get(b_)
+    value: Value = None
+    if a is not None and b is not None and isinstance(which, int):
+        value = 0
+        for byte in range(4):
+            chosen = which >> 4 * byte & 7
+            value = value | ((a if chosen < 4 else b) >> 8 * (chosen % 4) & 255) << 8 * byte
+    warp.put(result, value, guard)
+
+
+def _absolute(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    value = signed(warp.get(decoded.operands[1]))
+    warp.put(decoded.operands[0], None if value is None else abs(value), guard)
+
+
+def _vote(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    operands = list(decoded.operands)
+    inputs = warp.predicate(operands[-1])
+    ballot: Value = None
+    if inputs is not None:
+        lanes = inputs if isinstance(inputs, np.ndarray) else np.full(WARP, bool(inputs))
+        lanes = lanes if warp.mask is None else lanes & warp.mask
+        ballot = int((lanes.astype(np.int64) << LANES).sum())
+        holds = bool(lanes.any()) if "ANY" in decoded.modifiers else bool(lanes.all())
+    for operand in operands[:-1]:
+        value = (holds if operand.kind in ("P", "UP") else ballot) if inputs is not None else None
+        warp.put(operand, value, guard)
+
+
+def _shuffle(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    predicate, result, source, lane, *_ = decoded.operands
+    value, other = warp.get(source), warp.get(lane)
+    if isinstance(value, np.ndarray):
+        if other is None or "IDX" not in decoded.modifiers:
+            value = None
+        else:
+            value = (
+                value[np.asarray(other) % WARP] if isinstance(other, np.ndarray) else int(value[other % WARP])
+            )
+    warp.put(result, value, guard)
+    warp.put(predicate, True, guard)
+
+
+HANDLERS: dict[str, Callable[[Registers, Decoded, np.ndarray | None], None]] = {
+    **dict.fromkeys(("IADD3", "UIADD3", "VIADD", "IADD"), _add),
+    **dict.fromkeys(("LEA", "ULEA"), _lea),
+    **dict.fromkeys(("IMAD", "UIMAD"), _multiply),
+    **dict.fromkeys(("LOP3", "ULOP3"), _logic),
+    **dict.fromkeys(("SHF", "USHF"), _shift),
+    **dict.fromkeys(("MOV", "UMOV", "R2UR"), _move),
+    **dict.fromkeys(("SEL", "USEL"), _select),
+    **dict.fromkeys(("ISETP", "UISETP"), _compare),
+    **dict.fromkeys(("PLOP3", "UPLOP3"), _predicates),
+    **dict.fromkeys(("VIMNMX", "VIADDMNMX", "IMNMX"), _smaller),
+    **dict.fromkeys(("S2R", "S2UR", "CS2R"), _special),
+    **dict.fromkeys(("LDC", "ULDC"), _load_constant),
+    **dict.fromkeys(("VOTE", "VOTEU"), _vote),
+    "I2F": _to_float,
+    "F2I": _from_float,
+    "MUFU": _function,
+    "HFMA2": _halves,
+    "PRMT": _permute,
+    "IABS": _absolute,
+    "SHFL": _shuffle,
+}

@@ -1,0 +1,242 @@
+"""What an instruction costs on an SM, and where each number comes from.
+
+C: measured by the small kernel of this name (`make calibrate`; rates/nvidia-h200.json). P: published. A: assumed.
+Times are cycles of the SM.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from .operands import Decoded
+
+NO_PIPE, FMA, HEAVY, ALU, TENSOR, SPECIAL, MEMORY = range(7)
+PIPES = 7
+"""The units of a sub-core. FMA: either of two that take 16 lanes a cycle; HEAVY: the one of these that multiplies
+integers, too."""
+(
+    ARITHMETIC, VARIABLE, SHARED, LOAD, COPY, COMMIT, COPIES_WAIT, BARRIER, ARRIVE, STORE, BRANCH, EXIT
+) = range(12)  # fmt: skip
+"""What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time."""
+
+FMA_INTERVAL = 2.0  # of each half of the FMA units. C: FFMA 1.06, two halves; IMAD 2.0, one
+ALU_INTERVAL = 2.0  # C: IADD3, LOP3, SHF, PRMT, F2FP: 2.03 to 2.07
+TENSOR_INTERVAL = 6.15  # C: HMMA.16816.F32, 4 sums: 6.17
+SPECIAL_INTERVAL, SPECIAL_LATENCY = 8.0, 17.0  # C: MUFU.EX2: 8.0; dependent 17.0
+SHUFFLE_INTERVAL, SHUFFLE_LATENCY = 4.0, 26.0  # C: SHFL: 4.0; dependent 26.0
+CONSTANT_LATENCY = 35.0  # LDC. A
+REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
+TAKEN = 10.0  # from a taken branch to what comes next. C: FFMA with one warp
+LEAST_MEMORY = 4.0  # of a sub-core's way to memory, for an instruction. C: STS.32, 4.5 with one warp
+WAVEFRONT = 2.0  # of that way, for a wavefront. C: LDS.32 with 8, 16, 32 ways and one warp
+STORED_VALUES = 3.0  # more, for a store of several registers. C: STS.64 7.3, STS.128 11.2 with one warp
+SHARED_LATENCY = 21.2  # behind the last wavefront. C: LDS.32 and LDSM.x4, dependent
+L1_LATENCY = 31.2  # C: LDG.32 in L1, dependent
+L2_LATENCY = 288.0  # C: LDG.32 in L2, dependent: 296 with its address
+COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
+SECTORS = 4  # of a line
+COPIED = 0.85  # cycles of L1's tags for a line of a copy, and of the port for 128 bytes. C: LDGSTS.128, 32 warps: 3.4
+COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
+COPY_THROUGH_L1 = 1.45  # cycles more of L1's tags, for a copy that does not bypass L1. C: LDGSTS.32, 2.45
+STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
+QUEUE = 8  # instructions of a sub-core on their way to memory. A
+BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
+AGE = 64.0
+"""Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
+of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 60 to 40 with 64, 54 to 46 with 32. Fair turns
+within a block: HMMA and LDSM with 8 to 32 warps (C)."""
+READ_WINDOW = 2  # cycles in which an instruction reads its registers. P: Huerta et al. 2025, section 5.3
+
+
+class Op(NamedTuple):
+    """One instruction of one warp, as an SM takes it.
+
+    `hits` and `misses`: reads of the even and of the odd register bank where the sub-core's last instruction of this
+    pipe was the same warp's, and where it was not. `sets`: the scoreboard that its result clears, `read`: the one that
+    is cleared when its operands have been read (-1: none). `interval`: cycles of its pipe; `latency`: until the result
+    is there. `amount`: wavefronts, or of COPIES_WAIT the groups that may be on their way. `sectors` of global memory,
+    `past_l1` or not. `barrier`: which one, and for how many warps (0: all).
+    """
+
+    at: int
+    pipe: int
+    kind: int
+    stall: int
+    yields: bool
+    waits: tuple[int, ...]
+    sets: int
+    read: int
+    hits: tuple[int, int]
+    misses: tuple[int, int]
+    interval: float = 1.0
+    latency: float = 0.0
+    amount: float = 0.0
+    sectors: tuple[int, ...] = ()
+    barrier: tuple[int, int] = (0, 0)
+    past_l1: bool = False
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
+    are numbered, and its lines; or which barrier, and for how many warps (0: all)."""
+
+    wavefronts: int = 0
+    sectors: tuple[int, ...] = ()
+    barrier: tuple[int, int] = (0, 0)
+
+    @property
+    def lines(self) -> int:
+        """Of 128 bytes."""
+        return len({sector // SECTORS for sector in self.sectors})
+
+
+UNIFORM_ALU = frozenset(
+    ["UMOV", "UIADD3", "USHF", "ULEA", "ULOP3", "UISETP", "USEL", "UIMAD", "ULDC", "UPLOP3", "VOTEU", "UP2UR"]
+)
+WHOLE_FMA = frozenset(["FFMA", "FMUL", "FADD", "FFMA2"])
+FIXED_HEAVY = frozenset(["IMAD", "HFMA2", "HADD2", "HMUL2"])
+VARIABLES = {
+    "MUFU": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
+    "F2I": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
+    "I2F": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
+    "POPC": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
+    "SHFL": (MEMORY, SHUFFLE_INTERVAL, SHUFFLE_LATENCY),
+    "LDC": (NO_PIPE, 1.0, CONSTANT_LATENCY),
+    "ULDC": (NO_PIPE, 1.0, CONSTANT_LATENCY),
+    "S2R": (NO_PIPE, 1.0, REGISTER_LATENCY),
+    "S2UR": (NO_PIPE, 1.0, REGISTER_LATENCY),
+    "R2UR": (NO_PIPE, 1.0, REGISTER_LATENCY),
+}
+LOADS_SHARED = frozenset(["LDS", "LDSM", "ATOMS"])
+STORES_SHARED = frozenset(["STS", "STSM"])
+LOADS_GLOBAL = frozenset(["LDG", "LDL", "LD", "ATOMG"])
+STORES_GLOBAL = frozenset(["STG", "STL", "ST", "RED"])
+CONTROLS = frozenset(
+    [
+        "NOP",
+        "BSSY",
+        "BSYNC",
+        "WARPSYNC",
+        "YIELD",
+        "DEPBAR",
+        "LDGDEPBAR",
+        "ERRBAR",
+        "MEMBAR",
+        "CCTL",
+        "FENCE",
+        "BRA",
+        "EXIT",
+        "BAR",
+    ]
+)
+ON_MEMORY = LOADS_SHARED | STORES_SHARED | LOADS_GLOBAL | STORES_GLOBAL | {"LDGSTS"}
+
+
+def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, executes: bool, taken: bool) -> Op:
+    """`before`: the warp's last instruction of the same pipe. `executes`: whether any lane does."""
+    control = decoded.control
+    hits, misses = _banks(decoded, before)
+    op = Op(
+        at=decoded.instruction.address,
+        pipe=NO_PIPE,
+        kind=ARITHMETIC,
+        stall=max(control.stall, 1),
+        yields=control.yields,
+        waits=control.waits,
+        sets=-1 if control.writes is None else control.writes,
+        read=-1 if control.reads is None else control.reads,
+        hits=hits,
+        misses=misses,
+    )
+    if not executes:
+        return op
+    name = decoded.name
+    if name in ON_MEMORY and access is not None:
+        return _on_memory(op, decoded, access)
+    if name in CONTROLS:
+        return _of_control(op, decoded, access, taken)
+    if name in VARIABLES and (control.writes is not None or name == "SHFL"):
+        pipe, interval, latency = VARIABLES[name]
+        return op._replace(
+            pipe=pipe, kind=VARIABLE, interval=interval, latency=latency, amount=float(pipe == MEMORY)
+        )
+    if name in UNIFORM_ALU:
+        return op
+    pipe = pipe_of(decoded)
+    intervals = {FMA: FMA_INTERVAL, HEAVY: FMA_INTERVAL, TENSOR: TENSOR_INTERVAL}
+    return op._replace(pipe=pipe, interval=intervals.get(pipe, ALU_INTERVAL))
+
+
+def _on_memory(op: Op, decoded: Decoded, access: Access) -> Op:
+    name, wavefronts = decoded.name, access.wavefronts
+    if name == "LDGSTS":
+        bypass = "BYPASS" in decoded.modifiers
+        lookup = COPIED * access.lines if bypass else wavefronts + COPY_THROUGH_L1
+        return op._replace(
+            pipe=MEMORY,
+            kind=COPY,
+            interval=COPY_INTERVAL,
+            latency=lookup,
+            amount=COPIED * wavefronts if bypass else wavefronts,
+            sectors=access.sectors,
+        )
+    kind = SHARED if name in LOADS_SHARED | STORES_SHARED else LOAD if name in LOADS_GLOBAL else STORE
+    interval = max(LEAST_MEMORY, WAVEFRONT * wavefronts)
+    interval += STORED_VALUES * (name in STORES_SHARED and decoded.width > 1)
+    latency = WAVEFRONT * wavefronts + SHARED_LATENCY
+    op = op._replace(past_l1={"STRONG", "GPU"} <= decoded.modifiers)
+    return op._replace(
+        pipe=MEMORY, kind=kind, interval=interval, latency=latency, amount=wavefronts, sectors=access.sectors
+    )
+
+
+def _of_control(op: Op, decoded: Decoded, access: Access | None, taken: bool) -> Op:
+    name = decoded.name
+    if name == "EXIT":
+        return op._replace(kind=EXIT)
+    if name == "BAR":
+        kind = ARRIVE if "ARV" in decoded.modifiers else BARRIER
+        return op._replace(kind=kind, barrier=access.barrier if access else (0, 0))
+    if name == "LDGDEPBAR":
+        return op._replace(kind=COMMIT)
+    if name == "DEPBAR":
+        groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
+        return op._replace(kind=COPIES_WAIT, amount=groups)
+    return op._replace(kind=BRANCH) if taken else op
+
+
+def pipe_of(decoded: Decoded) -> int:
+    """Its pipe, as far as `.reuse` is concerned."""
+    name = decoded.name
+    if name in WHOLE_FMA:
+        return FMA
+    if name in FIXED_HEAVY:
+        return HEAVY
+    if name == "HMMA":
+        return TENSOR
+    if name in UNIFORM_ALU or name in CONTROLS:
+        return NO_PIPE
+    if name in ON_MEMORY or name in VARIABLES:
+        return MEMORY
+    return ALU
+
+
+@lru_cache(maxsize=1 << 15)
+def _banks(decoded: Decoded, before: Decoded | None) -> tuple[tuple[int, int], tuple[int, int]]:
+    kept = {(place, number) for place, number, _, reuse in before.reads if reuse} if before else set()
+    return (_counted(decoded.reads, kept), _counted(decoded.reads, set()))
+
+
+def _counted(reads: Iterable[tuple[int, int, int, bool]], kept: set[tuple[int, int]]) -> tuple[int, int]:
+    """Reads of the bank of even and of odd registers; a register that two operands name is read once."""
+    banks = [0, 0]
+    for number in {
+        first + more
+        for place, first, count, _ in reads
+        if (place, first) not in kept
+        for more in range(count)
+    }:
+        banks[number % 2] += 1
+    return banks[0], banks[1]

@@ -1,0 +1,294 @@
+"""A whole launch by its machine code: what one SM does with the blocks that it gets.
+
+The warps of one block are walked (walk.py), with few k-tiles and with more; as many blocks as fit play on one SM
+(sm.py). The further k-tiles take what one of them takes in the middle of the longer play. An SM is not fair: older
+blocks get more of it. So each has a rate of its own, and the SM's blocks follow each other at these rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from ..compiler.disassembly import SassInstruction
+from ..gpus import Gpu, find_gpu
+from ..kernel import Kernel, machine_code
+from ..occupancy import launch_resources
+from .costs import Op, op_of, pipe_of
+from .operands import Decoded
+from .registers import Triple
+from .sm import Played, Rates, Spent, Stream, run
+from .walk import Step, constants_of, walk_block
+
+BLOCK_START = (
+    500.0  # cycles from a block's end to the next one's begin. M: blocks of one SM, assets' records of waves
+)
+CLOCK_MHZ, TENSOR_MHZ = 1980, 1770
+"""M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls."""
+L2_MHZ = 1980  # at this clock of the SM L2's bytes a cycle were measured; L2 has a clock of its own
+L2_BYTES = 50 << 20  # P: H100
+DRAM_LATENCY = 277.0  # more than L2's. P: 570 to 656 cycles, and 258 to 414 (arXiv:2501.12084)
+"""Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM, and with it those
+that come meanwhile. A: all, where an SM has one block; where it has more they come at other times, and it is a part."""
+FEW, MORE = 4, 12
+"""K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""
+MOST_OPS = 300_000
+"""Instructions of one play; where 12 more k-tiles are more than that, 4 have to do."""
+LEAST_OPS = 400
+"""Of a warp: where 16 k-tiles are fewer, there are more of them."""
+
+
+@dataclass(frozen=True)
+class LaunchCycles:
+    """A modelled launch: never a measurement.
+
+    `ms` at `clock_mhz`; `cycles` of the SM that has most to do; `resident` blocks on an SM; `cycles_per_k_tile` of a
+    block while all of them are there, the mean; `spent`: by (address, reason) the cycles of a warp, which sum to
+    `cycles`; `instructions`: the machine code.
+    """
+
+    gpu: Gpu
+    ms: float
+    clock_mhz: float
+    cycles: float
+    resident: int
+    cycles_per_k_tile: float
+    spent: Spent = field(repr=False)
+    instructions: tuple[SassInstruction, ...] = field(repr=False)
+
+
+def launch_cycles(
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    args_at: Callable[[int], Sequence],
+    k_tiles: int,
+    shared_mem: int = 0,
+    gpu: str = "H100",
+    operands: int = 0,
+) -> LaunchCycles:
+    """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
+    that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
+
+    Raises Untraceable where the kernel's branches or addresses depend on data.
+    """
+    target = find_gpu(gpu)
+    instructions = machine_code(kernel, target.arch)
+    resident = launch_resources(gpu, kernel, prod(block), shared_mem).occupancy.blocks
+    if not resident:
+        raise ValueError(f"no block of {kernel.name} fits into an SM of a {target.name}")
+    of_an_sm = -(-prod(grid) // target.sms)
+    resident = min(resident, of_an_sm)
+    mhz = TENSOR_MHZ if any(one.opcode.startswith("HMMA") for one in instructions) else CLOCK_MHZ
+    rates = Rates(late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0).where_slower(mhz / L2_MHZ)
+
+    def walked(tiles: int) -> list[list[Op]]:
+        constants = constants_of(parameters(kernel, args_at(tiles)), triple(block), triple(grid))
+        known: dict[tuple, Op] = {}
+        steps = walk_block(instructions, constants, (0, 0, 0), triple(block), triple(grid))
+        return [ops_of(of_warp, known) for of_warp in steps]
+
+    work = works(walked, k_tiles, resident)
+    paces = {together: pace(work, together, rates) for together in _counts(resident, of_an_sm)}
+    cycles = _one_after_the_other(paces, of_an_sm, resident, k_tiles)
+    fullest = paces[resident]
+    parts = fullest.spent(k_tiles)
+    sum_of = sum(parts.values())
+    spent = {key: part / sum_of * cycles for key, part in parts.items()}
+    ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
+    turn = resident / sum(fullest.rates)
+    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, instructions)
+
+
+def triple(size: Sequence[int]) -> Triple:
+    """Sizes of a grid or a block, in three directions."""
+    x, y, z = (*size, 1, 1)[:3]
+    return x, y, z
+
+
+def ops_of(steps: Sequence[Step], known: dict[tuple, Op]) -> list[Op]:
+    """What an SM plays of a walk; `known`: what was made for other warps of the block."""
+    found: list[Op] = []
+    before: dict[int, Decoded] = {}
+    for step in steps:
+        decoded = step.decoded
+        pipe = pipe_of(decoded)
+        last = before.get(pipe)
+        key = (id(decoded), id(last), step.access, step.executes, step.taken)
+        op = known.get(key)
+        if op is None:
+            op = known[key] = op_of(decoded, last, step.access, step.executes, step.taken)
+        before[pipe] = decoded
+        found.append(op)
+    return found
+
+
+def parameters(kernel: Kernel, args: Sequence) -> list[tuple[int, bytes]]:
+    """Where each parameter lies, and its bytes. What is no number gets an address of its own."""
+    found, offset, address = [], 0, 1 << 40
+    for variable, value in zip(kernel.params, args, strict=True):
+        offset = -(-offset // variable.align) * variable.align
+        if isinstance(value, (np.generic, int, float)):
+            number = np.asarray(value)
+            data = number.astype(
+                number.dtype if number.nbytes == variable.size else f"i{variable.size}"
+            ).tobytes()
+        else:
+            data = address.to_bytes(8, "little") * (variable.size // 8)
+            address += 1 << 40
+        found.append((offset, data))
+        offset += variable.size
+    return found
+
+
+@dataclass(frozen=True)
+class Warp:
+    """What one warp issues with the longer walk's k-tiles: `ops`; where its first k-tile begins, as an index; and
+    instructions of a k-tile (0: it has nothing to do in a k-tile)."""
+
+    ops: list[Op]
+    prologue: float
+    tile: float
+
+    def at(self, k_tile: int) -> int:
+        return round(self.prologue + self.tile * k_tile)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A block's warps: all that they issue with `few` k-tiles, and with `tiles`. `longer` is empty where the launch has
+    no more k-tiles than these."""
+
+    few: int
+    whole: list[list[Op]]
+    tiles: int
+    longer: list[Warp]
+
+
+def works(walked: Callable[[int], list[list[Op]]], k_tiles: int, resident: int) -> Work:
+    """Walk a block twice."""
+    few, more = FEW, MORE
+    whole = walked(min(few, k_tiles))
+    while len(whole[0]) * 4 < LEAST_OPS and few < k_tiles:
+        few, more = 4 * few, 4 * more
+        whole = walked(min(few, k_tiles))
+    if len(whole[0]) * len(whole) * resident * 4 > MOST_OPS:
+        more = FEW
+    if k_tiles <= few + more:
+        return Work(k_tiles, walked(k_tiles), k_tiles, [])
+    longer = [_warp(*both, few, more) for both in zip(whole, walked(few + more))]
+    return Work(few, whole, few + more, longer)
+
+
+def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
+    """The first k-tile begins `few` of them before the walks part."""
+    tile = (len(long) - len(short)) / more
+    pairs = enumerate(zip(short, long))
+    parted = next(
+        (at for at, (one, other) in pairs if one.at != other.at or one.kind != other.kind), len(short)
+    )
+    return Warp(long, max(parted - few * tile, 0.0), tile)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Blocks that share an SM: `rates`, k-tiles a cycle of each, the oldest first; `extra`: what a block takes besides
+    its k-tiles, as a number of k-tiles; what all their warps spend their cycles on in a k-tile of each block, and
+    besides."""
+
+    rates: list[float]
+    extra: float
+    of_k_tile: Spent
+    besides: Spent
+
+    def spent(self, k_tiles: int) -> Spent:
+        found = dict(self.besides)
+        for key, cycles in self.of_k_tile.items():
+            found[key] = found.get(key, 0.0) + k_tiles * cycles
+        return {key: cycles for key, cycles in found.items() if cycles > 0}
+
+
+EDGE = 2
+"""K-tiles at either end of a walk that are not taken as steady."""
+STEADY_ISSUES = 100_000
+"""Instructions over which the rates of blocks are taken."""
+STEADY_TURNS = 6
+"""And k-tiles of each block, at the most; """
+LEAST_ISSUES = 20_000
+"""but not fewer instructions than these."""
+
+
+def pace(work: Work, together: int, shared: Rates) -> Pace:
+    """Play `together` blocks: to their end, with few k-tiles, and the main loop of the longer walk without one."""
+    few, warps = work.few, len(work.whole)
+    whole = run([Stream(ops, number) for number in range(together) for ops in work.whole], shared)
+    if not work.longer:
+        rates = [few / max(whole.ends[at : at + warps]) for at in range(0, together * warps, warps)]
+        return Pace(rates, 0.0, {}, whole.spent)
+    streams = []
+    for number in range(together):
+        for warp in work.longer:
+            marks = [warp.at(tile) for tile in range(EDGE, work.tiles - EDGE + 1)] if warp.tile else [-1]
+            loop = (marks[0], marks[-1]) if warp.tile else None
+            streams.append(Stream(warp.ops, number, tuple(marks[:-1]), loop))
+    of_k_tile = together * sum(warp.tile for warp in work.longer)
+    issues = int(min(STEADY_ISSUES, max(STEADY_TURNS * of_k_tile, LEAST_ISSUES)))
+    steady = run(streams, shared, issues)
+    rates = _rates(steady, together)
+    turns = sum(rates) / together * (steady.end - steady.since)
+    spent = {key: cycles / turns for key, cycles in steady.spent.items()}
+    extra = max(whole.end * sum(rates) / together - few, 0.0)
+    besides = {key: whole.spent.get(key, 0.0) - few * spent.get(key, 0.0) for key in {*whole.spent, *spent}}
+    return Pace(rates, extra, spent, besides)
+
+
+def _rates(played: Played, together: int) -> list[float]:
+    """K-tiles a cycle of each block, from `since` to the end of a play."""
+    warps = len(played.times) // together
+    rates = []
+    for block in range(together):
+        done = []
+        for times in played.times[block * warps : (block + 1) * warps]:
+            if len(times) > 1:
+                begin, end = np.interp([played.since, played.end], times, range(len(times)))
+                turn = (times[-1] - times[0]) / (len(times) - 1)
+                begin -= max(times[0] - played.since, 0) / turn
+                end += max(played.end - times[-1], 0) / turn
+                done.append((end - begin) / (played.end - played.since))
+        rates.append(float(np.mean(done)) if done else 0.0)
+    return rates
+
+
+def _counts(resident: int, of_an_sm: int) -> list[int]:
+    """With how many blocks on the SM it is played: as many as fit, and where that matters fewer, for the last ones."""
+    counts = [resident]
+    while counts[-1] > 1 and of_an_sm < 16 * resident:
+        counts.append(counts[-1] // 2)
+    return counts
+
+
+def _one_after_the_other(paces: dict[int, Pace], blocks: int, resident: int, k_tiles: int) -> float:
+    """Cycles until an SM is through with its blocks: whenever one ends the next begins, and is the youngest."""
+    there: list[float] = []  # k-tiles that are left of each, the oldest first
+    time, waiting = 0.0, blocks
+    while waiting or there:
+        while waiting and len(there) < resident:
+            known = paces[resident]
+            there.append(k_tiles + known.extra + BLOCK_START * sum(known.rates) / resident)
+            waiting -= 1
+        rates = _rates_of(paces, len(there))
+        step = min(left / rate for left, rate in zip(there, rates) if rate)
+        time += step
+        there = [left - rate * step for left, rate in zip(there, rates)]
+        there = [left for left in there if left > 1e-6]
+    return time
+
+
+def _rates_of(paces: dict[int, Pace], together: int) -> list[float]:
+    """Of a number of blocks that was not played: as many of the next larger number's."""
+    if together in paces:
+        return paces[together].rates
+    return paces[min(count for count in paces if count > together)].rates[:together]

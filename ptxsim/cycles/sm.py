@@ -1,0 +1,481 @@
+"""One SM at work: the warps of its blocks, each with its instructions in order, on four sub-cores.
+
+A sub-core issues at most one instruction a cycle. A warp's next one can go when the stall before it is over, its
+scoreboards are clear and it is not held at a barrier; when its pipe is free, the way to memory has room, and the
+register banks can be read in time. Of the warps that can go the one that went last goes on, else the one that waited
+longest; warps of older blocks have a start. When an instruction issues all that follows from it is known, but for
+barriers; so the model goes from issue to issue, not from cycle to cycle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from math import inf
+
+from ..gpus import SECTOR, SUB_CORES
+from .costs import (
+    AGE,
+    ARRIVE,
+    BARRIER,
+    BARRIER_ARRIVAL,
+    BARRIER_LATENCY,
+    BRANCH,
+    COMMIT,
+    COPIES_WAIT,
+    COPY,
+    COPY_LATENCY,
+    EXIT,
+    FMA,
+    FMA_INTERVAL,
+    HEAVY,
+    L1_LATENCY,
+    L2_LATENCY,
+    LOAD,
+    MEMORY,
+    PIPES,
+    QUEUE,
+    READ_WINDOW,
+    SHARED,
+    STORE,
+    STORE_BUFFER,
+    TAKEN,
+    VARIABLE,
+    WAVEFRONT,
+    Op,
+)
+
+REASONS = (
+    "issues",
+    "fixed time",
+    "branch",
+    "shared memory",
+    "global memory",
+    "copies",
+    "other result",
+    "barrier",
+    "pipe busy",
+    "register banks",
+    "memory queue full",
+    "another warp first",
+)
+"""What a warp spends its cycles on: it issues, or waits for this."""
+(
+    ISSUES,
+    FOR_TIME,
+    FOR_BRANCH,
+    FOR_SHARED,
+    FOR_GLOBAL,
+    FOR_COPIES,
+    FOR_RESULT,
+    FOR_BARRIER,
+    FOR_PIPE,
+    FOR_BANKS,
+    FOR_QUEUE,
+    FOR_TURN,
+) = range(len(REASONS))
+
+OTHER_DATA = 1 << 36
+"""Of a warp that goes round: its sectors of the next round lie so far away."""
+OTHER_BLOCK = 1 << 44
+"""And a block's from the next one's: blocks are taken to share nothing in L1."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
+    of so many bytes, which others do not have at the same time; how many cycles a load or a copy comes `late`."""
+
+    l2_bytes: float = 35.4  # C: LDG.128 in L2, all SMs
+    l2_alone: float = 55.0  # M: cp.async of 16 SMs of an H100 (tests/golden/clock_h100.json)
+    burst: float = 32768.0  # A
+    store_bytes: float = 20.0  # C: STG.128, all SMs
+    l1_sectors: int = 6144  # A: 192 KB are left of L1, whatever shared memory takes
+    late: float = 0.0
+
+    def where_slower(self, part: float) -> Rates:
+        """Where the SM's clock is `part` of the one at which they were measured, and L2's is the same."""
+        faster = {name: getattr(self, name) / part for name in ("l2_bytes", "l2_alone", "store_bytes")}
+        return replace(self, **faster)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A warp: its instructions, and its block on this SM (0 is the oldest).
+
+    `marks`: indices of instructions whose issue time is wanted. `loop`: from where to where it goes round without end,
+    as indices; each time with other data in global memory.
+    """
+
+    ops: Sequence[Op]
+    block: int
+    marks: tuple[int, ...] = ()
+    loop: tuple[int, int] | None = None
+
+
+Spent = dict[tuple[int, int], float]
+"""Cycles of all warps, by the address of the instruction that they issued or waited to issue, and by the reason."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """`ends[w]`: when warp w ended, in cycles, or the play did; `times[w]`: when it issued its marked instructions;
+    `spent`: what all warps spent their cycles on, from `since` on."""
+
+    ends: list[float]
+    times: list[list[float]]
+    spent: Spent = field(repr=False)
+    since: float = 0.0
+
+    @property
+    def end(self) -> float:
+        return max(self.ends)
+
+
+def run(streams: Sequence[Stream], rates: Rates = Rates(), issues: int = 0) -> Played:
+    """Play warps that all begin at once until the last one has ended.
+
+    Those that loop: for so many `issues`, and half as many before these, in which they get going.
+    """
+    return _Sm(streams, rates).run(issues)
+
+
+class _Warp:
+    """How far a warp is, when it may go on, and why not before."""
+
+    __slots__ = (
+        *(
+            "block",
+            "cause",
+            "clear",
+            "copied",
+            "core",
+            "end",
+            "free",
+            "groups",
+            "last",
+            "loop",
+            "mark",
+            "marks",
+            "op",
+        ),
+        *("ops", "place", "ready", "salt", "times", "why"),
+    )
+
+    def __init__(self, stream: Stream, core: _Core) -> None:
+        self.ops, self.block, self.core = stream.ops, stream.block, core
+        self.marks, self.mark = (*stream.marks, -1), 0
+        self.loop = stream.loop or (0, -1)
+        self.salt = stream.block * OTHER_BLOCK
+        self.place, self.op = 0, stream.ops[0]
+        self.free = self.ready = 0.0  # when the stall is over; and scoreboards are clear
+        self.cause = FOR_TIME  # of what lies between
+        self.last = -1.0  # when it issued
+        self.end = 0.0
+        self.clear = [0.0] * 6  # when each scoreboard will be
+        self.why = [FOR_RESULT] * 6
+        self.groups: list[float] = []  # when each group of copies will be there
+        self.copied = 0.0  # and what is in none yet
+        self.times: list[float] = []
+
+    def sets(self, scoreboard: int, time: float, why: int) -> None:
+        if scoreboard >= 0 and time > self.clear[scoreboard]:
+            self.clear[scoreboard], self.why[scoreboard] = time, why
+
+    def look_ahead(self, at: float, cause: int) -> None:
+        """When the next instruction may go, as far as the warp itself is concerned; held until `at` for this cause."""
+        op = self.op
+        if self.free > at:
+            at = self.free
+        for scoreboard in op.waits:
+            if self.clear[scoreboard] > at:
+                at, cause = self.clear[scoreboard], self.why[scoreboard]
+        if op.kind == COPIES_WAIT:
+            behind = len(self.groups) - 1 - int(op.amount)
+            if behind >= 0 and self.groups[behind] > at:
+                at, cause = self.groups[behind], FOR_COPIES
+        self.ready, self.cause = at, cause
+
+
+class _Core:
+    """A sub-core: when its pipes are free, its register banks are read, and its way to memory has room."""
+
+    __slots__ = ("banks", "latest", "pipes", "queue", "time", "users", "warps")
+
+    def __init__(self) -> None:
+        self.warps: list[_Warp] = []  # the oldest first
+        self.time = 0.0  # when it may issue next
+        self.pipes = [0.0] * PIPES
+        self.users: list[_Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
+        self.banks = [0.0, 0.0]  # of even and of odd registers
+        self.queue = [0.0] * QUEUE  # when what waits for memory leaves
+        self.latest: _Warp | None = None
+
+    def room(self, pipe: int) -> float:
+        """When the pipe takes another instruction."""
+        if pipe == MEMORY:
+            return self.queue[0]
+        free = self.pipes[pipe]
+        return min(free, self.pipes[HEAVY]) if pipe == FMA else free
+
+    def readable(self, reads: tuple[int, int]) -> float:
+        """When an instruction can issue that reads so many even and odd registers."""
+        at = 0.0
+        for bank, count in zip(self.banks, reads):
+            if count:
+                at = max(at, bank + count - max(READ_WINDOW, count))
+        return at
+
+    def choose(self) -> _Warp | None:
+        """Who issues now. If nobody can: None, and `time` is when somebody may."""
+        time, soonest, first = self.time, inf, inf
+        found = None
+        for warp in self.warps:
+            at = warp.ready
+            if at <= time:
+                op = warp.op
+                pipe = op.pipe
+                if pipe:
+                    at = self.room(pipe)
+                    if at <= time:
+                        at = self.readable(op.hits if self.users[pipe] is warp else op.misses)
+                if at <= time:
+                    if warp is self.latest:
+                        return warp
+                    turn = warp.last + AGE * warp.block
+                    if turn < first:
+                        found, first = warp, turn
+                    continue
+            if at < soonest:
+                soonest = at
+        if found is None:
+            self.time = soonest
+        return found
+
+    def occupy(self, op: Op, warp: _Warp) -> float:
+        """Take the pipe and read the registers: when the pipe begins."""
+        time, pipe, pipes = self.time, op.pipe, self.pipes
+        unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
+        begin = max(time, pipes[unit])
+        pipes[unit] = begin + (FMA_INTERVAL if pipe == FMA else op.interval)
+        reads = op.hits if self.users[pipe] is warp else op.misses
+        self.users[pipe] = warp
+        for bank, count in enumerate(reads):
+            if count:
+                self.banks[bank] = max(self.banks[bank], time) + count
+        return begin
+
+    def send(self, leaves: float) -> None:
+        """An instruction leaves the way to memory."""
+        self.pipes[MEMORY] = leaves
+        self.queue.append(leaves)
+        del self.queue[0]
+
+
+class _Memory:
+    """What the sub-cores share: the port of shared memory and L1, the tags of L1, and the way to L2 and back."""
+
+    def __init__(self, rates: Rates) -> None:
+        self.sector, self.alone = SECTOR / rates.l2_bytes, SECTOR / rates.l2_alone
+        self.burst = rates.burst / rates.l2_bytes
+        self.byte, self.most, self.late = 1 / rates.store_bytes, rates.l1_sectors, rates.late
+        self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
+        self.fills: list[tuple[float, float]] = []  # copies that will come: when, wavefronts
+        self.cached: dict[int, float] = {}  # sectors, and when they are there
+
+    def through_port(self, time: float, wavefronts: float) -> float:
+        """When so many wavefronts are through; copies that came before went before."""
+        while self.fills and self.fills[0][0] <= time:
+            came, waves = heappop(self.fills)
+            self.port = max(self.port, came) + waves
+        self.port = max(self.port, time) + wavefronts
+        return self.port
+
+    def from_l2(self, time: float, sectors: int) -> float:
+        """When so many sectors have come, but for the latency: at the rate of an SM alone, and over longer times at the
+        one that is left when all SMs ask."""
+        self.l2 = max(self.l2, time) + self.alone * sectors
+        self.share = max(self.share, time - self.burst) + self.sector * sectors
+        return max(self.l2, self.share) + self.late
+
+    def shared(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
+        self.tags = max(self.tags, time)
+        late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
+        leaves = begin + late + op.interval
+        warp.core.send(leaves)
+        warp.sets(op.sets, begin + late + op.latency, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
+        warp.sets(op.read, leaves, FOR_SHARED)
+
+    def load(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
+        late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
+        leaves = begin + late + op.interval
+        done = begin + late + WAVEFRONT * op.amount + L1_LATENCY
+        cached = self.cached
+        for number in op.sectors:
+            there = cached.get(number + warp.salt)
+            if there is None or op.past_l1:
+                there = cached[number + warp.salt] = self.from_l2(leaves, 1) + L2_LATENCY
+                if len(cached) > self.most:
+                    del cached[next(iter(cached))]
+            if there > done:
+                done = there
+        warp.core.send(leaves)
+        warp.sets(op.sets, done, FOR_GLOBAL)
+        warp.sets(op.read, leaves, FOR_GLOBAL)
+
+    def copy(self, op: Op, warp: _Warp, begin: float) -> None:
+        leaves = begin + op.interval
+        self.tags = max(self.tags, leaves) + op.latency
+        done = self.from_l2(self.tags, len(op.sectors)) + COPY_LATENCY
+        heappush(self.fills, (done, op.amount))
+        warp.copied = max(warp.copied, done)
+        warp.core.send(leaves)
+        warp.sets(op.sets, done, FOR_COPIES)
+        warp.sets(op.read, self.tags, FOR_COPIES)
+
+    def store(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
+        late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
+        self.stores = max(self.stores, time) + self.byte * SECTOR * len(op.sectors)
+        leaves = max(begin + late + op.interval, self.stores - self.byte * STORE_BUFFER)
+        warp.core.send(leaves)
+        warp.sets(op.read, leaves, FOR_GLOBAL)
+
+
+class _Sm:
+    def __init__(self, streams: Sequence[Stream], rates: Rates) -> None:
+        self.cores = [_Core() for _ in range(SUB_CORES)]
+        self.memory = _Memory(rates)
+        self.warps = []
+        self.size: dict[int, int] = {}  # warps of each block
+        for number, stream in enumerate(streams):
+            warp = _Warp(stream, self.cores[number % SUB_CORES])
+            warp.core.warps.append(warp)
+            self.warps.append(warp)
+            self.size[stream.block] = self.size.get(stream.block, 0) + 1
+        self.left = len(self.warps)
+        self.spent: Spent = {}
+        self.came: dict[tuple[int, int], int] = {}  # at each barrier of each block
+        self.held: dict[tuple[int, int], list[_Warp]] = {}
+        self.gates: dict[tuple[int, int], float] = {}
+
+    def run(self, issues: int) -> Played:
+        first, second, third, fourth = self.cores
+        remaining, since, time = issues + issues // 2 or -1, 0.0, 0.0
+        while self.left and remaining:
+            core = first if first.time <= second.time else second
+            other = third if third.time <= fourth.time else fourth
+            core = core if core.time <= other.time else other
+            warp = core.choose()
+            if warp is None:
+                continue
+            time = core.time
+            remaining -= 1
+            if remaining == issues:
+                self.spent, since = {}, time
+            self.issue(core, warp)
+        ends = [warp.end or time for warp in self.warps]
+        return Played(ends, [warp.times for warp in self.warps], self.spent, since)
+
+    def issue(self, core: _Core, warp: _Warp) -> None:
+        """A warp's next instruction goes."""
+        op, time = warp.op, core.time
+        kind = op.kind
+        self.account(core, warp)
+        if warp.place == warp.marks[warp.mark]:
+            warp.times.append(time)
+            warp.mark += 1
+        warp.last = time
+        core.latest = None if op.yields else warp
+        begin = core.occupy(op, warp) if op.pipe else time
+        core.time = time + 1
+        warp.free = time + op.stall
+        if kind == SHARED or (kind == VARIABLE and op.pipe == MEMORY):
+            self.memory.shared(op, warp, time, begin)
+        elif kind == VARIABLE:
+            warp.sets(op.sets, begin + op.latency, FOR_RESULT)
+            warp.sets(op.read, begin + op.interval, FOR_RESULT)
+        elif kind == LOAD:
+            self.memory.load(op, warp, time, begin)
+        elif kind == COPY:
+            self.memory.copy(op, warp, begin)
+        elif kind == STORE:
+            self.memory.store(op, warp, time, begin)
+        elif kind == COMMIT:
+            warp.groups.append(max(warp.copied, warp.groups[-1] if warp.groups else 0.0))
+            warp.sets(op.sets, warp.groups[-1], FOR_COPIES)
+        elif kind == BRANCH:
+            warp.free = max(warp.free, time + TAKEN)
+        self.step(core, warp)
+        if kind in (BARRIER, ARRIVE):
+            self.arrive(op, warp, time)
+
+    def account(self, core: _Core, warp: _Warp) -> None:
+        """Where the cycles since the warp's last issue went."""
+        op, time, spent = warp.op, core.time, self.spent
+        address = op.at
+
+        def add(reason: int, cycles: float) -> None:
+            key = address, reason
+            spent[key] = spent.get(key, 0.0) + cycles
+
+        add(ISSUES, 1.0)
+        if warp.last < 0:
+            return
+        at = warp.free
+        if at > warp.last + 1:
+            before = warp.ops[warp.place - 1]
+            add(FOR_BRANCH if before.kind == BRANCH else FOR_TIME, at - warp.last - 1)
+        if warp.ready > at:
+            add(warp.cause, warp.ready - at)
+            at = warp.ready
+        if time <= at:
+            return
+        if op.pipe:
+            room = min(core.room(op.pipe), time)
+            if room > at:
+                # of the two halves of the FMA units one is always free when nobody else issues
+                reason = FOR_QUEUE if op.pipe == MEMORY else FOR_TURN if op.pipe == FMA else FOR_PIPE
+                add(reason, room - at)
+                at = room
+            read = min(core.readable(op.hits if core.users[op.pipe] is warp else op.misses), time)
+            if read > at:
+                add(FOR_BANKS, read - at)
+                at = read
+        if time > at:
+            add(FOR_TURN, time - at)
+
+    def step(self, core: _Core, warp: _Warp) -> None:
+        """Go on to the warp's next instruction."""
+        kind = warp.op.kind
+        warp.place += 1
+        if warp.place == warp.loop[1]:
+            warp.place, warp.mark = warp.loop[0], 0
+            warp.salt += OTHER_DATA
+        if kind == EXIT or warp.place == len(warp.ops):
+            warp.end = core.time
+            core.warps.remove(warp)
+            self.left -= 1
+            if not core.warps:
+                core.time = inf
+            return
+        warp.op = warp.ops[warp.place]
+        if kind == BARRIER:
+            warp.ready = inf
+        else:
+            warp.look_ahead(warp.free, FOR_TIME)
+
+    def arrive(self, op: Op, warp: _Warp, time: float) -> None:
+        """At a barrier, which opens when the last of its warps has come."""
+        number, warps = op.barrier
+        name = warp.block, number
+        self.gates[name] = max(self.gates.get(name, 0.0), time) + BARRIER_ARRIVAL
+        self.came[name] = self.came.get(name, 0) + 1
+        if op.kind == BARRIER:
+            self.held.setdefault(name, []).append(warp)
+        if self.came[name] == (warps or self.size[warp.block]):
+            self.came[name] = 0
+            opens = self.gates[name] + BARRIER_LATENCY
+            for other in self.held.pop(name, []):
+                other.look_ahead(opens, FOR_BARRIER)
+                other.core.time = min(other.core.time, max(other.ready, time))

@@ -1,0 +1,311 @@
+"""Walk a kernel's machine code as one warp does, without data: integers, addresses and predicates are computed, what
+comes from memory or from floating-point arithmetic is unknown.
+
+So it costs no arrays, whatever the problem's size, and gives what time depends on: which instructions a warp issues,
+and for each access to memory its wavefronts and sectors.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..compiler.disassembly import SassInstruction
+from ..gpus import SECTOR, WARP
+from ..observe.counters import NO_LANE, shared_wavefronts
+from .arithmetic import HANDLERS
+from .costs import Access
+from .operands import TRUE, ZERO_REGISTER, Decoded, decode
+from .registers import LANES, Place, Registers, Triple, Value, one
+
+PARAMETERS = 0x210
+"""Where a kernel's parameters begin in constant bank 0, from compute capability 9.0 on."""
+MOST_STEPS = 400_000
+"""Of one warp: a walk that takes longer does not end."""
+
+
+NOT_KNOWN = frozenset(
+    (
+        "HGMMA",
+        "QGMMA",
+        "IGMMA",
+        "SYNCS",
+        "UTMALDG",
+        "UTMASTG",
+        "UTMAPF",
+        "UBLKCP",
+        "UBLKRED",
+        "UCGABAR_ARV",
+        "CALL",
+    )
+)
+"""Instructions that no walk gets past: Hopper's copy engine, mbarriers, wgmma and clusters; calls."""
+
+
+class Untraceable(ValueError):
+    """A branch or an address depends on data, or an instruction is not known here."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An instruction that a warp issued. `executes`: any lane does; `taken`: a branch that leaves its place."""
+
+    decoded: Decoded
+    executes: bool
+    taken: bool
+    access: Access | None
+
+
+class Warp(Registers):
+    """One warp, and its walk."""
+
+    def __init__(
+        self,
+        code: Sequence[Decoded],
+        index: dict[int, int],
+        place: Place,
+        constants: bytes,
+        loaded: Value = None,
+    ) -> None:
+        """`index`: of the instruction at each address. `loaded`: what every load brings, where that is known."""
+        super().__init__(place, constants)
+        self.code, self.index, self.loaded = code, index, loaded
+
+    def walk(self) -> list[Step]:
+        """Every instruction until all lanes have left. Of lanes that part, those at the lowest address go first."""
+        steps: list[Step] = []
+        waiting: dict[int, np.ndarray] = {}  # index -> lanes
+        threads = self.place.block_size[0] * self.place.block_size[1] * self.place.block_size[2]
+        everyone = self.place.warp * WARP + LANES < threads
+        active, at = everyone, 0
+        self.mask = None if everyone.all() else everyone
+        while True:
+            if waiting:
+                lowest = min(waiting)
+                if lowest <= at:
+                    if lowest < at:
+                        waiting[at] = active | waiting.get(at, False)
+                        active = waiting.pop(lowest)
+                        at = lowest
+                    else:
+                        active = active | waiting.pop(at)
+                    self.mask = None if active.all() else active
+            if len(steps) > MOST_STEPS:
+                raise Untraceable(f"the walk of a warp does not end within {MOST_STEPS} instructions")
+            decoded = self.code[at]
+            does = self._lanes(decoded, active)
+            some = does is None or bool(does.any())
+            name = decoded.name
+            taken, access = False, None
+            if name == "EXIT":
+                steps.append(
+                    Step(
+                        decoded,
+                        some and (does is None or (does == active).all()) and not waiting,
+                        False,
+                        None,
+                    )
+                )
+                if does is None:
+                    does = active
+                active = active & ~does
+                if active.any():
+                    self.mask, at = None if active.all() else active, at + 1
+                elif waiting:
+                    at = min(waiting)
+                    active = waiting.pop(at)
+                    self.mask = None if active.all() else active
+                else:
+                    return steps
+                continue
+            if name == "BRA":
+                goes = self._branches(decoded, does, active) if some else None
+                target = self.index.get(decoded.instruction.target or -1, -1)
+                taken = goes is not None
+                steps.append(Step(decoded, some, taken, None))
+                if goes is None:
+                    at += 1
+                elif (goes == active).all():
+                    at = target
+                else:
+                    stays = active & ~goes
+                    waiting[target] = goes | waiting.get(target, False)
+                    active, at = stays, at + 1
+                    self.mask = active
+                continue
+            if some:
+                guard = (
+                    None
+                    if self.mask is None and (does is None or does.all())
+                    else (active if does is None else does)
+                )
+                handler = HANDLERS.get(name)
+                if handler is not None:
+                    handler(self, decoded, guard)
+                elif name in MEMORY_NAMES:
+                    access = self.memory(decoded, active if does is None else does)
+                    self.forget(decoded, self.loaded)
+                elif name == "BAR":
+                    access = self.barrier(decoded)
+                elif decoded.writes[1]:
+                    self.forget(decoded)
+            steps.append(Step(decoded, some, taken, access))
+            at += 1
+            if at >= len(self.code):
+                return steps
+
+    def _lanes(self, decoded: Decoded, active: np.ndarray) -> np.ndarray | None:
+        """Of the active lanes those whose guard holds; None: all."""
+        if decoded.guard is None:
+            return None
+        kind, number, negated = decoded.guard
+        value = (self.predicates if kind == "P" else self.uniform_predicates)[number]
+        if value is None:
+            if decoded.name in ("BRA", "EXIT"):
+                raise Untraceable(f"a branch depends on data, at line {decoded.instruction.line}")
+            return None
+        if isinstance(value, np.ndarray):
+            return active & (~value if negated else value)
+        return None if bool(value) != negated else np.zeros(WARP, bool)
+
+    def _branches(self, decoded: Decoded, does: np.ndarray | None, active: np.ndarray) -> np.ndarray | None:
+        if "DIV" in decoded.modifiers:
+            return None
+        goes = active if does is None else does
+        for operand in decoded.operands:
+            if operand.kind in ("P", "UP"):
+                value = self.predicate(operand)
+                if value is None:
+                    raise Untraceable(f"a branch depends on data, at line {decoded.instruction.line}")
+                goes = goes & (value if isinstance(value, np.ndarray) else np.full(WARP, bool(value)))
+        return goes if goes.any() else None
+
+    def forget(self, decoded: Decoded, value: Value = None) -> None:
+        """What it writes is unknown, or this value."""
+        first, count = decoded.writes
+        for number in range(first, first + count):
+            if number < ZERO_REGISTER:
+                self.registers[number] = value
+        for operand in decoded.operands[: 1 + (decoded.name in ("SHFL", "LDG"))]:
+            if operand.kind == "UR":
+                for number in range(operand.number, operand.number + decoded.width):
+                    self.uniform[number] = None
+            elif operand.kind == "P" and operand.number != TRUE:
+                self.predicates[operand.number] = None
+
+    def barrier(self, decoded: Decoded) -> Access:
+        """Which one, and for how many warps (0: all)."""
+        numbers = [
+            one(self.get(operand)) for operand in decoded.operands if operand.kind in ("R", "UR", "imm")
+        ]
+        if any(number is None for number in numbers):
+            raise Untraceable(f"a barrier's number depends on data, at line {decoded.instruction.line}")
+        number, threads = ([int(each or 0) for each in numbers] + [0, 0])[:2]
+        return Access(barrier=(number, threads // WARP))
+
+    def memory(self, decoded: Decoded, active: np.ndarray) -> Access:
+        """Wavefronts and sectors of an access."""
+        name = decoded.name
+        places = [operand for operand in decoded.operands if operand.kind == "mem"]
+        rows = []
+        for operand in places:
+            address = self.address(operand)
+            if address is None:
+                raise Untraceable(f"an address depends on data, at line {decoded.instruction.line}")
+            row = np.where(active, address, NO_LANE)
+            rows.append(row)
+        size = 4 * decoded.width
+        if name in ("LDSM", "STSM"):
+            return Access(_matrices(rows[0].tobytes(), decoded.width))
+        if name in ("LDS", "STS", "ATOMS", "LDL", "STL"):
+            return Access(_shared(rows[0].tobytes(), size, name == "LDS"))
+        if name == "LDGSTS":
+            bypass = "BYPASS" in decoded.modifiers
+            return _copied(rows[0].tobytes(), rows[1], size, bypass)
+        return _global(rows[0], size)
+
+
+MEMORY_NAMES = frozenset(
+    ["LDS", "LDSM", "STS", "STSM", "LDG", "STG", "LDGSTS", "ATOMS", "LDL", "STL", "ATOMG", "RED", "LD", "ST"]
+)
+_KNOWN: dict[tuple, int] = {}
+"""Wavefronts by the lanes' addresses relative to their first, on which banks depend modulo 128 bytes."""
+
+
+def _relative(rows: bytes) -> np.ndarray:
+    row = np.frombuffer(rows, np.int64).copy()
+    there = row != NO_LANE
+    if there.any():
+        row[there] -= int(row[there].min()) & ~127
+    return row
+
+
+def _matrices(rows: bytes, count: int) -> int:
+    row = _relative(rows)[: 8 * count]
+    key = ("m", row.tobytes())
+    if key not in _KNOWN:
+        # the four words of a row of 16 bytes, eight rows to a wavefront where no two meet in a bank
+        _KNOWN[key] = int(shared_wavefronts(row.reshape(count, 8), 16)[0].sum())
+    return _KNOWN[key]
+
+
+def _shared(rows: bytes, size: int, load: bool) -> int:
+    row = _relative(rows)
+    key = ("s", size, load, row.tobytes())
+    if key not in _KNOWN:
+        _KNOWN[key] = int(shared_wavefronts(row.reshape(1, WARP), size, load)[0][0])
+    return _KNOWN[key]
+
+
+def _copied(to: bytes, source: np.ndarray, size: int, bypass: bool) -> Access:
+    """Past L1 a copy takes as many wavefronts as its bytes fill; through L1 the banks count, as for a store."""
+    sectors = _sectors(source, size)
+    return Access(-(-len(sectors) // 4) if bypass else _shared(to, size, load=False), sectors)
+
+
+def _global(row: np.ndarray, size: int) -> Access:
+    sectors = _sectors(row, size)
+    per_wavefront = 4
+    lines = len({sector // 4 for sector in sectors})
+    return Access(max(lines, -(-len(sectors) // per_wavefront), 1), sectors)
+
+
+def _sectors(row: np.ndarray, size: int) -> tuple[int, ...]:
+    there = row[row != NO_LANE]
+    first, last = there // SECTOR, (there + size - 1) // SECTOR
+    return tuple(sorted({*first.tolist(), *last.tolist()}))
+
+
+def constants_of(parameters: Sequence[tuple[int, bytes]], block: Triple, grid: Triple) -> bytes:
+    """Constant bank 0 of a launch: the sizes of block and grid, and parameters, as (offset, bytes)."""
+    bank = bytearray(1 << 13)
+    struct.pack_into("<6I", bank, 0, *block, *grid)
+    for offset, data in parameters:
+        bank[PARAMETERS + offset : PARAMETERS + offset + len(data)] = data
+    return bytes(bank)
+
+
+def walk_block(
+    instructions: Sequence[SassInstruction],
+    constants: bytes,
+    block: Triple,
+    block_size: Triple,
+    grid: Triple,
+    loaded: Value = None,
+) -> list[list[Step]]:
+    """What each warp of one block issues. `loaded`: as in Warp."""
+    code = [decode(each) for each in instructions]
+    for each in code:
+        if each.name in NOT_KNOWN:
+            raise Untraceable(
+                f"the clock on machine code does not know {each.name}, at line {each.instruction.line}"
+            )
+    index = {each.address: at for at, each in enumerate(instructions)}
+    warps = -(-block_size[0] * block_size[1] * block_size[2] // WARP)
+    return [
+        Warp(code, index, Place(warp, block, block_size, grid), constants, loaded).walk()
+        for warp in range(warps)
+    ]

@@ -1,0 +1,136 @@
+"""The clock on machine code against the recorded speeds of the lessons' kernels, on an H100 (assets/measurements).
+
+No number of it is fitted to these times. What is beyond the limits is listed with what the model lacks.
+"""
+
+import itertools
+import json
+import sys
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+
+import ptxsim
+from course_lib import kernel_source
+from course_lib.check.gemm import Gemm
+from course_lib.check.job import Job
+from course_lib.measure import model, records
+from tests.lessons import DTYPES, GEMMS, kernel
+from tests.sample import one_in
+
+SIZE = 4096
+MEAN, LESSON, MOST = 0.07, 0.12, 0.15
+"""By what part a time may be off: all kernels on average, those of a lesson, and one of them."""
+CLEARLY = 1.05
+"""Two kernels of a lesson have an order if the slower one takes this much longer."""
+FAR = {"naive": "a load whose line is still on its way to L1 costs more than one that hits"}
+PLACES = sorted({notebook for notebook, _ in GEMMS if notebook[:2] in ["01", "02", "03", "04", "05", "06"]})
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One kernel: milliseconds on the H100, and the model of it."""
+
+    measured: float
+    modelled: ptxsim.LaunchCycles
+
+    @property
+    def ratio(self) -> float:
+        return self.modelled.ms / self.measured
+
+
+def jobs(notebook: str, size: int = SIZE) -> dict[str, tuple[Job, dict]]:
+    """Kernels of a notebook that have a record of just this text and launch."""
+    found = {}
+    for (_, name), launch in ((key, launch) for key, launch in GEMMS.items() if key[0] == notebook):
+        job = Job(
+            kernel(kernel_source(notebook, name), name), Gemm(size, size, size, DTYPES[notebook]), launch
+        )
+        if record := records.find("speeds", records.kernel_key(job)):
+            found[name] = job, record
+    return found
+
+
+@cache
+def compared(notebook: str, size: int = SIZE) -> dict[str, Compared]:
+    """kernel -> its times, measured and modelled."""
+    return {
+        name: Compared(record["median_us"] / 1e3, model.by_machine_code(job))
+        for name, (job, record) in jobs(notebook, size).items()
+    }
+
+
+@pytest.mark.parametrize("notebook", one_in(2, PLACES))
+def test_times_and_order_in_a_lesson(notebook):
+    times = compared(notebook)
+    far = {name: each.ratio for name, each in times.items() if abs(each.ratio - 1) > MOST}
+    assert far.keys() == FAR.keys() & times.keys(), far
+    wrong = {
+        (slow, fast)
+        for slow, fast in itertools.permutations(times.keys() - FAR.keys(), 2)
+        if times[slow].measured > CLEARLY * times[fast].measured
+        and times[slow].modelled.ms <= times[fast].modelled.ms
+    }
+    assert wrong == set()
+    assert np.mean([abs(each.ratio - 1) for each in times.values()]) < LESSON
+
+
+REASONS = {
+    "warps waiting for copies": ("copies", "global memory"),
+    "warps waiting at the barrier": ("barrier",),
+    "warps waiting a fixed time": ("fixed time",),
+    "warps held back at dispatch": ("register banks",),
+}
+"""What Nsight Compute counts for each issued instruction, and the model's reasons for it."""
+POINTS = 0.10
+
+
+@pytest.mark.parametrize("name", ["mainloop", "double_buffer", "fastest", "three_stage"])
+def test_reasons_are_those_that_nsight_compute_counts(name):
+    """Of the time of a warp, within ten points."""
+    notebook = next(notebook for notebook, kernel_name in GEMMS if kernel_name == name)
+    job, _ = jobs(notebook)[name]
+    (path,) = (path for path in records.files() if "h100" in path.name)
+    profiles = json.loads(path.read_text())["profiles"].values()
+    metrics = next(
+        each["metrics"]
+        for each in profiles
+        if (each["kernel"], tuple(each["tile"]), each["shared_mem"])
+        == (name, job.launch.tile, job.launch.shared_mem)
+        and abs(each["metrics"]["time, us"] / 1e3 / compared(notebook)[name].measured - 1) < 0.05
+    )
+    found = compared(notebook)[name].modelled
+    share = dict.fromkeys(ptxsim.REASONS, 0.0)
+    for (_, reason), cycles in found.spent.items():
+        share[ptxsim.REASONS[reason]] += cycles / found.cycles
+    warps = found.resident * job.launch.threads / 32
+    issued = (
+        metrics["instructions of warps, millions"]
+        * 1e3
+        / found.gpu.sms
+        / metrics["cycles of an SM, thousands"]
+    )
+    for metric, reasons in REASONS.items():
+        counted = metrics[metric] * issued / warps  # of the time of a warp
+        assert sum(share[reason] for reason in reasons) == pytest.approx(counted, abs=POINTS), metric
+
+
+def table(size: int = SIZE) -> None:
+    """The table of docs/clock.md: python -m tests.ptxsim.cycles.test_lessons."""
+    ratios = []
+    for notebook in PLACES:
+        for name, each in compared(notebook, size).items():
+            one = each.modelled
+            ratios.append(each.ratio)
+            print(
+                f"| {notebook[:2]} | {name} | {each.measured:.3f} | {one.ms:.3f} | {each.ratio:.2f} | {one.resident} | "
+                f"{one.cycles_per_k_tile:,.0f} |"
+            )
+    off = np.abs(np.array(ratios) - 1)
+    print(f"{len(ratios)} kernels, mean error {off.mean():.1%}, {(off <= MEAN).sum()} within {MEAN:.0%}")
+
+
+if __name__ == "__main__":
+    table(*map(int, sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The SM at work: what small streams of instructions take, and the small kernels of `make calibrate` beside a GPU."""
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+from course_lib import OPTIONS
+from ptxsim.compiler import nvrtc
+from ptxsim.compiler.disassembly import instructions_of
+from ptxsim.cycles import costs
+from ptxsim.cycles.costs import ALU, ARITHMETIC, BARRIER, EXIT, FMA, LOAD, MEMORY, NO_PIPE, SHARED, TENSOR, Op
+from ptxsim.cycles.model import ops_of
+from ptxsim.cycles.sm import FOR_BARRIER, FOR_GLOBAL, ISSUES, REASONS, Rates, Stream, run
+from ptxsim.cycles.walk import constants_of, walk_block
+from tests.rules import ROOT
+from tests.sample import one_in
+from tools.calibrate.small import SMALL
+
+NONE = (0, 0)
+END = Op(999, NO_PIPE, EXIT, 1, False, (), -1, -1, NONE, NONE)
+
+
+def op(pipe=NO_PIPE, kind=ARITHMETIC, stall=1, waits=(), sets=-1, reads=NONE, **more) -> Op:
+    return Op(0, pipe, kind, stall, False, waits, sets, -1, more.pop("hits", reads), reads, **more)
+
+
+def cycles(*ops: Op, warps: int = 1) -> float:
+    return run([Stream([*ops, END], 0) for _ in range(warps)]).end
+
+
+def test_a_warp_issues_when_its_stall_is_over():
+    assert cycles(op(), op()) == 3
+    assert cycles(op(stall=5), op()) == 7
+
+
+def test_warps_of_a_sub_core_share_its_issue_and_its_pipes():
+    fma = op(FMA, interval=2.0)
+    assert cycles(*[fma] * 64) == 65
+    assert cycles(*[fma] * 64, warps=4) == 65, "four sub-cores"
+    assert cycles(*[fma] * 64, warps=8) == pytest.approx(130, abs=2)
+    assert cycles(*[op(ALU, interval=2.0)] * 64) == pytest.approx(128, abs=2)
+    assert cycles(*[op(TENSOR, interval=6.15)] * 64) == pytest.approx(64 * 6.15, abs=7)
+
+
+def test_two_register_banks_give_one_register_a_cycle_each():
+    spread = op(FMA, interval=2.0, reads=(1, 1))
+    crowded = op(FMA, interval=2.0, reads=(2, 0))
+    kept = op(FMA, interval=2.0, reads=(2, 0), hits=(1, 0))
+    assert cycles(*[spread] * 100) == pytest.approx(100, abs=3)
+    assert cycles(*[crowded] * 100) == pytest.approx(200, abs=3)
+    assert cycles(*[kept] * 100) == pytest.approx(100, abs=3), "one of two is kept by .reuse"
+
+
+def test_a_result_is_waited_for_and_the_wait_has_a_reason():
+    load = op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=(1, 2, 3, 4))
+    played = run([Stream([load, op(waits=(2,)), END], 0)])
+    assert played.end > costs.L2_LATENCY
+    assert played.spent[0, FOR_GLOBAL] == pytest.approx(costs.L2_LATENCY, abs=20)
+    assert sum(played.spent.values()) == pytest.approx(played.end, abs=1), (
+        "all of the warp's time has a reason"
+    )
+    again = run([Stream([load, op(waits=(2,)), load, op(waits=(2,)), END], 0)])
+    assert again.end - played.end < 60, "the second time it is in L1"
+
+
+def test_warps_meet_at_a_barrier():
+    slow = [op(stall=15)] * 20
+    meet = op(kind=BARRIER)
+    streams = [Stream([*slow, meet, END], 0), *(Stream([meet, END], 0) for _ in range(7))]
+    played = run(streams)
+    assert min(played.ends) > 300
+    assert played.spent[END.at, FOR_BARRIER] > 7 * 280
+    other = run([*streams, Stream([meet, END], 1)])
+    assert min(other.ends) < 50, "a block of its own does not wait"
+
+
+def test_the_port_of_shared_memory_gives_a_wavefront_a_cycle():
+    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
+    assert cycles(*[load] * 50, warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
+
+
+def test_a_warp_goes_on_and_an_older_block_has_a_start():
+    work = [op(FMA, interval=2.0)] * 400
+    played = run([Stream([*work, END], block) for block in (0, 1) for _ in range(4)])
+    assert max(played.ends[:4]) < 420 and min(played.ends[4:]) > 780, "nothing stops the one that goes on"
+    work = [op(FMA, interval=2.0, stall=2)] * 400
+    played = run([Stream([*work, END], block) for block in (0, 1, 2) for _ in range(4)])
+    assert max(played.ends[:4]) < 0.9 * max(played.ends[8:]), "one in two cycles is free for two others"
+
+
+def test_a_loop_goes_on_and_counts_what_comes_behind_its_start():
+    ops = [op(FMA, interval=2.0)] * 100
+    played = run([Stream(ops, 0, (10, 60), (10, 90))], issues=1000)
+    turns = np.diff(played.times[0])
+    assert (turns > 0).all() and turns[0] + turns[1] == pytest.approx(80, abs=1)
+    assert played.spent[0, ISSUES] == pytest.approx(1000, abs=2)
+    assert len(REASONS) == 12
+
+
+# --------------------------------------------------------------------------- beside a GPU
+
+MEASURED = json.loads((ROOT / "ptxsim/rates/nvidia-h200.json").read_text())["cycles"]
+ONE_SM = Rates(l2_bytes=121, l2_alone=121, store_bytes=32)  # LDG.128 in L2 and STG.128, of one SM alone
+ELSEWHERE = ("HGMMA",)
+WALKED = [small for small in SMALL if not small.name.startswith(ELSEWHERE)]
+CLOSE = 0.15
+TURNS = 2, 8
+FAR = {
+    "LDGSTS.128": "each turn copies the same lines to the same place, while those of the turn before are on their way",
+    "LDG.32 in L1, 32 lines": "35 % too short with 4 warps; with 1, and with 8 and more, it is right",
+}
+
+
+@cache
+def modelled(name: str, warps: int) -> float:
+    """Cycles from one of its instructions to the next of a warp."""
+    small = next(small for small in WALKED if small.name == name)
+    text = nvrtc.machine_code(small.source, (), OPTIONS, "sm_90a").text
+    instructions = instructions_of(text, "small")
+    ends = []
+    for turns in TURNS:
+        pointers = [(8 * at, (1 + at << 40).to_bytes(8, "little")) for at in range(3)]
+        numbers = [(24, turns.to_bytes(4, "little")), (28, bytes(4))]
+        block = 32 * warps, 1, 1
+        constants = constants_of([*pointers, *numbers], block, (1, 1, 1))
+        known: dict = {}
+        steps = walk_block(instructions, constants, (0, 0, 0), block, (1, 1, 1), loaded=0)
+        ends.append(run([Stream(ops_of(of_warp, known), 0) for of_warp in steps], ONE_SM).end)
+    return (ends[1] - ends[0]) / (TURNS[1] - TURNS[0]) / small.times
+
+
+def off(name: str) -> dict[int, float]:
+    """By the number of warps: by what part the model is longer than the GPU."""
+    return {
+        int(warps): modelled(name, int(warps)) / measured - 1
+        for warps, measured in MEASURED[name]["one SM"].items()
+    }
+
+
+@pytest.mark.parametrize("name", one_in(3, [small.name for small in WALKED if small.name not in FAR]))
+def test_a_small_kernel_takes_as_long_as_on_the_gpu(name):
+    assert {warps: part for warps, part in off(name).items() if abs(part) > CLOSE} == {}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_those_that_do_not_are_known(name):
+    assert max(map(abs, off(name).values())) > CLOSE
+
+
+def table() -> None:
+    """All of them: python -m tests.ptxsim.cycles.test_sm."""
+    for small in WALKED:
+        row = "  ".join(f"{warps}: {part:+.0%}" for warps, part in off(small.name).items())
+        print(f"{small.name:28} {row}")
+    every = [abs(part) for small in WALKED for part in off(small.name).values()]
+    print(f"{len(every)} points, median {np.median(every):.1%}, mean {np.mean(every):.1%}")
+
+
+if __name__ == "__main__":
+    table()

@@ -1,0 +1,153 @@
+"""Time plans of `matmul` for Hopper GPUs, many more than its menu has.
+
+`python -m tools.author.hopper_sweep OUT [COUNT [SEED]]`
+
+For the problems of tune.py and COUNT others, drawn at random, it times the plans that the rule expects to be fastest
+among all that could be compiled.
+"""
+
+import json
+import math
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+
+from cupy_or_sim import device, timing
+from matmul.hopper_plans import MOST, TK, HopperPlan, cost
+from matmul.many import product
+from matmul.plans import SPLITS, Shape
+from matmul.ready import hopper_instance, kernel_of, ready
+from ptxsim.gpus import H100
+
+from .shapes import LARGE, arrays, check_near, cublas, drawn
+from .tune import SHAPES
+
+NAMED = ((768, 768, 65536), (256, 5120, 13824), (12288, 64, 12288), (64, 8192, 1024), (1536, 1536, 1536))
+WIDTHS = {64: range(16, 257, 16), 128: range(32, 257, 16), 192: range(48, 193, 16)}
+CLUSTERS = (
+    (1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1), (1, 4, 1), (4, 2, 1), (2, 4, 1),
+    (1, 1, 2), (2, 1, 2), (1, 2, 2), (2, 2, 2), (4, 1, 2), (1, 1, 3), (2, 1, 3), (1, 1, 4), (2, 1, 4), (1, 2, 4),
+    (1, 1, 6), (1, 1, 8),
+)  # fmt: skip
+EACH, REPEATS, NEAR = 24, 9, 1.35
+"""Plans for a problem, at most a third of them turned; launches of each; how much slower than the best the rule may
+expect one to be."""
+TOGETHER = 24
+"""Plans that take turns: the driver queues some thousand launches and events."""
+HALF = "__half"
+
+
+def universe() -> Iterator[HopperPlan]:
+    """All plans that fit, with as many slots as do, or half of them for two blocks on an SM."""
+    for TM, widths in WIDTHS.items():
+        for TN in widths:
+            for cluster in CLUSTERS:
+                below, across, together = cluster
+                apart = TN // below % 8 or TM // across % 8 or TM // across < 16
+                if apart or (TN // 8 % together if together > 1 else 0):
+                    continue
+                for memory in (H100.shared_block, H100.shared // 2 - H100.reserved)[: 2 if TM == 64 else 1]:
+                    slots = [
+                        n
+                        for n in range(2, 11)
+                        if HopperPlan((TM, TN), n, *cluster).shared_mem() <= memory
+                        and (together == 1 or n * (TM + TN) * TK * 2 >= TM * TN * 4)
+                    ]
+                    if slots and (memory == H100.shared_block or slots[-1] >= 3):
+                        yield HopperPlan((TM, TN), slots[-1], *cluster)
+                        if TN // together % 16 == 0 and across <= 2:
+                            yield HopperPlan((TM, TN), slots[-1], *cluster, turned=True)
+
+
+def for_problem(plans: list[HopperPlan], shape: Shape) -> Iterator[HopperPlan]:
+    """Those of them that leave few blocks without work, with K in parts too."""
+    M, N, K = shape
+    k_tiles = -(-K // TK)
+    for plan in plans:
+        rows, columns = (N, M) if plan.turned else (M, N)
+        (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
+        idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64
+        if (
+            idle
+            or (plan.turned and N % 8)
+            or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST))
+        ):
+            continue
+        yield plan
+        for split in SPLITS[1:] if not plan.turned and TN % 32 == 0 else ():
+            if k_tiles < 4 * split * plan.together or blocks * split > MOST:
+                break
+            yield plan.parts(K, split)
+
+
+def worth_timing(shape: Shape, plans: list[HopperPlan], each: int = EACH) -> list[HopperPlan]:
+    """The plans that the rule expects to be fast."""
+    expected = {plan: cost(plan, *shape) for plan in dict.fromkeys(for_problem(plans, shape))}
+    order = sorted(expected, key=lambda plan: expected[plan])
+    order = [plan for plan in order if expected[plan] <= NEAR * expected[order[0]]]
+    turned = [plan for plan in order if plan.turned][: each // 3]
+    upright = [plan for plan in order if not plan.turned][: each - len(turned)]
+    most = each if math.prod(shape) < 2e11 else each // 3
+    return sorted(turned + upright, key=lambda plan: expected[plan])[:most]
+
+
+def instance_of(plan: HopperPlan, N: int) -> str:
+    boxes = plan.boxable and plan.split == 1 and N % 8 == 0
+    out = HALF if plan.split == 1 else "float"
+    return hopper_instance(HALF, out, plan, True, True, boxes, plan.turned)
+
+
+def compile_one(name: str) -> None:
+    kernel_of(name)
+
+
+def time_plans(shape: Shape, plans: list[HopperPlan]) -> tuple[float, list[tuple[tuple, float]]]:
+    """Microseconds of cuBLAS and of each plan, in turn; its result is cuBLAS's, but for the order of the sums."""
+    A, B, C, D = arrays(*shape)
+    theirs = cublas(A, B, C)
+    theirs()
+    launches: list[Callable[[], None]] = []
+    for plan in plans:
+        one = product(A, B.T, D)
+        launch = ready(plan, one.left, one.right, D)
+        D.fill(np.nan)
+        launch(A, B.T, D, None)
+        check_near(D, C, f"{shape} by {plan}")
+        launches.append(partial(launch, A, B.T, D, None))
+    some = [[theirs, *launches[i : i + TOGETHER]] for i in range(0, len(launches), TOGETHER)]
+    times = [np.median(timing.time_in_turn(runs, REPEATS), axis=1) for runs in some]
+    ours = np.concatenate([each[1:] for each in times])
+    return float(np.median([each[0] for each in times])), [
+        (astuple(p), float(us)) for p, us in zip(plans, ours)
+    ]
+
+
+def main(out: str, count: int = 200, seed: int = 0) -> None:
+    shapes = list(dict.fromkeys((*SHAPES, *NAMED, LARGE[-1], *drawn(seed, count))))
+    plans = list(universe())
+    chosen = {shape: worth_timing(shape, plans) for shape in shapes}
+    names = sorted({instance_of(plan, N) for (_, N, _), each in chosen.items() for plan in each})
+    print(len(plans), "plans,", sum(map(len, chosen.values())), "to time,", len(names), "kernels", flush=True)
+    if device.backend() != "cupy":
+        return
+    with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
+        list(pool.map(compile_one, names, chunksize=4))
+    print("compiled", flush=True)
+    found = []
+    random.Random(seed).shuffle(shapes)
+    for shape in shapes:
+        us, times = time_plans(shape, chosen[shape])
+        found.append([shape, us, times])
+        with open(out, "w") as file:
+            json.dump({"gpu": timing.name(), "date": timing.today(), "problems": found}, file)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))
