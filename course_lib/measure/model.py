@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from cupy_or_sim.simulate import compiled
-from ptxsim import Estimate, LaunchCycles, estimate, launch_cycles
+from ptxsim import Estimate, LaunchCycles, Untraceable, estimate, launch_cycles
 
 from ..check.job import Job
 
@@ -35,6 +35,8 @@ def by_machine_code(job: Job) -> LaunchCycles:
     Raises Untraceable for a kernel that it cannot follow.
     """
     kernel, gemm, launch = job.kernel, job.gemm, job.launch
+    if launch.blocks:
+        raise Untraceable("the clock on machine code plays blocks that make one tile of C each")
 
     def args_at(k_tiles: int) -> tuple:
         return None, None, None, gemm.M, gemm.N, k_tiles * launch.tile[2]

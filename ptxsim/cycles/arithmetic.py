@@ -403,6 +403,19 @@ def _shuffle(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> Non
     warp.put(predicate, True, guard)
 
 
+def _elect(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    """The first lane of those that take part."""
+    lanes = np.full(WARP, True) if guard is None else guard
+    first = np.full(WARP, False)
+    first[int(lanes.argmax())] = True
+    warp.put(decoded.operands[0], first, guard)
+
+
+def _granted(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    if decoded.operands[0].kind == "UP":
+        warp.put(decoded.operands[0], True, guard)
+
+
 HANDLERS: dict[str, Callable[[Registers, Decoded, np.ndarray | None], None]] = {
     **dict.fromkeys(("IADD3", "UIADD3", "VIADD", "IADD"), _add),
     **dict.fromkeys(("LEA", "ULEA"), _lea),
@@ -417,6 +430,8 @@ HANDLERS: dict[str, Callable[[Registers, Decoded, np.ndarray | None], None]] = {
     **dict.fromkeys(("S2R", "S2UR", "CS2R"), _special),
     **dict.fromkeys(("LDC", "ULDC"), _load_constant),
     **dict.fromkeys(("VOTE", "VOTEU"), _vote),
+    "ELECT": _elect,
+    "USETMAXREG": _granted,
     "I2F": _to_float,
     "F2I": _from_float,
     "MUFU": _function,

@@ -16,9 +16,11 @@ PIPES = 7
 """The units of a sub-core. FMA: either of two that take 16 lanes a cycle; HEAVY: the one of these that multiplies
 integers, too."""
 (
-    ARITHMETIC, VARIABLE, SHARED, LOAD, COPY, COMMIT, COPIES_WAIT, BARRIER, ARRIVE, STORE, BRANCH, EXIT
-) = range(12)  # fmt: skip
-"""What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time."""
+    ARITHMETIC, VARIABLE, SHARED, LOAD, COPY, COMMIT, COPIES_WAIT, BARRIER, ARRIVE, STORE, BRANCH, EXIT,
+    INIT, SIGNAL, AWAIT, BULK, PRODUCT, PRODUCTS_WAIT,
+) = range(18)  # fmt: skip
+"""What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time. INIT, SIGNAL,
+AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma."""
 
 FMA_INTERVAL = 2.0  # of each half of the FMA units. C: FFMA 1.06, two halves; IMAD 2.0, one
 ALU_INTERVAL = 2.0  # C: IADD3, LOP3, SHF, PRMT, F2FP: 2.03 to 2.07
@@ -38,7 +40,19 @@ COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
 SECTORS = 4  # of a line
 COPIED = 0.85  # cycles of L1's tags for a line of a copy, and of the port for 128 bytes. C: LDGSTS.128, 32 warps: 3.4
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
+PRODUCT_INTERVAL = (
+    0.5  # of a sub-core's tensor cores, for a column of wgmma. C: HGMMA.64x256x16 128.1, 64x64x16 32.1
+)
+PRODUCT_LATENCY = 32.0  # behind that, until it can be waited for. A
+BULK_LATENCY = (
+    350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
+)
+BULK_SHARE = 0.88  # of the time that a load's bytes take on the way from L2. A: lesson 07's ring moves 39 bytes a cycle
+MBARRIER_LATENCY = 20.0  # from a phase's end to who waits for it. A
 COPY_THROUGH_L1 = 1.45  # cycles more of L1's tags, for a copy that does not bypass L1. C: LDGSTS.32, 2.45
+PART = 1.8
+"""Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
+whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
 QUEUE = 8  # instructions of a sub-core on their way to memory. A
 BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
@@ -56,7 +70,8 @@ class Op(NamedTuple):
     pipe was the same warp's, and where it was not. `sets`: the scoreboard that its result clears, `read`: the one that
     is cleared when its operands have been read (-1: none). `interval`: cycles of its pipe; `latency`: until the result
     is there. `amount`: wavefronts, or of COPIES_WAIT the groups that may be on their way. `sectors` of global memory,
-    `past_l1` or not. `barrier`: which one, and for how many warps (0: all).
+    `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
+    address, and arrivals or the parity, with bytes as the `amount`. PRODUCT: the `amount` is 1 where a group ends.
     """
 
     at: int
@@ -80,11 +95,14 @@ class Op(NamedTuple):
 @dataclass(frozen=True)
 class Access:
     """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
-    are numbered, and its lines; or which barrier, and for how many warps (0: all)."""
+    are numbered, and its lines; or which barrier, and for how many warps (0: all), as in `Op`; bytes that an mbarrier
+    expects or a bulk copy brings; of a store the sectors that it writes in part."""
 
     wavefronts: int = 0
     sectors: tuple[int, ...] = ()
     barrier: tuple[int, int] = (0, 0)
+    size: int = 0
+    parts: int = 0
 
     @property
     def lines(self) -> int:
@@ -155,6 +173,8 @@ def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, execu
     name = decoded.name
     if name in ON_MEMORY and access is not None:
         return _on_memory(op, decoded, access)
+    if name in ON_HOPPER:
+        return _of_hopper(op, decoded, access)
     if name in CONTROLS:
         return _of_control(op, decoded, access, taken)
     if name in VARIABLES and (control.writes is not None or name == "SHFL"):
@@ -186,6 +206,8 @@ def _on_memory(op: Op, decoded: Decoded, access: Access) -> Op:
     interval = max(LEAST_MEMORY, WAVEFRONT * wavefronts)
     interval += STORED_VALUES * (name in STORES_SHARED and decoded.width > 1)
     latency = WAVEFRONT * wavefronts + SHARED_LATENCY
+    if kind == STORE:
+        latency = len(access.sectors) + (PART - 1) * access.parts
     op = op._replace(past_l1={"STRONG", "GPU"} <= decoded.modifiers)
     return op._replace(
         pipe=MEMORY, kind=kind, interval=interval, latency=latency, amount=wavefronts, sectors=access.sectors
@@ -207,6 +229,32 @@ def _of_control(op: Op, decoded: Decoded, access: Access | None, taken: bool) ->
     return op._replace(kind=BRANCH) if taken else op
 
 
+ON_HOPPER = frozenset(["HGMMA", "SYNCS", "UTMALDG", "WARPGROUP", "ELECT", "USETMAXREG"])
+
+
+def _of_hopper(op: Op, decoded: Decoded, access: Access | None) -> Op:
+    name, modifiers = decoded.name, decoded.modifiers
+    if name == "HGMMA":
+        columns = int(next(each for each in modifiers if each.count("x") == 2).split("x")[1])
+        ends = any(one.name == "gsb0" for one in decoded.operands)
+        return op._replace(pipe=TENSOR, kind=PRODUCT, interval=PRODUCT_INTERVAL * columns, amount=float(ends))
+    if name == "WARPGROUP" and "DEPBAR" in modifiers:
+        groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
+        return op._replace(kind=PRODUCTS_WAIT, amount=groups)
+    if access is None or name not in ("SYNCS", "UTMALDG"):
+        return op
+    kind = (
+        BULK
+        if name == "UTMALDG"
+        else INIT
+        if "EXCH" in modifiers
+        else SIGNAL
+        if "ARRIVE" in modifiers
+        else AWAIT
+    )
+    return op._replace(kind=kind, barrier=access.barrier, amount=access.size)
+
+
 def pipe_of(decoded: Decoded) -> int:
     """Its pipe, as far as `.reuse` is concerned."""
     name = decoded.name
@@ -216,7 +264,7 @@ def pipe_of(decoded: Decoded) -> int:
         return HEAVY
     if name == "HMMA":
         return TENSOR
-    if name in UNIFORM_ALU or name in CONTROLS:
+    if name in UNIFORM_ALU or name in CONTROLS or name in ON_HOPPER:
         return NO_PIPE
     if name in ON_MEMORY or name in VARIABLES:
         return MEMORY

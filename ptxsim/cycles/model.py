@@ -7,8 +7,10 @@ blocks get more of it. So each has a rate of its own, and the SM's blocks follow
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -17,16 +19,16 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import Gpu, find_gpu
 from ..kernel import Kernel, machine_code
 from ..occupancy import launch_resources
-from .costs import Op, op_of, pipe_of
+from .costs import AWAIT, BRANCH, Op, op_of, pipe_of
 from .operands import Decoded
 from .registers import Triple
 from .sm import Played, Rates, Spent, Stream, run
-from .walk import Step, constants_of, walk_block
+from .walk import PARAMETERS, Step, constants_of, walk_block
 
 BLOCK_START = (
     500.0  # cycles from a block's end to the next one's begin. M: blocks of one SM, assets' records of waves
 )
-CLOCK_MHZ, TENSOR_MHZ = 1980, 1770
+CLOCK_MHZ, TENSOR_MHZ, WGMMA_MHZ = 1980, 1770, 1600
 """M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls."""
 L2_MHZ = 1980  # at this clock of the SM L2's bytes a cycle were measured; L2 has a clock of its own
 L2_BYTES = 50 << 20  # P: H100
@@ -82,7 +84,7 @@ def launch_cycles(
         raise ValueError(f"no block of {kernel.name} fits into an SM of a {target.name}")
     of_an_sm = -(-prod(grid) // target.sms)
     resident = min(resident, of_an_sm)
-    mhz = TENSOR_MHZ if any(one.opcode.startswith("HMMA") for one in instructions) else CLOCK_MHZ
+    mhz = _clock(instructions)
     rates = Rates(late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0).where_slower(mhz / L2_MHZ)
 
     def walked(tiles: int) -> list[list[Op]]:
@@ -101,6 +103,12 @@ def launch_cycles(
     ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
     turn = resident / sum(fullest.rates)
     return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, instructions)
+
+
+def _clock(instructions: Sequence[SassInstruction]) -> int:
+    """The SM's clock while a kernel runs, by the tensor cores' instructions in it."""
+    names = {one.opcode.partition(".")[0] for one in instructions}
+    return WGMMA_MHZ if "HGMMA" in names else TENSOR_MHZ if "HMMA" in names else CLOCK_MHZ
 
 
 def triple(size: Sequence[int]) -> Triple:
@@ -130,7 +138,7 @@ def parameters(kernel: Kernel, args: Sequence) -> list[tuple[int, bytes]]:
     """Where each parameter lies, and its bytes. What is no number gets an address of its own."""
     found, offset, address = [], 0, 1 << 40
     for variable, value in zip(kernel.params, args, strict=True):
-        offset = -(-offset // variable.align) * variable.align
+        offset = -(-(PARAMETERS + offset) // variable.align) * variable.align - PARAMETERS
         if isinstance(value, (np.generic, int, float)):
             number = np.asarray(value)
             data = number.astype(
@@ -144,17 +152,24 @@ def parameters(kernel: Kernel, args: Sequence) -> list[tuple[int, bytes]]:
     return found
 
 
+EDGE = 2
+"""K-tiles at either end of a walk that are not taken as steady."""
+RING = 12
+"""K-tiles of the loop of a kernel with mbarriers: they come out even for rings of 2, 3, 4 and 6 slots."""
+
+
 @dataclass(frozen=True)
 class Warp:
-    """What one warp issues with the longer walk's k-tiles: `ops`; where its first k-tile begins, as an index; and
-    instructions of a k-tile (0: it has nothing to do in a k-tile)."""
+    """What one warp issues with the longer walk's k-tiles: `ops`, and where k-tiles in the middle begin, as indices;
+    the last mark is the end of the one before. Without marks it has nothing to do in a k-tile."""
 
     ops: list[Op]
-    prologue: float
-    tile: float
+    marks: tuple[int, ...]
 
-    def at(self, k_tile: int) -> int:
-        return round(self.prologue + self.tile * k_tile)
+    @property
+    def tile(self) -> float:
+        """Instructions of a k-tile."""
+        return (self.marks[-1] - self.marks[0]) / (len(self.marks) - 1) if self.marks else 0.0
 
 
 @dataclass(frozen=True)
@@ -179,7 +194,9 @@ def works(walked: Callable[[int], list[list[Op]]], k_tiles: int, resident: int) 
         more = FEW
     if k_tiles <= few + more:
         return Work(k_tiles, walked(k_tiles), k_tiles, [])
-    longer = [_warp(*both, few, more) for both in zip(whole, walked(few + more))]
+    long = walked(few + more)
+    mbarriers = any(op.kind == AWAIT for ops in long for op in ops)
+    longer = [_ring(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(whole, long)]
     return Work(few, whole, few + more, longer)
 
 
@@ -190,7 +207,21 @@ def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
     parted = next(
         (at for at, (one, other) in pairs if one.at != other.at or one.kind != other.kind), len(short)
     )
-    return Warp(long, max(parted - few * tile, 0.0), tile)
+    first = max(parted - few * tile, 0.0)
+    marks = tuple(round(first + tile * at) for at in range(EDGE, few + more - EDGE + 1)) if tile else ()
+    return Warp(long, marks)
+
+
+def _ring(long: list[Op]) -> Warp:
+    """Of a kernel with mbarriers, whose first and last k-tiles are of other instructions: the branch that goes back
+    most often ends a k-tile."""
+    back = [at for at, (one, after) in enumerate(pairwise(long)) if one.kind == BRANCH and after.at < one.at]
+    if not back:
+        return Warp(long, ())
+    of_loop, _ = Counter(long[at].at for at in back).most_common(1)[0]
+    begins = [at + 1 for at in back if long[at].at == of_loop]
+    ring = RING if len(begins) > RING else FEW
+    return Warp(long, tuple(begins[: ring + 1]))
 
 
 @dataclass(frozen=True)
@@ -211,8 +242,6 @@ class Pace:
         return {key: cycles for key, cycles in found.items() if cycles > 0}
 
 
-EDGE = 2
-"""K-tiles at either end of a walk that are not taken as steady."""
 STEADY_ISSUES = 100_000
 """Instructions over which the rates of blocks are taken."""
 STEADY_TURNS = 6
@@ -231,9 +260,8 @@ def pace(work: Work, together: int, shared: Rates) -> Pace:
     streams = []
     for number in range(together):
         for warp in work.longer:
-            marks = [warp.at(tile) for tile in range(EDGE, work.tiles - EDGE + 1)] if warp.tile else [-1]
-            loop = (marks[0], marks[-1]) if warp.tile else None
-            streams.append(Stream(warp.ops, number, tuple(marks[:-1]), loop))
+            loop = (warp.marks[0], warp.marks[-1]) if warp.marks else None
+            streams.append(Stream(warp.ops, number, warp.marks[:-1], loop))
     of_k_tile = together * sum(warp.tile for warp in work.longer)
     issues = int(min(STEADY_ISSUES, max(STEADY_TURNS * of_k_tile, LEAST_ISSUES)))
     steady = run(streams, shared, issues)

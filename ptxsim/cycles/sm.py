@@ -18,10 +18,14 @@ from ..gpus import SECTOR, SUB_CORES
 from .costs import (
     AGE,
     ARRIVE,
+    AWAIT,
     BARRIER,
     BARRIER_ARRIVAL,
     BARRIER_LATENCY,
     BRANCH,
+    BULK,
+    BULK_LATENCY,
+    BULK_SHARE,
     COMMIT,
     COPIES_WAIT,
     COPY,
@@ -30,14 +34,20 @@ from .costs import (
     FMA,
     FMA_INTERVAL,
     HEAVY,
+    INIT,
     L1_LATENCY,
     L2_LATENCY,
     LOAD,
+    MBARRIER_LATENCY,
     MEMORY,
     PIPES,
+    PRODUCT,
+    PRODUCT_LATENCY,
+    PRODUCTS_WAIT,
     QUEUE,
     READ_WINDOW,
     SHARED,
+    SIGNAL,
     STORE,
     STORE_BUFFER,
     TAKEN,
@@ -45,6 +55,7 @@ from .costs import (
     WAVEFRONT,
     Op,
 )
+from .walk import Untraceable
 
 REASONS = (
     "issues",
@@ -160,7 +171,7 @@ class _Warp:
             "marks",
             "op",
         ),
-        *("ops", "place", "ready", "salt", "times", "why"),
+        *("awaited", "ops", "place", "product", "products", "ready", "salt", "times", "why"),
     )
 
     def __init__(self, stream: Stream, core: _Core) -> None:
@@ -178,6 +189,9 @@ class _Warp:
         self.groups: list[float] = []  # when each group of copies will be there
         self.copied = 0.0  # and what is in none yet
         self.times: list[float] = []
+        self.products: list[float] = []  # when each group of wgmma will be done
+        self.product = 0.0  # and what is in none yet
+        self.awaited: dict[int, int] = {}  # the phase of each mbarrier that is waited for next
 
     def sets(self, scoreboard: int, time: float, why: int) -> None:
         if scoreboard >= 0 and time > self.clear[scoreboard]:
@@ -191,10 +205,11 @@ class _Warp:
         for scoreboard in op.waits:
             if self.clear[scoreboard] > at:
                 at, cause = self.clear[scoreboard], self.why[scoreboard]
-        if op.kind == COPIES_WAIT:
-            behind = len(self.groups) - 1 - int(op.amount)
-            if behind >= 0 and self.groups[behind] > at:
-                at, cause = self.groups[behind], FOR_COPIES
+        if op.kind in (COPIES_WAIT, PRODUCTS_WAIT):
+            groups, why = (self.groups, FOR_COPIES) if op.kind == COPIES_WAIT else (self.products, FOR_PIPE)
+            behind = len(groups) - 1 - int(op.amount)
+            if behind >= 0 and groups[behind] > at:
+                at, cause = groups[behind], why
         self.ready, self.cause = at, cause
 
 
@@ -292,7 +307,7 @@ class _Memory:
         self.port = max(self.port, time) + wavefronts
         return self.port
 
-    def from_l2(self, time: float, sectors: int) -> float:
+    def from_l2(self, time: float, sectors: float) -> float:
         """When so many sectors have come, but for the latency: at the rate of an SM alone, and over longer times at the
         one that is left when all SMs ask."""
         self.l2 = max(self.l2, time) + self.alone * sectors
@@ -334,12 +349,38 @@ class _Memory:
         warp.sets(op.sets, done, FOR_COPIES)
         warp.sets(op.read, self.tags, FOR_COPIES)
 
+    def bulk(self, time: float, size: float) -> float:
+        """When a bulk copy's last byte has come."""
+        done = self.from_l2(time, BULK_SHARE * size / SECTOR) + BULK_LATENCY
+        heappush(self.fills, (done, size / 128))
+        return done
+
     def store(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
         late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
-        self.stores = max(self.stores, time) + self.byte * SECTOR * len(op.sectors)
+        self.stores = max(self.stores, time) + self.byte * SECTOR * op.latency
         leaves = max(begin + late + op.interval, self.stores - self.byte * STORE_BUFFER)
         warp.core.send(leaves)
         warp.sets(op.read, leaves, FOR_GLOBAL)
+
+
+class _Mbarrier:
+    """Arrivals that make a phase, what of the present one is missing, and when those before it ended."""
+
+    def __init__(self, count: int) -> None:
+        self.count = self.missing = count
+        self.expected = self.coming = 0.0  # bytes
+        self.last = 0.0  # when the last of both has come
+        self.ended: list[tuple[float, int]] = []  # and why who waits does
+        self.waiting: list[tuple[_Warp, int]] = []
+
+    def ends(self) -> bool:
+        """Begin the next phase, if all of this one have come."""
+        if self.missing > 0 or self.coming < self.expected:
+            return False
+        self.ended.append((self.last + MBARRIER_LATENCY, FOR_COPIES if self.expected else FOR_BARRIER))
+        self.missing += self.count
+        self.expected = self.coming = self.last = 0.0
+        return True
 
 
 class _Sm:
@@ -358,6 +399,7 @@ class _Sm:
         self.came: dict[tuple[int, int], int] = {}  # at each barrier of each block
         self.held: dict[tuple[int, int], list[_Warp]] = {}
         self.gates: dict[tuple[int, int], float] = {}
+        self.mbarriers: dict[tuple[int, int], _Mbarrier] = {}
 
     def run(self, issues: int) -> Played:
         first, second, third, fourth = self.cores
@@ -368,6 +410,8 @@ class _Sm:
             core = core if core.time <= other.time else other
             warp = core.choose()
             if warp is None:
+                if core.time == inf and all(each.time == inf for each in self.cores):
+                    raise Untraceable("the clock on machine code sees warps that wait for ever")
                 continue
             time = core.time
             remaining -= 1
@@ -406,9 +450,17 @@ class _Sm:
             warp.sets(op.sets, warp.groups[-1], FOR_COPIES)
         elif kind == BRANCH:
             warp.free = max(warp.free, time + TAKEN)
+        elif kind == PRODUCT:
+            warp.product = max(warp.product, begin + op.interval + PRODUCT_LATENCY)
+            if op.amount:
+                warp.products.append(warp.product)
         self.step(core, warp)
         if kind in (BARRIER, ARRIVE):
             self.arrive(op, warp, time)
+        elif kind in (INIT, SIGNAL, BULK):
+            self.signal(op, warp, time)
+        elif kind == AWAIT:
+            self.wait(op, warp, time)
 
     def account(self, core: _Core, warp: _Warp) -> None:
         """Where the cycles since the warp's last issue went."""
@@ -460,7 +512,7 @@ class _Sm:
                 core.time = inf
             return
         warp.op = warp.ops[warp.place]
-        if kind == BARRIER:
+        if kind in (BARRIER, AWAIT):
             warp.ready = inf
         else:
             warp.look_ahead(warp.free, FOR_TIME)
@@ -479,3 +531,44 @@ class _Sm:
             for other in self.held.pop(name, []):
                 other.look_ahead(opens, FOR_BARRIER)
                 other.core.time = min(other.core.time, max(other.ready, time))
+
+    def signal(self, op: Op, warp: _Warp, time: float) -> None:
+        """An mbarrier is made, arrived at, or the target of a bulk copy."""
+        number, count = op.barrier
+        name = warp.block, number
+        if op.kind == INIT:
+            self.mbarriers[name] = _Mbarrier(count)
+            return
+        found = self.mbarriers[name]
+        if op.kind == BULK:
+            done = self.memory.bulk(time, op.amount)
+            found.coming += op.amount
+        else:
+            done = time
+            found.missing -= count
+            found.expected += op.amount
+        found.last = max(found.last, done)
+        if found.ends():
+            self.release(found, time)
+
+    def release(self, found: _Mbarrier, time: float) -> None:
+        """Whoever waits for a phase that has ended, or will at a known time."""
+        held, found.waiting = found.waiting, []
+        for warp, phase in held:
+            if phase < len(found.ended):
+                warp.look_ahead(*found.ended[phase])
+                warp.core.time = min(warp.core.time, max(warp.ready, time))
+            else:
+                found.waiting.append((warp, phase))
+
+    def wait(self, op: Op, warp: _Warp, time: float) -> None:
+        """For a phase: the first one, or none, where the first parity asked for is 1; then each time for the next."""
+        number, parity = op.barrier
+        phase = warp.awaited.get(number, -parity)
+        warp.awaited[number] = phase + 1
+        if phase < 0:
+            warp.look_ahead(warp.free, FOR_TIME)
+            return
+        found = self.mbarriers[warp.block, number]
+        found.waiting.append((warp, phase))
+        self.release(found, time)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -27,22 +27,8 @@ MOST_STEPS = 400_000
 """Of one warp: a walk that takes longer does not end."""
 
 
-NOT_KNOWN = frozenset(
-    (
-        "HGMMA",
-        "QGMMA",
-        "IGMMA",
-        "SYNCS",
-        "UTMALDG",
-        "UTMASTG",
-        "UTMAPF",
-        "UBLKCP",
-        "UBLKRED",
-        "UCGABAR_ARV",
-        "CALL",
-    )
-)
-"""Instructions that no walk gets past: Hopper's copy engine, mbarriers, wgmma and clusters; calls."""
+NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMASTG", "UTMAPF", "UBLKCP", "UBLKRED", "UCGABAR_ARV", "CALL"])
+"""Instructions that no walk gets past: stores of Hopper's copy engine, clusters, calls."""
 
 
 class Untraceable(ValueError):
@@ -119,7 +105,7 @@ class Warp(Registers):
                     active = waiting.pop(at)
                     self.mask = None if active.all() else active
                 else:
-                    return steps
+                    return _with_bytes(steps)
                 continue
             if name == "BRA":
                 goes = self._branches(decoded, does, active) if some else None
@@ -150,12 +136,14 @@ class Warp(Registers):
                     self.forget(decoded, self.loaded)
                 elif name == "BAR":
                     access = self.barrier(decoded)
+                elif name in ("SYNCS", "UTMALDG"):
+                    access = self.mbarrier(decoded, active if does is None else does)
                 elif decoded.writes[1]:
                     self.forget(decoded)
             steps.append(Step(decoded, some, taken, access))
             at += 1
             if at >= len(self.code):
-                return steps
+                return _with_bytes(steps)
 
     def _lanes(self, decoded: Decoded, active: np.ndarray) -> np.ndarray | None:
         """Of the active lanes those whose guard holds; None: all."""
@@ -181,6 +169,8 @@ class Warp(Registers):
                 if value is None:
                     raise Untraceable(f"a branch depends on data, at line {decoded.instruction.line}")
                 goes = goes & (value if isinstance(value, np.ndarray) else np.full(WARP, bool(value)))
+        if "ANY" in decoded.modifiers and goes.any():
+            return active
         return goes if goes.any() else None
 
     def forget(self, decoded: Decoded, value: Value = None) -> None:
@@ -206,6 +196,23 @@ class Warp(Registers):
         number, threads = ([int(each or 0) for each in numbers] + [0, 0])[:2]
         return Access(barrier=(number, threads // WARP))
 
+    def mbarrier(self, decoded: Decoded, active: np.ndarray) -> Access:
+        """Of which mbarrier; arrivals that it waits for, or that come; the parity that is waited for; bytes."""
+        if decoded.name == "UTMALDG":  # a pair of uniform registers: where to, and the mbarrier
+            number = decoded.operands[0].terms[0][1] + 1
+            return Access(barrier=(int(self.uniform[number]), 0))
+        place = next(operand for operand in decoded.operands if operand.kind == "mem")
+        address, value = one(self.address(place)), one(self.get(decoded.operands[-1]))
+        if address is None or value is None:
+            raise Untraceable(f"an mbarrier depends on data, at line {decoded.instruction.line}")
+        if "EXCH" in decoded.modifiers:  # the count, as the number that it is short of
+            return Access(barrier=(int(address), (1 << 20) - (int(value) >> 1)))
+        if "ARRIVE" in decoded.modifiers:
+            expected = 0 if "A1T0" in decoded.modifiers else int(value)
+            return Access(barrier=(int(address), int(active.sum())), size=expected)
+        self.put(decoded.operands[0], True, active)
+        return Access(barrier=(int(address), int(value) >> 31 & 1))
+
     def memory(self, decoded: Decoded, active: np.ndarray) -> Access:
         """Wavefronts and sectors of an access."""
         name = decoded.name
@@ -225,7 +232,32 @@ class Warp(Registers):
         if name == "LDGSTS":
             bypass = "BYPASS" in decoded.modifiers
             return _copied(rows[0].tobytes(), rows[1], size, bypass)
-        return _global(rows[0], size)
+        narrow = {"U8": 1, "S8": 1, "U16": 2, "S16": 2}
+        size = next((narrow[each] for each in decoded.modifiers if each in narrow), size)
+        found = _global(rows[0], size)
+        return replace(found, parts=_parts(rows[0], size)) if name in ("STG", "ST") else found
+
+
+def _with_bytes(steps: list[Step]) -> list[Step]:
+    """Each bulk copy with its bytes: what its mbarrier was told to expect, in equal parts."""
+    told: dict[int, int] = {}
+    copies: dict[int, list[int]] = {}
+
+    def settle(address: int) -> None:
+        for at in copies.get(address, ()):
+            size = told.get(address, 0) // len(copies[address])
+            steps[at] = replace(steps[at], access=Access(barrier=(address, 0), size=size))
+        copies[address] = []
+
+    for at, step in enumerate(steps):
+        if step.access and step.access.size:
+            settle(step.access.barrier[0])
+            told[step.access.barrier[0]] = step.access.size
+        elif step.access and step.decoded.name == "UTMALDG":
+            copies.setdefault(step.access.barrier[0], []).append(at)
+    for address in list(copies):
+        settle(address)
+    return steps
 
 
 MEMORY_NAMES = frozenset(
@@ -271,6 +303,13 @@ def _global(row: np.ndarray, size: int) -> Access:
     per_wavefront = 4
     lines = len({sector // 4 for sector in sectors})
     return Access(max(lines, -(-len(sectors) // per_wavefront), 1), sectors)
+
+
+def _parts(row: np.ndarray, size: int) -> int:
+    """Sectors of which a store writes a part only."""
+    words = np.unique(row[row != NO_LANE] // min(size, 4))
+    _, counts = np.unique(words * min(size, 4) // SECTOR, return_counts=True)
+    return int((counts * size < SECTOR).sum())
 
 
 def _sectors(row: np.ndarray, size: int) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -69,7 +70,10 @@ def modelled(entry: dict) -> float | None:
     home = home_of(entry)
     if home is None:
         return None
-    launch = Launch(tuple(entry["tile"]), entry["threads"], entry["shared_mem"])
+    launch = replace(
+        sources.kernel_launch(home[0], entry["kernel"]),
+        tile=tuple(entry["tile"]), threads=entry["threads"], shared_mem=entry["shared_mem"],
+    )  # fmt: skip
     try:
         return _turn(entry["kernel"], home[1], tuple(entry["shape"]), entry["dtype"], launch)
     except Untraceable:

@@ -73,10 +73,41 @@ def test_what_depends_on_data_is_said():
         walked("out[in[0]] = 1;")
 
 
+def of_lesson(notebook: str, name: str, k_tiles: int):
+    """The steps of each warp of a block of a lesson's kernel."""
+    raw, launch = lesson_kernel(notebook, name)
+    kernel, gemm = compiled(raw), Gemm(launch.tile[0], launch.tile[1], k_tiles * launch.tile[2])
+    sizes = (None, None, None, *map(np.int32, (gemm.M, gemm.N, gemm.K)))
+    block, grid = triple(launch.block), triple(gemm.grid(launch))
+    constants = constants_of(parameters(kernel, sizes), block, grid)
+    return walk_block(machine_code(kernel), constants, (0, 0, 0), block, grid)
+
+
+def test_mbarriers_bulk_copies_and_wgmma_of_a_ring():
+    """One thread makes four slots' barriers and copies 48 KB for each k-tile; each warp waits once for it."""
+    first, *others = of_lesson("07_hopper", "ring", 6)
+    made = [step.access.barrier[1] for step in first if step.access and "EXCH" in step.decoded.modifiers]
+    assert sorted(made) == [1] * 4 + [2] * 4, "a copy fills a slot, two warpgroups free it"
+    assert (
+        sum(step.access.size for step in first if step.decoded.name == "UTMALDG" and step.access)
+        == 6 * 48 << 10
+    )
+    for steps in others:
+        assert sum(step.decoded.name == "HGMMA" for step in steps) == 6 * 4
+        assert sum("TRYWAIT" in step.decoded.modifiers for step in steps) == 6
+        assert not any(step.decoded.name == "UTMALDG" and step.executes for step in steps)
+
+
+def test_stores_know_of_sectors_that_they_write_in_part():
+    whole = walked("out[threadIdx.x] = n;")[0]
+    halves = walked("((int4*)out)[2 * threadIdx.x] = make_int4(n, n, n, n);")[0]
+    parts = [[step.access.parts for step in steps if step.decoded.name == "STG"] for steps in (whole, halves)]
+    assert parts == [[0], [32]]
+
+
 def test_what_is_not_known_is_said():
-    raw, launch = lesson_kernel("07_hopper", "ring")
     with pytest.raises(Untraceable, match="does not know"):
-        walk_block(machine_code(compiled(raw)), b"", (0, 0, 0), triple(launch.block), (1, 1, 1))
+        of_lesson("08_never_a_pause", "complete", 4)
 
 
 @pytest.mark.parametrize("name", ["register_tile", "tiled"])
