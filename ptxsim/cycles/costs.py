@@ -71,7 +71,8 @@ class Op(NamedTuple):
     is cleared when its operands have been read (-1: none). `interval`: cycles of its pipe; `latency`: until the result
     is there. `amount`: wavefronts, or of COPIES_WAIT the groups that may be on their way. `sectors` of global memory,
     `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
-    address, and arrivals or the parity, with bytes as the `amount`. PRODUCT: the `amount` is 1 where a group ends.
+    address, and arrivals or the parity, with bytes as the `amount`. PRODUCT, which waits in a queue
+    of the tensor cores: the `amount` is 1 where a group ends.
     """
 
     at: int
@@ -237,7 +238,7 @@ def _of_hopper(op: Op, decoded: Decoded, access: Access | None) -> Op:
     if name == "HGMMA":
         columns = int(next(each for each in modifiers if each.count("x") == 2).split("x")[1])
         ends = any(one.name == "gsb0" for one in decoded.operands)
-        return op._replace(pipe=TENSOR, kind=PRODUCT, interval=PRODUCT_INTERVAL * columns, amount=float(ends))
+        return op._replace(kind=PRODUCT, interval=PRODUCT_INTERVAL * columns, amount=float(ends))
     if name == "WARPGROUP" and "DEPBAR" in modifiers:
         groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
         return op._replace(kind=PRODUCTS_WAIT, amount=groups)

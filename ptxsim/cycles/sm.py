@@ -51,6 +51,7 @@ from .costs import (
     STORE,
     STORE_BUFFER,
     TAKEN,
+    TENSOR,
     VARIABLE,
     WAVEFRONT,
     Op,
@@ -451,7 +452,8 @@ class _Sm:
         elif kind == BRANCH:
             warp.free = max(warp.free, time + TAKEN)
         elif kind == PRODUCT:
-            warp.product = max(warp.product, begin + op.interval + PRODUCT_LATENCY)
+            core.pipes[TENSOR] = max(core.pipes[TENSOR], time) + op.interval
+            warp.product = core.pipes[TENSOR] + PRODUCT_LATENCY
             if op.amount:
                 warp.products.append(warp.product)
         self.step(core, warp)
