@@ -186,7 +186,10 @@ def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, execu
     if name in UNIFORM_ALU:
         return op
     pipe = pipe_of(decoded)
-    intervals = {FMA: FMA_INTERVAL, HEAVY: FMA_INTERVAL, TENSOR: TENSOR_INTERVAL}
+    half = (
+        "1688" in decoded.modifiers and "TF32" not in decoded.modifiers
+    )  # P: half the products in half the time
+    intervals = {FMA: FMA_INTERVAL, HEAVY: FMA_INTERVAL, TENSOR: TENSOR_INTERVAL / (1 + half)}
     return op._replace(pipe=pipe, interval=intervals.get(pipe, ALU_INTERVAL))
 
 

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from ..compiler.disassembly import SassInstruction
-from ..gpus import Gpu, find_gpu
+from ..gpus import SECTOR, Gpu, find_gpu
 from ..kernel import Kernel, machine_code
 from ..occupancy import launch_resources
 from .costs import AWAIT, BRANCH, Op, op_of, pipe_of
@@ -31,6 +31,7 @@ BLOCK_START = (
 CLOCK_MHZ, TENSOR_MHZ, WGMMA_MHZ = 1980, 1770, 1600
 """M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls."""
 L2_MHZ = 1980  # at this clock of the SM L2's bytes a cycle were measured; L2 has a clock of its own
+L1_BYTES, LEAST_L1 = 256 << 10, 16 << 10  # of L1 and shared memory together. P: H100; A
 L2_BYTES = 50 << 20  # P: H100
 DRAM_LATENCY = 277.0  # more than L2's. P: 570 to 656 cycles, and 258 to 414 (arXiv:2501.12084)
 """Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM, and with it those
@@ -61,6 +62,12 @@ class LaunchCycles:
     spent: Spent = field(repr=False)
     instructions: tuple[SassInstruction, ...] = field(repr=False)
 
+    def __str__(self) -> str:
+        return (
+            f"model on machine code, {self.gpu.name} at {self.clock_mhz:,.0f} MHz: {self.ms:.3g} ms; {self.resident} "
+            f"block{'s' * (self.resident != 1)} on an SM, {self.cycles_per_k_tile:,.0f} cycles a k-tile of each block"
+        )
+
 
 def launch_cycles(
     kernel: Kernel,
@@ -79,13 +86,18 @@ def launch_cycles(
     """
     target = find_gpu(gpu)
     instructions = machine_code(kernel, target.arch)
-    resident = launch_resources(gpu, kernel, prod(block), shared_mem).occupancy.blocks
+    takes = launch_resources(gpu, kernel, prod(block), shared_mem)
+    resident = takes.occupancy.blocks
     if not resident:
         raise ValueError(f"no block of {kernel.name} fits into an SM of a {target.name}")
     of_an_sm = -(-prod(grid) // target.sms)
     resident = min(resident, of_an_sm)
     mhz = _clock(instructions)
-    rates = Rates(late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0).where_slower(mhz / L2_MHZ)
+    shared = resident * (takes.static_shared + takes.dynamic_shared + target.reserved)
+    rates = Rates(
+        late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0,
+        l1_sectors=max(L1_BYTES - shared, LEAST_L1) // SECTOR,
+    ).where_slower(mhz / L2_MHZ)
 
     def walked(tiles: int) -> list[list[Op]]:
         constants = constants_of(parameters(kernel, args_at(tiles)), triple(block), triple(grid))

@@ -103,7 +103,7 @@ class Rates:
     l2_alone: float = 55.0  # M: cp.async of 16 SMs of an H100 (tests/golden/clock_h100.json)
     burst: float = 32768.0  # A
     store_bytes: float = 20.0  # C: STG.128, all SMs
-    l1_sectors: int = 6144  # A: 192 KB are left of L1, whatever shared memory takes
+    l1_sectors: int = 6144  # of L1, which is what shared memory leaves
     late: float = 0.0
 
     def where_slower(self, part: float) -> Rates:
@@ -360,6 +360,9 @@ class _Memory:
         late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
         self.stores = max(self.stores, time) + self.byte * SECTOR * op.latency
         leaves = max(begin + late + op.interval, self.stores - self.byte * STORE_BUFFER)
+        for number in op.sectors:  # written through, and there for who loads it
+            if number + warp.salt in self.cached or len(self.cached) < self.most:
+                self.cached[number + warp.salt] = leaves
         warp.core.send(leaves)
         warp.sets(op.read, leaves, FOR_GLOBAL)
 

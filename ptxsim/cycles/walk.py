@@ -17,12 +17,14 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import SECTOR, WARP
 from ..observe.counters import NO_LANE, shared_wavefronts
 from .arithmetic import HANDLERS
-from .costs import Access
+from .costs import SECTORS, Access
 from .operands import TRUE, ZERO_REGISTER, Decoded, decode
 from .registers import LANES, Place, Registers, Triple, Value, one
 
 PARAMETERS = 0x210
 """Where a kernel's parameters begin in constant bank 0, from compute capability 9.0 on."""
+LOCAL = 1 << 34
+"""The first sector of local memory here; behind it each warp of a block has its own."""
 MOST_STEPS = 400_000
 """Of one warp: a walk that takes longer does not end."""
 
@@ -213,6 +215,12 @@ class Warp(Registers):
         self.put(decoded.operands[0], True, active)
         return Access(barrier=(int(address), int(value) >> 31 & 1))
 
+    def local(self, decoded: Decoded) -> Access:
+        """Of a thread's own memory, where spills lie: a word of all lanes is a line."""
+        address = one(self.address(next(each for each in decoded.operands if each.kind == "mem")))
+        first = LOCAL + (self.place.warp << 20) + (int(address or 0) & 0xFFFFF) // 4 * SECTORS
+        return Access(decoded.width, tuple(range(first, first + SECTORS * decoded.width)))
+
     def memory(self, decoded: Decoded, active: np.ndarray) -> Access:
         """Wavefronts and sectors of an access."""
         name = decoded.name
@@ -227,7 +235,9 @@ class Warp(Registers):
         size = 4 * decoded.width
         if name in ("LDSM", "STSM"):
             return Access(_matrices(rows[0].tobytes(), decoded.width))
-        if name in ("LDS", "STS", "ATOMS", "LDL", "STL"):
+        if name in ("LDL", "STL"):
+            return self.local(decoded)
+        if name in ("LDS", "STS", "ATOMS"):
             return Access(_shared(rows[0].tobytes(), size, name == "LDS"))
         if name == "LDGSTS":
             bypass = "BYPASS" in decoded.modifiers

@@ -105,6 +105,17 @@ def test_stores_know_of_sectors_that_they_write_in_part():
     assert parts == [[0], [32]]
 
 
+def test_spills_lie_where_each_warp_has_its_own():
+    source = "int a[64]; for (int i = 0; i < 64; ++i) a[i * m & 63] = in[i]; out[threadIdx.x] = a[n & 63];"
+    first, second = walked(source, n=3, m=7, threads=64)
+
+    def sectors(steps):
+        return {each for step in steps if step.decoded.name in ("LDL", "STL") for each in step.access.sectors}
+
+    assert len(sectors(first)) == 64 * 4, "a word of all lanes is a line"
+    assert not sectors(first) & sectors(second)
+
+
 def test_what_is_not_known_is_said():
     with pytest.raises(Untraceable, match="does not know"):
         of_lesson("08_never_a_pause", "complete", 4)
