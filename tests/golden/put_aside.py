@@ -1,9 +1,10 @@
 """Kernels that nobody looked at while the clock on machine code was built: how far is it from a GPU?
 
-`python -m tests.golden.put_aside` models them, and writes put_aside_modelled.json; on an H100 it measures them, and
-writes put_aside_h100.json. The first was committed before the second was made. Three kinds: the ladder of float32
+`python -m tests.golden.put_aside` models them, and writes put_aside_modelled.json; on a GPU it measures them, and
+writes its file. put_aside_nvidia-h200.json was measured on 2026-11-24 and opened when the first was committed
+(2026-11-26): tests/ptxsim/cycles/test_put_aside.py compares them. Three kinds: the ladder of float32
 products that everybody climbs, float16 products without what the lessons teach, and lessons' kernels with another
-constant or another shape. All make C = A @ B.T in the layouts of `Gemm`. Printed: both, beside each other.
+constant or another shape. All make C = A @ B.T in the layouts of `Gemm`.
 """
 
 import json
@@ -17,7 +18,7 @@ import numpy as np
 from course_lib import HOPPER, OPTIONS, Gemm, Launch, cp, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import model
-from cupy_or_sim import device, timing
+from cupy_or_sim import device, keys, timing
 
 ROWS = r"""
 // A warp has 32 neighbouring columns of one row of C: its stores go to 32 places far apart.
@@ -234,7 +235,7 @@ EDITED: tuple[tuple[str, str, dict[str, str], dict, tuple], ...] = (
     ("01_mainloop", "mainloop", {}, {}, (512, 4096, 4096)),
     ("02_producer_consumer", "one_buffer", {}, {}, (1024, 4096, 1024)),
     ("02_producer_consumer", "through_registers", {}, {}, (4096, 4096, 64)),
-    ("03_double_buffer", "two_buffers", {}, {}, (1024, 1024, 4096)),
+    ("03_documented_example", "example_two_buffers", {}, {}, (1024, 1024, 4096)),
     ("03_fp32_best", "fp32_best", {"STAGES = 3": "STAGES = 4"}, {"shared_mem": 32768}, (4096, 4096, 4096)),
     ("03_fp32_best", "fp32_best", {}, {}, (1024, 1024, 1024)),
     ("04_padding", "plain_tile", {}, {}, (2048, 2048, 2048)),
@@ -279,7 +280,7 @@ def _lessons() -> Iterator[Point]:
 
 
 HERE = Path(__file__).parent
-MODELLED, MEASURED = HERE / "put_aside_modelled.json", HERE / "put_aside_h100.json"
+MODELLED = HERE / "put_aside_modelled.json"
 REPEATS = 20
 
 
@@ -309,7 +310,8 @@ def main() -> None:
         found[point.name] = (measured if gpu else modelled)(point)
         print(point.name, found[point.name], flush=True)
     about = {"gpu": timing.name(), "date": timing.today()} if gpu else {}
-    (MEASURED if gpu else MODELLED).write_text(json.dumps(about | {"kernels": found}, indent=1) + "\n")
+    path = HERE / f"put_aside_{keys.file_name(timing.name())}" if gpu else MODELLED
+    path.write_text(json.dumps(about | {"kernels": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":
