@@ -144,6 +144,19 @@ _STYLE = (
 )
 
 
+LETTER = 0.03
+"""Of the longest bar: a part as long as this has its reason's letter in it, for who tells no colours apart."""
+
+
+def _box(reason: str) -> str:
+    colour = LOOKS[reason][1]
+    bright = sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) > 3 * 140
+    return (
+        f"display:inline-block;background:{colour};color:{'#000' if bright else '#fff'};font-family:monospace;"
+        "text-align:center;overflow:hidden;vertical-align:bottom"
+    )
+
+
 def _drawing(found: Bubbles) -> str:
     """Of each line its share of the time, as a bar of its reasons, beside the source."""
     rows = found._shown()
@@ -155,19 +168,19 @@ def _drawing(found: Bubbles) -> str:
             f"{reason} {part:.1%}" for reason, part in sorted(parts, key=lambda one: -one[1]) if part >= 0.001
         )
         bar = "".join(
-            f"<span style='display:inline-block;height:1em;width:{100 * part / longest:.2f}%;"
-            f"background:{LOOKS[reason][1]}'></span>"
+            f"<span style='{_box(reason)};height:1.2em;width:{100 * part / longest:.2f}%'>"
+            f"{LOOKS[reason][0] if part / longest > LETTER else '&nbsp;'}</span>"
             for reason, part in parts
         )
         text = f"{line or '':>3}  {found._text(line)}"
         cells.append(
             f"<div>{share:.1%}</div><div title='{html.escape(said)}' role='img' aria-label='{html.escape(said)}' "
             f"style='white-space:nowrap;overflow:hidden'>{bar}</div>"
-            f"<div style='white-space:pre;overflow-x:auto'>{html.escape(text)}</div>"
+            f"<div style='white-space:pre;overflow:hidden;text-overflow:ellipsis'>{html.escape(text)}</div>"
         )
     keys = " ".join(
-        f"<span style='white-space:nowrap'><span style='display:inline-block;width:1em;height:.8em;"
-        f"background:{LOOKS[reason][1]}'></span> {reason} {part:.0%}</span>"
+        f"<span style='white-space:nowrap'><span style='{_box(reason)};width:1.2em'>{LOOKS[reason][0]}</span> "
+        f"{reason} {part:.0%}</span>"
         for reason, part in found._reasons_shown()
     )
     head = f"<div>{html.escape(found.title)}<br>{html.escape(found._said())}</div>"
