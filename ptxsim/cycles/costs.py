@@ -60,7 +60,7 @@ AGE = 64.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 60 to 40 with 64, 54 to 46 with 32. Fair turns
 within a block: HMMA and LDSM with 8 to 32 warps (C)."""
-READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al. 2025, 5.3, have 3
+READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al. 2025 have 3
 
 
 class Op(NamedTuple):
