@@ -1,6 +1,6 @@
 """Which tile, cluster and how many parts of K `matmul` takes with lesson 07's kernel, on compute capability 9.0."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -210,10 +210,10 @@ def hopper_plan(M: int, N: int, K: int, turned: bool = True) -> HopperPlan:
     return min(choices, key=lambda plan: cost(plan, M, N, K))
 
 
-def plans(M: int, N: int, K: int) -> Iterator[HopperPlan]:
+def plans(M: int, N: int, K: int, among: Iterable[HopperPlan] = tuple(MENU)) -> Iterator[HopperPlan]:
     """Those with which no more than half of a cluster's blocks have nothing to do, and each has some k-tiles."""
     k_tiles = _up(K, TK)
-    for plan in MENU:
+    for plan in among:
         rows, columns = (N, M) if plan.turned else (M, N)
         (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
         idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64

@@ -20,9 +20,9 @@ from multiprocessing import get_context
 import numpy as np
 
 from cupy_or_sim import device, timing
-from matmul.hopper_plans import MOST, TK, HopperPlan, cost
+from matmul.hopper_plans import TK, HopperPlan, cost, plans
 from matmul.many import product
-from matmul.plans import SPLITS, Shape
+from matmul.plans import Shape
 from matmul.ready import hopper_instance, kernel_of, ready
 from ptxsim.gpus import H100
 
@@ -66,30 +66,11 @@ def universe() -> Iterator[HopperPlan]:
                             yield HopperPlan((TM, TN), slots[-1], *cluster, turned=True)
 
 
-def for_problem(plans: list[HopperPlan], shape: Shape) -> Iterator[HopperPlan]:
-    """Those of them that leave few blocks without work, with K in parts too."""
-    M, N, K = shape
-    k_tiles = -(-K // TK)
-    for plan in plans:
-        rows, columns = (N, M) if plan.turned else (M, N)
-        (TM, TN), blocks = plan.tile, plan.pieces(rows, columns) * plan.cluster
-        idle = 2 * rows <= plan.below * TM > 64 or 2 * columns <= plan.across * TN > 64
-        if (
-            idle
-            or (plan.turned and N % 8)
-            or (plan.together > 1 and (k_tiles < 2 * plan.together or blocks > MOST))
-        ):
-            continue
-        yield plan
-        for split in SPLITS[1:] if not plan.turned and TN % 32 == 0 else ():
-            if k_tiles < 4 * split * plan.together or blocks * split > MOST:
-                break
-            yield plan.parts(K, split)
-
-
-def worth_timing(shape: Shape, plans: list[HopperPlan], each: int = EACH) -> list[HopperPlan]:
+def worth_timing(shape: Shape, among: list[HopperPlan], each: int = EACH) -> list[HopperPlan]:
     """The plans that the rule expects to be fast."""
-    expected = {plan: cost(plan, *shape) for plan in dict.fromkeys(for_problem(plans, shape))}
+    boxes = shape[1] % 8 == 0  # which plans that turn C need
+    some = (plan for plan in plans(*shape, among) if boxes or not plan.turned)
+    expected = {plan: cost(plan, *shape) for plan in dict.fromkeys(some)}
     order = sorted(expected, key=lambda plan: expected[plan])
     order = [plan for plan in order if expected[plan] <= NEAR * expected[order[0]]]
     turned = [plan for plan in order if plan.turned][: each // 3]
@@ -108,13 +89,13 @@ def compile_one(name: str) -> None:
     kernel_of(name)
 
 
-def time_plans(shape: Shape, plans: list[HopperPlan]) -> tuple[float, list[tuple[tuple, float]]]:
+def time_plans(shape: Shape, among: list[HopperPlan]) -> tuple[float, list[tuple[tuple, float]]]:
     """Microseconds of cuBLAS and of each plan, in turn; its result is cuBLAS's, but for the order of the sums."""
     A, B, C, D = arrays(*shape)
     theirs = cublas(A, B, C)
     theirs()
     launches: list[Callable[[], None]] = []
-    for plan in plans:
+    for plan in among:
         one = product(A, B.T, D)
         launch = ready(plan, one.left, one.right, D)
         D.fill(np.nan)
@@ -125,16 +106,16 @@ def time_plans(shape: Shape, plans: list[HopperPlan]) -> tuple[float, list[tuple
     times = [np.median(timing.time_in_turn(runs, REPEATS), axis=1) for runs in some]
     ours = np.concatenate([each[1:] for each in times])
     return float(np.median([each[0] for each in times])), [
-        (astuple(p), float(us)) for p, us in zip(plans, ours)
+        (astuple(p), float(us)) for p, us in zip(among, ours)
     ]
 
 
 def main(out: str, count: int = 200, seed: int = 0) -> None:
     shapes = list(dict.fromkeys((*SHAPES, *NAMED, LARGE[-1], *drawn(seed, count))))
-    plans = list(universe())
-    chosen = {shape: worth_timing(shape, plans) for shape in shapes}
+    every = list(universe())
+    chosen = {shape: worth_timing(shape, every) for shape in shapes}
     names = sorted({instance_of(plan, N) for (_, N, _), each in chosen.items() for plan in each})
-    print(len(plans), "plans,", sum(map(len, chosen.values())), "to time,", len(names), "kernels", flush=True)
+    print(len(every), "plans,", sum(map(len, chosen.values())), "to time,", len(names), "kernels", flush=True)
     if device.backend() != "cupy":
         return
     with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
