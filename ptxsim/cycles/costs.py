@@ -35,6 +35,10 @@ WAVEFRONT = 2.0  # of that way, for a wavefront. C: LDS.32 with 8, 16, 32 ways a
 STORED_VALUES = 3.0  # more, for a store of several registers. C: STS.64 7.3, STS.128 11.2 with one warp
 SHARED_LATENCY = 21.2  # behind the last wavefront. C: LDS.32 and LDSM.x4, dependent
 L1_LATENCY = 31.2  # C: LDG.32 in L1, dependent
+PENDING = 1.0
+"""Wavefronts more of L1, for a load that finds its line on its way: such loads wait in a list, and when the line has
+come they go through L1 one a cycle. P: GPGPU-Sim's manual, of its miss registers; none for the load that missed (C:
+LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
 L2_LATENCY = 288.0  # C: LDG.32 in L2, dependent: 296 with its address
 COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
 SECTORS = 4  # of a line
@@ -60,7 +64,7 @@ AGE = 64.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 60 to 40 with 64, 54 to 46 with 32. Fair turns
 within a block: HMMA and LDSM with 8 to 32 warps (C)."""
-READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al. 2025 have 3
+READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 
 class Op(NamedTuple):

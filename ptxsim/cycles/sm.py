@@ -40,12 +40,14 @@ from .costs import (
     LOAD,
     MBARRIER_LATENCY,
     MEMORY,
+    PENDING,
     PIPES,
     PRODUCT,
     PRODUCT_LATENCY,
     PRODUCTS_WAIT,
     QUEUE,
     READ_WINDOW,
+    SECTORS,
     SHARED,
     SIGNAL,
     STORE,
@@ -327,15 +329,19 @@ class _Memory:
         late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         done = begin + late + WAVEFRONT * op.amount + L1_LATENCY
-        cached = self.cached
+        cached, looked_up, pending = self.cached, leaves, {}
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
                 there = cached[number + warp.salt] = self.from_l2(leaves, 1) + L2_LATENCY
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
+            elif there > looked_up:
+                pending[number // SECTORS] = there
             if there > done:
                 done = there
+        for there in pending.values():
+            heappush(self.fills, (there, PENDING))
         warp.core.send(leaves)
         warp.sets(op.sets, done, FOR_GLOBAL)
         warp.sets(op.read, leaves, FOR_GLOBAL)
