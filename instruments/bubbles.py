@@ -122,8 +122,7 @@ def bubbles(kernel: Kernel, gemm: Problem, launch: Launch) -> Bubbles:
     A line's time is what a warp spends from its instruction before until it issues one of this line; the mean of all
     warps. "issues" is work, all else is waiting: for the result of shared memory, of copies and so on; for the pipe
     that another instruction has; because another warp goes first. Raises Untraceable for a kernel whose addresses or
-    branches depend on data, or which has what the model does not know: clusters, stores by the copy engine, blocks that
-    make several tiles of C.
+    branches depend on data, or which has an instruction that the model does not know.
     """
     one = compiled(kernel)
     modelled = model.by_machine_code(Job(kernel, gemm, launch))

@@ -5,7 +5,7 @@ from math import prod
 import numpy as np
 
 from cupy_or_sim.simulate import compiled
-from ptxsim import Estimate, LaunchCycles, Untraceable, estimate, launch_cycles
+from ptxsim import Estimate, LaunchCycles, estimate, launch_cycles
 
 from ..check.job import Job
 
@@ -23,9 +23,7 @@ def modelled(job: Job) -> Estimate:
         problem = gemm.like(tiles * M, N, k_tiles * K)
         return problem.passed(kernel, problem.arguments(*problem.integers(seed=0)))
 
-    code, grid, tiles = compiled(kernel), gemm.grid(launch), 1
-    if launch.blocks:  # or clusters, which share the tiles out
-        tiles = -(-prod(gemm.tiles(launch)) * code.code.program.cluster[0] // launch.blocks)
+    code, grid, tiles = compiled(kernel), gemm.grid(launch), _tiles_of_a_block(job)
     return estimate(code, grid, launch.block, block_of, gemm.K // K, launch.shared_mem, tiles=tiles)
 
 
@@ -35,14 +33,30 @@ def by_machine_code(job: Job) -> LaunchCycles:
     Raises Untraceable for a kernel that it cannot follow.
     """
     kernel, gemm, launch = job.kernel, job.gemm, job.launch
-    if launch.blocks:
-        raise Untraceable("the clock on machine code plays blocks that make one tile of C each")
+    M, N, K = launch.tile
 
-    def args_at(k_tiles: int) -> tuple:
-        return None, None, None, gemm.M, gemm.N, k_tiles * launch.tile[2]
+    def args_at(k_tiles: int, tiles: int = 0) -> tuple:
+        m, n = (tiles * M, N) if tiles else (gemm.M, gemm.N)
+        return None, None, None, m, n, k_tiles * K
 
-    k_tiles, grid = gemm.K // launch.tile[2], gemm.grid(launch)
+    code, grid = compiled(kernel), gemm.grid(launch)
     operands = (gemm.M + gemm.N) * gemm.K * np.dtype(gemm.dtype).itemsize
     return launch_cycles(
-        compiled(kernel), grid, launch.block, args_at, k_tiles, launch.shared_mem, operands=operands
+        code,
+        grid,
+        launch.block,
+        args_at,
+        gemm.K // K,
+        launch.shared_mem,
+        operands=operands,
+        tiles=_tiles_of_a_block(job),
     )
+
+
+def _tiles_of_a_block(job: Job) -> int:
+    """The most that one makes; a cluster's blocks share them out together."""
+    launch = job.launch
+    if not launch.blocks:
+        return 1
+    cluster = compiled(job.kernel).code.program.cluster[0]
+    return -(-prod(job.gemm.tiles(launch)) * cluster // launch.blocks)

@@ -175,8 +175,11 @@ def _clamped(amount: Value, most: int) -> Value:
 
 
 def _move(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
-    result = decoded.operands[0]
-    source = decoded.operands[1]
+    differs, (result, source, *_) = [], decoded.operands
+    if result.kind == "P" and decoded.name == "R2UR":  # whether lanes have other values, which are taken next
+        differs, (result, source) = [result], decoded.operands[1:3]
+    for operand in differs if "OR" not in decoded.modifiers else ():
+        warp.put(operand, False, guard)
     if "64" in decoded.modifiers:
         warp.put64(result, warp.get64(source), guard)
     else:

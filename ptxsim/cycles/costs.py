@@ -17,10 +17,10 @@ PIPES = 7
 integers, too."""
 (
     ARITHMETIC, VARIABLE, SHARED, LOAD, COPY, COMMIT, COPIES_WAIT, BARRIER, ARRIVE, STORE, BRANCH, EXIT,
-    INIT, SIGNAL, AWAIT, BULK, PRODUCT, PRODUCTS_WAIT,
-) = range(18)  # fmt: skip
+    INIT, SIGNAL, AWAIT, BULK, PRODUCT, PRODUCTS_WAIT, BULK_STORE,
+) = range(19)  # fmt: skip
 """What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time. INIT, SIGNAL,
-AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma."""
+AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma; BULK_STORE: of the copy engine, waited for as copies are."""
 
 FMA_INTERVAL = 2.0  # of each half of the FMA units. C: FFMA 1.06, two halves; IMAD 2.0, one
 ALU_INTERVAL = 2.0  # C: IADD3, LOP3, SHF, PRMT, F2FP: 2.03 to 2.07
@@ -53,6 +53,7 @@ BULK_LATENCY = (
 )
 BULK_SHARE = 0.88  # of the time that a load's bytes take on the way from L2. A: lesson 07's ring moves 39 bytes a cycle
 MBARRIER_LATENCY = 20.0  # from a phase's end to who waits for it. A
+OTHER_SM = 180.0  # more, where another block of the cluster arrives. P: from SM to SM (arXiv:2402.13499)
 COPY_THROUGH_L1 = 1.45  # cycles more of L1's tags, for a copy that does not bypass L1. C: LDGSTS.32, 2.45
 PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
@@ -75,8 +76,8 @@ class Op(NamedTuple):
     is cleared when its operands have been read (-1: none). `interval`: cycles of its pipe; `latency`: until the result
     is there. `amount`: wavefronts, or of COPIES_WAIT the groups that may be on their way. `sectors` of global memory,
     `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
-    address, and arrivals or the parity, with bytes as the `amount`. PRODUCT, which waits in a queue
-    of the tensor cores: the `amount` is 1 where a group ends.
+    address, and arrivals or the parity, with bytes as the `amount`; of BULK the `interval` is the part of the bytes for
+    which this SM asks L2. PRODUCT, which waits in a queue of the tensor cores: the `amount` is 1 where a group ends.
     """
 
     at: int
@@ -101,7 +102,8 @@ class Op(NamedTuple):
 class Access:
     """What the walk found of an instruction: wavefronts in shared memory or L1, and the sectors of global memory, which
     are numbered, and its lines; or which barrier, and for how many warps (0: all), as in `Op`; bytes that an mbarrier
-    expects or a bulk copy brings; of a store the sectors that it writes in part."""
+    expects or a bulk copy brings, or that are stored in shared memory; of a store the sectors that it writes in part,
+    of arrivals those at another block's mbarrier."""
 
     wavefronts: int = 0
     sectors: tuple[int, ...] = ()
@@ -152,6 +154,10 @@ CONTROLS = frozenset(
         "BRA",
         "EXIT",
         "BAR",
+        "CGAERRBAR",
+        "UCGABAR_ARV",
+        "UCGABAR_WAIT",
+        "UTMACMDFLUSH",
     ]
 )
 ON_MEMORY = LOADS_SHARED | STORES_SHARED | LOADS_GLOBAL | STORES_GLOBAL | {"LDGSTS"}
@@ -229,7 +235,9 @@ def _of_control(op: Op, decoded: Decoded, access: Access | None, taken: bool) ->
     if name == "BAR":
         kind = ARRIVE if "ARV" in decoded.modifiers else BARRIER
         return op._replace(kind=kind, barrier=access.barrier if access else (0, 0))
-    if name == "LDGDEPBAR":
+    if name == "UCGABAR_WAIT":  # the other blocks of the cluster come when this one does
+        return op._replace(kind=BARRIER, barrier=access.barrier if access else (0, 0))
+    if name in ("LDGDEPBAR", "UTMACMDFLUSH"):
         return op._replace(kind=COMMIT)
     if name == "DEPBAR":
         groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
@@ -237,7 +245,7 @@ def _of_control(op: Op, decoded: Decoded, access: Access | None, taken: bool) ->
     return op._replace(kind=BRANCH) if taken else op
 
 
-ON_HOPPER = frozenset(["HGMMA", "SYNCS", "UTMALDG", "WARPGROUP", "ELECT", "USETMAXREG"])
+ON_HOPPER = frozenset(["HGMMA", "SYNCS", "UTMALDG", "UTMASTG", "WARPGROUP", "ELECT", "USETMAXREG"])
 
 
 def _of_hopper(op: Op, decoded: Decoded, access: Access | None) -> Op:
@@ -249,18 +257,16 @@ def _of_hopper(op: Op, decoded: Decoded, access: Access | None) -> Op:
     if name == "WARPGROUP" and "DEPBAR" in modifiers:
         groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
         return op._replace(kind=PRODUCTS_WAIT, amount=groups)
-    if access is None or name not in ("SYNCS", "UTMALDG"):
+    if access is None or name not in ("SYNCS", "UTMALDG", "UTMASTG"):
         return op
-    kind = (
-        BULK
-        if name == "UTMALDG"
-        else INIT
-        if "EXCH" in modifiers
-        else SIGNAL
-        if "ARRIVE" in modifiers
-        else AWAIT
-    )
-    return op._replace(kind=kind, barrier=access.barrier, amount=access.size)
+    if name == "UTMASTG":
+        return op._replace(kind=BULK_STORE, amount=access.size)
+    if name == "UTMALDG":
+        part = 1 / max(access.barrier[1], 1)
+        return op._replace(kind=BULK, barrier=access.barrier, amount=access.size, interval=part)
+    kind = INIT if "EXCH" in modifiers else SIGNAL if "ARRIVE" in modifiers else AWAIT
+    late = OTHER_SM if access.parts else 0.0
+    return op._replace(kind=kind, barrier=access.barrier, amount=access.size, latency=late)
 
 
 def pipe_of(decoded: Decoded) -> int:

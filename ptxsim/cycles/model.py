@@ -73,14 +73,17 @@ def launch_cycles(
     kernel: Kernel,
     grid: Sequence[int],
     block: Sequence[int],
-    args_at: Callable[[int], Sequence],
+    args_at: Callable[..., Sequence],
     k_tiles: int,
     shared_mem: int = 0,
     gpu: str = "H100",
     operands: int = 0,
+    tiles: int = 1,
 ) -> LaunchCycles:
     """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
     that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
+    `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)` gives the
+    arguments of a launch of a single block (of a single cluster) that makes t of them.
 
     Raises Untraceable where the kernel's branches or addresses depend on data.
     """
@@ -99,10 +102,11 @@ def launch_cycles(
         l1_sectors=max(L1_BYTES - shared, LEAST_L1) // SECTOR,
     ).where_slower(mhz / L2_MHZ)
 
-    def walked(tiles: int) -> list[list[Op]]:
-        constants = constants_of(parameters(kernel, args_at(tiles)), triple(block), triple(grid))
+    def walked(n: int, of_block: int = 1) -> list[list[Op]]:
+        args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
+        constants = constants_of(parameters(kernel, args), triple(block), triple(size))
         known: dict[tuple, Op] = {}
-        steps = walk_block(instructions, constants, (0, 0, 0), triple(block), triple(grid))
+        steps = walk_block(instructions, constants, (0, 0, 0), triple(block), triple(size))
         return [ops_of(of_warp, known) for of_warp in steps]
 
     work = works(walked, k_tiles, resident)
@@ -110,6 +114,11 @@ def launch_cycles(
     cycles = _one_after_the_other(paces, of_an_sm, resident, k_tiles)
     fullest = paces[resident]
     parts = fullest.spent(k_tiles)
+    if tiles > 1:
+        more, of_tile = further(walked, fullest, resident, rates, k_tiles, tiles)
+        cycles += (tiles - 1) * more
+        parts = {key: parts.get(key, 0.0) + (tiles - 1) * of_tile.get(key, 0.0) for key in {*parts, *of_tile}}
+        parts = {key: part for key, part in parts.items() if part > 0}
     sum_of = sum(parts.values())
     spent = {key: part / sum_of * cycles for key, part in parts.items()}
     ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
@@ -283,6 +292,30 @@ def pace(work: Work, together: int, shared: Rates) -> Pace:
     extra = max(whole.end * sum(rates) / together - few, 0.0)
     besides = {key: whole.spent.get(key, 0.0) - few * spent.get(key, 0.0) for key in {*whole.spent, *spent}}
     return Pace(rates, extra, spent, besides)
+
+
+def further(
+    walked: Callable[[int, int], list[list[Op]]],
+    known: Pace,
+    together: int,
+    shared: Rates,
+    k_tiles: int,
+    tiles: int,
+) -> tuple[float, Spent]:
+    """What a further tile of C takes that blocks make behind others: the last of three (of two) with a few k-tiles, and
+    its further k-tiles."""
+    few = k_tiles if k_tiles <= FEW + MORE else RING
+    last = min(tiles, 3)
+    before, after = (
+        run([Stream(ops, number) for number in range(together) for ops in walked(few, count)], shared)
+        for count in (last - 1, last)
+    )
+    rest = k_tiles - few
+    spent = {
+        key: cycles - before.spent.get(key, 0.0) + rest * known.of_k_tile.get(key, 0.0)
+        for key, cycles in after.spent.items()
+    }
+    return after.end - before.end + rest * together / sum(known.rates), spent
 
 
 def _rates(played: Played, together: int) -> list[float]:

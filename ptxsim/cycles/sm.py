@@ -26,6 +26,7 @@ from .costs import (
     BULK,
     BULK_LATENCY,
     BULK_SHARE,
+    BULK_STORE,
     COMMIT,
     COPIES_WAIT,
     COPY,
@@ -310,11 +311,11 @@ class _Memory:
         self.port = max(self.port, time) + wavefronts
         return self.port
 
-    def from_l2(self, time: float, sectors: float) -> float:
+    def from_l2(self, time: float, sectors: float, part: float = 1.0) -> float:
         """When so many sectors have come, but for the latency: at the rate of an SM alone, and over longer times at the
-        one that is left when all SMs ask."""
+        one that is left when all SMs ask, which counts a `part` of them."""
         self.l2 = max(self.l2, time) + self.alone * sectors
-        self.share = max(self.share, time - self.burst) + self.sector * sectors
+        self.share = max(self.share, time - self.burst) + self.sector * sectors * part
         return max(self.l2, self.share) + self.late
 
     def shared(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
@@ -356,11 +357,16 @@ class _Memory:
         warp.sets(op.sets, done, FOR_COPIES)
         warp.sets(op.read, self.tags, FOR_COPIES)
 
-    def bulk(self, time: float, size: float) -> float:
-        """When a bulk copy's last byte has come."""
-        done = self.from_l2(time, BULK_SHARE * size / SECTOR) + BULK_LATENCY
+    def bulk(self, time: float, size: float, part: float) -> float:
+        """When a bulk copy's last byte has come. Of those for several blocks this SM asks L2 for a `part`."""
+        done = self.from_l2(time, BULK_SHARE * size / SECTOR, part) + BULK_LATENCY
         heappush(self.fills, (done, size / 128))
         return done
+
+    def bulk_store(self, time: float, size: float) -> float:
+        """When a bulk store has read shared memory: as fast as L2 takes its bytes, but for what a buffer holds."""
+        self.stores = max(self.stores, time) + self.byte * size
+        return max(self.through_port(time, size / 128), self.stores - self.byte * STORE_BUFFER)
 
     def store(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
         late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
@@ -458,6 +464,8 @@ class _Sm:
         elif kind == COMMIT:
             warp.groups.append(max(warp.copied, warp.groups[-1] if warp.groups else 0.0))
             warp.sets(op.sets, warp.groups[-1], FOR_COPIES)
+        elif kind == BULK_STORE:
+            warp.copied = max(warp.copied, self.memory.bulk_store(time, op.amount))
         elif kind == BRANCH:
             warp.free = max(warp.free, time + TAKEN)
         elif kind == PRODUCT:
@@ -552,10 +560,10 @@ class _Sm:
             return
         found = self.mbarriers[name]
         if op.kind == BULK:
-            done = self.memory.bulk(time, op.amount)
+            done = self.memory.bulk(time, op.amount, op.interval)
             found.coming += op.amount
         else:
-            done = time
+            done = time + op.latency
             found.missing -= count
             found.expected += op.amount
         found.last = max(found.last, done)

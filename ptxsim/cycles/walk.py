@@ -29,8 +29,13 @@ MOST_STEPS = 400_000
 """Of one warp: a walk that takes longer does not end."""
 
 
-NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMASTG", "UTMAPF", "UBLKCP", "UBLKRED", "UCGABAR_ARV", "CALL"])
-"""Instructions that no walk gets past: stores of Hopper's copy engine, clusters, calls."""
+OWN = (1 << 24) - 1
+"""Of an address in a cluster's shared memory what is behind the block's number."""
+CLUSTER = -1
+"""The number of the cluster's barrier."""
+
+NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKRED", "CALL"])
+"""Instructions that no walk gets past: copies without a map, sums of Hopper's copy engine, calls."""
 
 
 class Untraceable(ValueError):
@@ -138,6 +143,8 @@ class Warp(Registers):
                     self.forget(decoded, self.loaded)
                 elif name == "BAR":
                     access = self.barrier(decoded)
+                elif name == "UCGABAR_WAIT":
+                    access = Access(barrier=(CLUSTER, 0))
                 elif name in ("SYNCS", "UTMALDG"):
                     access = self.mbarrier(decoded, active if does is None else does)
                 elif decoded.writes[1]:
@@ -199,21 +206,32 @@ class Warp(Registers):
         return Access(barrier=(number, threads // WARP))
 
     def mbarrier(self, decoded: Decoded, active: np.ndarray) -> Access:
-        """Of which mbarrier; arrivals that it waits for, or that come; the parity that is waited for; bytes."""
+        """Of which mbarrier; arrivals that it waits for, or that come; the parity that is waited for; bytes. Of a copy:
+        the mbarrier, and to how many blocks it goes.
+
+        Blocks of a cluster are taken to do the same at the same time: what one does to the same mbarrier of another one
+        is done to its own.
+        """
         if decoded.name == "UTMALDG":  # a pair of uniform registers: where to, and the mbarrier
-            number = decoded.operands[0].terms[0][1] + 1
-            return Access(barrier=(int(self.uniform[number]), 0))
+            number = self.uniform[decoded.operands[0].terms[0][1] + 1]
+            to = self.get(decoded.operands[2]) if "MULTICAST" in decoded.modifiers else 1
+            if number is None or to is None:
+                raise Untraceable(f"an mbarrier depends on data, at line {decoded.instruction.line}")
+            return Access(barrier=(int(number) & OWN, int(to).bit_count()))
         place = next(operand for operand in decoded.operands if operand.kind == "mem")
-        address, value = one(self.address(place)), one(self.get(decoded.operands[-1]))
-        if address is None or value is None:
+        addresses, value = self.address(place), one(self.get(decoded.operands[-1]))
+        if addresses is None or value is None:
             raise Untraceable(f"an mbarrier depends on data, at line {decoded.instruction.line}")
+        of_lanes = np.broadcast_to(addresses, WARP)[active]
+        address = int(of_lanes[0]) & OWN
         if "EXCH" in decoded.modifiers:  # the count, as the number that it is short of
-            return Access(barrier=(int(address), (1 << 20) - (int(value) >> 1)))
+            return Access(barrier=(address, (1 << 20) - (int(value) >> 1)))
         if "ARRIVE" in decoded.modifiers:
             expected = 0 if "A1T0" in decoded.modifiers else int(value)
-            return Access(barrier=(int(address), int(active.sum())), size=expected)
+            others = int((of_lanes > OWN).sum())
+            return Access(barrier=(address, int(active.sum())), size=expected, parts=others)
         self.put(decoded.operands[0], True, active)
-        return Access(barrier=(int(address), int(value) >> 31 & 1))
+        return Access(barrier=(address, int(value) >> 31 & 1))
 
     def local(self, decoded: Decoded) -> Access:
         """Of a thread's own memory, where spills lie: a word of all lanes is a line."""
@@ -234,11 +252,13 @@ class Warp(Registers):
             rows.append(row)
         size = 4 * decoded.width
         if name in ("LDSM", "STSM"):
-            return Access(_matrices(rows[0].tobytes(), decoded.width))
+            written = size * WARP if name == "STSM" else 0
+            return Access(_matrices(rows[0].tobytes(), decoded.width), size=written)
         if name in ("LDL", "STL"):
             return self.local(decoded)
         if name in ("LDS", "STS", "ATOMS"):
-            return Access(_shared(rows[0].tobytes(), size, name == "LDS"))
+            written = size * int(active.sum()) if name == "STS" else 0
+            return Access(_shared(rows[0].tobytes(), size, name == "LDS"), size=written)
         if name == "LDGSTS":
             bypass = "BYPASS" in decoded.modifiers
             return _copied(rows[0].tobytes(), rows[1], size, bypass)
@@ -249,18 +269,20 @@ class Warp(Registers):
 
 
 def _with_bytes(steps: list[Step]) -> list[Step]:
-    """Each bulk copy with its bytes: what its mbarrier was told to expect, in equal parts."""
+    """Each bulk copy with its bytes: what its mbarrier was told to expect, in equal parts. A copy to several blocks of
+    a cluster brings so many parts: each of the others makes one like it."""
     told: dict[int, int] = {}
     copies: dict[int, list[int]] = {}
 
     def settle(address: int) -> None:
-        for at in copies.get(address, ()):
-            size = told.get(address, 0) // len(copies[address])
-            steps[at] = replace(steps[at], access=Access(barrier=(address, 0), size=size))
+        blocks = {at: access.barrier[1] for at in copies.get(address, ()) if (access := steps[at].access)}
+        for at, count in blocks.items():
+            size = told.get(address, 0) * count // sum(blocks.values())
+            steps[at] = replace(steps[at], access=Access(barrier=(address, count), size=size))
         copies[address] = []
 
     for at, step in enumerate(steps):
-        if step.access and step.access.size:
+        if step.access and step.access.size and step.decoded.name == "SYNCS":
             settle(step.access.barrier[0])
             told[step.access.barrier[0]] = step.access.size
         elif step.access and step.decoded.name == "UTMALDG":
@@ -268,6 +290,26 @@ def _with_bytes(steps: list[Step]) -> list[Step]:
     for address in list(copies):
         settle(address)
     return steps
+
+
+def _with_stores(warps: list[list[Step]]) -> list[list[Step]]:
+    """Each bulk store with its bytes: what the block wrote to shared memory, in equal parts."""
+    stores = [
+        (steps, at)
+        for steps in warps
+        for at, step in enumerate(steps)
+        if step.decoded.name == "UTMASTG" and step.executes
+    ]
+    if stores:
+        wrote = sum(
+            step.access.size
+            for steps in warps
+            for step in steps
+            if step.access and step.decoded.name in ("STS", "STSM")
+        )
+        for steps, at in stores:
+            steps[at] = replace(steps[at], access=Access(size=wrote // len(stores)))
+    return warps
 
 
 MEMORY_NAMES = frozenset(
@@ -354,7 +396,8 @@ def walk_block(
             )
     index = {each.address: at for at, each in enumerate(instructions)}
     warps = -(-block_size[0] * block_size[1] * block_size[2] // WARP)
-    return [
+    walks = [
         Warp(code, index, Place(warp, block, block_size, grid), constants, loaded).walk()
         for warp in range(warps)
     ]
+    return _with_stores(walks)

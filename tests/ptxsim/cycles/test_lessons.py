@@ -45,8 +45,6 @@ def jobs(notebook: str, size: int = SIZE) -> dict[str, tuple[Job, dict]]:
     """Kernels of a notebook that have a record of just this text and launch."""
     found = {}
     for (_, name), launch in ((key, launch) for key, launch in GEMMS.items() if key[0] == notebook):
-        if launch.blocks:
-            continue  # several tiles of C to a block: the model says that it does not know them
         job = Job(
             kernel(kernel_source(notebook, name), name), Gemm(size, size, size, DTYPES[notebook]), launch
         )
@@ -140,7 +138,7 @@ def elsewhere() -> None:
     known = {
         (name, keys.source_key(name, source)): (source, launch)
         for (notebook, name), launch in GEMMS.items()
-        if (source := kernel_source(notebook, name)) and not launch.blocks
+        if (source := kernel_source(notebook, name))
     }
     off = []
     for entry in json.loads(path.read_text())["speeds"].values():

@@ -10,7 +10,26 @@ from course_lib import OPTIONS
 from ptxsim.compiler import nvrtc
 from ptxsim.compiler.disassembly import instructions_of
 from ptxsim.cycles import costs
-from ptxsim.cycles.costs import ALU, ARITHMETIC, BARRIER, EXIT, FMA, LOAD, MEMORY, NO_PIPE, SHARED, TENSOR, Op
+from ptxsim.cycles.costs import (
+    ALU,
+    ARITHMETIC,
+    AWAIT,
+    BARRIER,
+    BULK,
+    BULK_STORE,
+    COMMIT,
+    COPIES_WAIT,
+    EXIT,
+    FMA,
+    INIT,
+    LOAD,
+    MEMORY,
+    NO_PIPE,
+    SHARED,
+    SIGNAL,
+    TENSOR,
+    Op,
+)  # fmt: skip
 from ptxsim.cycles.model import ops_of
 from ptxsim.cycles.sm import FOR_BARRIER, FOR_GLOBAL, ISSUES, REASONS, Rates, Stream, run
 from ptxsim.cycles.walk import constants_of, walk_block
@@ -99,6 +118,30 @@ def test_warps_meet_at_a_barrier():
 def test_the_port_of_shared_memory_gives_a_wavefront_a_cycle():
     load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
     assert cycles(*[load] * 50, warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
+
+
+def test_a_copy_for_two_blocks_asks_l2_once_and_what_another_block_frees_comes_later():
+    made = op(kind=INIT, barrier=(8, 1))
+    wait = op(kind=AWAIT, barrier=(8, 0))
+
+    def takes(part: float) -> float:
+        copy = op(kind=BULK, barrier=(8, 1), amount=1 << 20, interval=part)
+        return cycles(made, op(kind=SIGNAL, barrier=(8, 1), amount=1 << 20), copy, wait)
+
+    assert takes(0.5) == pytest.approx(takes(1.0) * 35.4 / 55, rel=0.05), "as fast as one SM alone takes them"
+    near, far = (
+        cycles(made, op(kind=SIGNAL, barrier=(8, 1), latency=late), wait) for late in (0.0, costs.OTHER_SM)
+    )
+    assert far - near == costs.OTHER_SM
+
+
+def test_a_store_of_the_copy_engine_is_waited_for_until_it_has_read():
+    store, flush, wait = op(kind=BULK_STORE, amount=1 << 15), op(kind=COMMIT), op(kind=COPIES_WAIT)
+    took = cycles(store, flush, wait)
+    assert took == pytest.approx(((1 << 15) - costs.STORE_BUFFER) / Rates().store_bytes, rel=0.02)
+    assert cycles(store, flush) < 10, "nobody waits for it"
+    work = [op(stall=15)] * 200
+    assert cycles(store, flush, *work, wait) == pytest.approx(cycles(*work), abs=5)
 
 
 def test_a_warp_goes_on_and_an_older_block_has_a_start():

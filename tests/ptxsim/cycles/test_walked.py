@@ -73,12 +73,12 @@ def test_what_depends_on_data_is_said():
         walked("out[in[0]] = 1;")
 
 
-def of_lesson(notebook: str, name: str, k_tiles: int):
-    """The steps of each warp of a block of a lesson's kernel."""
+def of_lesson(notebook: str, name: str, k_tiles: int, tiles: int = 1):
+    """The steps of each warp of a block of a lesson's kernel, or of one of a cluster, that makes so many tiles."""
     raw, launch = lesson_kernel(notebook, name)
-    kernel, gemm = compiled(raw), Gemm(launch.tile[0], launch.tile[1], k_tiles * launch.tile[2])
-    sizes = (None, None, None, *map(np.int32, (gemm.M, gemm.N, gemm.K)))
-    block, grid = triple(launch.block), triple(gemm.grid(launch))
+    kernel, (M, N, K) = compiled(raw), launch.tile
+    sizes = (None, None, None, *map(np.int32, (tiles * M, N, k_tiles * K)))
+    block, grid = triple(launch.block), triple(kernel.code.program.cluster)
     constants = constants_of(parameters(kernel, sizes), block, grid)
     return walk_block(machine_code(kernel), constants, (0, 0, 0), block, grid)
 
@@ -116,9 +116,53 @@ def test_spills_lie_where_each_warp_has_its_own():
     assert not sectors(first) & sectors(second)
 
 
+def of_block(warps, name: str, modifier: str = ""):
+    """What a block's instructions of this name access."""
+    return [
+        step.access
+        for steps in warps
+        for step in steps
+        if step.decoded.name == name and step.access and (not modifier or modifier in step.decoded.modifiers)
+    ]
+
+
+@pytest.mark.parametrize("name", ["persistent", "cluster", "complete"])
+def test_a_block_goes_round_its_tiles(name):
+    warps = of_lesson("08_never_a_pause", name, 6, tiles=3)
+    assert [sum(step.decoded.name == "HGMMA" for step in steps) for steps in warps] == 4 * [0] + 8 * [
+        3 * 6 * 4
+    ]
+    assert sum(copy.size for copy in of_block(warps, "UTMALDG")) == 3 * 6 * 48 << 10
+    assert len(of_block(warps, "SYNCS", "TRYWAIT")) == 3 * 6 * (1 + 8)
+
+
+def test_a_cluster_shares_copies_and_its_blocks_arrive_at_each_other():
+    """Each of two blocks copies half of B for both, 16 KB of it in two copies; a slot is freed by both."""
+    warps = of_lesson("08_never_a_pause", "cluster", 6)
+    copies = {(copy.size >> 10, copy.barrier[1]) for copy in of_block(warps, "UTMALDG")}
+    assert copies == {(8, 1), (16, 2)}, "what it brings here, and to how many blocks it goes"
+    counts = sorted(made.barrier[1] for made in of_block(warps, "SYNCS", "EXCH"))
+    assert counts == [1] * 4 + [4] * 4
+    freed = {(each.barrier[1], each.parts) for each in of_block(warps, "SYNCS", "A1T0")}
+    assert freed == {(2, 1)}, "one lane here, one there"
+
+
+def test_stores_of_the_copy_engine_take_what_was_written_to_shared_memory():
+    warps = of_lesson("08_never_a_pause", "complete", 4, tiles=2)
+    assert [store.size for store in of_block(warps, "UTMASTG")] == 2 * 8 * [64 * 64 * 2]
+
+
+BULK = (
+    "__shared__ __align__(128) int s[64]; __shared__ unsigned long long b; "
+    'asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 256, [%2];" :: '
+    '"r"((unsigned)__cvta_generic_to_shared(s)), "l"(in), "r"((unsigned)__cvta_generic_to_shared(&b)) : "memory"); '
+    "out[0] = s[n];"
+)
+
+
 def test_what_is_not_known_is_said():
-    with pytest.raises(Untraceable, match="does not know"):
-        of_lesson("08_never_a_pause", "complete", 4)
+    with pytest.raises(Untraceable, match="does not know UBLKCP"):
+        walked(BULK)
 
 
 @pytest.mark.parametrize("name", ["register_tile", "tiled"])
