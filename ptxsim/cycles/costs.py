@@ -37,8 +37,8 @@ SHARED_LATENCY = 21.2  # behind the last wavefront. C: LDS.32 and LDSM.x4, depen
 L1_LATENCY = 31.2  # C: LDG.32 in L1, dependent
 PENDING = 1.0
 """Wavefronts more of L1, for a load that finds its line on its way: such loads wait in a list, and when the line has
-come they go through L1 one a cycle. P: GPGPU-Sim's manual, of its miss registers; none for the load that missed (C:
-LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
+come they go through L1 one a cycle. P: GPGPU-Sim's code hands them on one by one; A: that it takes L1's port; none for
+the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
 L2_LATENCY = 288.0  # C: LDG.32 in L2, dependent: 296 with its address
 COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
 SECTORS = 4  # of a line
