@@ -154,8 +154,9 @@ C."""
 DRAM, HELD = 2.483, 8.293
 """What DRAM gives, as L2; of A, B and C, millions of bytes that are still in L2 when the next launch begins. All these
 numbers, and the factor of each plan, are fitted to the times of 5,700 of 14,400 timed plans, for 276 problems, 240 of
-them drawn at random, on an H100 (2026-11-26), so that the plans that they choose lose least. They lose 1.8 % to the
-fastest of 130 plans; fitted to one half of the problems, 2.5 % in the other half (geometric means)."""
+them drawn at random, on an H100 (2026-11-26), so that the plans that they choose lose least; eleven problems that
+docs/measurements.md names count five times. They lose 1.9 % to the fastest of 130 plans; fitted to one half of the
+problems, 2.5 % in the other half (geometric means). tools/author/hopper_sweep.py times plans anew."""
 MOST = 400
 """Blocks that share K: in more of them each has too little to do."""
 MENU = {

@@ -72,10 +72,10 @@ def test_k_in_parts():
     check(Problem(65, 8, 300, bias=True, activation="relu", beta=0.5), replace(SMALL, split=3))
 
 
-SHARED = [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (1, 1, 4)]
+CLUSTERS = [(1, 2, 1), (2, 2, 1), (1, 4, 1), (2, 4, 1), (1, 1, 2), (2, 1, 2), (1, 1, 4)]
 
 
-@pytest.mark.parametrize("below, across, together", SHARED)
+@pytest.mark.parametrize("below, across, together", CLUSTERS)
 def test_clusters(below, across, together):
     """Blocks that share B, A or the k-tiles; some have no rows or no columns. The parts of K are of two lengths."""
     plan = HopperPlan((64, 64), 3, below, across, together)
@@ -185,12 +185,14 @@ MOVED = Problem(72, 72, 76, moved=1), SMALL
 REST = Problem(72, 120, 72), HopperPlan((64, 80), 2)
 OVER = Problem(120, 72, 72), HopperPlan((64, 80), 2, turned=True)
 SHARED = Problem(136, 64, 648), TOGETHER
+ROW = Problem(72, 256, 72 + 64 * 6), HopperPlan((64, 64), 3, 1, 4)
 WRONG = {
     "rows of the other block of the cluster": (BOXES, "Form::BELOW + place.row)", "Form::BELOW)", "wrong, first at"),
     "columns of the other block": (FOUR, "Form::ACROSS + place.column)", "Form::ACROSS)", "wrong, first at"),
     "a slot freed for one block only": (BOXES, "% 128 < place.MATES ?", "% 128 == 0 ?", "deadlock"),
     "no slot freed for the block beside": (FOUR, "% 128 < place.MATES ?", "% 128 < 2 ?", "deadlock"),
-    "half of A for oneself": (FOUR, "(1 << BELOW) + 1)", "1)", "deadlock"),
+    "half of A for oneself": (FOUR, "((1 << GROUP) - 1) / ((1 << BELOW) - 1)", "1", "deadlock"),
+    "a slot freed for a block of another column": (ROW, " + (i - BELOW >= column);", ";", "deadlock|write-after-read"),
     "a block that ends before others arrive": (BOXES, "Form::BELOW + Form::ACROSS > 2", "false", "exited-block"),
     "sums that have not come": (SHARED, "    mbarrier_wait(&s.come, 0);\n", "", "unwaited-copy|uninitialised"),
     "sums over k-tiles that are still read": (SHARED, "    named_sync<THREADS>(7);         ", "", "write-after-read"),
