@@ -4,7 +4,7 @@ waves, spans, span_chart   which SM works on what
 timed                      calls compared, such as `matmul` with cuBLAS
 profile, full_unit         what Nsight Compute counts, and which unit is full
 sass, order, loads_ahead   machine code beside its source, and in which order it stands
-bubbles                    where every cycle went, by source line and reason; modelled
+bubbles                    where every cycle went, by source line and reason; by Nsight Compute or modelled
 k_block                    what a warp does for one k-block, counted
 checklist, evidence        twelve properties of a good kernel, ticked
 tensor_share, pauses       when the tensor cores work, and where they rest

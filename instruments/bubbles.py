@@ -1,17 +1,25 @@
-"""Where every cycle went: of each source line, how long a warp stood there and for what, without a GPU.
+"""Where every cycle went: of each source line, how long a warp stood there and for what.
 
-The simulator plays the kernel's machine code on one SM of an H100 (ptxsim/docs/clock.md). It is a model.
+On a GPU Nsight Compute samples it now. Elsewhere it sampled it on a GPU, or the simulator plays the kernel's machine
+code on one SM of an H100 (ptxsim/docs/clock.md): that is a model.
 """
 
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 import ptxsim
 from course_lib.check.job import Job
 from course_lib.check.problem import Problem
-from course_lib.measure import model
+from course_lib.measure import model as clock
+from course_lib.measure import records, samples
+from course_lib.measure.by_line import Shares, by_line, lines_at
+from cupy_or_sim import limits, timing
+from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import compiled
@@ -33,42 +41,39 @@ LOOKS = {
     "register banks": ("r", "#8fb8de"),
     "another warp first": (".", "#cfd4da"),
     "other result": ("o", "#9c8f80"),
+    samples.OTHER: ("x", "#b9a894"),
 }
 """Of each reason, in the order in which a bar has them: a letter and a colour."""
+REPEATS = 20
+"""Launches whose median is the time of a kernel that is sampled."""
 
 
 @dataclass(frozen=True)
 class Bubbles:
-    """The time of one launch, as a warp spends it: `lines[line][reason]` in cycles, 0 for what has no line. They sum to
-    `cycles`, the launch's on the SM that has most to do. `reasons`: those of `ptxsim.REASONS`."""
+    """The time of one launch, as a warp spends it: `lines[line][reason]`, shares of the whole, 0 for what has no line.
+    They sum to 1. The reasons are those of `ptxsim.REASONS` and `samples.OTHER`.
+
+    `origin`: whether this is a model, or measured, where and when, and how long the launch takes. `launch`: what else
+    the model says; None of a measurement. `note`: why it was not measured now, where a GPU is.
+    """
 
     kernel: ptxsim.Kernel
     title: str
-    launch: ptxsim.LaunchCycles
-    lines: dict[int, dict[str, float]]
-
-    @property
-    def cycles(self) -> float:
-        return self.launch.cycles
+    origin: str
+    lines: Shares
+    launch: ptxsim.LaunchCycles | None = None
+    note: str = ""
 
     @property
     def reasons(self) -> dict[str, float]:
         """By reason, the share of the whole time; the largest first."""
-        total: dict[str, float] = {}
-        for found in self.lines.values():
-            for reason, cycles in found.items():
-                total[reason] = total.get(reason, 0.0) + cycles / self.cycles
-        return dict(sorted(total.items(), key=lambda one: -one[1]))
+        return _summed(self.lines.values())
 
     def at(self, line: int | str) -> dict[str, float]:
         """By reason, the share of the whole time that a warp spends at a source line, given by its number or by a part
         of its text. Raises ValueError."""
         numbers = {line} if isinstance(line, int) else self._lines_with(line)
-        total: dict[str, float] = {}
-        for number in numbers:
-            for reason, cycles in self.lines.get(number, {}).items():
-                total[reason] = total.get(reason, 0.0) + cycles / self.cycles
-        return dict(sorted(total.items(), key=lambda one: -one[1]))
+        return _summed(self.lines.get(number, {}) for number in numbers)
 
     def _lines_with(self, text: str) -> set[int]:
         found = {at for at, line in enumerate(self.kernel.source.splitlines(), 1) if text in line}
@@ -77,10 +82,8 @@ class Bubbles:
         return found
 
     def _shown(self) -> list[tuple[int, float, dict[str, float]]]:
-        """Lines that take long enough: number, share of the time, cycles by reason."""
-        shares = (
-            (line, sum(found.values()) / self.cycles, found) for line, found in sorted(self.lines.items())
-        )
+        """Lines that take long enough: number, share of the time, shares by reason."""
+        shares = ((line, sum(found.values()), found) for line, found in sorted(self.lines.items()))
         return [one for one in shares if one[1] >= LEAST]
 
     def _text(self, line: int) -> str:
@@ -90,11 +93,10 @@ class Bubbles:
     def __repr__(self) -> str:
         rows = self._shown()
         longest = max(share for _, share, _ in rows)
-        lines = [self.title, self._said()]
+        lines = self._head
         for line, share, found in rows:
             bar = "".join(
-                LOOKS[reason][0] * round(found.get(reason, 0.0) / self.cycles / longest * WIDTH)
-                for reason in LOOKS
+                LOOKS[reason][0] * round(found.get(reason, 0.0) / longest * WIDTH) for reason in LOOKS
             )
             lines.append(f"{line or '':>4} {share:6.1%}  {bar:{WIDTH + 2}} {self._text(line)[:60]}")
         lines.append(
@@ -102,12 +104,9 @@ class Bubbles:
         )
         return "\n".join(lines)
 
-    def _said(self) -> str:
-        one = self.launch
-        return (
-            f"modelled on machine code, {one.gpu.name} at {one.clock_mhz:,.0f} MHz: {one.ms:.3g} ms; "
-            f"{one.resident} block{'s' * (one.resident != 1)} on an SM, {one.cycles_per_k_tile:,.0f} cycles a k-tile"
-        )
+    @property
+    def _head(self) -> list[str]:
+        return [self.title, self.origin, *filter(None, [self.note])]
 
     def _reasons_shown(self) -> list[tuple[str, float]]:
         return [(reason, part) for reason, part in self.reasons.items() if part >= LEAST]
@@ -116,23 +115,72 @@ class Bubbles:
         return _drawing(self)
 
 
-def bubbles(kernel: Kernel, gemm: Problem, launch: Launch) -> Bubbles:
-    """Where the cycles of this launch go, by source line and reason: modelled on the machine code for an H100.
+def _summed(several: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """By reason; the largest first."""
+    total: dict[str, float] = {}
+    for found in several:
+        for reason, share in found.items():
+            total[reason] = total.get(reason, 0.0) + share
+    return dict(sorted(total.items(), key=lambda one: -one[1]))
+
+
+def bubbles(kernel: Kernel, gemm: Problem, launch: Launch, model: bool = False) -> Bubbles:
+    """Where the time of this launch goes, by source line and reason: sampled now by Nsight Compute on a GPU, recorded
+    or else modelled elsewhere. `model`: modelled, on every machine.
 
     A line's time is what a warp spends from its instruction before until it issues one of this line; the mean of all
     warps. "issues" is work, all else is waiting: for the result of shared memory, of copies and so on; for the pipe
-    that another instruction has; because another warp goes first. Raises Untraceable for a kernel whose addresses or
-    branches depend on data, or which has an instruction that the model does not know.
+    that another instruction has; because another warp goes first. A wait for copies or at a barrier is that of the
+    line which says so. The model raises Untraceable for a kernel whose addresses or branches depend on data, or which
+    has an instruction that it does not know.
     """
-    one = compiled(kernel)
-    modelled = model.by_machine_code(Job(kernel, gemm, launch))
-    line_of = {each.address: each.line or each.call_line or 0 for each in modelled.instructions}
-    lines: dict[int, dict[str, float]] = {}
-    for (address, reason), cycles in modelled.spent.items():
-        of_line = lines.setdefault(line_of[address], {})
-        name = ptxsim.REASONS[reason]
-        of_line[name] = of_line.get(name, 0.0) + cycles
-    return Bubbles(one, f"{one.name}, {gemm}", modelled, lines)
+    check_launched(kernel, launch)
+    job = Job(kernel, gemm, launch)
+    if model:
+        return _modelled(job)
+    note = ""
+    if limits.runs_here(kernel, launch):
+        try:
+            return _measured(job)
+        except RuntimeError as why:
+            note = f"not measured now: {why}"
+    kept = records.find("samples", records.kernel_key(job))
+    found = _sampled(job, kept, f"recorded on {kept['gpu']}, {kept['date']}") if kept else _modelled(job)
+    return replace(found, note=note)
+
+
+def _measured(job: Job) -> Bubbles:
+    """Raises RuntimeError where ncu is missing, may not count, or saw other machine code."""
+    entry = samples.entry(job, samples.sampled(job), limits.this_gpu().arch)
+    _, run = job.gemm.prepare(job.kernel, job.gemm.inputs, job.launch)
+    ms = float(np.median(timing.burst(run, REPEATS))) / 1000
+    entry |= {"date": timing.today(), "ms": round(ms, 4)}
+    records.remember("samples", {records.kernel_key(job): records.about(job) | entry})
+    return _sampled(job, entry, f"measured now on {timing.name()}, {entry['date']}")
+
+
+def _sampled(job: Job, entry: Mapping, origin: str) -> Bubbles:
+    """A record's entry, in the lines of today's text."""
+    one = compiled(job.kernel)
+    line_at = lines_at(one.source)
+    lines = {line_at.get(int(place), 0): found for place, found in entry["shares"].items()}
+    said = f"{origin}: {entry['ms']:.3g} ms; {entry['samples']:,} samples of Nsight Compute"
+    return Bubbles(one, f"{one.name}, {job.gemm}", said, lines)
+
+
+def _modelled(job: Job) -> Bubbles:
+    one, launch = compiled(job.kernel), clock.by_machine_code(job)
+    index = {each.address: at for at, each in enumerate(launch.instructions)}
+    shares = {
+        (index[address], ptxsim.REASONS[reason]): cycles / launch.cycles
+        for (address, reason), cycles in launch.spent.items()
+    }
+    said = (
+        f"modelled on machine code, {launch.gpu.name} at {launch.clock_mhz:,.0f} MHz: {launch.ms:.3g} ms; "
+        f"{launch.resident} block{'s' * (launch.resident != 1)} on an SM, "
+        f"{launch.cycles_per_k_tile:,.0f} cycles a k-tile"
+    )
+    return Bubbles(one, f"{one.name}, {job.gemm}", said, by_line(launch.instructions, shares), launch)
 
 
 # --------------------------------------------------------------------------- the drawing
@@ -162,7 +210,7 @@ def _drawing(found: Bubbles) -> str:
     longest = max(share for _, share, _ in rows)
     cells = []
     for line, share, of_line in rows:
-        parts = [(reason, of_line[reason] / found.cycles) for reason in LOOKS if of_line.get(reason, 0.0) > 0]
+        parts = [(reason, of_line[reason]) for reason in LOOKS if of_line.get(reason, 0.0) > 0]
         said = ", ".join(
             f"{reason} {part:.1%}" for reason, part in sorted(parts, key=lambda one: -one[1]) if part >= 0.001
         )
@@ -182,5 +230,5 @@ def _drawing(found: Bubbles) -> str:
         f"{reason} {part:.0%}</span>"
         for reason, part in found._reasons_shown()
     )
-    head = f"<div>{html.escape(found.title)}<br>{html.escape(found._said())}</div>"
+    head = f"<div>{'<br>'.join(map(html.escape, found._head))}</div>"
     return f"{head}<div style='{_STYLE}'>{''.join(cells)}</div><div>{keys}</div>"

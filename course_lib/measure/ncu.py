@@ -122,10 +122,17 @@ def _asked(options: str, job: Job) -> str:
     text = "\n".join(
         line for line in lines if line and not line.startswith(("==PROF==", "[", "<frozen runpy>"))
     )
-    if "ERR_NVGPUCTRPERM" in text:
-        print("ncu may not read the counters here: an administrator must allow it (ERR_NVGPUCTRPERM)")
+    if refused := refusal(text):
+        print(refused)
         return ""
     return text
+
+
+def refusal(text: str) -> str:
+    """Of what ncu prints: that it may not count, in one sentence; "" where it may."""
+    if "ERR_NVGPUCTRPERM" not in text:
+        return ""
+    return "ncu may not read the counters here: an administrator must allow it (ERR_NVGPUCTRPERM)"
 
 
 def table(text: str) -> list[dict[str, float]]:

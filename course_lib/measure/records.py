@@ -16,7 +16,7 @@ from ..check.problem import Problem
 from ..lessons.folders import place
 
 FOLDER = place("assets") / "measurements"
-PARTS = ("speeds", "timelines", "waves", "profiles", "calls", "texts")
+PARTS = ("speeds", "timelines", "waves", "profiles", "samples", "calls", "texts")
 
 
 def problem(gemm: Problem) -> dict:
