@@ -61,9 +61,12 @@ def measured_kernels(code):
                 if isinstance(name, ast.Constant):  # in a function of the lesson it is an argument
                     made[node.targets[0].id] = (where, name.value)
     for node in ast.walk(ast.parse(code)):
-        part = {"benchmark": "speeds", "timeline": "timelines", "profile": "profiles", "bubbles": "samples"}.get(
-            getattr(getattr(node, "func", 0), "id", "")
-        )
+        part = {
+            "benchmark": "speeds",
+            "timeline": "timelines",
+            "profile": "profiles",
+            "bubbles": "samples",
+        }.get(getattr(getattr(node, "func", 0), "id", ""))
         names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} if part else ()
         used |= {(part, *made[name]) for name in names if name in made}
         used |= {(part, *shown(child)) for child in ast.walk(node) if part and shown(child)}
