@@ -46,6 +46,15 @@ class Spans:
         """Some of the panels; nothing where there is no record."""
         return replace(self, rows={label: self.rows[label] for label in labels if self.rows})
 
+    def beside(self, other: "Spans") -> "Spans":
+        """The panels of both on one scale; a label also says whether it is measured, recorded or modelled."""
+        rows = {
+            f"{label}, {one.origin.split()[0]}": rows
+            for one in (self, other)
+            for label, rows in one.rows.items()
+        }
+        return replace(self, origin=f"{self.origin}; {other.origin}", rows=rows)
+
     def plot(self) -> None:
         """Draw a panel for each label: time from left to right, a line for each SM."""
         if self.rows:

@@ -4,6 +4,7 @@ import numpy as np
 
 from course_lib.check.job import Job
 from course_lib.check.problem import Problem
+from course_lib.measure import model as clock
 from course_lib.measure import records
 from course_lib.measure.watched import BEGIN_NS, END_NS, SM, noted
 from cupy_or_sim import limits, timing
@@ -14,14 +15,19 @@ from cupy_or_sim.launch import STANDARD, Launch
 from .spans import Spans
 
 
-def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD) -> Spans:
+def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool = False) -> Spans:
     """Each block of a launch as a bar on its SM, from its begin to its end: noted now on a GPU, recorded elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes. Two marks a block: its text gets the object of `course/waves.cuh`.
+    `model`: what the clock on machine code says, on every machine; all SMs are alike in it.
     """
     check_launched(kernel, launch)
     title = f"{kernel.name}, {' x '.join(map(str, (gemm.M, gemm.N, gemm.K)))} {gemm.dtype}"
     job = Job(kernel, gemm, launch)
+    if model:
+        played = clock.by_machine_code(job)
+        rows = _by_sm(played.blocks / [1, played.clock_mhz, played.clock_mhz])
+        return Spans(title, f"modelled on machine code, {played.gpu.name}", {kernel.name: rows})
     key = records.kernel_key(job)
     if limits.runs_here(kernel, launch):
         rows = spans_of(noted(job))
@@ -43,4 +49,9 @@ def spans_of(rows: np.ndarray) -> np.ndarray:
     found = np.stack(
         (rows[:, SM], (rows[:, BEGIN_NS] - begin) / 1000, (rows[:, END_NS] - begin) / 1000), axis=1
     )
-    return found[np.lexsort((found[:, 1], found[:, 0]))]
+    return _by_sm(found)
+
+
+def _by_sm(rows: np.ndarray) -> np.ndarray:
+    """By SM and begin."""
+    return rows[np.lexsort((rows[:, 1], rows[:, 0]))]

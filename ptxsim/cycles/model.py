@@ -50,7 +50,8 @@ class LaunchCycles:
 
     `ms` at `clock_mhz`; `cycles` of the SM that has most to do; `resident` blocks on an SM; `cycles_per_k_tile` of a
     block while all of them are there, the mean; `spent`: by (address, reason) the cycles of a warp, which sum to
-    `cycles`; `instructions`: the machine code.
+    `cycles`; `instructions`: the machine code; `blocks`: a row (SM, begin, end) for each block, in cycles from the
+    first begin on.
     """
 
     gpu: Gpu
@@ -61,6 +62,7 @@ class LaunchCycles:
     cycles_per_k_tile: float
     spent: Spent = field(repr=False)
     instructions: tuple[SassInstruction, ...] = field(repr=False)
+    blocks: np.ndarray = field(repr=False, compare=False)
 
     def __str__(self) -> str:
         return (
@@ -111,19 +113,20 @@ def launch_cycles(
 
     work = works(walked, k_tiles, resident)
     paces = {together: pace(work, together, rates) for together in _counts(resident, of_an_sm)}
-    cycles = _one_after_the_other(paces, of_an_sm, resident, k_tiles)
+    blocks = _on_all_sms(paces, prod(grid), target.sms, resident, k_tiles)
     fullest = paces[resident]
     parts = fullest.spent(k_tiles)
     if tiles > 1:
         more, of_tile = further(walked, fullest, resident, rates, k_tiles, tiles)
-        cycles += (tiles - 1) * more
+        blocks[:, 2] += (tiles - 1) * more
         parts = {key: parts.get(key, 0.0) + (tiles - 1) * of_tile.get(key, 0.0) for key in {*parts, *of_tile}}
         parts = {key: part for key, part in parts.items() if part > 0}
-    sum_of = sum(parts.values())
+    cycles, sum_of = float(blocks[:, 2].max()), sum(parts.values())
     spent = {key: part / sum_of * cycles for key, part in parts.items()}
     ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
     turn = resident / sum(fullest.rates)
-    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, instructions)
+    blocks[:, 1:] -= blocks[:, 1].min()
+    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, instructions, blocks)
 
 
 def _clock(instructions: Sequence[SassInstruction]) -> int:
@@ -343,21 +346,38 @@ def _counts(resident: int, of_an_sm: int) -> list[int]:
     return counts
 
 
-def _one_after_the_other(paces: dict[int, Pace], blocks: int, resident: int, k_tiles: int) -> float:
-    """Cycles until an SM is through with its blocks: whenever one ends the next begins, and is the youngest."""
-    there: list[float] = []  # k-tiles that are left of each, the oldest first
-    time, waiting = 0.0, blocks
-    while waiting or there:
-        while waiting and len(there) < resident:
+def _on_all_sms(paces: dict[int, Pace], blocks: int, sms: int, resident: int, k_tiles: int) -> np.ndarray:
+    """Rows (SM, begin, end) of all blocks, in cycles. SMs are alike: some have a block more than the others."""
+    of_an_sm = -(-blocks // sms)
+    full = blocks - sms * (of_an_sm - 1)
+    found: list[tuple[float, float, float]] = []
+    for count, numbers in ((of_an_sm, range(full)), (of_an_sm - 1, range(full, sms))):
+        spans = _one_after_the_other(paces, count, resident, k_tiles)
+        found += [(sm, *span) for sm in numbers for span in spans]
+    return np.array(found)
+
+
+def _one_after_the_other(
+    paces: dict[int, Pace], blocks: int, resident: int, k_tiles: int
+) -> list[tuple[float, float]]:
+    """Begin and end of an SM's blocks, in cycles: whenever one ends the next begins, and is the youngest."""
+    there: list[
+        tuple[float, float]
+    ] = []  # when each began and the k-tiles that are left of it, the oldest first
+    found: list[tuple[float, float]] = []
+    time = 0.0
+    while len(found) < blocks:
+        while len(found) + len(there) < blocks and len(there) < resident:
             known = paces[resident]
-            there.append(k_tiles + known.extra + BLOCK_START * sum(known.rates) / resident)
-            waiting -= 1
+            left = k_tiles + known.extra + BLOCK_START * sum(known.rates) / resident
+            there.append((time + BLOCK_START, left))
         rates = _rates_of(paces, len(there))
-        step = min(left / rate for left, rate in zip(there, rates) if rate)
+        step = min(left / rate for (_, left), rate in zip(there, rates) if rate)
         time += step
-        there = [left - rate * step for left, rate in zip(there, rates)]
-        there = [left for left in there if left > 1e-6]
-    return time
+        there = [(begin, left - rate * step) for (begin, left), rate in zip(there, rates)]
+        found += [(begin, time) for begin, left in there if left <= 1e-6]
+        there = [one for one in there if one[1] > 1e-6]
+    return found
 
 
 def _rates_of(paces: dict[int, Pace], together: int) -> list[float]:
