@@ -111,14 +111,14 @@ def test_modelled_waves_are_those_of_the_record(notebook, name, dtype, off):
     kernel, launch = lesson_kernel(notebook, name)
     gemm = Gemm(4096, 4096, 4096, dtype)
     kept, played = waves(kernel, gemm, launch), waves(kernel, gemm, launch, model=True)
-    assert kept.origin.startswith("recorded on") and played.origin == "modelled on machine code, H100"
+    assert kept.origin.startswith("recorded on") and played.origin == "modelled for an H100"
     turns = zip(by_turn(kept.rows[name]), by_turn(played.rows[name]), strict=True)
     for (many, begin, end), (modelled, its_begin, its_end) in turns:
         assert many == modelled
         assert abs(its_begin - begin) < off * kept.us(name) and abs(its_end - end) < off * kept.us(name)
     both = kept.beside(played)
     assert list(both.rows) == [f"{name}, recorded", f"{name}, modelled"]
-    assert both.origin.endswith("; modelled on machine code, H100")
+    assert both.origin.endswith("; modelled for an H100")
 
 
 def test_a_block_that_makes_several_tiles_is_one_bar():

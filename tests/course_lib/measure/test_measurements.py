@@ -28,6 +28,10 @@ def code_of(path):
     return "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
 
 
+PART_OF = {"benchmark": "speeds", "timeline": "timelines", "profile": "profiles", "bubbles": "samples"}
+"""What a notebook calls: the part of the record that it is shown from."""
+
+
 def measured_kernels(code):
     """{(part of the record, variable or (notebook, kernel) that holds the source, kernel name)}
 
@@ -61,12 +65,9 @@ def measured_kernels(code):
                 if isinstance(name, ast.Constant):  # in a function of the lesson it is an argument
                     made[node.targets[0].id] = (where, name.value)
     for node in ast.walk(ast.parse(code)):
-        part = {
-            "benchmark": "speeds",
-            "timeline": "timelines",
-            "profile": "profiles",
-            "bubbles": "samples",
-        }.get(getattr(getattr(node, "func", 0), "id", ""))
+        part = PART_OF.get(getattr(getattr(node, "func", 0), "id", ""))
+        if part and any(keyword.arg == "model" for keyword in node.keywords):
+            continue  # a model needs no record
         names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)} if part else ()
         used |= {(part, *made[name]) for name in names if name in made}
         used |= {(part, *shown(child)) for child in ast.walk(node) if part and shown(child)}
