@@ -168,9 +168,8 @@ class Evidence:
         most = FLOP_PER_CLOCK[self.units]
         if row.flop_per_clock:
             return Busy(100 * row.flop_per_clock / most, f"the speed, {row.origin}", True)
-        modelled = modelled_launch(self.job)
-        assert self.gpu.rates, "an H100, whose clock is known"
-        cycles = modelled.ms * 1e3 * self.gpu.rates.clock_mhz * self.gpu.sms
+        modelled, _ = modelled_launch(self.job)
+        cycles = modelled.ms * 1e3 * modelled.clock_mhz * self.gpu.sms
         flop = 2 * self.gemm.M * self.gemm.N * self.gemm.K / cycles
         return Busy(100 * flop / most, "the model", False)
 

@@ -35,6 +35,7 @@ ASSUMPTIONS = (
 class Estimate:
     """A modelled launch: never a measurement.
 
+    `ms` at `clock_mhz`.
     `segments`: what the warps of one block do, in cycles from its start, with K_TILES k-tiles (fewer, if the problem
     has fewer) in one tile, or in each of two where blocks make several, beside `resident` - 1 other blocks; `spans`:
     when it keeps the clock's RESOURCES busy.
@@ -42,6 +43,7 @@ class Estimate:
 
     gpu: Gpu
     ms: float
+    clock_mhz: float
     cycles_per_k_tile: float
     resident: int
     waves: int
@@ -115,7 +117,9 @@ def estimate(
         if not per_k_tile:
             played, per_k_tile = both, k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
-    return Estimate(target, ms, per_k_tile, resident, full + (rest > 0), tuple(played.segments), played.spans)
+    waves = full + (rest > 0)
+    segments = tuple(played.segments)
+    return Estimate(target, ms, rates.clock_mhz, per_k_tile, resident, waves, segments, played.spans)
 
 
 def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list[list[Event]]:

@@ -10,7 +10,7 @@ from cupy_or_sim.given import check_labelled
 from ..check.job import Job
 from ..check.problem import Problem
 from . import charts, records
-from .model import ORIGIN, modelled
+from .model import modelled
 from .results import Results
 from .rows import Row, has_speed
 
@@ -88,19 +88,19 @@ def _recorded(gemm: Problem, launches: dict[str, tuple]) -> dict[str, dict | Non
 
 
 def _modelled(job: Job) -> dict:
-    """An entry from the clock's model."""
-    estimate, gemm = modelled(job), job.gemm
-    us = 1000 * estimate.ms
+    """An entry from the simulator's clock; in place of a date how far to trust it."""
+    launch, trust = modelled(job)
+    gemm, us = job.gemm, 1000 * launch.ms
     speed = {"tflops": 2 * gemm.M * gemm.N * gemm.K / us / 1e6, "median_us": us, "p10_us": us, "p90_us": us}
-    return {"gpu": estimate.gpu.name, "origin": "model of an", **speed}
+    return {"gpu": launch.gpu.name, "origin": "model of an", "date": trust, **speed}
 
 
 def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int) -> Row:
     """One row. Blocks of tile_m x tile_n read M N K (1/tile_m + 1/tile_n) numbers for 2 M N K FLOP."""
-    cublas, date = entry.get("cublas_tflops"), entry.get("date", ORIGIN)
+    cublas = entry.get("cublas_tflops")
     return Row(
         label,
-        f"{entry['origin']} {entry['gpu']}, {date}",
+        f"{entry['origin']} {entry['gpu']}, {entry['date']}",
         **{
             name: entry[name] for name in entry.keys() & Row.__dataclass_fields__.keys() - {"label", "origin"}
         },

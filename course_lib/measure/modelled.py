@@ -18,13 +18,13 @@ SHOWN = 4  # k-tiles of a part
 
 def entry(job: Job) -> Entry:
     """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
-    estimate = model.modelled(job)
+    estimate = model.by_ptx(job)
     warps = sorted({segment.warp for segment in estimate.segments})
     of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
     known = any(segment.k_tile >= 0 for segment in estimate.segments)
     events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
     spans = _resources(job.kernel, estimate.spans)
-    about = records.about(job) | {"gpu": estimate.gpu.name, "date": ""}
+    about = records.about(job) | {"gpu": estimate.gpu.name, "date": model.BY_PTX}
     parts: dict[Part, KeptPart] = {}
     for name, (begin, end) in _times_of_parts(events).items():
         shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]

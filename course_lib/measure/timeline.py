@@ -20,7 +20,6 @@ from ..check.job import Job
 from ..check.problem import Problem
 from . import marks, modelled, records, stalls, timeline_chart
 from .events import PHASES, Entry, Part, Phase, Shown, Source, together
-from .model import ORIGIN
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -34,6 +33,7 @@ class Timeline:
     source: Source = ""
     gpu: str = ""
     date: str = ""
+    """Of a model: how far to trust it."""
     parts: Mapping[Part, Shown] = field(default_factory=dict)
     about: Entry = field(default_factory=Entry)
     """Of a measurement: what `marks.measure` says beside the events."""
@@ -47,7 +47,7 @@ class Timeline:
         if not self.source:
             return "no record of this kernel as it stands now: it needs a GPU to be measured"
         if self.source == "model":
-            return f"model of an {self.gpu}, {ORIGIN}"
+            return f"model of an {self.gpu}, {self.date}"
         return f"{'measured now' if self.source == 'measured' else self.source} on {self.gpu}, {self.date}"
 
     @property

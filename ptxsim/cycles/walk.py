@@ -147,7 +147,7 @@ class Warp(Registers):
                     access = Access(barrier=(CLUSTER, 0))
                 elif name in ("SYNCS", "UTMALDG"):
                     access = self.mbarrier(decoded, active if does is None else does)
-                elif decoded.writes[1]:
+                else:
                     self.forget(decoded)
             steps.append(Step(decoded, some, taken, access))
             at += 1

@@ -446,6 +446,20 @@ def test_a_model_is_no_measurement():
     assert "ceiling 66.9" in " ".join(text.get_text() for text in results.figure()[0].axes[0].texts)
 
 
+def test_of_a_kernel_that_machine_code_does_not_show_the_model_goes_by_ptx():
+    source = kernel_source("01_mainloop", "tiled")
+    begin = source.index("{", source.index("tiled(")) + 1
+    by_data = f"{source[:begin]} if (A[0] > 1e30f) return; {source[begin:]}"
+    rows = {}
+    for label, text in {"tiled": source, "by data": by_data}.items():
+        kernel = cupy_on_numpy.RawKernel(text, "tiled", options=OPTIONS)
+        launch = Launch((32, 32, 32), 1024)
+        (rows[label],) = benchmark(Gemm(4096, 4096, 4096), {label: (kernel, launch)}, model=True).rows
+    assert "within 15 % of the measured ones" in rows["tiled"].origin
+    assert rows["by data"].origin.startswith("model of an H100, by its PTX, not a measurement; ")
+    assert rows["by data"].tflops == pytest.approx(rows["tiled"].tflops, rel=0.3)
+
+
 def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, capsys):
     results = benchmark(a_record(folder), KERNELS)
     figure, alt = charts.fractions([("first", list(results.rows)), ("second", list(results.rows[1:]))])

@@ -495,7 +495,7 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(monkeypatch):
     monkeypatch.setattr(Gemm, "here", on_the_gpu)
     kernel = cp.RawKernel(kernel_source("01_mainloop", "mainloop"), "mainloop", options=OPTIONS)
     seen = timeline(kernel, Gemm(4096, 4096, 4096), Launch((128, 128, 32), 256), model=True)
-    assert seen.origin.startswith("model of an H100, not a measurement; times of the lessons")
+    assert seen.origin.startswith("model of an H100, by its PTX, not a measurement; times of")
     assert set(seen.parts) == {"start", "steady", "end"} and seen.small_print == "" and seen.turn is None
     start = seen.parts["start"]
     assert set(start.spans) == {"arithmetic", "shared memory", "L2"}

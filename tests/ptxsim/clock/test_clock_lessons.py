@@ -74,7 +74,7 @@ def compared(notebook: str) -> dict[str, Compared]:
     """notebook.kernel -> its times, measured and modelled."""
     found = {}
     for name, (raw, gemm, settings, record) in recorded(notebook).items():
-        estimate = model.modelled(Job(raw, gemm, settings))
+        estimate = model.by_ptx(Job(raw, gemm, settings))
         found[name] = Compared(record["median_us"] / 1e3, estimate.ms, estimate.resident)
     return found
 

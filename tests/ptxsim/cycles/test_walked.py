@@ -69,6 +69,8 @@ def test_lanes_that_part_come_together_again():
 def test_what_depends_on_data_is_said():
     with pytest.raises(Untraceable, match="line 1"):
         walked("while (in[n] > 0) out[n]++;")
+    with pytest.raises(Untraceable, match="line 1"):
+        walked("if (__int_as_float(in[n]) > 1e30f) return; out[n] = 1;")
     with pytest.raises(Untraceable, match="address"):
         walked("out[in[0]] = 1;")
 
