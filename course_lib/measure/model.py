@@ -19,7 +19,7 @@ tests/ptxsim/cycles/test_lessons.py."""
 BAND = 0.76, 1.35
 """Time by PTX over the measured one of these kernels; tests/ptxsim/clock/test_clock_lessons.py holds it."""
 BY_MACHINE_CODE = (
-    f"not a measurement; times of the lessons' kernels are within {WITHIN:.0%} of the measured ones"
+    f"not a measurement; times of the lessons' kernels are within {100 * WITHIN:.0f} % of the measured ones"
 )
 BY_PTX = f"by its PTX, not a measurement; times of the lessons' kernels are {BAND[0]} to {BAND[1]} of the measured ones"
 NOT_FOLLOWED = Untraceable, NvdisasmMissing
