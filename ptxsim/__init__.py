@@ -7,7 +7,7 @@ Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.cloc
 from .arguments import Struct
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
-from .cycles import REASONS, LaunchCycles, Untraceable, launch_cycles
+from .cycles import REASONS, BlockCycles, Issue, LaunchCycles, Untraceable, block_cycles, launch_cycles
 from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
@@ -25,12 +25,14 @@ __all__ = [
     "KINDS",
     "NO_LANE",
     "REASONS",
+    "BlockCycles",
     "Cause",
     "CompileError",
     "Counts",
     "Estimate",
     "Hazard",
     "HazardError",
+    "Issue",
     "Kernel",
     "Kind",
     "LaunchCycles",
@@ -47,6 +49,7 @@ __all__ = [
     "TensorMap",
     "Untraceable",
     "assemble",
+    "block_cycles",
     "clean_side_by_side",
     "compile",
     "estimate",

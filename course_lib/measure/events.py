@@ -69,6 +69,16 @@ def together(events: Iterable[Event], phases: Iterable[Phase]) -> tuple[Event, .
     return tuple(made)
 
 
+def shares(events: list[Event], length: int) -> dict[str, float]:
+    """What part of this time the warps spend in each phase, on average over the warps that have events."""
+    warps = {event.warp for event in events}
+    spent: dict[str, float] = {}
+    for event in events:
+        inside = max(min(event.end, length) - max(event.begin, 0), 0)
+        spent[event.phase] = spent.get(event.phase, 0.0) + inside
+    return {phase: round(cycles / len(warps) / length, 3) for phase, cycles in spent.items()}
+
+
 class KeptPart(TypedDict):
     """A part of a timeline as a record holds it; of a model also when which resource was used."""
 
@@ -89,6 +99,7 @@ class Entry(TypedDict, total=False):
     mhz: int
     turn: int
     turn_drawn: int
+    resident: int
     noting: float
     references: list[str]
     left_out: list[str]

@@ -19,7 +19,7 @@ from ..check.job import Job
 from ..check.problem import Problem
 from . import watched
 from .assembled import Distances, Marks, events_of, overlap, parts_of, turn_of
-from .events import PHASES, Entry, Event, Part, Phase, to_rows
+from .events import PHASES, Entry, Event, Part, Phase, shares, to_rows
 from .first_statement import with_first
 
 BLOCKS, OTHERS, WARPS = 32, 8, 32  # of trace_marks in timeline.cuh
@@ -300,16 +300,6 @@ def measure(job: Job) -> Entry:
             for name, (events, length) in best.parts.items()
         },
     }
-
-
-def shares(events: list[Event], length: int) -> dict[str, float]:
-    """What part of this time the warps spend in each phase, on average over the warps that have events."""
-    warps = {event.warp for event in events}
-    spent: dict[str, float] = {}
-    for event in events:
-        inside = max(min(event.end, length) - max(event.begin, 0), 0)
-        spent[event.phase] = spent.get(event.phase, 0.0) + inside
-    return {phase: round(cycles / len(warps) / length, 3) for phase, cycles in spent.items()}
 
 
 def _of_drawn_warps(events: list[Event]) -> list[Event]:

@@ -3,16 +3,19 @@
 The clock on machine code is the nearer one. The clock on PTX has what that one cannot follow.
 """
 
+from collections.abc import Callable
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
 from cupy_or_sim.simulate import compiled
-from ptxsim import Estimate, LaunchCycles, Untraceable, estimate, launch_cycles
+from ptxsim import BlockCycles, Estimate, LaunchCycles, Untraceable, block_cycles, estimate, launch_cycles
 from ptxsim.compiler import NvdisasmMissing
 
 from ..check.job import Job
 
+Answer = TypeVar("Answer")
 WITHIN = 0.15
 """By what part a time by machine code may be off, of the lessons' kernels at 4096^3: held by
 tests/ptxsim/cycles/test_lessons.py."""
@@ -52,6 +55,15 @@ def by_machine_code(job: Job) -> LaunchCycles:
 
     Raises Untraceable for a kernel that it cannot follow.
     """
+    return _of_launch(job, launch_cycles)
+
+
+def block_by_machine_code(job: Job) -> BlockCycles:
+    """What the warps of one block of this launch do, as `by_machine_code` sees them."""
+    return _of_launch(job, block_cycles)
+
+
+def _of_launch(job: Job, ask: Callable[..., Answer]) -> Answer:
     kernel, gemm, launch = job.kernel, job.gemm, job.launch
     M, N, K = launch.tile
 
@@ -59,11 +71,10 @@ def by_machine_code(job: Job) -> LaunchCycles:
         m, n = (tiles * M, N) if tiles else (gemm.M, gemm.N)
         return None, None, None, m, n, k_tiles * K
 
-    code, grid = compiled(kernel), gemm.grid(launch)
     operands = (gemm.M + gemm.N) * gemm.K * np.dtype(gemm.dtype).itemsize
-    return launch_cycles(
-        code,
-        grid,
+    return ask(
+        compiled(kernel),
+        gemm.grid(launch),
         launch.block,
         args_at,
         gemm.K // K,

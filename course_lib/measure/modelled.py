@@ -1,43 +1,45 @@
-"""The timeline that the simulator's clock makes of one block: its segments as the phases of the lessons."""
+"""The timeline that the simulator makes of one block by its machine code: what its warps issue, as the phases that the
+kernel marks."""
 
 import math
-from bisect import bisect_right
-from dataclasses import replace
-from itertools import groupby
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
-from cupy_or_sim.kernel import Kernel
-from ptxsim.clock import ARITHMETIC, TENSOR_CORES, Segment
+from ptxsim import BlockCycles, Issue
 
 from ..check.job import Job
 from . import model, records
-from .events import Entry, Event, KeptPart, Part, Phase, in_order, to_rows
+from .events import Entry, Event, KeptPart, Part, Phase, in_order, shares, to_rows
+from .regions import Regions
 
 SHOWN = 4  # k-tiles of a part
 
 
 def entry(job: Job) -> Entry:
-    """The entry of a timeline as the simulator's clock sees one block of this problem on an H100."""
-    estimate = model.by_ptx(job)
-    warps = sorted({segment.warp for segment in estimate.segments})
-    of_warps = [[segment for segment in estimate.segments if segment.warp == warp] for warp in warps]
-    known = any(segment.k_tile >= 0 for segment in estimate.segments)
-    events = _with_k_tiles_known(of_warps) if known else _with_k_tiles_guessed(of_warps)
-    spans = _resources(job.kernel, estimate.spans)
-    about = records.about(job) | {"gpu": estimate.gpu.name, "date": model.BY_PTX}
+    """The entry of a timeline as the simulator's clock sees one block of this problem on an H100.
+
+    Raises Untraceable for a kernel that it cannot follow.
+    """
+    block = model.block_by_machine_code(job)
+    events = _events(block, job.kernel.code)
     parts: dict[Part, KeptPart] = {}
     for name, (begin, end) in _times_of_parts(events).items():
         shown = [event.moved(-begin) for event in events if event.end > begin and event.begin < end]
-        length = (
-            min(round(end - begin), max(event.end for event in shown))
-            if end < math.inf
-            else max(e.end for e in shown)
-        )
-        parts[name] = {
-            "rows": to_rows(in_order(shown)),
-            "length": length,
-            "spans": _cut(spans, begin, begin + length),
-        }
+        length = max(event.end for event in shown)
+        if end < math.inf:
+            length = min(round(end - begin), length)
+        spans = _cut(block.spans, begin, begin + length)
+        parts[name] = {"rows": to_rows(in_order(shown)), "length": length, "spans": spans}
+    steady = [Event(*row) for row in parts["steady"]["rows"]]
+    about = records.about(job) | {
+        "gpu": block.gpu.name,
+        "date": model.BY_MACHINE_CODE,
+        "resident": block.resident,
+        "turn": round(block.mean_turn),
+        "turn_drawn": round(block.turn),
+        "shares": shares(steady, parts["steady"]["length"]),
+    }
     return cast(Entry, {**about, "parts": parts})
 
 
@@ -63,75 +65,68 @@ def _times_of_parts(events: list[Event]) -> dict[Part, tuple[float, float]]:
     return parts
 
 
-def _cut(spans: dict, begin: float, end: float) -> dict:
-    """The uses of resources between two times; time counts from the first of them."""
-
-    def inside(found: list) -> list[list[int]]:
-        kept = ((max(b, begin), min(e, end)) for b, e in found if e > begin and b < end)
-        return [[round(b - begin), round(e - begin)] for b, e in kept]
-
-    return {name: inside(found) for name, found in spans.items()}
-
-
-def _resources(kernel: Kernel, spans: dict) -> dict:
-    """What the clock calls arithmetic are the tensor cores of a kernel with mma.sync. With wgmma they work on their
-    own, beside what little arithmetic is left."""
-    if TENSOR_CORES in spans:
-        return {name: found for name, found in spans.items() if name != ARITHMETIC}
-    return {TENSOR_CORES if name == ARITHMETIC and "mma" in kernel.code else name: found
-            for name, found in spans.items()}  # fmt: skip
+def _cut(spans: Mapping[str, Iterable[tuple[float, float]]], begin: float, end: float) -> dict:
+    """The uses of units between two times, of those that are used there; time counts from the first of them."""
+    found: dict[str, list[list[int]]] = {}
+    for unit, uses in spans.items():
+        for first, last in uses:
+            if last > begin and first < end:
+                use = [round(max(first, begin) - begin), round(min(last, end) - begin)]
+                found.setdefault(unit, []).append(use)
+    return found
 
 
-def _with_k_tiles_known(of_warps: list[list[Segment]]) -> list[Event]:
-    """The events of warps that wait at mbarriers: their segments know the k-tile."""
-    events = []
-    for segments in of_warps:
-        for _, of_k_tile in groupby(segments, key=lambda segment: segment.k_tile):
-            events += _phases(_behind_wgmma(list(of_k_tile)))
-    return events
+@dataclass
+class _Stretch:
+    """Instructions of a warp, one behind the other, in one phase; None: in none that the kernel marks."""
+
+    phase: Phase | None
+    issues: list[Issue]
+
+    def event(self, warp: int) -> Event:
+        """Of the k-tile of its middle: where its first instructions belong may be unsure."""
+        k_tile = max(self.issues[len(self.issues) // 2].k_tile, 0)
+        return Event(warp, self.phase or "", k_tile, round(self.issues[0].begin), round(self.issues[-1].end))
 
 
-def _behind_wgmma(segments: list[Segment]) -> list[Segment]:
-    """Of a k-tile: where stores, or work on results, follow its wgmma, all that follows counts as stores."""
-    last = {segment.phase: at for at, segment in enumerate(segments)}
-    math = last.get("wgmma", len(segments))
-    if math > max(last.get("store", 0), last.get("math", 0)):
-        return segments
-    return [*segments[: math + 1], *(replace(segment, phase="store") for segment in segments[math + 1 :])]
+def _events(block: BlockCycles, source: str) -> list[Event]:
+    """The phases of all warps, but those that took no time."""
+    regions = Regions.of(source)
+    phase_at = {one.address: regions.at(one.line, one.call_line) for one in block.instructions}
+    found = [
+        stretch.event(warp)
+        for warp, issues in enumerate(block.warps)
+        for stretch in _stretches(issues, phase_at)
+        if stretch.phase
+    ]
+    return [event for event in found if event.end > event.begin]
 
 
-def _with_k_tiles_guessed(of_warps: list[list[Segment]]) -> list[Event]:
-    """A k-tile begins with its copy; for a warp that copies nothing, with what follows the math of the last one."""
-    phases = [_phases(segments) for segments in of_warps]
-    copies = next((_begins(mine, "copy") for mine in phases if _begins(mine, "copy")), [])
-    events = []
-    for mine in phases:
-        consumer = copies and not _begins(mine, "copy")
-        starts = [mine[0].begin, *_begins(mine, "math", after=1)] if consumer else copies
-        events += [replace(each, k_tile=max(bisect_right(starts, each.begin) - 1, 0)) for each in mine]
-    return events
+def _stretches(issues: Iterable[Issue], phase_at: dict[int, Phase | None]) -> list[_Stretch]:
+    """What is neither math nor memory nor waiting belongs to what a warp is in the middle of; behind a wait, to what
+    comes next."""
+    stretches = [_Stretch(None, [])]
+    between: list[Issue] = []
+    for issue in issues:
+        last = stretches[-1].phase
+        if not issue.use and last in ("wait", "barrier"):
+            between.append(issue)
+            continue
+        phase = _phase(issue, phase_at[issue.address], last)
+        if phase != last or between:
+            stretches.append(_Stretch(phase, between))
+            between = []
+        stretches[-1].issues.append(issue)
+    return stretches
 
 
-def _begins(events: list[Event], phase: Phase, after: int = 0) -> list[int]:
-    """When the events of a phase begin, or those that come `after` them."""
-    return [later.begin for event, later in zip(events, events[after:], strict=False) if event.phase == phase]
-
-
-def _phases(segments: list[Segment]) -> list[Event]:
-    """What a warp does in these segments: loads into registers, and the stores to shared memory behind them, are its
-    copy; what comes between two stores of results belongs to its epilogue. All are of the first one's k-tile."""
-    events: list[Event] = []
-    last = ""
-    for segment in segments:
-        phase = {"load": "copy", "store": "epilogue", "wgmma": "math"}.get(segment.phase, segment.phase)
-        if phase == "math" and last == "load":
-            phase = "copy"
-        elif phase == "math" and events and events[-1].phase == "epilogue":
-            phase = "epilogue"
-        if events and events[-1].phase == phase:
-            events[-1] = replace(events[-1], end=round(segment.end))
-        else:
-            k_tile = max(segment.k_tile, 0)
-            events.append(Event(segment.warp, phase, k_tile, round(segment.begin), round(segment.end)))
-        last = segment.phase
-    return events
+def _phase(issue: Issue, marked: Phase | None, last: Phase | None) -> Phase | None:
+    """`marked`: of the instruction's line, which says little of math: the compiler moves that, and mixes up its lines.
+    `last`: what the warp was in the middle of."""
+    if issue.use == "math":
+        return "epilogue" if marked == "epilogue" else "math"
+    if marked and issue.use:
+        return marked
+    if issue.use == "shared" and last:
+        return "math"  # it loads what is multiplied
+    return None if issue.use in ("wait", "barrier", "store") else last

@@ -36,7 +36,7 @@ class Timeline:
     """Of a model: how far to trust it."""
     parts: Mapping[Part, Shown] = field(default_factory=dict)
     about: Entry = field(default_factory=Entry)
-    """Of a measurement: what `marks.measure` says beside the events."""
+    """What `marks.measure`, or of a model `modelled.entry`, says beside the events."""
 
     def __repr__(self) -> str:
         return f"Timeline({self.title}: {', '.join(self.phases)})"
@@ -52,9 +52,11 @@ class Timeline:
 
     @property
     def small_print(self) -> str:
-        """How far a measured timeline is from the kernel that was timed."""
+        """How far a measured timeline is from the kernel that was timed; which block a modelled one shows."""
         if not self.about:
             return ""
+        if self.source == "model":
+            return self._which_block
         disturbed = {name: by for name, (_, by) in self.about["disturbance"].items()}
         left_out = self.about["left_out"]
         used = [by for name, by in disturbed.items() if name not in left_out]
@@ -74,9 +76,18 @@ class Timeline:
         return "; ".join((longer, turn, *named))
 
     @property
+    def _which_block(self) -> str:
+        """Of a model."""
+        if self.about["resident"] == 1:
+            return ""
+        turns = f"{self.about['turn_drawn']:,} cycles here, {self.about['turn']:,} the mean of all"
+        return f"the oldest of the SM's {self.about['resident']} blocks, which goes first; a turn: {turns}"
+
+    @property
     def turn(self) -> int | None:
-        """Cycles of a turn in the steady state, from one k-tile to the next; None where nothing was measured."""
-        return self.about.get("turn_drawn")
+        """Cycles of a turn in the steady state, from one k-tile to the next: the mean of all blocks. None where nothing
+        was measured or modelled."""
+        return self.about.get("turn") if self.source == "model" else self.about.get("turn_drawn")
 
     def share(self, phase: str) -> float | None:
         """What part of a turn a warp spends in a phase: in the steady state, the mean of all warps that are marked.
@@ -184,5 +195,4 @@ def timeline_of(entry: Entry, marked: tuple[Phase, ...], source: Source) -> Time
     if len(unsure) > 1:  # with one alone its neighbours say where it begins and ends
         parts = {part: replace(shown, events=together(shown.events, unsure)) for part, shown in parts.items()}
         phases = *(phase for phase in marked if phase not in unsure), " + ".join(unsure)
-    about = entry if source != "model" else Entry()
-    return Timeline(title, phases, source, entry["gpu"], entry["date"], parts, about)
+    return Timeline(title, phases, source, entry["gpu"], entry["date"], parts, entry)

@@ -7,10 +7,13 @@ walk        what a warp issues
 costs       what an instruction costs, each number with its source
 sm          the warps of an SM's blocks, on four sub-cores
 model       a whole launch
+block       what the warps of one block do, and when
+services    when units of the SM work for it
 """
 
+from .block import BlockCycles, Issue, block_cycles
 from .model import LaunchCycles, launch_cycles
 from .sm import REASONS
 from .walk import Untraceable
 
-__all__ = ["REASONS", "LaunchCycles", "Untraceable", "launch_cycles"]
+__all__ = ["REASONS", "BlockCycles", "Issue", "LaunchCycles", "Untraceable", "block_cycles", "launch_cycles"]

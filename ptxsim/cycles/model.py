@@ -71,24 +71,31 @@ class LaunchCycles:
         )
 
 
-def launch_cycles(
+@dataclass(frozen=True)
+class Setting:
+    """A launch as an SM sees it: `resident` of its `of_an_sm` blocks are there together. `walked(n)`: what each warp of
+    one of them issues with n k-tiles; `walked(n, t)`: and with t tiles of C."""
+
+    gpu: Gpu
+    instructions: tuple[SassInstruction, ...]
+    clock_mhz: int
+    of_an_sm: int
+    resident: int
+    rates: Rates
+    walked: Callable[..., list[list[Op]]]
+
+
+def setting(
     kernel: Kernel,
     grid: Sequence[int],
     block: Sequence[int],
     args_at: Callable[..., Sequence],
-    k_tiles: int,
-    shared_mem: int = 0,
-    gpu: str = "H100",
-    operands: int = 0,
-    tiles: int = 1,
-) -> LaunchCycles:
-    """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
-    that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
-    `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)` gives the
-    arguments of a launch of a single block (of a single cluster) that makes t of them.
-
-    Raises Untraceable where the kernel's branches or addresses depend on data.
-    """
+    shared_mem: int,
+    gpu: str,
+    operands: int,
+    tiles: int,
+) -> Setting:
+    """The arguments are those of `launch_cycles`."""
     target = find_gpu(gpu)
     instructions = machine_code(kernel, target.arch)
     takes = launch_resources(gpu, kernel, prod(block), shared_mem)
@@ -111,6 +118,30 @@ def launch_cycles(
         steps = walk_block(instructions, constants, (0, 0, 0), triple(block), triple(size))
         return [ops_of(of_warp, known) for of_warp in steps]
 
+    return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
+
+
+def launch_cycles(
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    args_at: Callable[..., Sequence],
+    k_tiles: int,
+    shared_mem: int = 0,
+    gpu: str = "H100",
+    operands: int = 0,
+    tiles: int = 1,
+) -> LaunchCycles:
+    """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
+    that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
+    `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)` gives the
+    arguments of a launch of a single block (of a single cluster) that makes t of them.
+
+    Raises Untraceable where the kernel's branches or addresses depend on data.
+    """
+    one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles)
+    target, mhz, rates, walked = one.gpu, one.clock_mhz, one.rates, one.walked
+    of_an_sm, resident = one.of_an_sm, one.resident
     work = works(walked, k_tiles, resident)
     paces = {together: pace(work, together, rates) for together in _counts(resident, of_an_sm)}
     blocks = _on_all_sms(paces, prod(grid), target.sms, resident, k_tiles)
@@ -126,7 +157,7 @@ def launch_cycles(
     ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
     turn = resident / sum(fullest.rates)
     blocks[:, 1:] -= blocks[:, 1].min()
-    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, instructions, blocks)
+    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, one.instructions, blocks)
 
 
 def _clock(instructions: Sequence[SassInstruction]) -> int:
@@ -193,7 +224,12 @@ class Warp:
     @property
     def tile(self) -> float:
         """Instructions of a k-tile."""
-        return (self.marks[-1] - self.marks[0]) / (len(self.marks) - 1) if self.marks else 0.0
+        return (self.marks[-1] - self.marks[0]) / (len(self.marks) - 1) if self.loop else 0.0
+
+    @property
+    def loop(self) -> tuple[int, int] | None:
+        """From where to where it may go round."""
+        return (self.marks[0], self.marks[-1]) if len(self.marks) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -218,20 +254,28 @@ def works(walked: Callable[[int], list[list[Op]]], k_tiles: int, resident: int) 
         more = FEW
     if k_tiles <= few + more:
         return Work(k_tiles, walked(k_tiles), k_tiles, [])
-    long = walked(few + more)
+    return Work(few, whole, few + more, loops(whole, walked(few + more), few, more))
+
+
+def loops(short: list[list[Op]], long: list[list[Op]], few: int, more: int) -> list[Warp]:
+    """Where the k-tiles of each warp's main loop begin, by walks with `few` of them and with `more` than these."""
     mbarriers = any(op.kind == AWAIT for ops in long for op in ops)
-    longer = [_ring(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(whole, long)]
-    return Work(few, whole, few + more, longer)
+    return [_ring(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(short, long)]
 
 
-def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
-    """The first k-tile begins `few` of them before the walks part."""
+def first_k_tile(short: list[Op], long: list[Op], few: int, more: int) -> tuple[float, float]:
+    """Of a warp: after how many instructions its first k-tile begins, and how many a k-tile has. It begins `few` of
+    them before the walks part."""
     tile = (len(long) - len(short)) / more
     pairs = enumerate(zip(short, long))
     parted = next(
         (at for at, (one, other) in pairs if one.at != other.at or one.kind != other.kind), len(short)
     )
-    first = max(parted - few * tile, 0.0)
+    return max(parted - few * tile, 0.0), tile
+
+
+def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
+    first, tile = first_k_tile(short, long, few, more)
     marks = tuple(round(first + tile * at) for at in range(EDGE, few + more - EDGE + 1)) if tile else ()
     return Warp(long, marks)
 
@@ -284,8 +328,7 @@ def pace(work: Work, together: int, shared: Rates) -> Pace:
     streams = []
     for number in range(together):
         for warp in work.longer:
-            loop = (warp.marks[0], warp.marks[-1]) if warp.marks else None
-            streams.append(Stream(warp.ops, number, warp.marks[:-1], loop))
+            streams.append(Stream(warp.ops, number, warp.marks[:-1], warp.loop))
     of_k_tile = together * sum(warp.tile for warp in work.longer)
     issues = int(min(STEADY_ISSUES, max(STEADY_TURNS * of_k_tile, LEAST_ISSUES)))
     steady = run(streams, shared, issues)

@@ -148,12 +148,14 @@ class Played:
         return max(self.ends)
 
 
-def run(streams: Sequence[Stream], rates: Rates = Rates(), issues: int = 0) -> Played:
-    """Play warps that all begin at once until the last one has ended.
+def run(
+    streams: Sequence[Stream], rates: Rates = Rates(), issues: int = 0, shown: int | None = None
+) -> Played:
+    """Play warps that all begin at once until the last one has ended, or the last one of the block that is `shown`.
 
     Those that loop: for so many `issues`, and half as many before these, in which they get going.
     """
-    return _Sm(streams, rates).run(issues)
+    return _Sm(streams, rates, shown).run(issues)
 
 
 class _Warp:
@@ -400,7 +402,7 @@ class _Mbarrier:
 
 
 class _Sm:
-    def __init__(self, streams: Sequence[Stream], rates: Rates) -> None:
+    def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         self.cores = [_Core() for _ in range(SUB_CORES)]
         self.memory = _Memory(rates)
         self.warps = []
@@ -410,7 +412,8 @@ class _Sm:
             warp.core.warps.append(warp)
             self.warps.append(warp)
             self.size[stream.block] = self.size.get(stream.block, 0) + 1
-        self.left = len(self.warps)
+        self.waits_for = self.size.keys() if shown is None else (shown,)  # blocks
+        self.left = sum(self.size[block] for block in self.waits_for)
         self.spent: Spent = {}
         self.came: dict[tuple[int, int], int] = {}  # at each barrier of each block
         self.held: dict[tuple[int, int], list[_Warp]] = {}
@@ -526,7 +529,7 @@ class _Sm:
         if kind == EXIT or warp.place == len(warp.ops):
             warp.end = core.time
             core.warps.remove(warp)
-            self.left -= 1
+            self.left -= warp.block in self.waits_for
             if not core.warps:
                 core.time = inf
             return

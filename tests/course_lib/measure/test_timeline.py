@@ -17,7 +17,7 @@ from course_lib.measure.timeline import Timeline, timeline, timeline_of
 from course_lib.measure.timeline_chart import LOOKS
 from course_lib.notebooks.figures import lesson_02, lesson_04, lesson_05
 from cupy_or_sim import keys, style
-from ptxsim.clock.played import Segment
+from ptxsim import BlockCycles, Issue, SassInstruction
 from ptxsim.compiler import nvrtc
 from tests.course_lib.measure.test_assembled import K_TILES, TURN, times
 from tests.fake_gpu import FakeCupy, install
@@ -495,8 +495,10 @@ def test_a_modelled_timeline_needs_no_record_and_says_what_it_is(monkeypatch):
     monkeypatch.setattr(Gemm, "here", on_the_gpu)
     kernel = cp.RawKernel(kernel_source("01_mainloop", "mainloop"), "mainloop", options=OPTIONS)
     seen = timeline(kernel, Gemm(4096, 4096, 4096), Launch((128, 128, 32), 256), model=True)
-    assert seen.origin.startswith("model of an H100, by its PTX, not a measurement; times of")
-    assert set(seen.parts) == {"start", "steady", "end"} and seen.small_print == "" and seen.turn is None
+    assert seen.origin.startswith("model of an H100, not a measurement; times of the lessons")
+    assert set(seen.parts) == {"start", "steady", "end"}
+    assert seen.small_print.startswith("the oldest of the SM's 2 blocks, which goes first; a turn: ")
+    assert seen.about["turn_drawn"] < seen.turn < 12_000
     start = seen.parts["start"]
     assert set(start.spans) == {"arithmetic", "shared memory", "L2"}
     copies = [event.k_tile for event in start.events if event.warp == 0 and event.phase == "copy"]
@@ -526,7 +528,7 @@ def test_a_model_of_persistent_blocks_shows_the_seam_of_two_tiles(name, hidden):
         for math in seam.spans["tensor cores"]
     )
     share = behind / sum(end - begin for begin, end in stores)
-    assert share > 0.6 if hidden else share < 0.3, share
+    assert share > 0.4 if hidden else share < 0.3, share
 
 
 def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():
@@ -546,7 +548,41 @@ def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():
     }  # fmt: skip
 
 
-def test_what_comes_between_stores_of_results_is_epilogue():
-    parts = [("math", 0, 10), ("store", 10, 12), ("math", 12, 14), ("store", 14, 20)]
-    segments = [Segment(0, phase, begin, end) for phase, begin, end in parts]
-    assert modelled._phases(segments) == [Event(0, "math", 0, 0, 10), Event(0, "epilogue", 0, 10, 20)]
+MARKED = """
+    TRACE_BEGIN(wait, k); wait_all(); TRACE_END(wait, k);
+    TRACE_BEGIN(copy, k);
+    copy();
+    TRACE_END(copy, k);
+    TRACE_BEGIN(math, k);
+    multiply();
+    TRACE_END(math, k);
+    __syncthreads();
+"""
+
+
+def events_of(*issues: tuple[str, int, int]) -> list[tuple[str, int, int]]:
+    """The events of a warp that does this, in `use`, at a line of MARKED, until a time."""
+    lines = sorted({line for _, line, _ in issues})
+    instructions = tuple(SassInstruction(line, "", "", line, None, None) for line in lines)
+    begins = [0, *(end for *_, end in issues)]
+    warp = tuple(Issue(begin, end, line, use, 3) for begin, (use, line, end) in zip(begins, issues))
+    block = BlockCycles(None, 1, 0.0, 0.0, (warp,), {}, instructions)
+    return [(event.phase, event.begin, event.end) for event in modelled._events(block, MARKED)]
+
+
+def test_phases_are_those_between_the_marks():
+    assert events_of(("", 1, 5), ("wait", 2, 40), ("", 4, 45), ("copy", 4, 50), ("shared", 4, 60)) == [
+        ("wait", 5, 40), ("copy", 40, 60),
+    ]  # fmt: skip
+    math = (
+        ("shared", 7, 10),
+        ("math", 4, 20),
+        ("", 9, 21),
+        ("math", 7, 30),
+        ("barrier", 9, 50),
+        ("math", 7, 60),
+    )
+    assert events_of(("copy", 4, 5), *math) == [("copy", 0, 5), ("math", 5, 30), ("math", 50, 60)], (
+        "a barrier that is not marked; the lines of math say little"
+    )
+    assert events_of(("math", 7, 9), ("store", 9, 20)) == [("math", 0, 9)], "an epilogue that is not marked"

@@ -1,0 +1,77 @@
+"""Modelled timelines beside the recorded ones of the lessons' kernels, 4096^3 on an H100 (assets/measurements).
+
+`python -m tests.course_lib.measure.test_modelled_and_recorded` prints the table of ptxsim/docs/clock.md.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from course_lib import kernel_source, timeline
+from course_lib.check.gemm import Gemm
+from course_lib.measure.timeline import Timeline
+from tests.lessons import DTYPES, GEMMS, kernel
+from tests.sample import one_in
+
+SIZE = 4096
+MOST = 0.15
+"""By what part a turn may be off."""
+POINTS = 0.16
+"""By what share of the time waits and barriers together may be off, but where `OTHER_WAIT` says why not."""
+OTHER_WAIT = {
+    ("07_hopper", "ring"): "copies and tensor cores take nearly as long: warps of the model wait for these"
+}
+MARKED = [key for key in GEMMS if "TRACE_ARG" in kernel_source(*key)]
+
+
+@cache
+def both(notebook: str, name: str) -> tuple[Timeline, Timeline] | None:
+    """The recorded and the modelled one; None without a record."""
+    launched = (
+        kernel(kernel_source(notebook, name), name),
+        Gemm(SIZE, SIZE, SIZE, DTYPES[notebook]),
+        GEMMS[notebook, name],
+    )
+    recorded = timeline(*launched)
+    return (recorded, timeline(*launched, model=True)) if recorded.turn else None
+
+
+def off(notebook: str, name: str) -> float:
+    """By what part the modelled turn is longer."""
+    recorded, modelled = both(notebook, name)
+    return modelled.turn / recorded.turn - 1
+
+
+def waits(one: Timeline) -> float | None:
+    """The share of waits and barriers; None where neither was measured."""
+    found = [share for phase in ("wait", "barrier") if (share := one.share(phase)) is not None]
+    return sum(found) if found else None
+
+
+@pytest.mark.parametrize("key", one_in(4, MARKED), ids="/".join)
+def test_a_turn_and_its_waits(key):
+    if both(*key) is None:
+        return
+    recorded, modelled = both(*key)
+    assert abs(off(*key)) < MOST
+    apart = abs(waits(modelled) - waits(recorded))
+    assert apart < POINTS or key in OTHER_WAIT, (waits(modelled), waits(recorded))
+
+
+def table() -> None:
+    turns, apart = [], []
+    for key in MARKED:
+        if both(*key) is None:
+            continue
+        recorded, modelled = both(*key)
+        turns.append(abs(off(*key)))
+        apart.append(abs(waits(modelled) - waits(recorded)))
+        cells = f"{recorded.turn:,} | {modelled.turn:,} | {1 + off(*key):.2f}"
+        print(f"| {key[0][:2]} | {key[1]} | {cells} | {waits(recorded):.0%} | {waits(modelled):.0%} |")
+    print(f"{len(turns)} kernels: turns off by {np.mean(turns):.1%}, at most {max(turns):.1%};", end=" ")
+    print(f"waits by {np.mean(apart):.0%} of the time")
+
+
+if __name__ == "__main__":
+    table()
