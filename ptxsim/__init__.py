@@ -1,7 +1,7 @@
 """Run CUDA C++ kernels without a GPU: NVRTC compiles them to PTX, and NumPy runs the PTX.
 
 Knows CUDA, PTX and NumPy, and nothing of lessons, plots or CuPy. README.md beside this file explains the parts.
-Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler`, `ptxsim.clock` and `ptxsim.observe.events`.
+Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler` and `ptxsim.observe.events`.
 """
 
 from .arguments import Struct

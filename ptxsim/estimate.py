@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from .clock import clock
-from .clock.played import Played, Segment
 from .gpus import Gpu, find_gpu
 from .kernel import Kernel
 from .launch import launch
@@ -35,10 +34,7 @@ ASSUMPTIONS = (
 class Estimate:
     """A modelled launch: never a measurement.
 
-    `ms` at `clock_mhz`.
-    `segments`: what the warps of one block do, in cycles from its start, with K_TILES k-tiles (fewer, if the problem
-    has fewer) in one tile, or in each of two where blocks make several, beside `resident` - 1 other blocks; `spans`:
-    when it keeps the clock's RESOURCES busy.
+    `ms` at `clock_mhz`; `waves` of `resident` blocks on an SM; `cycles_per_k_tile` of one of them beside the others.
     """
 
     gpu: Gpu
@@ -47,8 +43,6 @@ class Estimate:
     cycles_per_k_tile: float
     resident: int
     waves: int
-    segments: tuple[Segment, ...] = field(repr=False)
-    spans: dict[str, list[tuple[float, float]]] = field(repr=False)
     assumptions: tuple[str, ...] = field(default=ASSUMPTIONS, repr=False)
 
     def __str__(self) -> str:
@@ -93,7 +87,7 @@ def estimate(
             break
 
     two = _events(kernel, block, args_at(few, 2), shared_mem) if tiles > 1 else shorter
-    cycles, per_k_tile, played = 0.0, 0.0, Played()
+    cycles, per_k_tile = 0.0, 0.0
     full, rest = divmod(of_an_sm, resident)
     for waves, together in ((full, resident), (min(rest, 1), rest)):
         if not waves:
@@ -115,11 +109,9 @@ def estimate(
                 "takes the others to do the same at the same time"
             )
         if not per_k_tile:
-            played, per_k_tile = both, k_tile
+            per_k_tile = k_tile
     ms = rates.launch_us / 1e3 + cycles / rates.clock_mhz / 1e3
-    waves = full + (rest > 0)
-    segments = tuple(played.segments)
-    return Estimate(target, ms, rates.clock_mhz, per_k_tile, resident, waves, segments, played.spans)
+    return Estimate(target, ms, rates.clock_mhz, per_k_tile, resident, full + (rest > 0))
 
 
 def _events(kernel: Kernel, block: Sequence[int], args: Sequence, shared_mem: int) -> list[list[Event]]:

@@ -7,6 +7,6 @@ played   what a play leaves behind
 """
 
 from .block import Block
-from .played import ALONE, ARITHMETIC, TENSOR_CORES, Segment
+from .played import ALONE, Segment
 
-__all__ = ["ALONE", "ARITHMETIC", "TENSOR_CORES", "Block", "Segment"]
+__all__ = ["ALONE", "Block", "Segment"]

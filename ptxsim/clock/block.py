@@ -20,7 +20,7 @@ from ..observe.events import (
     Work,
 )
 from .engines import Engines
-from .played import RESOURCES, Handler, Phase, Played, Segment, Stretch, Warp, phase_of
+from .played import Handler, Phase, Played, Segment, Stretch, Warp, phase_of
 
 READ_CLOCK = 2  # cycles
 CLUSTER = -1  # stands for the number of the cluster's barrier
@@ -48,23 +48,17 @@ class _Server:
 
     def __init__(self, stretch: float) -> None:
         self.stretch, self.free, self.busy = stretch, 0.0, 0.0
-        self.spans: list[tuple[float, float]] = []  # when it served, without gaps between neighbours
 
-    def serve(self, time: float, cycles: float, seen: bool = True) -> float:
-        """When a request made at `time` is done; `seen`: it shows in the spans."""
+    def serve(self, time: float, cycles: float) -> float:
+        """When a request made at `time` is done."""
         self.busy += cycles * self.stretch
-        begin = max(time, self.free)
-        self.free = begin + cycles * self.stretch
-        if seen and self.spans and begin <= self.spans[-1][1]:
-            begin = self.spans.pop()[0]
-        if seen and self.free > begin:
-            self.spans.append((begin, self.free))
+        self.free = max(time, self.free) + cycles * self.stretch
         return self.free
 
     def slip_in(self, time: float, cycles: float) -> float:
         """When a few instructions are done, of which every other one comes between those of the request served now."""
         turns = 2 if self.free > time else 1
-        self.serve(time, cycles, seen=False)
+        self.serve(time, cycles)
         return time + turns * cycles * self.stretch
 
 
@@ -93,9 +87,6 @@ class Block:
         self.played.stuck = self.alive
         core = sum(core.busy for core in self.cores) / SUB_CORES
         self.played.busy = Stretch(core, self.shared.busy, self.l2.busy, self.engines.busy())
-        servers = self.cores[0], self.shared, self.l2
-        spans = {name: server.spans for name, server in zip(RESOURCES, servers)}
-        self.played.spans = spans | self.engines.spans()
         return self.played
 
     def step(self, warp: Warp, time: float) -> None:
@@ -155,7 +146,7 @@ class Block:
         core = self.cores[warp.index % SUB_CORES]
         if not (work.math or work.wavefronts):
             return core.slip_in(time, busy)
-        end = core.serve(time, busy, seen=bool(work.math))
+        end = core.serve(time, busy)
         if work.wavefronts:
             end = max(end, self.shared.serve(time, work.wavefronts * rates.wavefront)) + rates.shared_latency
         return end + (rates.mma_latency if work.mma else 0.0)

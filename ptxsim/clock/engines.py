@@ -26,7 +26,7 @@ from ..observe.events import (
     WgmmaCommit,
     WgmmaWait,
 )
-from .played import COPY_ENGINE, STORES, TENSOR_CORES, Handler, Player, Server, Warp
+from .played import Handler, Player, Server, Warp
 
 N = 256
 """Of the wgmma that `Rates.wgmma` tells the time of."""
@@ -82,7 +82,6 @@ class Engines:
         }
         self.reads: dict[int, _Groups] = {}  # of stores, by warp: until their sources are read
         self.stores: dict[int, _Groups] = {}
-        self.flights: list[tuple[float, float]] = []  # when bytes are on their way to shared memory
 
     def handlers(self) -> dict[type[Event], Handler]:
         return {
@@ -166,7 +165,6 @@ class Engines:
 
     def do_bulk_copy(self, time: float, warp: Warp, copy: BulkCopy) -> float:
         end = self.block.l2.serve(time, copy.bytes / self.rates.l2_bulk) + self.rates.l2_latency
-        self.flights.append((time, end))
         self.block.at(end, partial(self.land, self.at(copy.mbarrier), copy.bytes * copy.blocks))
         return time + self.rates.copy_issue
 
@@ -214,20 +212,3 @@ class Engines:
 
     def busy(self) -> float:
         return sum(core.busy for core in self.tensor) / SUB_CORES
-
-    def spans(self) -> dict[str, list[tuple[float, float]]]:
-        """When they were at work, and when the block's stores were on their way, whoever made them; nothing of a block
-        that uses neither engine."""
-        spans = {TENSOR_CORES: self.tensor[0].spans, COPY_ENGINE: _joined(self.flights)}
-        spans = {name: found for name, found in spans.items() if found}
-        return spans | {STORES: self.block.stores.spans} if spans else {}
-
-
-def _joined(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same time, in spans that do not touch."""
-    result: list[tuple[float, float]] = []
-    for begin, end in sorted(spans):
-        if result and begin <= result[-1][1]:
-            begin, end = result[-1][0], max(end, result.pop()[1])
-        result.append((begin, end))
-    return result

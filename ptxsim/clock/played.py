@@ -58,14 +58,6 @@ def phase_of(event: Event) -> Phase | None:
     return PHASES.get(type(event))
 
 
-ARITHMETIC, SHARED_MEMORY, L2 = RESOURCES = "arithmetic", "shared memory", "L2"
-"""Of which `Played.spans` tells when they serve this block: the first sub-core, the port of shared memory, the way from
-L2."""
-TENSOR_CORES, COPY_ENGINE, STORES = "tensor cores", "copy engine", "stores"
-"""And of a kernel that uses Hopper's engines: the first sub-core's tensor cores, bytes on their way to shared memory,
-and bytes on their way to L2, whoever stores them."""
-
-
 @dataclass(frozen=True)
 class Stretch:
     """How many times longer than alone a block's service takes: in the sub-cores, the shared-memory port, on the way
@@ -82,14 +74,13 @@ ALONE = Stretch()
 
 @dataclass
 class Played:
-    """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, when it kept
-    its resources busy, and the cycle of each warp's clock reads. `stuck`: warps that wait for ever,
+    """Cycles from the block's start to its end, how long it kept each resource busy, what its warps did, and the cycle
+    of each warp's clock reads. `stuck`: warps that wait for ever,
     because the other blocks of the cluster do not do at each moment what this one does."""
 
     cycles: float = 0.0
     busy: Stretch = Stretch(0.0, 0.0, 0.0, 0.0)
     segments: list[Segment] = field(default_factory=list)
-    spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     clocks: list[list[float]] = field(default_factory=list)
     stuck: int = 0
 
@@ -116,7 +107,6 @@ class Server(Protocol):
     """A resource that serves one after the other (`_Server`, block.py)."""
 
     busy: float
-    spans: list[tuple[float, float]]
 
     def serve(self, time: float, cycles: float) -> float:
         """When a request made at `time` is done."""

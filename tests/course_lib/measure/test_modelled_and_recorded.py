@@ -59,6 +59,20 @@ def test_a_turn_and_its_waits(key):
     assert apart < POINTS or key in OTHER_WAIT, (waits(modelled), waits(recorded))
 
 
+HALF_SECTORS = 8607, 10513
+"""Cycles of the epilogue of lesson 08's `cluster`, 8192 x 8192 x 512, while all blocks store: of single warps on an
+H100, 2026-11-22."""
+
+
+def test_stores_of_half_sectors_take_as_long_as_recorded():
+    raw, gemm = (
+        kernel(kernel_source("08_never_a_pause", "cluster"), "cluster"),
+        Gemm(8192, 8192, 512, "float16"),
+    )
+    modelled = timeline(raw, gemm, GEMMS["08_never_a_pause", "cluster"], model=True).cycles("epilogue")
+    assert modelled == pytest.approx(sum(HALF_SECTORS) / 2, rel=0.2)
+
+
 def table() -> None:
     turns, apart = [], []
     for key in MARKED:

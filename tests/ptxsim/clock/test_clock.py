@@ -221,13 +221,6 @@ def test_an_estimate_says_what_it_is():
     text = str(modelled("fp16_s3", 4096))
     assert text.startswith("model, H100:") and "4 waves of 2 blocks an SM" in text
     assert any("L2" in line for line in modelled("fp16_s3", 4096).assumptions)
-    assert {s.phase for s in modelled("fp16_s3", 4096).segments} >= {
-        "copy",
-        "wait",
-        "barrier",
-        "math",
-        "store",
-    }
 
 
 def test_other_gpus_and_small_problems():

@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from course_lib import kernel_source, timeline
+from course_lib import kernel_source
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
 from course_lib.measure import model, records
@@ -99,20 +99,6 @@ def test_times_and_order_in_a_lesson(notebook):
     for (name, before), (_, after) in itertools.pairwise(times.items() if notebook in STEP_BY_STEP else ()):
         speed_ups = before.modelled / after.modelled, before.measured / after.measured
         assert speed_ups[0] / speed_ups[1] == pytest.approx(1, abs=STEP_BY_STEP[notebook]), name
-
-
-HALF_SECTORS = 8607, 10513
-"""Cycles of the epilogue of lesson 08's `cluster`, 8192 x 8192 x 512, while all blocks store: of single warps on an
-H100, 2026-11-22."""
-
-
-def test_stores_of_half_sectors_take_as_long_as_recorded():
-    raw, gemm = (
-        kernel(kernel_source("08_never_a_pause", "cluster"), "cluster"),
-        Gemm(8192, 8192, 512, "float16"),
-    )
-    modelled = timeline(raw, gemm, GEMMS["08_never_a_pause", "cluster"], model=True).cycles("epilogue")
-    assert modelled == pytest.approx(sum(HALF_SECTORS) / 2, rel=0.2)
 
 
 def table() -> None:

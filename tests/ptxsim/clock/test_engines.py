@@ -141,15 +141,6 @@ def test_fewer_slots_lie_between(slots):
     assert model(slots).cycles_per_k_tile < model(1).cycles_per_k_tile
 
 
-def test_copy_engine_and_tensor_cores_have_rows_of_their_own():
-    spans = model(4).spans
-    assert {"tensor cores", "copy engine"} <= set(spans)
-    busy = sum(end - begin for begin, end in spans["tensor cores"])
-    assert busy == pytest.approx(8 * PEAK * H100.rates.wgmma / 128)
-    producer = [segment.phase for segment in model(4).segments if segment.warp == 0]
-    assert "copy" in producer and "math" not in producer
-
-
 def test_a_warp_that_waits_for_ever_is_told():
     assert clock.play([[MbarrierInit(0, 1), MbarrierWait(0, 0)], []], H100.rates).stuck == 1
 
