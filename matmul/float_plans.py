@@ -45,7 +45,7 @@ class FloatPlan:
 @dataclass(frozen=True)
 class FloatTile:
     """A plan, and what it takes on an H100, in microseconds: fitted to the times of 600 plans for 9 problems in each
-    layout, so that the plans chosen by them lose least to the fastest (0.6 %; 2026-11-26)."""
+    layout (2026-11-26), those of WIDE to 70 problems (2026-11-27), so that the plans chosen by them lose least."""
 
     plan: FloatPlan
     latency: float  # of a k-tile, however few blocks there are
@@ -72,17 +72,33 @@ TILES = (
     FloatTile(FloatPlan((128, 64), 8, 3), 0.81, 0.705),
     FloatTile(FloatPlan((64, 64), 8, 6), 0.82, 0.37),
 )
+WIDE = {
+    (True, False): FloatTile(FloatPlan((64, 256), 16, 2), 2.4, 1.27),
+    (False, True): FloatTile(FloatPlan((256, 128), 16, 1), 2.5, 2.6),
+    (True, True): FloatTile(FloatPlan((256, 128), 16, 1), 2.4, 2.4),
+}
+"""One more, by whether A and B lie along K. What lies along K comes 4 bytes at a time: so a tile has less of it than of
+the other, or where both lie so, is larger."""
 
 
-def float_plan(M: int, N: int, K: int) -> tuple[FloatPlan, float]:
+def tiles_of(a_along_k: bool, b_along_k: bool) -> tuple[FloatTile, ...]:
+    """Those for operands that lie so."""
+    wide = WIDE.get((a_along_k, b_along_k))
+    return (*TILES, wide) if wide else TILES
+
+
+def float_plan(M: int, N: int, K: int, a_along_k: bool, b_along_k: bool) -> tuple[FloatPlan, float]:
     """The plan that should take the least time on an H100, and this time in microseconds."""
     splits = [split for split in SPLITS if split <= max(_up(K, TK), 1)]
-    choices = [(tile.cost(M, N, K, split), split, tile.plan) for tile in TILES for split in splits]
+    tiles = tiles_of(a_along_k, b_along_k)
+    choices = [(tile.cost(M, N, K, split), split, tile.plan) for tile in tiles for split in splits]
     us, split, plan = min(choices, key=lambda one: one[0])
     return plan.parts(K, split), us
 
 
-def float_plan_of_many(products: Sequence[tuple[Shape, int]]) -> tuple[FloatPlan, float]:
+def float_plan_of_many(
+    products: Sequence[tuple[Shape, int]], a_along_k: bool, b_along_k: bool
+) -> tuple[FloatPlan, float]:
     """The plan for products in one launch, so many of each shape, and the time that it should take."""
 
     def cost(tile: FloatTile) -> float:
@@ -91,7 +107,9 @@ def float_plan_of_many(products: Sequence[tuple[Shape, int]]) -> tuple[FloatPlan
         mean = sum(map(prod, zip(blocks, k_tiles, strict=True))) / sum(blocks)
         return LAUNCH + max(tile.of_blocks(sum(blocks), mean), max(k_tiles) * tile.latency)
 
-    us, plan = min(((cost(tile), tile.plan) for tile in TILES), key=lambda one: one[0])
+    us, plan = min(
+        ((cost(tile), tile.plan) for tile in tiles_of(a_along_k, b_along_k)), key=lambda one: one[0]
+    )
     return plan, us
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cupy_or_sim import cp
 from matmul import many, matmul
-from matmul.float_plans import TILES, float_plan
+from matmul.float_plans import TILES, WIDE, float_plan
 from ptxsim import HazardError
 from ptxsim.arguments import Struct, packed_bytes
 from tests.matmul.test_matmul import edit
@@ -29,18 +29,20 @@ def whole(*shape, seed=0, order="C"):
 @pytest.fixture
 def with_plan(monkeypatch):
     def use(plan):
-        monkeypatch.setattr(room, "planned_float", lambda shape: (plan, 1.0))
+        monkeypatch.setattr(room, "planned_float", lambda *_: (plan, 1.0))
 
     return use
 
 
-@pytest.mark.parametrize("number", range(len(TILES)))
-def test_every_tile(number, with_plan):
+EVERY = [(tile.plan, *orders) for tile, orders in zip(TILES, LAYOUTS)]
+EVERY += [(tile.plan, "FC"[of_a], "CF"[of_b]) for (of_a, of_b), tile in WIDE.items()]
+
+
+@pytest.mark.parametrize(("plan", "left", "right"), EVERY)
+def test_every_tile(plan, left, right, with_plan):
     """More than one block in each direction, more k-tiles than slots; the last ones are not whole."""
-    plan = TILES[number].plan
     TM, TN = plan.tile
     with_plan(plan)
-    left, right = LAYOUTS[number]
     A, B, bias = whole(TM + 8, 84, order=left), whole(84, TN + 12, order=right), whole(TN + 12)
     C = matmul(A, B, bias=bias, activation="relu", alpha=2.0)
     np.testing.assert_array_equal(C, np.maximum(2 * (A @ B) + bias, 0))
@@ -100,9 +102,14 @@ def test_batches_and_lists_with_others(monkeypatch):
 
 def test_plans():
     for M, N, K in ((1024, 1024, 1024), (1, 1, 1), (64, 64, 65536), (4096, 4096, 4096), (5, 5, 0)):
-        plan, us = float_plan(M, N, K)
+        plan, us = float_plan(M, N, K, False, False)
         assert us > 0 and (plan.split - 1) * plan.k_part(K) < max(K, 1) <= max(plan.split * plan.k_part(K), 1)
-    assert float_plan(8192, 8192, 8192)[0].tile == (128, 128) and float_plan(64, 64, 65536)[0].split > 8
+    assert float_plan(64, 64, 65536, True, True)[0].split > 8
+
+
+def test_plans_know_the_layout():
+    tiles = {layout: float_plan(8192, 8192, 8192, *layout)[0].tile for layout in (*WIDE, (False, False))}
+    assert tiles == {layout: tile.plan.tile for layout, tile in WIDE.items()} | {(False, False): (128, 128)}
 
 
 def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
