@@ -1,10 +1,11 @@
 """One SM at work: the warps of its blocks, each with its instructions in order, on four sub-cores.
 
 A sub-core issues at most one instruction a cycle. A warp's next one can go when the stall before it is over, its
-scoreboards are clear and it is not held at a barrier; when its pipe is free, the way to memory has room, and the
-register banks can be read in time. Of the warps that can go the one that went last goes on, else the one that waited
-longest; warps of older blocks have a start. When an instruction issues all that follows from it is known, but for
-barriers; so the model goes from issue to issue, not from cycle to cycle.
+scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to memory has room. Of the
+warps that can go the one that went last goes on, else the one that waited longest; warps of older blocks have a start.
+An instruction whose registers cannot be read in time holds up the sub-core, and no other warp slips in. When an
+instruction issues all that follows from it is known, but for barriers; so the model goes from issue to issue, not from
+cycle to cycle.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ class _Warp:
             "marks",
             "op",
         ),
-        *("awaited", "ops", "place", "product", "products", "ready", "salt", "times", "why"),
+        *("awaited", "held", "ops", "place", "product", "products", "ready", "salt", "times", "turns", "why"),
     )
 
     def __init__(self, stream: Stream, core: _Core) -> None:
@@ -189,6 +190,7 @@ class _Warp:
         self.free = self.ready = 0.0  # when the stall is over; and scoreboards are clear
         self.cause = FOR_TIME  # of what lies between
         self.last = -1.0  # when it issued
+        self.turns = self.held = 0.0  # cycles since it could go: another went; the sub-core was held up
         self.end = 0.0
         self.clear = [0.0] * 6  # when each scoreboard will be
         self.why = [FOR_RESULT] * 6
@@ -251,20 +253,16 @@ class _Core:
     def choose(self) -> _Warp | None:
         """Who issues now. If nobody can: None, and `time` is when somebody may."""
         time, soonest, first = self.time, inf, inf
-        found = None
+        found, able = None, []
         for warp in self.warps:
             at = warp.ready
             if at <= time:
-                op = warp.op
-                pipe = op.pipe
+                pipe = warp.op.pipe
                 if pipe:
                     at = self.room(pipe)
-                    if at <= time:
-                        at = self.readable(op.hits if self.users[pipe] is warp else op.misses)
                 if at <= time:
-                    if warp is self.latest:
-                        return warp
-                    turn = warp.last + AGE * warp.block
+                    able.append(warp)
+                    turn = -inf if warp is self.latest else warp.last + AGE * warp.block
                     if turn < first:
                         found, first = warp, turn
                     continue
@@ -272,7 +270,22 @@ class _Core:
                 soonest = at
         if found is None:
             self.time = soonest
+            return None
+        self.hold(found, able)
         return found
+
+    def hold(self, first: _Warp, able: list[_Warp]) -> None:
+        """Until the registers of the one that goes can be read; and count for all that could go what they lose."""
+        op = first.op
+        held = 0.0
+        if op.pipe:
+            reads = op.hits if self.users[op.pipe] is first else op.misses
+            held = max(self.readable(reads) - self.time, 0.0)
+        self.time += held
+        for warp in able:
+            warp.held += held
+            warp.turns += 1
+        first.turns -= 1
 
     def occupy(self, op: Op, warp: _Warp) -> float:
         """Take the pipe and read the registers: when the pipe begins."""
@@ -495,6 +508,7 @@ class _Sm:
 
         add(ISSUES, 1.0)
         if warp.last < 0:
+            warp.held = warp.turns = 0.0
             return
         at = warp.free
         if at > warp.last + 1:
@@ -503,21 +517,14 @@ class _Sm:
         if warp.ready > at:
             add(warp.cause, warp.ready - at)
             at = warp.ready
-        if time <= at:
-            return
-        if op.pipe:
-            room = min(core.room(op.pipe), time)
-            if room > at:
-                # of the two halves of the FMA units one is always free when nobody else issues
-                reason = FOR_QUEUE if op.pipe == MEMORY else FOR_TURN if op.pipe == FMA else FOR_PIPE
-                add(reason, room - at)
-                at = room
-            read = min(core.readable(op.hits if core.users[op.pipe] is warp else op.misses), time)
-            if read > at:
-                add(FOR_BANKS, read - at)
-                at = read
-        if time > at:
-            add(FOR_TURN, time - at)
+        for reason, cycles in (
+            (FOR_BANKS, warp.held),
+            (FOR_TURN, warp.turns),
+            (FOR_QUEUE if op.pipe == MEMORY else FOR_PIPE, time - at - warp.held - warp.turns),
+        ):
+            if cycles > 0:
+                add(reason, cycles)
+        warp.held = warp.turns = 0.0
 
     def step(self, core: _Core, warp: _Warp) -> None:
         """Go on to the warp's next instruction."""
