@@ -59,7 +59,7 @@ PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
 whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
-QUEUE = 8  # instructions of a sub-core on their way to memory. A
+QUEUE = 12  # instructions of a sub-core in line for memory, with the one that goes. A: of 8, 12 and 16 (docs/clock.md)
 BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
 AGE = 64.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM

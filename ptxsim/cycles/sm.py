@@ -4,12 +4,14 @@ A sub-core issues at most one instruction a cycle. A warp's next one can go when
 scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to memory has room. Of the
 warps that can go the one that went last goes on, else the one that waited longest; warps of older blocks have a start.
 An instruction whose registers cannot be read in time holds up the sub-core, and no other warp slips in. When an
-instruction issues all that follows from it is known, but for barriers; so the model goes from issue to issue, not from
-cycle to cycle.
+instruction issues all that follows from it is known, but for barriers and for what waits in line for memory, which
+comes to what all sub-cores share when it is first in line; so the model goes from event to event, not from cycle to
+cycle.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
@@ -50,7 +52,6 @@ from .costs import (
     QUEUE,
     READ_WINDOW,
     SECTORS,
-    SHARED,
     SIGNAL,
     STORE,
     STORE_BUFFER,
@@ -178,7 +179,20 @@ class _Warp:
             "marks",
             "op",
         ),
-        *("awaited", "held", "ops", "place", "product", "products", "ready", "salt", "times", "turns", "why"),
+        *(
+            "asleep",
+            "awaited",
+            "commits",
+            "due",
+            "held",
+            "ops",
+            "place",
+            "product",
+            "products",
+            "ready",
+            "salt",
+        ),
+        *("since", "times", "turns", "why"),
     )
 
     def __init__(self, stream: Stream, core: _Core) -> None:
@@ -192,10 +206,14 @@ class _Warp:
         self.last = -1.0  # when it issued
         self.turns = self.held = 0.0  # cycles since it could go: another went; the sub-core was held up
         self.end = 0.0
+        self.since = 0.0, FOR_TIME  # until when it is held besides, and by what
+        self.asleep = False  # until something is known that it waits for
         self.clear = [0.0] * 6  # when each scoreboard will be
+        self.due = [0] * 6  # and how many instructions that set it are still in line
         self.why = [FOR_RESULT] * 6
         self.groups: list[float] = []  # when each group of copies will be there
         self.copied = 0.0  # and what is in none yet
+        self.commits = 0  # groups, with those that are still in line
         self.times: list[float] = []
         self.products: list[float] = []  # when each group of wgmma will be done
         self.product = 0.0  # and what is in none yet
@@ -206,8 +224,13 @@ class _Warp:
             self.clear[scoreboard], self.why[scoreboard] = time, why
 
     def look_ahead(self, at: float, cause: int) -> None:
-        """When the next instruction may go, as far as the warp itself is concerned; held until `at` for this cause."""
+        """When the next instruction may go, as far as the warp itself is concerned; held until `at` for this cause.
+        If that is not known yet it falls asleep."""
         op = self.op
+        self.since, self.ready = (at, cause), inf
+        self.asleep = any(self.due[scoreboard] for scoreboard in op.waits)
+        if self.asleep:
+            return
         if self.free > at:
             at = self.free
         for scoreboard in op.waits:
@@ -215,7 +238,11 @@ class _Warp:
                 at, cause = self.clear[scoreboard], self.why[scoreboard]
         if op.kind in (COPIES_WAIT, PRODUCTS_WAIT):
             groups, why = (self.groups, FOR_COPIES) if op.kind == COPIES_WAIT else (self.products, FOR_PIPE)
-            behind = len(groups) - 1 - int(op.amount)
+            made = self.commits if op.kind == COPIES_WAIT else len(groups)
+            behind = made - 1 - int(op.amount)
+            self.asleep = behind >= len(groups)
+            if self.asleep:
+                return
             if behind >= 0 and groups[behind] > at:
                 at, cause = groups[behind], why
         self.ready, self.cause = at, cause
@@ -224,7 +251,7 @@ class _Warp:
 class _Core:
     """A sub-core: when its pipes are free, its register banks are read, and its way to memory has room."""
 
-    __slots__ = ("banks", "latest", "pipes", "queue", "time", "users", "warps")
+    __slots__ = ("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps")
 
     def __init__(self) -> None:
         self.warps: list[_Warp] = []  # the oldest first
@@ -232,13 +259,15 @@ class _Core:
         self.pipes = [0.0] * PIPES
         self.users: list[_Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
         self.banks = [0.0, 0.0]  # of even and of odd registers
-        self.queue = [0.0] * QUEUE  # when what waits for memory leaves
+        self.line: deque[tuple[float, Op, _Warp]] = deque()  # for memory: since when, what and whose
+        self.busy = 0.0  # when the one before them has left
+        self.serves = inf  # and when the first of them begins
         self.latest: _Warp | None = None
 
     def room(self, pipe: int) -> float:
         """When the pipe takes another instruction."""
         if pipe == MEMORY:
-            return self.queue[0]
+            return self.busy if len(self.line) >= QUEUE - 1 else 0.0
         free = self.pipes[pipe]
         return min(free, self.pipes[HEAVY]) if pipe == FMA else free
 
@@ -290,9 +319,11 @@ class _Core:
     def occupy(self, op: Op, warp: _Warp) -> float:
         """Take the pipe and read the registers: when the pipe begins."""
         time, pipe, pipes = self.time, op.pipe, self.pipes
-        unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
-        begin = max(time, pipes[unit])
-        pipes[unit] = begin + (FMA_INTERVAL if pipe == FMA else op.interval)
+        begin = time
+        if pipe != MEMORY:
+            unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
+            begin = max(time, pipes[unit])
+            pipes[unit] = begin + (FMA_INTERVAL if pipe == FMA else op.interval)
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
         for bank, count in enumerate(reads):
@@ -300,11 +331,16 @@ class _Core:
                 self.banks[bank] = max(self.banks[bank], time) + count
         return begin
 
+    def enter(self, op: Op, warp: _Warp, time: float) -> None:
+        """An instruction gets in line for memory."""
+        if not self.line:
+            self.serves = max(time, self.busy)
+        self.line.append((time, op, warp))
+
     def send(self, leaves: float) -> None:
-        """An instruction leaves the way to memory."""
-        self.pipes[MEMORY] = leaves
-        self.queue.append(leaves)
-        del self.queue[0]
+        """The one that was first in line leaves."""
+        self.busy = leaves
+        self.serves = max(self.line[0][0], leaves) if self.line else inf
 
 
 class _Memory:
@@ -333,16 +369,16 @@ class _Memory:
         self.share = max(self.share, time - self.burst) + self.sector * sectors * part
         return max(self.l2, self.share) + self.late
 
-    def shared(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
-        self.tags = max(self.tags, time)
+    def shared(self, op: Op, warp: _Warp, begin: float) -> None:
+        self.tags = max(self.tags, begin)
         late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
         warp.sets(op.sets, begin + late + op.latency, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
         warp.sets(op.read, leaves, FOR_SHARED)
 
-    def load(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
-        late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
+    def load(self, op: Op, warp: _Warp, begin: float) -> None:
+        late = max(self.through_port(begin, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         done = begin + late + WAVEFRONT * op.amount + L1_LATENCY
         cached, looked_up, pending = self.cached, leaves, {}
@@ -383,9 +419,9 @@ class _Memory:
         self.stores = max(self.stores, time) + self.byte * size
         return max(self.through_port(time, size / 128), self.stores - self.byte * STORE_BUFFER)
 
-    def store(self, op: Op, warp: _Warp, time: float, begin: float) -> None:
-        late = max(self.through_port(time, op.amount) - begin - op.interval, 0.0)
-        self.stores = max(self.stores, time) + self.byte * SECTOR * op.latency
+    def store(self, op: Op, warp: _Warp, begin: float) -> None:
+        late = max(self.through_port(begin, op.amount) - begin - op.interval, 0.0)
+        self.stores = max(self.stores, begin) + self.byte * SECTOR * op.latency
         leaves = max(begin + late + op.interval, self.stores - self.byte * STORE_BUFFER)
         for number in op.sectors:  # written through, and there for who loads it
             if number + warp.salt in self.cached or len(self.cached) < self.most:
@@ -414,6 +450,15 @@ class _Mbarrier:
         return True
 
 
+def _set_by(op: Op) -> list[int]:
+    """The scoreboards that it sets."""
+    return [scoreboard for scoreboard in (op.sets, op.read) if scoreboard >= 0]
+
+
+def _serves(core: _Core) -> float:
+    return core.serves
+
+
 class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         self.cores = [_Core() for _ in range(SUB_CORES)]
@@ -440,9 +485,13 @@ class _Sm:
             core = first if first.time <= second.time else second
             other = third if third.time <= fourth.time else fourth
             core = core if core.time <= other.time else other
+            way = min(self.cores, key=_serves)
+            if way.serves < inf and way.serves <= core.time:
+                self.serve(way)
+                continue
             warp = core.choose()
             if warp is None:
-                if core.time == inf and all(each.time == inf for each in self.cores):
+                if core.time == way.serves == inf and all(each.time == inf for each in self.cores):
                     raise Untraceable("the clock on machine code sees warps that wait for ever")
                 continue
             time = core.time
@@ -466,20 +515,14 @@ class _Sm:
         begin = core.occupy(op, warp) if op.pipe else time
         core.time = time + 1
         warp.free = time + op.stall
-        if kind == SHARED or (kind == VARIABLE and op.pipe == MEMORY):
-            self.memory.shared(op, warp, time, begin)
+        if op.pipe == MEMORY or kind == COMMIT:
+            warp.commits += kind == COMMIT
+            for scoreboard in _set_by(op):
+                warp.due[scoreboard] += 1
+            core.enter(op, warp, time)
         elif kind == VARIABLE:
             warp.sets(op.sets, begin + op.latency, FOR_RESULT)
             warp.sets(op.read, begin + op.interval, FOR_RESULT)
-        elif kind == LOAD:
-            self.memory.load(op, warp, time, begin)
-        elif kind == COPY:
-            self.memory.copy(op, warp, begin)
-        elif kind == STORE:
-            self.memory.store(op, warp, time, begin)
-        elif kind == COMMIT:
-            warp.groups.append(max(warp.copied, warp.groups[-1] if warp.groups else 0.0))
-            warp.sets(op.sets, warp.groups[-1], FOR_COPIES)
         elif kind == BULK_STORE:
             warp.copied = max(warp.copied, self.memory.bulk_store(time, op.amount))
         elif kind == BRANCH:
@@ -496,6 +539,32 @@ class _Sm:
             self.signal(op, warp, time)
         elif kind == AWAIT:
             self.wait(op, warp, time)
+
+    def serve(self, core: _Core) -> None:
+        """What is first in line for memory goes there; a group of copies is closed when all before it have gone."""
+        begin = core.serves
+        _, op, warp = core.line.popleft()
+        if op.kind == COMMIT:
+            warp.groups.append(max(warp.copied, warp.groups[-1] if warp.groups else 0.0))
+            warp.sets(op.sets, warp.groups[-1], FOR_COPIES)
+            core.send(begin)
+        elif op.kind == LOAD:
+            self.memory.load(op, warp, begin)
+        elif op.kind == COPY:
+            self.memory.copy(op, warp, begin)
+        elif op.kind == STORE:
+            self.memory.store(op, warp, begin)
+        else:
+            self.memory.shared(op, warp, begin)
+        self.known(warp, _set_by(op), begin)
+
+    def known(self, warp: _Warp, scoreboards: Sequence[int], time: float) -> None:
+        """It is known when these will be clear: who sleeps looks ahead again."""
+        for scoreboard in scoreboards:
+            warp.due[scoreboard] -= 1
+        if warp.asleep:
+            warp.look_ahead(*warp.since)
+            warp.core.time = min(warp.core.time, max(warp.ready, time))
 
     def account(self, core: _Core, warp: _Warp) -> None:
         """Where the cycles since the warp's last issue went."""
