@@ -499,6 +499,11 @@ class _Sm:
             if remaining == issues:
                 self.spent, since = {}, time
             self.issue(core, warp)
+        for warp in self.warps:  # who issued nothing since waits at a barrier for the others' end
+            if not warp.end and warp.last < since:
+                self.spent[warp.op.at, FOR_BARRIER] = (
+                    self.spent.get((warp.op.at, FOR_BARRIER), 0.0) + time - since
+                )
         ends = [warp.end or time for warp in self.warps]
         return Played(ends, [warp.times for warp in self.warps], self.spent, since)
 
