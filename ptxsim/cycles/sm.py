@@ -438,7 +438,9 @@ class _Mbarrier:
         self.expected = self.coming = 0.0  # bytes
         self.last = 0.0  # when the last of both has come
         self.ended: list[tuple[float, int]] = []  # and why who waits does
-        self.waiting: list[tuple[_Warp, int]] = []
+        self.waiting: list[
+            tuple[_Warp, int, int]
+        ] = []  # for which phase, and the scoreboard that its end clears
 
     def ends(self) -> bool:
         """Begin the next phase, if all of this one have come."""
@@ -537,13 +539,13 @@ class _Sm:
             warp.product = core.pipes[TENSOR] + PRODUCT_LATENCY
             if op.amount:
                 warp.products.append(warp.product)
+        elif kind == AWAIT:
+            self.wait(op, warp, time)
         self.step(core, warp)
         if kind in (BARRIER, ARRIVE):
             self.arrive(op, warp, time)
         elif kind in (INIT, SIGNAL, BULK):
             self.signal(op, warp, time)
-        elif kind == AWAIT:
-            self.wait(op, warp, time)
 
     def serve(self, core: _Core) -> None:
         """What is first in line for memory goes there; a group of copies is closed when all before it have gone."""
@@ -615,7 +617,7 @@ class _Sm:
                 core.time = inf
             return
         warp.op = warp.ops[warp.place]
-        if kind in (BARRIER, AWAIT):
+        if kind == BARRIER:
             warp.ready = inf
         else:
             warp.look_ahead(warp.free, FOR_TIME)
@@ -657,12 +659,12 @@ class _Sm:
     def release(self, found: _Mbarrier, time: float) -> None:
         """Whoever waits for a phase that has ended, or will at a known time."""
         held, found.waiting = found.waiting, []
-        for warp, phase in held:
+        for warp, phase, scoreboard in held:
             if phase < len(found.ended):
-                warp.look_ahead(*found.ended[phase])
-                warp.core.time = min(warp.core.time, max(warp.ready, time))
+                warp.sets(scoreboard, *found.ended[phase])
+                self.known(warp, [scoreboard], time)
             else:
-                found.waiting.append((warp, phase))
+                found.waiting.append((warp, phase, scoreboard))
 
     def wait(self, op: Op, warp: _Warp, time: float) -> None:
         """For a phase: the first one, or none, where the first parity asked for is 1; then each time for the next."""
@@ -670,8 +672,8 @@ class _Sm:
         phase = warp.awaited.get(number, -parity)
         warp.awaited[number] = phase + 1
         if phase < 0:
-            warp.look_ahead(warp.free, FOR_TIME)
             return
+        warp.due[op.sets] += 1
         found = self.mbarriers[warp.block, number]
-        found.waiting.append((warp, phase))
+        found.waiting.append((warp, phase, op.sets))
         self.release(found, time)

@@ -31,7 +31,18 @@ from ptxsim.cycles.costs import (
     Op,
 )  # fmt: skip
 from ptxsim.cycles.model import ops_of
-from ptxsim.cycles.sm import FOR_BARRIER, FOR_GLOBAL, ISSUES, REASONS, Rates, Stream, run
+from ptxsim.cycles.sm import (
+    FOR_BANKS,
+    FOR_BARRIER,
+    FOR_GLOBAL,
+    FOR_QUEUE,
+    FOR_TURN,
+    ISSUES,
+    REASONS,
+    Rates,
+    Stream,
+    run,
+)
 from ptxsim.cycles.walk import constants_of, walk_block
 from tests.rules import ROOT
 from tests.sample import one_in
@@ -61,6 +72,17 @@ def test_warps_of_a_sub_core_share_its_issue_and_its_pipes():
     assert cycles(*[fma] * 64, warps=8) == pytest.approx(130, abs=2)
     assert cycles(*[op(ALU, interval=2.0)] * 64) == pytest.approx(128, abs=2)
     assert cycles(*[op(TENSOR, interval=6.15)] * 64) == pytest.approx(64 * 6.15, abs=7)
+
+
+def test_a_warp_that_waits_for_its_registers_keeps_its_turn():
+    """Two warps of a sub-core: the second one's free registers do not let it in between."""
+    crowded, free = op(FMA, interval=2.0, reads=(2, 0)), op(FMA, interval=2.0)
+    others = [Stream([END], 0)] * 3
+    first, second = [op(stall=2), *[crowded] * 50, END], [op(stall=3), *[free] * 50, END]
+    played = run([Stream(first, 0), *others, Stream(second, 0)])
+    assert played.ends[0] == pytest.approx(100, abs=3) and played.ends[4] > 145
+    assert played.spent[0, FOR_BANKS] == pytest.approx(100, abs=4), "of both: nobody can issue"
+    assert played.spent[0, FOR_TURN] == pytest.approx(50, abs=4)
 
 
 def test_two_register_banks_give_one_register_a_cycle_each():
@@ -117,20 +139,30 @@ def test_warps_meet_at_a_barrier():
 
 def test_the_port_of_shared_memory_gives_a_wavefront_a_cycle():
     load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
-    assert cycles(*[load] * 50, warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
+    assert cycles(*[load] * 50, op(waits=(0,)), warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
+
+
+def test_a_full_line_and_a_lost_turn_are_told_apart():
+    """Of a warp that waits for room: when there is some and another one takes it, it has lost its turn."""
+    load = op(MEMORY, SHARED, stall=6, sets=0, interval=4.0, latency=25.0, amount=1)
+    played = run([Stream([*[load] * 200, END], 0) for _ in range(16)])
+    lost, full = played.spent[0, FOR_TURN], played.spent[0, FOR_QUEUE]
+    assert lost / (lost + full) == pytest.approx(2 / 10, abs=0.01), (
+        "of 16 cycles 6 are its own stall, and in 2 of 10 another one gets in"
+    )
 
 
 def test_a_copy_for_two_blocks_asks_l2_once_and_what_another_block_frees_comes_later():
     made = op(kind=INIT, barrier=(8, 1))
-    wait = op(kind=AWAIT, barrier=(8, 0))
+    wait = op(kind=AWAIT, barrier=(8, 0), sets=0), op(waits=(0,))
 
     def takes(part: float) -> float:
         copy = op(kind=BULK, barrier=(8, 1), amount=1 << 20, interval=part)
-        return cycles(made, op(kind=SIGNAL, barrier=(8, 1), amount=1 << 20), copy, wait)
+        return cycles(made, op(kind=SIGNAL, barrier=(8, 1), amount=1 << 20), copy, *wait)
 
     assert takes(0.5) == pytest.approx(takes(1.0) * 35.4 / 55, rel=0.05), "as fast as one SM alone takes them"
     near, far = (
-        cycles(made, op(kind=SIGNAL, barrier=(8, 1), latency=late), wait) for late in (0.0, costs.OTHER_SM)
+        cycles(made, op(kind=SIGNAL, barrier=(8, 1), latency=late), *wait) for late in (0.0, costs.OTHER_SM)
     )
     assert far - near == costs.OTHER_SM
 
