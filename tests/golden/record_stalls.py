@@ -28,6 +28,7 @@ from ptxsim.cycles.model import machine_code
 from tests.golden.record import provenance
 from tests.lessons import DTYPES, GEMMS, kernel
 
+HERE = Path(__file__).parent
 FILE = "stalls_h100.json"
 SIZE = 4096
 OPTIONS = ("--csv", "--page", "source", "--section", "SourceCounters", "--cache-control", "none")
@@ -135,7 +136,7 @@ def main() -> None:
     else:
         pages_of = [ncu.profiled(OPTIONS, job.gemm, [(job.kernel, job.launch)]).stdout for job in of.values()]
         text, about = "\n".join(pages_of), provenance()
-    folder = Path(os.environ.get("OUT", Path(__file__).parent))
+    folder = Path(os.environ.get("OUT", HERE))
     rows = [f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in recorded(text, of).items()]
     text = f'{{"provenance": {json.dumps(about)},\n"kernels": {{\n' + ",\n".join(rows) + "\n}}\n"
     (folder / FILE).write_text(text, encoding="utf-8")

@@ -22,7 +22,7 @@ from tests.lessons import DTYPES, GEMMS, kernel
 from tests.sample import one_in
 
 SIZE = 4096
-MEAN, LESSON, MOST = 0.07, 0.13, model.WITHIN
+MEAN, LESSON, MOST = 0.07, 0.09, model.WITHIN
 """By what part a time may be off: all kernels on average, those of a lesson, and one of them."""
 CLEARLY = 1.05
 """Two kernels of a lesson have an order if the slower one takes this much longer."""
@@ -75,46 +75,6 @@ def test_times_and_order_in_a_lesson(notebook):
     }
     assert wrong == set()
     assert not times or np.mean([abs(each.ratio - 1) for each in times.values()]) < LESSON
-
-
-REASONS = {
-    "warps waiting for copies": ("copies", "global memory"),
-    "warps waiting at the barrier": ("barrier",),
-    "warps waiting a fixed time": ("fixed time",),
-    "warps held back at dispatch": ("register banks",),
-}
-"""What Nsight Compute counts for each issued instruction, and the model's reasons for it."""
-POINTS = 0.10
-
-
-@pytest.mark.parametrize("name", ["mainloop", "double_buffer", "fastest", "three_stage"])
-def test_reasons_are_those_that_nsight_compute_counts(name):
-    """Of the time of a warp, within ten points."""
-    notebook = next(notebook for notebook, kernel_name in GEMMS if kernel_name == name)
-    job, _ = jobs(notebook)[name]
-    (path,) = (path for path in records.files() if "h100" in path.name)
-    profiles = json.loads(path.read_text())["profiles"].values()
-    metrics = next(
-        each["metrics"]
-        for each in profiles
-        if (each["kernel"], tuple(each["tile"]), each["shared_mem"])
-        == (name, job.launch.tile, job.launch.shared_mem)
-        and abs(each["metrics"]["time, us"] / 1e3 / compared(notebook)[name].measured - 1) < 0.05
-    )
-    found = compared(notebook)[name].modelled
-    share = dict.fromkeys(ptxsim.REASONS, 0.0)
-    for (_, reason), cycles in found.spent.items():
-        share[ptxsim.REASONS[reason]] += cycles / found.cycles
-    warps = found.resident * job.launch.threads / 32
-    issued = (
-        metrics["instructions of warps, millions"]
-        * 1e3
-        / found.gpu.sms
-        / metrics["cycles of an SM, thousands"]
-    )
-    for metric, reasons in REASONS.items():
-        counted = metrics[metric] * issued / warps  # of the time of a warp
-        assert sum(share[reason] for reason in reasons) == pytest.approx(counted, abs=POINTS), metric
 
 
 def table(size: int = SIZE) -> None:
