@@ -59,13 +59,13 @@ PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
 whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
-QUEUE = 10  # instructions of a sub-core in line for memory, with the one that goes. A: of 8 to 20 (docs/clock.md)
+QUEUE = 10  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
 BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
 AGE = 64.0
-"""Cycles by which warps of a younger block come later when it is asked who waited longest. A: the two blocks on an SM of
-lesson 01's mainloop share it 62 to 38 (assets' record of waves); here 50 to 50 with 64, 56 to 44 with 192 and 58 to 42
-with 256, but lesson 02's one_buffer is then 10 % too fast. Fair turns within a block: HMMA and LDSM with 8 to 32 warps
-(C)."""
+"""Cycles by which warps of a younger block come later when it is asked who waited longest. A: the two blocks on an SM
+of lesson 01's mainloop share it 62 to 38 (assets' record of waves); here 50 to 50 with 64, 56 to 44 with 192 and 58 to
+42 with 256, but lesson 02's one_buffer is then 10 % too fast. Fair turns within a block: HMMA and LDSM with 8 to 32
+warps (C)."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 

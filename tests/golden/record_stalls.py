@@ -24,7 +24,7 @@ from course_lib.check.job import Job
 from course_lib.measure import ncu, records
 from cupy_or_sim.simulate import compiled
 from ptxsim.compiler.disassembly import SassInstruction
-from ptxsim.cycles.model import machine_code
+from ptxsim.kernel import machine_code
 from tests.golden.record import provenance
 from tests.lessons import DTYPES, GEMMS, kernel
 
