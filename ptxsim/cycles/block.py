@@ -53,7 +53,7 @@ MOST_OPS = 160_000
 
 class Issue(NamedTuple):
     """An instruction of a warp, in cycles from the block's begin: from when on the warp was at it, and when it had
-    issued; of a barrier, and of a wait for an mbarrier, when it let the warp go. `k_tile` of C's tile, counted through
+    issued; of a barrier, when it let the warp go. `k_tile` of C's tile, counted through
     all tiles; -1 before the first."""
 
     begin: float
@@ -158,19 +158,29 @@ def _walks(one: Setting, k_tiles: int, tiles: int) -> _Walks:
 
 
 def _issues(ops: list[Op], times: list[float], numbers: list[int]) -> tuple[Issue, ...]:
-    """Of a warp. A warp is at an instruction from the issue of the one before it on; behind one that holds it, from
-    when that let it go."""
-    holds = [op.kind in (BARRIER, AWAIT) for op in ops]
-    ends = [after if held else time for held, time, after in zip(holds, times, [*times[1:], times[-1]])]
+    """Of a warp. A warp is at an instruction from the issue of the one before it on; behind a barrier, from when that
+    let it go."""
+    ends = [
+        after if op.kind == BARRIER else time for op, time, after in zip(ops, times, [*times[1:], times[-1]])
+    ]
     begins = [0.0, *ends[:-1]]
     return tuple(
-        Issue(begin, end, op.at, _use(op), number)
-        for begin, end, op, number in zip(begins, ends, ops, numbers)
+        Issue(begin, end, op.at, use, number)
+        for begin, end, op, use, number in zip(begins, ends, ops, _uses(ops), numbers)
     )
 
 
-def _use(op: Op) -> Use:
-    return "math" if op.pipe in (FMA, TENSOR) else _USES.get(op.kind, "")
+def _uses(ops: list[Op]) -> list[Use]:
+    """Of each instruction. What needs the answer of an mbarrier waits for it."""
+    uses: list[Use] = []
+    asked: set[int] = set()  # scoreboards that an answer clears
+    for op in ops:
+        waits = asked.intersection(op.waits)
+        uses.append("wait" if waits else "math" if op.pipe in (FMA, TENSOR) else _USES.get(op.kind, ""))
+        asked -= waits
+        if op.kind == AWAIT:
+            asked.add(op.sets)
+    return uses
 
 
 def _turn(warps: tuple[tuple[Issue, ...], ...], k_tiles: int) -> float:

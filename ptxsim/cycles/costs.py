@@ -61,11 +61,11 @@ whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
 QUEUE = 10  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
 BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
-AGE = 64.0
-"""Cycles by which warps of a younger block come later when it is asked who waited longest. A: the two blocks on an SM
-of lesson 01's mainloop share it 62 to 38 (assets' record of waves); here 50 to 50 with 64, 56 to 44 with 192 and 58 to
-42 with 256, but lesson 02's one_buffer is then 10 % too fast. Fair turns within a block: HMMA and LDSM with 8 to 32
-warps (C)."""
+AGE = 160.0
+"""Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
+of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 50 to 50 with 64 and 128, 58 to 42 with 160 and
+256, 63 to 37 with 512, but from 192 on lesson 02's one_buffer is 10 % too fast, and the order there is wrong. Fair
+turns within a block: HMMA and LDSM with 8 to 32 warps (C)."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 

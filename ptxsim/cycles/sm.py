@@ -502,7 +502,7 @@ class _Sm:
                 self.spent, since = {}, time
             self.issue(core, warp)
         for warp in self.warps:  # who issued nothing since waits at a barrier for the others' end
-            if not warp.end and warp.last < since:
+            if not warp.end and 0 <= warp.last < since:
                 self.spent[warp.op.at, FOR_BARRIER] = (
                     self.spent.get((warp.op.at, FOR_BARRIER), 0.0) + time - since
                 )
