@@ -156,7 +156,7 @@ DRAM, HELD = 3.071, 8.598
 numbers, and the factor of each plan, are fitted to 64,053 timed plans of 1,066, for 3,708 problems, all but 36 drawn at
 random, on an H100 (2026-11-27), so that the plans that they choose lose least: 2.0 % to the fastest that was timed, of
 which timing's own spread is a part. Only the order of the costs matters; the microseconds are within some 15 %.
-tools/author/hopper_sweep.py times plans anew."""
+tools/author/hopper_sweep.py times plans anew, and hopper_fit.py makes a menu of such times."""
 MENU = {
     **menu((64, 16), 10, {(1, 1, 1): 0.962, (1, 2, 2): 1.258}),
     **menu((64, 32), 10, {(1, 1, 1): 1.003, (1, 1, 4): 0.89, (1, 4, 1): 1.181}),
@@ -249,8 +249,8 @@ def plans(M: int, N: int, K: int, among: Iterable[HopperPlan] = tuple(MENU)) -> 
             yield plan.parts(K, split)
 
 
-def cost(plan: HopperPlan, M: int, N: int, K: int) -> float:
-    """Microseconds on an H100."""
+def cost(plan: HopperPlan, M: int, N: int, K: int, factor: bool = True) -> float:
+    """Microseconds on an H100, with the plan's factor or without."""
     (TM, TN), rows, columns = plan.tile, *((N, M) if plan.turned else (M, N))
     blocks = plan.pieces(rows, columns) * plan.cluster
     busiest = _up(blocks, reached(plan.cluster, SMS))  # pieces of the SM that has most
@@ -267,7 +267,7 @@ def cost(plan: HopperPlan, M: int, N: int, K: int) -> float:
     us = longest(busiest * k_tiles * k_tile, busiest * (k_tiles * K_TILE + around), l2, dram)
     us += LAUNCH + around + EXCHANGE * (1 - 1 / plan.together) * TM * TN * 4 / 65536
     us += REDUCE + SUMS * M * N * (plan.split + 0.5) / 1e6 if plan.split > 1 else 0
-    return us * MENU.get(replace(plan, split=1), 1)
+    return us * (MENU.get(replace(plan, split=1), 1) if factor else 1)
 
 
 def longest(*times: float) -> float:

@@ -17,6 +17,7 @@
 | bench.py | `make bench`: how fast the course is here |
 | shapes.py | `matmul` beside cuBLAS, in shapes that are drawn |
 | hopper_sweep.py | many more plans for Hopper than `matmul` chooses from, timed |
+| hopper_fit.py | those to choose from, of such times |
 | sittings.py | the minutes of each sitting |
 | short_ways.py | the evening of 90 minutes, and the core of eight sittings |
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |
