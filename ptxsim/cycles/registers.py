@@ -105,16 +105,17 @@ class Registers:
         return value
 
     def get64(self, operand: Operand) -> Value:
-        """A pair of registers, or a 32-bit immediate with its sign."""
+        """A pair of registers with its sign, so that it fits where lanes differ; or a 32-bit immediate with its own."""
         if operand.kind == "imm":
             return signed(operand.number)
         if operand.number == ZERO_REGISTER and operand.kind in ("R", "UR"):
             return 0
         if operand.kind == "const":
-            return self.constant(operand, 8)
+            value = self.constant(operand, 8)
+            return None if value is None else (value & M) | signed(value >> 32) << 32
         kept = self.registers if operand.kind == "R" else self.uniform
         low, high = kept[operand.number], kept[operand.number + 1]
-        return None if low is None or high is None else low | high << 32
+        return None if low is None or high is None else low | signed(high) << 32
 
     def constant(self, operand: Operand, size: int) -> Value:
         if operand.bank:
