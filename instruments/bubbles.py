@@ -17,7 +17,7 @@ from course_lib.check.job import Job
 from course_lib.check.problem import Problem
 from course_lib.measure import model as clock
 from course_lib.measure import records, samples
-from course_lib.measure.by_line import Shares, by_line, lines_at
+from course_lib.measure.by_line import Shares, by_line
 from cupy_or_sim import limits, timing
 from cupy_or_sim.given import check_launched
 from cupy_or_sim.kernel import Kernel
@@ -162,10 +162,8 @@ def _measured(job: Job) -> Bubbles:
 def _sampled(job: Job, entry: Mapping, origin: str) -> Bubbles:
     """A record's entry, in the lines of today's text."""
     one = compiled(job.kernel)
-    line_at = lines_at(one.source)
-    lines = {line_at.get(int(place), 0): found for place, found in entry["shares"].items()}
     said = f"{origin}: {entry['ms']:.3g} ms; {entry['samples']:,} samples of Nsight Compute"
-    return Bubbles(one, f"{one.name}, {job.gemm}", said, lines)
+    return Bubbles(one, f"{one.name}, {job.gemm}", said, samples.lines_of(entry, one.source))
 
 
 def _modelled(job: Job) -> Bubbles:

@@ -6,7 +6,7 @@ does not issue it in this cycle, or that it does. So samples are shares of the t
 
 import csv
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import ptxsim
@@ -14,7 +14,7 @@ from cupy_or_sim.simulate import compiled
 
 from ..check.job import Job
 from . import ncu
-from .by_line import by_line, lines_at
+from .by_line import Shares, by_line, lines_at
 
 OPTIONS = ("--csv", "--page", "source", "--section", "SourceCounters", "--cache-control", "none")
 OTHER = "other"
@@ -37,8 +37,10 @@ NAMES = {
 """What ncu calls a reason: what `ptxsim.REASONS` calls it. Dispatch is held back for more than register banks; from
 lesson 01's `mainloop` on the two are within 7 points of each other (30 kernels on an H100, 2026-11-27)."""
 
-LOADS = ("LDG.", "LD.", "LDL", "ATOM")
-"""Instructions whose result comes from global or local memory into a register."""
+COPIES = ("LDGSTS", "UTMALDG", "UBLKCP")
+"""Instructions that bring global memory to shared memory."""
+ACCESSES = (*COPIES, "LDG.", "LD.", "LDL", "STG", "ST.", "STL", "ATOMG", "ATOM.", "RED.", "UTMASTG")
+"""All that go to global or local memory."""
 
 
 @dataclass(frozen=True)
@@ -100,15 +102,18 @@ def _row(cells: dict[str, str]) -> Row:
 def shares(rows: Sequence[Row]) -> dict[tuple[int, str], float]:
     """By (index of the instruction, reason) the share of a warp's time, in the words of `ptxsim.REASONS` and OTHER.
 
-    ncu does not tell copies from loads, nor mbarriers from either. "copies" is a long scoreboard behind DEPBAR
-    (cp.async.wait_group), at a branch (the loop around mbarrier.try_wait, whatever that waits for), and wherever it
-    is in a kernel that loads nothing into registers. At WARPGROUP.DEPBAR ncu's barrier is the wait for wgmma.
+    ncu does not tell copies from loads and stores, nor mbarriers from any of these. "copies" is a long scoreboard
+    behind DEPBAR (cp.async.wait_group), at a branch (the loop around mbarrier.try_wait, whatever that waits for), and
+    where the last access to global memory before it is a copy, whose addresses have not been read yet. At
+    WARPGROUP.DEPBAR ncu's barrier is the wait for wgmma.
     """
     total = sum(row.samples for row in rows)
-    loads = any(row.opcode.startswith(LOADS) for row in rows)
     found: dict[tuple[int, str], float] = {}
+    accessed = ""
     for at, (before, row) in enumerate(zip([rows[0], *rows], rows)):
-        copies = not loads or before.opcode.startswith("DEPBAR") or row.opcode.startswith("BRA")
+        copies = (
+            before.opcode.startswith("DEPBAR") or row.opcode.startswith("BRA") or accessed.startswith(COPIES)
+        )
         for stall, count in row.stalls.items():
             if stall == "long_sb" and copies:
                 reason = "copies"
@@ -117,6 +122,8 @@ def shares(rows: Sequence[Row]) -> dict[tuple[int, str], float]:
             else:
                 reason = NAMES.get(stall, OTHER)
             found[at, reason] = found.get((at, reason), 0.0) + count / total
+        if row.opcode.startswith(ACCESSES):
+            accessed = row.opcode
     return found
 
 
@@ -137,3 +144,9 @@ def entry(job: Job, rows: Sequence[Row], arch: str) -> dict:
             for line, found in sorted(lines.items())
         },
     }
+
+
+def lines_of(entry: Mapping, source: str) -> Shares:
+    """The shares in a record's entry by line of today's text, 0 for none."""
+    line_at = lines_at(source)
+    return {line_at.get(int(place), 0): found for place, found in entry["shares"].items()}

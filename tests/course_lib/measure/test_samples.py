@@ -8,6 +8,7 @@ import pytest
 from course_lib import Gemm, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import ncu, samples
+from course_lib.measure.by_line import lines_at
 
 CUT = (Path(__file__).parent / "samples_h100.csv").read_text()
 """A few lines each of what ncu printed of three lesson kernels on an H100 80GB HBM3, 2026-11-27."""
@@ -56,6 +57,34 @@ def test_wgmma_s_queue_has_no_column():
     ((_, rows),) = samples.pages(page)
     assert rows[0].stalls == {"gmma": 20, "mio": 10}
     assert samples.shares(rows)[0, "pipe busy"] == pytest.approx(2 / 3)
+
+
+def test_a_long_scoreboard_is_that_of_the_last_access_before_it():
+    """Who waits until a copy's address or a store's value has been read, until a load has come, for an mbarrier."""
+    lines = ["LDGSTS.E.128 [R9], desc[UR6][R94.64]", "IADD3 R94, R94, 0x1, RZ"]
+    lines += ["STG.E desc[UR14][R10.64], R153", "F2FP.F16.F32.PACK_AB R153, R65, R64"]
+    lines += [
+        "LDG.E R5, desc[UR6][R94.64]",
+        "STS [R4], R5",
+        "SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR6], R2",
+        "@!P0 BRA 0x7",
+    ]
+    page = ['"Kernel Name","k",', '"Address","Source","# Samples","stall_long_sb"']
+    page += [f'"0x{at}","{line}","{10 * (at % 2)}","{10 * (at % 2)}"' for at, line in enumerate(lines)]
+    ((_, rows),) = samples.pages("\n".join(page))
+    assert samples.shares(rows) == {
+        (1, "copies"): 0.25,
+        (3, "global memory"): 0.25,
+        (5, "global memory"): 0.25,
+        (7, "copies"): 0.25,
+    }
+
+
+def test_an_entry_is_read_in_the_lines_of_another_text():
+    text = "// new\nint a;\nint b;\n"
+    of_b = next(place for place, line in lines_at(text).items() if line == 3)
+    entry = {"shares": {"-1": {"issues": 0.1}, "0": {"barrier": 0.2}, str(of_b): {"copies": 0.7}}}
+    assert samples.lines_of(entry, text) == {0: {"issues": 0.1}, 2: {"barrier": 0.2}, 3: {"copies": 0.7}}
 
 
 @pytest.fixture
