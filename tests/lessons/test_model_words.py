@@ -1,12 +1,22 @@
-"""What deeper/00_model says of the simulator's clock agrees with the clock's own page."""
+"""What the lessons say of the simulator's clock agrees with the clock's own page; and with what it says now, where no
+cell shows it."""
 
 import itertools
+import json
 import re
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from course_lib import Gemm, Launch, benchmark, kernel_source, timeline
 from course_lib.lessons import sources
+from course_lib.measure import records, samples
 from course_lib.measure.model import WITHIN
+from cupy_or_sim.simulate import compiled
+from instruments import bubbles
+from tests.golden import record_stalls
+from tests.lessons import GEMMS, cuda_of, kernel
 
 PAGE = (sources.NOTEBOOKS.parent / "ptxsim/docs/clock.md").read_text(encoding="utf-8")
 SAID = (sources.NOTEBOOKS / "deeper/00_model.ipynb").read_text(encoding="utf-8")
@@ -39,3 +49,63 @@ def test_what_is_said_of_turns_and_waits_is_in_the_pages_table():
     assert f"{100 * np.mean(off):.0f} % off on average, in {len(rows)} recorded timelines" in SAID
     near = sum(abs(int(recorded) - int(modelled)) <= 16 for _, recorded, modelled in rows)
     assert f"within 16 points of the record for {near} of the {len(rows)}" in SAID
+
+
+def prose(notebook: str) -> str:
+    """The prose of a notebook."""
+    return "\n".join(
+        "".join(cell["source"]) for cell in sources.cells_of(sources.NOTEBOOKS / f"{notebook}.ipynb")
+        if cell["cell_type"] == "markdown"
+    )  # fmt: skip
+
+
+def test_shares_beside_nsight_compute_s():
+    job = record_stalls.jobs()["02_producer_consumer", "one_buffer"]
+    text = compiled(job.kernel).source
+    recorded = json.loads((record_stalls.HERE / record_stalls.FILE).read_text())["kernels"]
+    modelled = bubbles(job.kernel, job.gemm, job.launch, model=True)
+    gpu = replace(modelled, lines=samples.lines_of(recorded[records.kernel_key(job)], text))
+    turn = "another warp first"
+    all_of = [f"{one.reasons[what]:.0%}" for what in ("copies", turn) for one in (modelled, gpu)]
+    at = [
+        f"{one.at(line)[turn]:.0%}"
+        for line in ("load_fragments(a", "multiply_add(a")
+        for one in (modelled, gpu)
+    ]
+    assert [each.replace("%", " %") for each in all_of + at] == re.findall(
+        r"\d+ %", prose("deeper/00_model").split("counts about as much")[1].split("keep a rhythm")[0]
+    )
+
+
+def test_the_seam_of_complete():
+    """Consumers' epilogues, how far apart they begin, and how long the tensor cores rest between."""
+    of_warps = {}
+    name, words = "08_never_a_pause", prose("deeper/08_epilogue")
+    job = kernel(kernel_source(name, "complete"), "complete")
+    for model, gemm in (True, (8192, 8192, 512)), (False, (4096, 4096, 4096)):
+        seam = timeline(job, Gemm(*gemm, "float16"), GEMMS[name, "complete"], model=model).parts["seam"]
+        stores = {event.warp: event for event in seam.events if event.phase == "epilogue"}
+        first, second = stores[6], stores[9]
+        lengths = [f"{each.end - each.begin:,}" for each in (first, second)]
+        of_warps[model] = [*lengths, f"{abs(first.begin - second.begin):,}"]
+        if model:
+            (_, rests), (works, _) = seam.spans["tensor cores"]
+            of_warps[model].insert(2, f"{works - rests:,}")
+    assert "takes {} cycles in warp 6 and {} in warp 9".format(*of_warps[True]) in words
+    assert (
+        "for {} cycles: both consumers come to their epilogues within {}.".format(*of_warps[True][2:])
+        in words
+    )
+    assert "within {2} cycles; their epilogues take {0} and {1} there".format(*of_warps[False]) in words
+
+
+@pytest.mark.parametrize("size", [1024, 4096])
+def test_the_gain_of_a_narrow_tile(size):
+    words = prose("deeper/01_loop_and_grid")
+    narrow = kernel(cuda_of(words), "mainloop")
+    wide = kernel(kernel_source("01_mainloop", "mainloop"), "mainloop")
+    launches = {"wide": (wide, GEMMS["01_mainloop", "mainloop"])}
+    launches["narrow"] = narrow, Launch(tile=(64, 128, 16), threads=128)
+    modelled = benchmark(Gemm(size, size, size), launches, model=True)
+    gain = f"{modelled.gain('narrow', 'wide'):.2f} times"
+    assert gain in words[words.index("The model says") :]
