@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -88,12 +89,21 @@ def _turn(name: str, source: str, shape: tuple[int, int, int], dtype: str, launc
 
 def table() -> str:
     """All of them, and below it what does not hold."""
-    rows = [(lesson, entry, *_line(lesson, entry, modelled(entry))) for lesson, entry in entries()]
-    gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry in entries()})
-    lines = [*HEADER, *(line for *_, line, _ in rows)]
-    wrong = [f"* {remark}" for *_, remarks in rows for remark in remarks]
-    where = f"Recorded on {'; '.join(gpus)}."
+    turns = [(lesson, entry, modelled(entry)) for lesson, entry in entries()]
+    rows = [_line(*each) for each in turns]
+    gpus = sorted({f"{entry['gpu']}, {entry['date']}" for _, entry, _ in turns})
+    lines = [*HEADER, *(line for line, _ in rows)]
+    wrong = [f"* {remark}" for _, remarks in rows for remark in remarks]
+    where = f"Recorded on {'; '.join(gpus)}. {_off((entry, turn) for _, entry, turn in turns)}"
     return "\n".join([*lines, "", where, "", "What does not hold:", "", *(wrong or ["* nothing"])])
+
+
+def _off(turns: Iterable[tuple[dict, float | None]]) -> str:
+    """In words, how far the modelled turns are from those by speed."""
+    off = [abs(turn / entry["turn"] - 1) for entry, turn in turns if turn]
+    return (
+        f"{len(off)} turns are modelled, {sum(off) / len(off):.1%} off on average and {max(off):.1%} at most."
+    )
 
 
 def _line(lesson: str, entry: dict, turn: float | None = None) -> tuple[str, list[str]]:
