@@ -13,7 +13,7 @@ from .compiler import (
     nvrtc,
     signature,
 )
-from .compiler.disassembly import SassInstruction, instructions_of
+from .compiler.disassembly import SassInstruction, instructions_of, literals_of
 from .compiler.shared_arrays import Shape, shapes
 from .machine.decode import Code
 from .machine.machine import plain_name
@@ -185,3 +185,9 @@ def machine_code(kernel: Kernel, arch: str = "sm_90") -> tuple[SassInstruction, 
     """
     made = nvrtc.machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
     return instructions_of(made.text, made.lowered.get(kernel.name, kernel.entry))
+
+
+def literals(kernel: Kernel, arch: str) -> bytes:
+    """What constant bank 2 holds in the machine code of a kernel."""
+    made = nvrtc.machine_code(kernel.source, kernel.name_expressions, kernel.options, arch)
+    return literals_of(made.text, made.lowered.get(kernel.name, kernel.entry))

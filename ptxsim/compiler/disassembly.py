@@ -7,6 +7,7 @@ Architecture via Microbenchmarking" (2018), section 2.
 """
 
 import re
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ HOW_TO_GET_IT = (
     "nvdisasm, NVIDIA's disassembler, was not found. It is part of a CUDA toolkit, and a small package:\n"
     "    pip install nvidia-cuda-nvdisasm"
 )
+LITERALS = ".nv.constant2."
+"""The section of constant bank 2; behind it stands the kernel's name."""
 NO_BARRIER = 7
 """In a control word: the instruction sets no scoreboard."""
 
@@ -82,7 +85,7 @@ def control_of(upper: int) -> Control:
 
 
 def disassemble(cubin: bytes) -> str:
-    """What `nvdisasm -c -gi -hex` prints of a cubin, as far as `parse` reads it.
+    """What `nvdisasm -c -gi -hex` prints of a cubin, as far as `parse` reads it; before it the kernels' literals.
 
     Raises NvdisasmMissing, and RuntimeError with nvdisasm's own words.
     """
@@ -94,7 +97,27 @@ def disassemble(cubin: bytes) -> str:
         )
     if done.returncode:
         raise RuntimeError(f"nvdisasm cannot read the machine code: {done.stderr.strip()}")
-    return "\n".join(re.sub(r"\s+", " ", line) for line in done.stdout.splitlines() if _READ.search(line))
+    code = [re.sub(r"\s+", " ", line) for line in done.stdout.splitlines() if _READ.search(line)]
+    literals = [f"{name}: {data.hex()}" for name, data in _sections(cubin) if name.startswith(LITERALS)]
+    return "\n".join(literals + code)
+
+
+def _sections(cubin: bytes) -> list[tuple[str, bytes]]:
+    """The name and the bytes of each section of an ELF-64 file."""
+    (table,) = struct.unpack_from("<Q", cubin, 0x28)
+    length, count, names = struct.unpack_from("<3H", cubin, 0x3A)
+    headers = [struct.unpack_from("<2I4Q", cubin, table + length * number) for number in range(count)]
+    first = headers[names][4]
+    return [
+        (cubin[first + name : cubin.index(0, first + name)].decode(), cubin[offset : offset + size])
+        for name, _, _, _, offset, size in headers
+    ]
+
+
+def literals_of(listing: str, entry: str) -> bytes:
+    """Constant bank 2 of one kernel: numbers that no instruction has room for. Up to compute capability 8.9."""
+    found = re.search(rf"^{re.escape(LITERALS + entry)}: (\w+)$", listing, re.MULTILINE)
+    return bytes.fromhex(found[1]) if found else b""
 
 
 @lru_cache(maxsize=64)

@@ -153,6 +153,7 @@ CONTROLS = frozenset(
         "CCTL",
         "FENCE",
         "BRA",
+        "CALL",
         "EXIT",
         "BAR",
         "CGAERRBAR",

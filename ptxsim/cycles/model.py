@@ -17,13 +17,13 @@ import numpy as np
 
 from ..compiler.disassembly import SassInstruction
 from ..gpus import SECTOR, Gpu, find_gpu
-from ..kernel import Kernel, machine_code
+from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
 from .costs import AWAIT, BRANCH, Op, op_of, pipe_of
 from .operands import Decoded
 from .registers import Triple
 from .sm import Played, Rates, Spent, Stream, run
-from .walk import PARAMETERS, Step, constants_of, walk_block
+from .walk import Step, constants_of, parameters_at, walk_block
 
 BLOCK_START = (
     500.0  # cycles from a block's end to the next one's begin. M: blocks of one SM, assets' records of waves
@@ -97,8 +97,8 @@ def setting(
 ) -> Setting:
     """The arguments are those of `launch_cycles`."""
     target = find_gpu(gpu)
-    instructions = machine_code(kernel, target.arch)
     takes = launch_resources(gpu, kernel, prod(block), shared_mem)
+    instructions = machine_code(kernel, target.arch)
     resident = takes.occupancy.blocks
     if not resident:
         raise ValueError(f"no block of {kernel.name} fits into an SM of a {target.name}")
@@ -113,9 +113,11 @@ def setting(
 
     def walked(n: int, of_block: int = 1) -> list[list[Op]]:
         args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
-        constants = constants_of(parameters(kernel, args), triple(block), triple(size))
+        of_kernel = parameters(kernel, args, target.arch)
+        sizes = triple(block), triple(size)
+        constants = constants_of(of_kernel, *sizes, target.arch, literals(kernel, target.arch))
         known: dict[tuple, Op] = {}
-        steps = walk_block(instructions, constants, (0, 0, 0), triple(block), triple(size))
+        steps = walk_block(instructions, constants, (0, 0, 0), *sizes)
         return [ops_of(of_warp, known) for of_warp in steps]
 
     return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
@@ -189,11 +191,12 @@ def ops_of(steps: Sequence[Step], known: dict[tuple, Op]) -> list[Op]:
     return found
 
 
-def parameters(kernel: Kernel, args: Sequence) -> list[tuple[int, bytes]]:
+def parameters(kernel: Kernel, args: Sequence, arch: str = "sm_90") -> list[tuple[int, bytes]]:
     """Where each parameter lies, and its bytes. What is no number gets an address of its own."""
     found, offset, address = [], 0, 1 << 40
+    begin = parameters_at(arch)
     for variable, value in zip(kernel.params, args, strict=True):
-        offset = -(-(PARAMETERS + offset) // variable.align) * variable.align - PARAMETERS
+        offset = -(-(begin + offset) // variable.align) * variable.align - begin
         if isinstance(value, (np.generic, int, float)):
             number = np.asarray(value)
             data = number.astype(

@@ -6,7 +6,7 @@ instruction reads or writes several of (a pair for 64 bits, four for 128) are na
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..compiler.disassembly import Control, SassInstruction
@@ -150,6 +150,19 @@ STORES = frozenset(("STG", "STS", "STL", "ST", "STSM", "RED", "EXIT", "BRA", "BA
 """Their operands are all sources."""
 
 
+GLOBAL = frozenset(("LDG", "STG", "LD", "ST", "ATOMG", "RED"))
+
+
+def _extended(operand: Operand) -> Operand:
+    """The address of 64 bits that `.E` asks for. On sm_75 nvdisasm names its first register, and does not say that it
+    is a pair, or adds a register of 32 bits to a uniform pair."""
+    terms = operand.terms
+    if operand.kind != "mem" or any(pair for _, _, pair in terms):
+        return operand
+    alone = len(terms) == 1
+    return replace(operand, terms=tuple((kind, number, alone or kind == "UR") for kind, number, _ in terms))
+
+
 @lru_cache(maxsize=1 << 14)
 def decode(instruction: SassInstruction) -> Decoded:
     """Take an instruction's text apart."""
@@ -162,6 +175,8 @@ def decode(instruction: SassInstruction) -> Decoded:
     name, *more = opcode.split(".")
     modifiers = frozenset(more)
     operands = tuple(map(_operand, _split(rest)))
+    if name in GLOBAL and "E" in modifiers:
+        operands = tuple(map(_extended, operands))
     width = _width(name, modifiers)
     sources = operands if name in STORES else operands[1:]
     reads: list[tuple[int, int, int, bool]] = []

@@ -6,6 +6,7 @@ have 32 bits, without sign. A predicate is a bool, an array of bools, or None.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,8 @@ M = 0xFFFFFFFF
 SIGN = 0x80000000
 LANES = np.arange(WARP, dtype=np.int64)
 Triple = tuple[int, int, int]
+Constants = Mapping[int, bytes]
+"""By bank."""
 Value = Any
 """int | np.ndarray | None, of which no type checker can follow the arithmetic."""
 
@@ -74,10 +77,10 @@ def is_set(value: Value) -> Value:
 
 @dataclass
 class Registers:
-    """The registers of one warp; constant bank 0 of its launch."""
+    """The registers of one warp; the constants of its launch."""
 
     place: Place
-    constants: bytes
+    constants: Constants
     registers: list[Value] = field(default_factory=lambda: [0] * ZERO_REGISTER + [0])
     uniform: list[Value] = field(default_factory=lambda: [0] * 256)
     predicates: list[Value] = field(default_factory=lambda: [False] * TRUE + [True])
@@ -118,7 +121,8 @@ class Registers:
         return None if low is None or high is None else low | signed(high) << 32
 
     def constant(self, operand: Operand, size: int) -> Value:
-        if operand.bank:
+        bank = self.constants.get(operand.bank)
+        if bank is None:
             return None
         at: Value = operand.number
         for kind, number, _ in operand.terms:
@@ -127,7 +131,7 @@ class Registers:
                 return None
             at = int(at) + more
         at = int(at) if isinstance(at, int) else 0
-        return int.from_bytes(self.constants[at : at + size], "little")
+        return int.from_bytes(bank[at : at + size], "little")
 
     def predicate(self, operand: Operand) -> Value:
         kept = self.predicates if operand.kind == "P" else self.uniform_predicates

@@ -19,12 +19,12 @@ from ..observe.counters import NO_LANE, shared_wavefronts
 from .arithmetic import HANDLERS
 from .costs import SECTORS, Access
 from .operands import TRUE, ZERO_REGISTER, Decoded, decode
-from .registers import LANES, Place, Registers, Triple, Value, one
+from .registers import LANES, Constants, Place, Registers, Triple, Value, one
 
-PARAMETERS = 0x210
-"""Where a kernel's parameters begin in constant bank 0, from compute capability 9.0 on."""
 LOCAL = 1 << 34
 """The first sector of local memory here; behind it each warp of a block has its own."""
+NEWEST = 90
+"""The highest compute capability whose machine code is walked, times ten."""
 MOST_STEPS = 400_000
 """Of one warp: a walk that takes longer does not end."""
 
@@ -34,8 +34,10 @@ OWN = (1 << 24) - 1
 CLUSTER = -1
 """The number of the cluster's barrier."""
 
-NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKRED", "CALL"])
-"""Instructions that no walk gets past: copies without a map, sums of Hopper's copy engine, calls."""
+NOT_KNOWN = frozenset(["QGMMA", "IGMMA", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKRED", "RET"])
+"""Instructions that no walk gets past: copies without a map, sums of Hopper's copy engine, ends of functions. A CALL
+without a RET is a branch: up to compute capability 8.9 ptxas leaves loops in this way."""
+BRANCHES = frozenset(["BRA", "CALL"])
 
 
 class Untraceable(ValueError):
@@ -60,7 +62,7 @@ class Warp(Registers):
         code: Sequence[Decoded],
         index: dict[int, int],
         place: Place,
-        constants: bytes,
+        constants: Constants,
         loaded: Value = None,
     ) -> None:
         """`index`: of the instruction at each address. `loaded`: what every load brings, where that is known."""
@@ -114,7 +116,7 @@ class Warp(Registers):
                 else:
                     return _with_bytes(steps)
                 continue
-            if name == "BRA":
+            if name in BRANCHES:
                 goes = self._branches(decoded, does, active) if some else None
                 target = self.index.get(decoded.instruction.target or -1, -1)
                 taken = goes is not None
@@ -161,7 +163,7 @@ class Warp(Registers):
         kind, number, negated = decoded.guard
         value = (self.predicates if kind == "P" else self.uniform_predicates)[number]
         if value is None:
-            if decoded.name in ("BRA", "EXIT"):
+            if decoded.name == "EXIT" or decoded.name in BRANCHES:
                 raise Untraceable(f"a branch depends on data, at line {decoded.instruction.line}")
             return None
         if isinstance(value, np.ndarray):
@@ -370,18 +372,35 @@ def _sectors(row: np.ndarray, size: int) -> tuple[int, ...]:
     return tuple(sorted({*first.tolist(), *last.tolist()}))
 
 
-def constants_of(parameters: Sequence[tuple[int, bytes]], block: Triple, grid: Triple) -> bytes:
-    """Constant bank 0 of a launch: the sizes of block and grid, and parameters, as (offset, bytes)."""
-    bank = bytearray(1 << 13)
+def parameters_at(arch: str) -> int:
+    """Where a kernel's parameters begin in constant bank 0; an architecture is "sm_90".
+
+    Raises Untraceable for those behind Hopper, whose machine code nobody has taught the walk.
+    """
+    number = int(arch.removeprefix("sm_").rstrip("af"))
+    if number > NEWEST:
+        raise Untraceable(f"the clock on machine code reads that of sm_75 to sm_{NEWEST}, and this is {arch}")
+    return 0x210 if number >= 90 else 0x160
+
+
+def constants_of(
+    parameters: Sequence[tuple[int, bytes]],
+    block: Triple,
+    grid: Triple,
+    arch: str = "sm_90",
+    literals: bytes = b"",
+) -> Constants:
+    """The constants of a launch, by bank. Bank 0: the sizes of block and grid, and parameters, as (offset, bytes)."""
+    bank, begin = bytearray(1 << 13), parameters_at(arch)
     struct.pack_into("<6I", bank, 0, *block, *grid)
     for offset, data in parameters:
-        bank[PARAMETERS + offset : PARAMETERS + offset + len(data)] = data
-    return bytes(bank)
+        bank[begin + offset : begin + offset + len(data)] = data
+    return {0: bytes(bank), 2: literals}
 
 
 def walk_block(
     instructions: Sequence[SassInstruction],
-    constants: bytes,
+    constants: Constants,
     block: Triple,
     block_size: Triple,
     grid: Triple,

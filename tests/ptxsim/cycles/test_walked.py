@@ -1,5 +1,7 @@
 """What a warp issues, walked without data: the integers, and as many wavefronts and sectors as the simulator counts."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -8,17 +10,18 @@ from course_lib import OPTIONS, Gemm, lesson_kernel
 from cupy_or_sim.simulate import compiled
 from ptxsim.cycles.model import parameters, triple
 from ptxsim.cycles.walk import Untraceable, constants_of, walk_block
-from ptxsim.kernel import machine_code
+from ptxsim.kernel import literals, machine_code
 
 FRAME = 'extern "C" __global__ void k(int* out, const int* in, int n, int m) {{ {} }}'
 
 
-def walked(source: str, n: int = 0, m: int = 1, threads: int = 32, block=(0, 0, 0)):
+def walked(source: str, n: int = 0, m: int = 1, threads: int = 32, block=(0, 0, 0), arch: str = "sm_90"):
     """The steps of a block's warps, and where each warp stores what."""
     kernel = ptxsim.compile(FRAME.format(source), "k", OPTIONS)
-    instructions = machine_code(kernel)
-    constants = constants_of(parameters(kernel, (None, None, n, m)), (threads, 1, 1), (8, 8, 1))
-    return walk_block(instructions, constants, block, (threads, 1, 1), (8, 8, 1))
+    sizes = (threads, 1, 1), (8, 8, 1)
+    found = parameters(kernel, (None, None, n, m), arch)
+    constants = constants_of(found, *sizes, arch, literals(kernel, arch))
+    return walk_block(machine_code(kernel, arch), constants, block, *sizes)
 
 
 def stored(source: str, **launch) -> set[int]:
@@ -33,10 +36,12 @@ def stored(source: str, **launch) -> set[int]:
     return {(sector - (1 << 40) // 32) * 8 for sector in sectors}
 
 
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
         ("n * m + 3", 7 * 5 + 3),
+        ("n * m + 4096", 7 * 5 + 4096),
         ("n / m", 1),
         ("n % m", 2),
         ("(unsigned)n / (unsigned)m * 8", 8),
@@ -50,14 +55,22 @@ def stored(source: str, **launch) -> set[int]:
         ("__popc(0) + n * 8", 56),
     ],
 )
-def test_integers_are_computed(expression, value):
-    found = stored(f"if (threadIdx.x == 0) out[{expression}] = 1;", n=7, m=5, block=(3, 0, 0))
+def test_integers_are_computed(expression, value, arch):
+    found = stored(f"if (threadIdx.x == 0) out[{expression}] = 1;", n=7, m=5, block=(3, 0, 0), arch=arch)
     assert found == {value // 8 * 8}
 
 
-def test_a_loop_runs_as_often_as_it_should():
+@pytest.mark.parametrize("arch", ["sm_75", "sm_86", "sm_90"])
+def test_a_loop_runs_as_often_as_it_should(arch):
     source = "for (int i = 0; i < n; ++i) out[i * 1024 + threadIdx.x] = i;"
-    assert stored(source, n=13) == {i * 1024 + 8 * sector for i in range(13) for sector in range(4)}
+    assert stored(source, n=13, arch=arch) == {
+        i * 1024 + 8 * sector for i in range(13) for sector in range(4)
+    }
+
+
+def test_machine_code_that_nobody_taught_the_walk_is_said():
+    with pytest.raises(Untraceable, match="sm_75 to sm_90, and this is sm_120"):
+        walked("out[0] = n;", arch="sm_120")
 
 
 def test_lanes_that_part_come_together_again():
@@ -75,14 +88,32 @@ def test_what_depends_on_data_is_said():
         walked("out[in[0]] = 1;")
 
 
-def of_lesson(notebook: str, name: str, k_tiles: int, tiles: int = 1):
+def of_lesson(notebook: str, name: str, k_tiles: int, tiles: int = 1, arch: str = "sm_90"):
     """The steps of each warp of a block of a lesson's kernel, or of one of a cluster, that makes so many tiles."""
     raw, launch = lesson_kernel(notebook, name)
     kernel, (M, N, K) = compiled(raw), launch.tile
     sizes = (None, None, None, *map(np.int32, (tiles * M, N, k_tiles * K)))
     block, grid = triple(launch.block), triple(kernel.code.program.cluster)
-    constants = constants_of(parameters(kernel, sizes), block, grid)
-    return walk_block(machine_code(kernel), constants, (0, 0, 0), block, grid)
+    constants = constants_of(parameters(kernel, sizes, arch), block, grid, arch, literals(kernel, arch))
+    return walk_block(machine_code(kernel, arch), constants, (0, 0, 0), block, grid)
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89"])
+@pytest.mark.parametrize(
+    ("notebook", "name"),
+    [("01_mainloop", "mainloop"), ("03_double_buffer", "two_buffers"), ("05_three_stage", "ring")],
+)
+def test_other_architectures_move_the_same_data(notebook, name, arch):
+    """Not by the same instructions: ptxas leaves loops with CALL there, and keeps numbers in constant bank 2."""
+
+    def moved(which: str) -> set:
+        steps = itertools.chain(*of_lesson(notebook, name, 6, arch=which))
+        accesses = [
+            step.access for step in steps if step.access and step.decoded.name in ("LDG", "LDGSTS", "STG")
+        ]
+        return {sector for access in accesses for sector in access.sectors}
+
+    assert moved(arch) == moved("sm_90") != set()
 
 
 def test_mbarriers_bulk_copies_and_wgmma_of_a_ring():
