@@ -1,9 +1,11 @@
 """The GPUs, each in one place: limits of an SM for the occupancy, rates and latencies for the clock,
 measured ceilings for the pictures.
 
-Sources: limits from the CUDA C++ Programming Guide (compute capabilities); of the rates, each line names its own.
+Sources: limits from the CUDA C++ Programming Guide (compute capabilities), L2 from NVIDIA's white papers; of the rates,
+each line names its own.
 """
 
+import re
 from dataclasses import dataclass, field, replace
 
 WARP = 32
@@ -58,7 +60,8 @@ class Ceilings:
 @dataclass(frozen=True)
 class Gpu:
     """Limits of one SM. Shared memory in bytes, given to blocks in multiples of `shared_unit`; the system takes
-    `reserved` more for each block. `driver_name`: as CUDA calls it. `rates` is None where the clock knows none."""
+    `reserved` more for each block. `l2`: bytes of that cache. `driver_name`: as CUDA calls it. `rates` is None where
+    the clock knows none."""
 
     name: str
     arch: str
@@ -68,6 +71,7 @@ class Gpu:
     shared: int
     shared_block: int
     reserved: int
+    l2: int
     shared_unit: int = 128
     driver_name: str = ""
     rates: Rates | None = None
@@ -94,6 +98,7 @@ H100 = Gpu(
     shared=228 << 10,
     shared_block=227 << 10,
     reserved=1024,
+    l2=50 << 20,
     driver_name="NVIDIA H100 80GB HBM3",
     ceilings=Ceilings(
         math={
@@ -135,6 +140,8 @@ A100 = Gpu(
     shared=164 << 10,
     shared_block=163 << 10,
     reserved=1024,
+    l2=40 << 20,
+    driver_name="NVIDIA A100-SXM4-80GB",
     rates=Rates(
         fma=2,  # P: 64 FMA per cycle (CUDA C++ Programming Guide, throughput of instructions)
         mma=8,  # P: 1024 FMA per cycle (A100 whitepaper)
@@ -158,6 +165,8 @@ RTX_3090 = Gpu(
     shared=100 << 10,
     shared_block=99 << 10,
     reserved=1024,
+    l2=6 << 20,
+    driver_name="NVIDIA GeForce RTX 3090",
     rates=Rates(
         fma=1,  # P: 128 FMA per cycle
         mma=32,  # P: 71 TFLOP/s with float32 sums (GA102 whitepaper)
@@ -181,6 +190,8 @@ RTX_4090 = Gpu(
     shared=100 << 10,
     shared_block=99 << 10,
     reserved=1024,
+    l2=72 << 20,
+    driver_name="NVIDIA GeForce RTX 4090",
 )
 
 T4 = Gpu(
@@ -192,6 +203,8 @@ T4 = Gpu(
     shared=64 << 10,
     shared_block=64 << 10,
     reserved=0,
+    l2=4 << 20,
+    driver_name="Tesla T4",
     shared_unit=256,
     rates=Rates(
         fma=2,  # P: 64 FMA per cycle
@@ -210,11 +223,18 @@ T4 = Gpu(
 GPUS = {gpu.name: gpu for gpu in (T4, A100, RTX_3090, RTX_4090, H100, H200)}
 
 
-def find_gpu(name: str) -> Gpu:
+def find_gpu(name: str | Gpu) -> Gpu:
     """The GPU of this name ("A100"), name at the driver ("NVIDIA H100 80GB HBM3") or architecture: the first that has
-    it, for "sm_90" the H100."""
+    it, for "sm_90" the H100. A GPU is itself."""
+    if isinstance(name, Gpu):
+        return name
     for gpu in GPUS.values():
         if name and name in (gpu.name, gpu.arch, gpu.driver_name):
             return gpu
     known = ", ".join(f'"{gpu.name}" or "{gpu.arch}"' for gpu in GPUS.values())
     raise ValueError(f"no GPU {name!r} is known here; name one of {known}")
+
+
+def file_name(gpu: str) -> str:
+    """Of what is measured of a GPU: "NVIDIA H100 80GB HBM3" -> "nvidia-h100-80gb-hbm3.json"."""
+    return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-") + ".json"

@@ -116,8 +116,8 @@ class LaunchResources:
         )
 
 
-def launch_resources(name: str, kernel: Kernel, threads: int, dynamic_shared: int) -> LaunchResources:
-    """Compile the kernel for the GPU of this name or architecture, which takes a moment, and see what fits."""
+def launch_resources(name: str | Gpu, kernel: Kernel, threads: int, dynamic_shared: int) -> LaunchResources:
+    """Compile the kernel for the GPU, by its name or architecture, which takes a moment, and see what fits."""
     gpu = find_gpu(name)
     try:
         used = nvrtc.resources(kernel.source, kernel.entry, kernel.options, gpu.arch, kernel.name_expressions)

@@ -68,7 +68,7 @@ class BlockCycles:
     """One of the `resident` blocks of an SM: what each of its warps issues. Never a measurement.
 
     `turn`: cycles from one of its k-tiles to the next, `mean_turn`: the mean of all the SM's blocks, both in the steady
-    state, 0 where the block has too few k-tiles; `spans`: when units of the SM work for it.
+    state, 0 where the block has too few k-tiles; `spans`: when units of the SM work for it; `origin`: as LaunchCycles'.
     """
 
     gpu: Gpu
@@ -78,6 +78,7 @@ class BlockCycles:
     warps: tuple[tuple[Issue, ...], ...] = field(repr=False)
     spans: Spans = field(repr=False)
     instructions: tuple[SassInstruction, ...] = field(repr=False)
+    origin: str = ""
 
 
 def block_cycles(
@@ -87,7 +88,7 @@ def block_cycles(
     args_at: Callable[..., Sequence],
     k_tiles: int,
     shared_mem: int = 0,
-    gpu: str = "H100",
+    gpu: str | Gpu = "H100",
     operands: int = 0,
     tiles: int = 1,
 ) -> BlockCycles:
@@ -104,7 +105,8 @@ def block_cycles(
     others = [_rate(played.times[at : at + warps]) for at in range(warps, len(streams), warps)]
     mean = one.resident / (1 / turn + sum(others)) if turn else 0.0
     spans = spans_of(walks.whole, played.times, one.rates)
-    return BlockCycles(one.gpu, one.resident, turn, mean, issues, spans, one.instructions)
+    origin = one.rates.costs.origin
+    return BlockCycles(one.gpu, one.resident, turn, mean, issues, spans, one.instructions, origin)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What an instruction costs on an SM, and where each number comes from.
 
-C: measured by the small kernel of this name (`make calibrate`; rates/nvidia-h200.json). P: published. A: assumed.
-Times are cycles of the SM.
+C: measured by the small kernel of this name (`make calibrate`; rates/). M: measured in another way, on an H100.
+P: published. A: assumed. Times are cycles of the SM.
 """
 
 from collections.abc import Iterable
@@ -22,51 +22,72 @@ integers, too."""
 """What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time. INIT, SIGNAL,
 AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma; BULK_STORE: of the copy engine, waited for as copies are."""
 
-FMA_INTERVAL = 2.0  # of each half of the FMA units. C: FFMA 1.06, two halves; IMAD 2.0, one
-ALU_INTERVAL = 2.0  # C: IADD3, LOP3, SHF, PRMT, F2FP: 2.03 to 2.07
-TENSOR_INTERVAL = 6.15  # C: HMMA.16816.F32, 4 sums: 6.17
-SPECIAL_INTERVAL, SPECIAL_LATENCY = 8.0, 17.0  # C: MUFU.EX2: 8.0; dependent 17.0
-SHUFFLE_INTERVAL, SHUFFLE_LATENCY = 4.0, 26.0  # C: SHFL: 4.0; dependent 26.0
 CONSTANT_LATENCY = 35.0  # LDC. A
 REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
-TAKEN = 10.0  # from a taken branch to what comes next. C: FFMA with one warp
-LEAST_MEMORY = 4.0  # of a sub-core's way to memory, for an instruction. C: STS.32, 4.5 with one warp
-WAVEFRONT = 2.0  # of that way, for a wavefront. C: LDS.32 with 8, 16, 32 ways and one warp
-STORED_VALUES = 3.0  # more, for a store of several registers. C: STS.64 7.3, STS.128 11.2 with one warp
-SHARED_LATENCY = 21.2  # behind the last wavefront. C: LDS.32 and LDSM.x4, dependent
-L1_LATENCY = 31.2  # C: LDG.32 in L1, dependent
 PENDING = 1.0
 """Wavefronts more of L1, for a load that finds its line on its way: such loads wait in a list, and when the line has
 come they go through L1 one a cycle. P: GPGPU-Sim's code hands them on one by one; A: that it takes L1's port; none for
 the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
-L2_LATENCY = 288.0  # C: LDG.32 in L2, dependent: 296 with its address
-COPY_LATENCY = 300.0  # C: LDGSTS.128, waited for: 321 with issue and wait
 SECTORS = 4  # of a line
-COPIED = 0.85  # cycles of L1's tags for a line of a copy, and of the port for 128 bytes. C: LDGSTS.128, 32 warps: 3.4
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
-PRODUCT_INTERVAL = (
-    0.5  # of a sub-core's tensor cores, for a column of wgmma. C: HGMMA.64x256x16 128.1, 64x64x16 32.1
-)
-PRODUCT_LATENCY = 32.0  # behind that, until it can be waited for. A
+PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 BULK_LATENCY = (
     350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
 )
 BULK_SHARE = 0.88  # of the time that a load's bytes take on the way from L2. A: lesson 07's ring moves 39 bytes a cycle
 MBARRIER_LATENCY = 20.0  # from a phase's end to who waits for it. A
 OTHER_SM = 180.0  # more, where another block of the cluster arrives. P: from SM to SM (arXiv:2402.13499)
-COPY_THROUGH_L1 = 1.45  # cycles more of L1's tags, for a copy that does not bypass L1. C: LDGSTS.32, 2.45
 PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
 whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
 QUEUE = 10  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
-BARRIER_ARRIVAL, BARRIER_LATENCY = 2.0, 9.5  # C: BAR.SYNC with 1 to 32 warps: 13.3 + 2 a warp, with the loop
 AGE = 160.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 50 to 50 with 64 and 128, 58 to 42 with 160 and
 256, 63 to 37 with 512, but from 192 on lesson 02's one_buffer is 10 % too fast, and the order there is wrong. Fair
 turns within a block: HMMA and LDSM with 8 to 32 warps (C)."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The numbers marked C, which a GPU's small kernels give: calibrated.py says how. Here they are an H100's.
+
+    `origin`: where those of another GPU come from, in words.
+    """
+
+    fma_interval: float = 2.0  # of each half of a sub-core's FMA units
+    fma_halves: float = 2  # 1 where all FMA units multiply integers, too
+    alu_interval: float = 2.0
+    tensor_interval: float = 6.15  # of an m16n8k16
+    special_interval: float = 8.0
+    special_latency: float = 17.0
+    shuffle_interval: float = 4.0
+    shuffle_latency: float = 26.0
+    taken: float = 10.0  # from a taken branch to what comes next
+    least_memory: float = 4.0  # of a sub-core's way to memory, for an instruction
+    wavefront: float = 2.0  # of that way, for a wavefront
+    stored_values: float = 3.0  # more, for a store of several registers
+    shared_latency: float = 21.2  # behind the last wavefront
+    l1_latency: float = 31.2  # as shared memory's
+    l2_latency: float = 288.0
+    copy_latency: float = 300.0
+    copied: float = 0.85  # of L1's tags for a line of a copy, and of the port for 128 bytes
+    copy_through_l1: float = 1.45  # more of L1's tags, for a copy that does not bypass L1
+    product_interval: float = 0.5  # of a sub-core's tensor cores, for a column of wgmma
+    barrier_arrival: float = 2.0
+    barrier_latency: float = 9.5  # behind the last arrival
+    l2_bytes: float = 35.4  # bytes a cycle that an SM gets from L2 while all of them ask
+    l2_alone: float = (
+        55.0  # and where few do. M: cp.async of 16 SMs of an H100 (tests/golden/clock_h100.json)
+    )
+    store_bytes: float = 20.0  # bytes a cycle that L2 takes from an SM while all of them store
+    clock_mhz: int = 1980  # the SM's highest clock, at which all this was measured
+    origin: str = ""
+
+
+OF_AN_H100 = Costs()
 
 
 class Op(NamedTuple):
@@ -124,17 +145,11 @@ UNIFORM_ALU = frozenset(
 WHOLE_FMA = frozenset(["FFMA", "FMUL", "FADD", "FFMA2"])
 FIXED_HEAVY = frozenset(["IMAD", "HFMA2", "HADD2", "HMUL2"])
 VARIABLES = {
-    "MUFU": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
-    "F2I": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
-    "I2F": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
-    "POPC": (SPECIAL, SPECIAL_INTERVAL, SPECIAL_LATENCY),
-    "SHFL": (MEMORY, SHUFFLE_INTERVAL, SHUFFLE_LATENCY),
-    "LDC": (NO_PIPE, 1.0, CONSTANT_LATENCY),
-    "ULDC": (NO_PIPE, 1.0, CONSTANT_LATENCY),
-    "S2R": (NO_PIPE, 1.0, REGISTER_LATENCY),
-    "S2UR": (NO_PIPE, 1.0, REGISTER_LATENCY),
-    "R2UR": (NO_PIPE, 1.0, REGISTER_LATENCY),
+    **dict.fromkeys(("MUFU", "F2I", "I2F", "POPC"), SPECIAL),
+    "SHFL": MEMORY,
+    **dict.fromkeys(("LDC", "ULDC", "S2R", "S2UR", "R2UR"), NO_PIPE),
 }
+"""The pipes of instructions that take a fixed time and clear a scoreboard."""
 LOADS_SHARED = frozenset(["LDS", "LDSM", "ATOMS"])
 STORES_SHARED = frozenset(["STS", "STSM"])
 LOADS_GLOBAL = frozenset(["LDG", "LDL", "LD", "ATOMG"])
@@ -165,7 +180,14 @@ CONTROLS = frozenset(
 ON_MEMORY = LOADS_SHARED | STORES_SHARED | LOADS_GLOBAL | STORES_GLOBAL | {"LDGSTS"}
 
 
-def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, executes: bool, taken: bool) -> Op:
+def op_of(
+    decoded: Decoded,
+    before: Decoded | None,
+    access: Access | None,
+    executes: bool,
+    taken: bool,
+    costs: Costs = OF_AN_H100,
+) -> Op:
     """`before`: the warp's last instruction of the same pipe. `executes`: whether any lane does."""
     control = decoded.control
     hits, misses = _banks(decoded, before)
@@ -185,43 +207,55 @@ def op_of(decoded: Decoded, before: Decoded | None, access: Access | None, execu
         return op
     name = decoded.name
     if name in ON_MEMORY and access is not None:
-        return _on_memory(op, decoded, access)
+        return _on_memory(op, decoded, access, costs)
     if name in ON_HOPPER:
-        return _of_hopper(op, decoded, access)
+        return _of_hopper(op, decoded, access, costs)
     if name in CONTROLS:
         return _of_control(op, decoded, access, taken)
     if name in VARIABLES and (control.writes is not None or name == "SHFL"):
-        pipe, interval, latency = VARIABLES[name]
-        return op._replace(
-            pipe=pipe, kind=VARIABLE, interval=interval, latency=latency, amount=float(pipe == MEMORY)
-        )
+        return _variable(op, name, costs)
     if name in UNIFORM_ALU:
         return op
     pipe = pipe_of(decoded)
     half = (
         "1688" in decoded.modifiers and "TF32" not in decoded.modifiers
     )  # P: half the products in half the time
-    intervals = {FMA: FMA_INTERVAL, HEAVY: FMA_INTERVAL, TENSOR: TENSOR_INTERVAL / (1 + half)}
-    return op._replace(pipe=pipe, interval=intervals.get(pipe, ALU_INTERVAL))
+    fma, tensor = costs.fma_interval, costs.tensor_interval / (1 + half)
+    intervals = {FMA: fma, HEAVY: fma, TENSOR: tensor}
+    return op._replace(pipe=pipe, interval=intervals.get(pipe, costs.alu_interval))
 
 
-def _on_memory(op: Op, decoded: Decoded, access: Access) -> Op:
+def _variable(op: Op, name: str, costs: Costs) -> Op:
+    pipe = VARIABLES[name]
+    if pipe == NO_PIPE:
+        latency = CONSTANT_LATENCY if name in ("LDC", "ULDC") else REGISTER_LATENCY
+        return op._replace(kind=VARIABLE, latency=latency)
+    if pipe == SPECIAL:
+        interval, latency = costs.special_interval, costs.special_latency
+    else:
+        interval, latency = costs.shuffle_interval, costs.shuffle_latency
+    return op._replace(
+        pipe=pipe, kind=VARIABLE, interval=interval, latency=latency, amount=float(pipe == MEMORY)
+    )
+
+
+def _on_memory(op: Op, decoded: Decoded, access: Access, costs: Costs) -> Op:
     name, wavefronts = decoded.name, access.wavefronts
     if name == "LDGSTS":
         bypass = "BYPASS" in decoded.modifiers
-        lookup = COPIED * access.lines if bypass else wavefronts + COPY_THROUGH_L1
+        lookup = costs.copied * access.lines if bypass else wavefronts + costs.copy_through_l1
         return op._replace(
             pipe=MEMORY,
             kind=COPY,
             interval=COPY_INTERVAL,
             latency=lookup,
-            amount=COPIED * wavefronts if bypass else wavefronts,
+            amount=costs.copied * wavefronts if bypass else wavefronts,
             sectors=access.sectors,
         )
     kind = SHARED if name in LOADS_SHARED | STORES_SHARED else LOAD if name in LOADS_GLOBAL else STORE
-    interval = max(LEAST_MEMORY, WAVEFRONT * wavefronts)
-    interval += STORED_VALUES * (name in STORES_SHARED and decoded.width > 1)
-    latency = WAVEFRONT * wavefronts + SHARED_LATENCY
+    interval = max(costs.least_memory, costs.wavefront * wavefronts)
+    interval += costs.stored_values * (name in STORES_SHARED and decoded.width > 1)
+    latency = costs.wavefront * wavefronts + costs.shared_latency
     if kind == STORE:
         latency = len(access.sectors) + (PART - 1) * access.parts
     op = op._replace(past_l1={"STRONG", "GPU"} <= decoded.modifiers)
@@ -250,12 +284,12 @@ def _of_control(op: Op, decoded: Decoded, access: Access | None, taken: bool) ->
 ON_HOPPER = frozenset(["HGMMA", "SYNCS", "UTMALDG", "UTMASTG", "WARPGROUP", "ELECT", "USETMAXREG"])
 
 
-def _of_hopper(op: Op, decoded: Decoded, access: Access | None) -> Op:
+def _of_hopper(op: Op, decoded: Decoded, access: Access | None, costs: Costs) -> Op:
     name, modifiers = decoded.name, decoded.modifiers
     if name == "HGMMA":
         columns = int(next(each for each in modifiers if each.count("x") == 2).split("x")[1])
         ends = any(one.name == "gsb0" for one in decoded.operands)
-        return op._replace(kind=PRODUCT, interval=PRODUCT_INTERVAL * columns, amount=float(ends))
+        return op._replace(kind=PRODUCT, interval=costs.product_interval * columns, amount=float(ends))
     if name == "WARPGROUP" and "DEPBAR" in modifiers:
         groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
         return op._replace(kind=PRODUCTS_WAIT, amount=groups)

@@ -16,10 +16,11 @@ from math import prod
 import numpy as np
 
 from ..compiler.disassembly import SassInstruction
-from ..gpus import SECTOR, Gpu, find_gpu
+from ..gpus import EVERYWHERE, H100, SECTOR, Gpu
 from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
-from .costs import AWAIT, BRANCH, Op, op_of, pipe_of
+from .calibrated import costs_of, gpu_of
+from .costs import AWAIT, BRANCH, OF_AN_H100, Costs, Op, op_of, pipe_of
 from .operands import Decoded
 from .registers import Triple
 from .sm import Played, Rates, Spent, Stream, run
@@ -29,10 +30,11 @@ BLOCK_START = (
     500.0  # cycles from a block's end to the next one's begin. M: blocks of one SM, assets' records of waves
 )
 CLOCK_MHZ, TENSOR_MHZ, WGMMA_MHZ = 1980, 1770, 1600
-"""M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls."""
-L2_MHZ = 1980  # at this clock of the SM L2's bytes a cycle were measured; L2 has a clock of its own
-L1_BYTES, LEAST_L1 = 256 << 10, 16 << 10  # of L1 and shared memory together. P: H100; A
-L2_BYTES = 50 << 20  # P: H100
+"""M: the SM's clock while kernels run on an H100 in bursts; tensor cores take so much power that it falls. Of others
+only the highest clock is known. L2 has a clock of its own."""
+BESIDE_SHARED, LEAST_L1 = 28 << 10, 16 << 10
+"""Bytes of L1 that no block can have as shared memory. P: 256 KB together and 228 for blocks on an H100, 192 and 164 on
+an A100, 128 and 100 on an RTX 3090; A."""
 DRAM_LATENCY = 277.0  # more than L2's. P: 570 to 656 cycles, and 258 to 414 (arXiv:2501.12084)
 """Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM, and with it those
 that come meanwhile. A: all, where an SM has one block; where it has more they come at other times, and it is a part."""
@@ -51,7 +53,7 @@ class LaunchCycles:
     `ms` at `clock_mhz`; `cycles` of the SM that has most to do; `resident` blocks on an SM; `cycles_per_k_tile` of a
     block while all of them are there, the mean; `spent`: by (address, reason) the cycles of a warp, which sum to
     `cycles`; `instructions`: the machine code; `blocks`: a row (SM, begin, end) for each block, in cycles from the
-    first begin on.
+    first begin on. `origin`: where another GPU's numbers come from, in words; "" for an H100, whose stand in costs.py.
     """
 
     gpu: Gpu
@@ -63,11 +65,14 @@ class LaunchCycles:
     spent: Spent = field(repr=False)
     instructions: tuple[SassInstruction, ...] = field(repr=False)
     blocks: np.ndarray = field(repr=False, compare=False)
+    origin: str = ""
 
     def __str__(self) -> str:
+        origin = f" ({self.origin})" if self.origin else ""
         return (
-            f"model on machine code, {self.gpu.name} at {self.clock_mhz:,.0f} MHz: {self.ms:.3g} ms; {self.resident} "
-            f"block{'s' * (self.resident != 1)} on an SM, {self.cycles_per_k_tile:,.0f} cycles a k-tile of each block"
+            f"model on machine code, {self.gpu.name}{origin} at {self.clock_mhz:,.0f} MHz: {self.ms:.3g} ms; "
+            f"{self.resident} block{'s' * (self.resident != 1)} on an SM, {self.cycles_per_k_tile:,.0f} cycles a "
+            "k-tile of each block"
         )
 
 
@@ -91,25 +96,30 @@ def setting(
     block: Sequence[int],
     args_at: Callable[..., Sequence],
     shared_mem: int,
-    gpu: str,
+    gpu: str | Gpu,
     operands: int,
     tiles: int,
 ) -> Setting:
     """The arguments are those of `launch_cycles`."""
-    target = find_gpu(gpu)
-    takes = launch_resources(gpu, kernel, prod(block), shared_mem)
+    target = gpu_of(gpu)
+    costs = costs_of(target)
+    takes = launch_resources(target, kernel, prod(block), shared_mem)
     instructions = machine_code(kernel, target.arch)
     resident = takes.occupancy.blocks
     if not resident:
         raise ValueError(f"no block of {kernel.name} fits into an SM of a {target.name}")
     of_an_sm = -(-prod(grid) // target.sms)
     resident = min(resident, of_an_sm)
-    mhz = _clock(instructions)
+    mhz = _clock(target, costs, instructions)
     shared = resident * (takes.static_shared + takes.dynamic_shared + target.reserved)
     rates = Rates(
-        late=DRAM_LATENCY / resident if operands > L2_BYTES else 0.0,
-        l1_sectors=max(L1_BYTES - shared, LEAST_L1) // SECTOR,
-    ).where_slower(mhz / L2_MHZ)
+        l2_bytes=costs.l2_bytes,
+        l2_alone=costs.l2_alone,
+        store_bytes=costs.store_bytes,
+        late=DRAM_LATENCY / resident if operands > target.l2 else 0.0,
+        l1_sectors=max(target.shared + BESIDE_SHARED - shared, LEAST_L1) // SECTOR,
+        costs=costs,
+    ).where_slower(mhz / costs.clock_mhz)
 
     def walked(n: int, of_block: int = 1) -> list[list[Op]]:
         args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
@@ -118,7 +128,7 @@ def setting(
         constants = constants_of(of_kernel, *sizes, target.arch, literals(kernel, target.arch))
         known: dict[tuple, Op] = {}
         steps = walk_block(instructions, constants, (0, 0, 0), *sizes)
-        return [ops_of(of_warp, known) for of_warp in steps]
+        return [ops_of(of_warp, known, costs) for of_warp in steps]
 
     return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
 
@@ -130,16 +140,18 @@ def launch_cycles(
     args_at: Callable[..., Sequence],
     k_tiles: int,
     shared_mem: int = 0,
-    gpu: str = "H100",
+    gpu: str | Gpu = "H100",
     operands: int = 0,
     tiles: int = 1,
 ) -> LaunchCycles:
     """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
-    that is no number may be anything, since no data are looked at. `operands`: bytes that all blocks together read.
-    `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)` gives the
-    arguments of a launch of a single block (of a single cluster) that makes t of them.
+    that is no number may be anything, since no data are looked at. `gpu`: a name, or one made of a driver's limits; its
+    numbers are those that `make calibrate` measured there (calibrated.py). `operands`: bytes that all blocks together
+    read. `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)`
+    gives the arguments of a launch of a single block (of a single cluster) that makes t of them.
 
-    Raises Untraceable where the kernel's branches or addresses depend on data.
+    Raises Untraceable where the kernel's branches or addresses depend on data, CompileError where the GPU has not its
+    instructions, and ValueError where no block fits or the GPU's numbers are missing or broken.
     """
     one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles)
     target, mhz, rates, walked = one.gpu, one.clock_mhz, one.rates, one.walked
@@ -156,16 +168,20 @@ def launch_cycles(
         parts = {key: part for key, part in parts.items() if part > 0}
     cycles, sum_of = float(blocks[:, 2].max()), sum(parts.values())
     spent = {key: part / sum_of * cycles for key, part in parts.items()}
-    ms = (target.rates.launch_us if target.rates else 0.0) / 1e3 + cycles / mhz / 1e3
+    ms = EVERYWHERE["launch_us"] / 1e3 + cycles / mhz / 1e3
     turn = resident / sum(fullest.rates)
     blocks[:, 1:] -= blocks[:, 1].min()
-    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, one.instructions, blocks)
+    origin = rates.costs.origin
+    return LaunchCycles(target, ms, mhz, cycles, resident, turn, spent, one.instructions, blocks, origin)
 
 
-def _clock(instructions: Sequence[SassInstruction]) -> int:
-    """The SM's clock while a kernel runs, by the tensor cores' instructions in it."""
+def _clock(target: Gpu, costs: Costs, instructions: Sequence[SassInstruction]) -> int:
+    """The SM's clock while a kernel runs: on an H100's processor by the tensor cores' instructions in it."""
+    if target.arch != H100.arch:
+        return costs.clock_mhz
     names = {one.opcode.partition(".")[0] for one in instructions}
-    return WGMMA_MHZ if "HGMMA" in names else TENSOR_MHZ if "HMMA" in names else CLOCK_MHZ
+    held = WGMMA_MHZ if "HGMMA" in names else TENSOR_MHZ if "HMMA" in names else CLOCK_MHZ
+    return min(held, costs.clock_mhz)
 
 
 def triple(size: Sequence[int]) -> Triple:
@@ -174,7 +190,7 @@ def triple(size: Sequence[int]) -> Triple:
     return x, y, z
 
 
-def ops_of(steps: Sequence[Step], known: dict[tuple, Op]) -> list[Op]:
+def ops_of(steps: Sequence[Step], known: dict[tuple, Op], costs: Costs = OF_AN_H100) -> list[Op]:
     """What an SM plays of a walk; `known`: what was made for other warps of the block."""
     found: list[Op] = []
     before: dict[int, Decoded] = {}
@@ -185,7 +201,7 @@ def ops_of(steps: Sequence[Step], known: dict[tuple, Op]) -> list[Op]:
         key = (id(decoded), id(last), step.access, step.executes, step.taken)
         op = known.get(key)
         if op is None:
-            op = known[key] = op_of(decoded, last, step.access, step.executes, step.taken)
+            op = known[key] = op_of(decoded, last, step.access, step.executes, step.taken, costs)
         before[pipe] = decoded
         found.append(op)
     return found

@@ -13,7 +13,6 @@ from .costs import (
     BULK_STORE,
     COPY,
     FMA,
-    FMA_INTERVAL,
     LOAD,
     MEMORY,
     PRODUCT,
@@ -50,7 +49,8 @@ def _asks(op: Op, rates: Rates, first_core: bool) -> list[tuple[str, float]]:
     """The units that an instruction asks for, and for how many cycles of each."""
     sectors = SECTOR * len(op.sectors)
     if op.pipe == FMA or op.pipe == TENSOR or op.kind == PRODUCT:
-        unit, cycles = (ARITHMETIC, FMA_INTERVAL / 2) if op.pipe == FMA else (TENSOR_CORES, op.interval)
+        halves = rates.costs.fma_halves
+        unit, cycles = (ARITHMETIC, op.interval / halves) if op.pipe == FMA else (TENSOR_CORES, op.interval)
         return [(unit, cycles)] if first_core else []
     if op.kind == SHARED or (op.kind == VARIABLE and op.pipe == MEMORY):
         return [(SHARED_MEMORY, op.amount)]

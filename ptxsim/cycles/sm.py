@@ -23,8 +23,6 @@ from .costs import (
     ARRIVE,
     AWAIT,
     BARRIER,
-    BARRIER_ARRIVAL,
-    BARRIER_LATENCY,
     BRANCH,
     BULK,
     BULK_LATENCY,
@@ -33,17 +31,14 @@ from .costs import (
     COMMIT,
     COPIES_WAIT,
     COPY,
-    COPY_LATENCY,
     EXIT,
     FMA,
-    FMA_INTERVAL,
     HEAVY,
     INIT,
-    L1_LATENCY,
-    L2_LATENCY,
     LOAD,
     MBARRIER_LATENCY,
     MEMORY,
+    OF_AN_H100,
     PENDING,
     PIPES,
     PRODUCT,
@@ -55,10 +50,9 @@ from .costs import (
     SIGNAL,
     STORE,
     STORE_BUFFER,
-    TAKEN,
     TENSOR,
     VARIABLE,
-    WAVEFRONT,
+    Costs,
     Op,
 )
 from .walk import Untraceable
@@ -102,14 +96,16 @@ OTHER_BLOCK = 1 << 44
 @dataclass(frozen=True)
 class Rates:
     """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
-    of so many bytes, which others do not have at the same time; how many cycles a load or a copy comes `late`."""
+    of so many bytes, which others do not have at the same time; how many cycles a load or a copy comes `late`. `costs`
+    are of an SM's own units."""
 
-    l2_bytes: float = 35.4  # C: LDG.128 in L2, all SMs
-    l2_alone: float = 55.0  # M: cp.async of 16 SMs of an H100 (tests/golden/clock_h100.json)
+    l2_bytes: float = OF_AN_H100.l2_bytes
+    l2_alone: float = OF_AN_H100.l2_alone
     burst: float = 32768.0  # A
-    store_bytes: float = 20.0  # C: STG.128, all SMs
+    store_bytes: float = OF_AN_H100.store_bytes
     l1_sectors: int = 6144  # of L1, which is what shared memory leaves
     late: float = 0.0
+    costs: Costs = OF_AN_H100
 
     def where_slower(self, part: float) -> Rates:
         """Where the SM's clock is `part` of the one at which they were measured, and L2's is the same."""
@@ -253,10 +249,12 @@ class _Core:
 
     __slots__ = ("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps")
 
-    def __init__(self) -> None:
+    def __init__(self, fma_halves: float) -> None:
         self.warps: list[_Warp] = []  # the oldest first
         self.time = 0.0  # when it may issue next
         self.pipes = [0.0] * PIPES
+        if fma_halves < 2:
+            self.pipes[FMA] = inf  # all goes to the half that multiplies integers
         self.users: list[_Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
         self.banks = [0.0, 0.0]  # of even and of odd registers
         self.line: deque[tuple[float, Op, _Warp]] = deque()  # for memory: since when, what and whose
@@ -323,7 +321,7 @@ class _Core:
         if pipe != MEMORY:
             unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
             begin = max(time, pipes[unit])
-            pipes[unit] = begin + (FMA_INTERVAL if pipe == FMA else op.interval)
+            pipes[unit] = begin + op.interval
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
         for bank, count in enumerate(reads):
@@ -350,6 +348,8 @@ class _Memory:
         self.sector, self.alone = SECTOR / rates.l2_bytes, SECTOR / rates.l2_alone
         self.burst = rates.burst / rates.l2_bytes
         self.byte, self.most, self.late = 1 / rates.store_bytes, rates.l1_sectors, rates.late
+        self.wavefront, self.l1_latency = rates.costs.wavefront, rates.costs.l1_latency
+        self.l2_latency, self.copy_latency = rates.costs.l2_latency, rates.costs.copy_latency
         self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
         self.fills: list[tuple[float, float]] = []  # copies that will come: when, wavefronts
         self.cached: dict[int, float] = {}  # sectors, and when they are there
@@ -380,12 +380,12 @@ class _Memory:
     def load(self, op: Op, warp: _Warp, begin: float) -> None:
         late = max(self.through_port(begin, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
-        done = begin + late + WAVEFRONT * op.amount + L1_LATENCY
+        done = begin + late + self.wavefront * op.amount + self.l1_latency
         cached, looked_up, pending = self.cached, leaves, {}
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
-                there = cached[number + warp.salt] = self.from_l2(leaves, 1) + L2_LATENCY
+                there = cached[number + warp.salt] = self.from_l2(leaves, 1) + self.l2_latency
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
             elif there > looked_up:
@@ -401,7 +401,7 @@ class _Memory:
     def copy(self, op: Op, warp: _Warp, begin: float) -> None:
         leaves = begin + op.interval
         self.tags = max(self.tags, leaves) + op.latency
-        done = self.from_l2(self.tags, len(op.sectors)) + COPY_LATENCY
+        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency
         heappush(self.fills, (done, op.amount))
         warp.copied = max(warp.copied, done)
         warp.core.send(leaves)
@@ -463,7 +463,8 @@ def _serves(core: _Core) -> float:
 
 class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
-        self.cores = [_Core() for _ in range(SUB_CORES)]
+        self.costs = rates.costs
+        self.cores = [_Core(rates.costs.fma_halves) for _ in range(SUB_CORES)]
         self.memory = _Memory(rates)
         self.warps = []
         self.size: dict[int, int] = {}  # warps of each block
@@ -533,7 +534,7 @@ class _Sm:
         elif kind == BULK_STORE:
             warp.copied = max(warp.copied, self.memory.bulk_store(time, op.amount))
         elif kind == BRANCH:
-            warp.free = max(warp.free, time + TAKEN)
+            warp.free = max(warp.free, time + self.costs.taken)
         elif kind == PRODUCT:
             core.pipes[TENSOR] = max(core.pipes[TENSOR], time) + op.interval
             warp.product = core.pipes[TENSOR] + PRODUCT_LATENCY
@@ -626,13 +627,13 @@ class _Sm:
         """At a barrier, which opens when the last of its warps has come."""
         number, warps = op.barrier
         name = warp.block, number
-        self.gates[name] = max(self.gates.get(name, 0.0), time) + BARRIER_ARRIVAL
+        self.gates[name] = max(self.gates.get(name, 0.0), time) + self.costs.barrier_arrival
         self.came[name] = self.came.get(name, 0) + 1
         if op.kind == BARRIER:
             self.held.setdefault(name, []).append(warp)
         if self.came[name] == (warps or self.size[warp.block]):
             self.came[name] = 0
-            opens = self.gates[name] + BARRIER_LATENCY
+            opens = self.gates[name] + self.costs.barrier_latency
             for other in self.held.pop(name, []):
                 other.look_ahead(opens, FOR_BARRIER)
                 other.core.time = min(other.core.time, max(other.ready, time))

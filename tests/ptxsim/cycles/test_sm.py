@@ -97,8 +97,8 @@ def test_two_register_banks_give_one_register_a_cycle_each():
 def test_a_result_is_waited_for_and_the_wait_has_a_reason():
     load = op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=(1, 2, 3, 4))
     played = run([Stream([load, op(waits=(2,)), END], 0)])
-    assert played.end > costs.L2_LATENCY
-    assert played.spent[0, FOR_GLOBAL] == pytest.approx(costs.L2_LATENCY, abs=20)
+    assert played.end > costs.OF_AN_H100.l2_latency
+    assert played.spent[0, FOR_GLOBAL] == pytest.approx(costs.OF_AN_H100.l2_latency, abs=20)
     assert sum(played.spent.values()) == pytest.approx(played.end, abs=1), (
         "all of the warp's time has a reason"
     )
