@@ -1,4 +1,4 @@
-"""Under which names measurements are kept: the key of a kernel's text and options, the file of a GPU."""
+"""Under which names measurements are kept: the key of a kernel's text and options."""
 
 import hashlib
 import re
@@ -62,8 +62,3 @@ def options_that_count(options: tuple[str, ...]) -> list[str]:
             kept.append(option)
         path_follows = option in ("-I", "--include-path")
     return kept
-
-
-def file_name(gpu: str) -> str:
-    """File name for a GPU: "NVIDIA H100 80GB HBM3" -> "nvidia-h100-80gb-hbm3.json"."""
-    return re.sub(r"[^a-z0-9]+", "-", gpu.lower()).strip("-") + ".json"

@@ -41,6 +41,7 @@ def this_gpu() -> Gpu:
         shared=given["MaxSharedMemoryPerMultiprocessor"],
         shared_block=given["MaxSharedMemoryPerBlockOptin"],
         reserved=given["ReservedSharedMemoryPerBlock"],
+        l2=given["L2CacheSize"],
     )
 
 

@@ -1,7 +1,7 @@
 """Where every cycle went: of each source line, how long a warp stood there and for what.
 
 On a GPU Nsight Compute samples it now. Elsewhere it sampled it on a GPU, or the simulator plays the kernel's machine
-code on one SM of an H100 (ptxsim/docs/clock.md): that is a model.
+code on one SM of an H100, or of the GPU here if it is calibrated (ptxsim/docs/clock.md): that is a model.
 """
 
 from __future__ import annotations
@@ -173,8 +173,9 @@ def _modelled(job: Job) -> Bubbles:
         (index[address], ptxsim.REASONS[reason]): cycles / launch.cycles
         for (address, reason), cycles in launch.spent.items()
     }
+    origin = f" ({launch.origin})" if launch.origin else ""
     said = (
-        f"modelled on machine code, {launch.gpu.name} at {launch.clock_mhz:,.0f} MHz: {launch.ms:.3g} ms; "
+        f"modelled on machine code, {launch.gpu.name}{origin} at {launch.clock_mhz:,.0f} MHz: {launch.ms:.3g} ms; "
         f"{launch.resident} block{'s' * (launch.resident != 1)} on an SM, "
         f"{launch.cycles_per_k_tile:,.0f} cycles a k-tile"
     )

@@ -27,7 +27,8 @@ def waves(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bool 
     if model:
         played = clock.by_machine_code(job)
         rows = _by_sm(played.blocks / [1, played.clock_mhz, played.clock_mhz])
-        return Spans(title, f"modelled for an {played.gpu.name}", {kernel.name: rows})
+        origin = f", {played.origin}" * bool(played.origin)
+        return Spans(title, f"modelled for an {played.gpu.name}{origin}", {kernel.name: rows})
     key = records.kernel_key(job)
     if limits.runs_here(kernel, launch):
         rows = spans_of(noted(job))

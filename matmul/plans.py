@@ -9,8 +9,7 @@ from functools import cache
 from math import prod
 from pathlib import Path
 
-from cupy_or_sim import keys
-from ptxsim.gpus import H100
+from ptxsim.gpus import H100, file_name
 
 FOLDER = Path(__file__).parent / "sweeps"
 """A file for each GPU that was tuned: the fastest plan for each of 30 problems, and the sweep that found it."""
@@ -197,7 +196,7 @@ def plan_of_many(
 @cache
 def on_file(gpu: str) -> dict:
     """What tuning found on the GPU of this name; empty where nobody tuned it."""
-    path = FOLDER / keys.file_name(gpu)
+    path = FOLDER / file_name(gpu)
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 

@@ -7,7 +7,16 @@ Others import from here, and from `ptxsim.gpus`, `ptxsim.compiler` and `ptxsim.o
 from .arguments import Struct
 from .compiler.disassembly import SassInstruction
 from .compiler.nvrtc import CompileError, NvrtcMissing, Resources
-from .cycles import REASONS, BlockCycles, Issue, LaunchCycles, Untraceable, block_cycles, launch_cycles
+from .cycles import (
+    REASONS,
+    BlockCycles,
+    Issue,
+    LaunchCycles,
+    Untraceable,
+    block_cycles,
+    calibrated,
+    launch_cycles,
+)
 from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
@@ -50,6 +59,7 @@ __all__ = [
     "Untraceable",
     "assemble",
     "block_cycles",
+    "calibrated",
     "clean_side_by_side",
     "compile",
     "estimate",

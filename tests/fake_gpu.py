@@ -106,6 +106,7 @@ class FakeCupy:
             "MaxSharedMemoryPerMultiprocessor": gpu.shared,
             "MaxSharedMemoryPerBlockOptin": gpu.shared_block,
             "ReservedSharedMemoryPerBlock": gpu.reserved,
+            "L2CacheSize": gpu.l2,
         }
         self.RawKernel = RawKernel
         self.cuda = SimpleNamespace(

@@ -22,8 +22,9 @@ def benchmark(
 
     `kernels` is {label: (kernel, launch)}, in the order of the lesson. On a GPU every kernel is timed now; elsewhere,
     and of a kernel whose launch does not fit the GPU, the records of exactly these kernels are shown.
-    `model`: what the simulator's clock says of the kernels on an H100, on every machine, without cuBLAS: by their
-    machine code, or their PTX where addresses or branches depend on data.
+    `model`: what the simulator's clock says of the kernels, without cuBLAS, on every machine: of an H100, or of the GPU
+    here where `make calibrate` has measured it. By their machine code, or on an H100 by their PTX where addresses or
+    branches depend on data.
     `base`: the label that gains are counted from; without it each row's gain is over the row before.
     """
     check_labelled(kernels)

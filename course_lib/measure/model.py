@@ -1,6 +1,7 @@
-"""A launch as the simulator's clocks see it on an H100: the source of modelled times and timelines.
+"""A launch as the simulator's clocks see it: the source of modelled times and timelines.
 
-The clock on machine code is the nearer one. The clock on PTX has what that one cannot follow.
+The clock on machine code is the nearer one. The clock on PTX has what that one cannot follow. The GPU is an H100; on a
+machine whose own GPU `make calibrate` has measured, that one.
 """
 
 from collections.abc import Callable
@@ -9,9 +10,20 @@ from typing import TypeVar
 
 import numpy as np
 
+from cupy_or_sim import limits
 from cupy_or_sim.simulate import compiled
-from ptxsim import BlockCycles, Estimate, LaunchCycles, Untraceable, block_cycles, estimate, launch_cycles
+from ptxsim import (
+    BlockCycles,
+    Estimate,
+    LaunchCycles,
+    Untraceable,
+    block_cycles,
+    calibrated,
+    estimate,
+    launch_cycles,
+)
 from ptxsim.compiler import NvdisasmMissing
+from ptxsim.gpus import H100, Gpu
 
 from ..check.job import Job
 
@@ -32,13 +44,25 @@ NOT_FOLLOWED = Untraceable, NvdisasmMissing
 def modelled(job: Job) -> tuple[LaunchCycles | Estimate, str]:
     """The model of this launch, and in words how far it is to be trusted."""
     try:
-        return by_machine_code(job), BY_MACHINE_CODE
+        played = by_machine_code(job)
+        return played, trust(played)
     except NOT_FOLLOWED:
         return by_ptx(job), BY_PTX
 
 
+def trust(played: LaunchCycles | BlockCycles) -> str:
+    """How far a model on machine code is to be trusted, in words."""
+    return f"{played.origin}; not a measurement, and compared with none" if played.origin else BY_MACHINE_CODE
+
+
+def gpu_of(job: Job) -> Gpu:
+    """Whose clock plays a launch: of the GPU here, where it is calibrated and the launch fits; else of the H100."""
+    here = limits.this_gpu()
+    return here if calibrated(here) and not limits.misfit(job.kernel, job.launch) else H100
+
+
 def by_ptx(job: Job) -> Estimate:
-    """The model of this launch that plays its PTX. Only one block of it is simulated, with a few k-tiles."""
+    """The model of this launch on an H100 that plays its PTX. Only one block of it is simulated, with a few k-tiles."""
     kernel, gemm, launch = job.kernel, job.gemm, job.launch
     M, N, K = launch.tile
 
@@ -79,6 +103,7 @@ def _of_launch(job: Job, ask: Callable[..., Answer]) -> Answer:
         args_at,
         gemm.K // K,
         launch.shared_mem,
+        gpu_of(job),
         operands=operands,
         tiles=_tiles_of_a_block(job),
     )

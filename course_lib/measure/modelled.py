@@ -17,7 +17,7 @@ SHOWN = 4  # k-tiles of a part
 
 
 def entry(job: Job) -> Entry:
-    """The entry of a timeline as the simulator's clock sees one block of this problem on an H100.
+    """The entry of a timeline as the simulator's clock sees one block of this problem.
 
     Raises Untraceable for a kernel that it cannot follow.
     """
@@ -34,7 +34,7 @@ def entry(job: Job) -> Entry:
     steady = [Event(*row) for row in parts["steady"]["rows"]]
     about = records.about(job) | {
         "gpu": block.gpu.name,
-        "date": model.BY_MACHINE_CODE,
+        "date": model.trust(block),
         "resident": block.resident,
         "turn": round(block.mean_turn),
         "turn_drawn": round(block.turn),

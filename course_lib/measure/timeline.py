@@ -155,8 +155,8 @@ def timeline(kernel: Kernel, gemm: Problem, launch: Launch = STANDARD, model: bo
     """The timeline of a kernel with TRACE macros: measured now on a GPU, the recorded one elsewhere.
 
     `kernel` is the kernel that `Gemm.check` takes, compiled without tracing. `model`: the timeline that the simulator's
-    clock makes of one block on an H100, on every machine. That raises Untraceable for a kernel whose addresses or
-    branches depend on data.
+    clock makes of one block, on every machine: on an H100, or on the GPU here where `make calibrate` has measured it.
+    That raises Untraceable for a kernel whose addresses or branches depend on data.
     """
     check_launched(kernel, launch)
     job = Job(kernel, gemm, launch)

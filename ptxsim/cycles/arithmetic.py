@@ -295,10 +295,9 @@ def _special(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> Non
 def _load_constant(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
     result, source = decoded.operands[:2]
     value = warp.constant(source, 4 * decoded.width)
-    if decoded.width == 2:
-        warp.put64(result, value, guard)
-    else:
-        warp.put(result, value, guard)
+    for at in range(decoded.width):
+        part = None if value is None else value >> 32 * at
+        warp.put(Operand(result.kind, result.number + at), part, guard)
 
 
 def _float_of(value: Value) -> np.ndarray:

@@ -52,7 +52,7 @@ READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA w
 
 @dataclass(frozen=True)
 class Costs:
-    """The numbers marked C, which a GPU's small kernels give: calibrated.py says how. Here they are an H100's.
+    """The numbers marked C, which a GPU's small kernels give: measured.py says how. Here they are an H100's.
 
     `origin`: where those of another GPU come from, in words.
     """

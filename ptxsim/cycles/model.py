@@ -19,8 +19,8 @@ from ..compiler.disassembly import SassInstruction
 from ..gpus import EVERYWHERE, H100, SECTOR, Gpu
 from ..kernel import Kernel, literals, machine_code
 from ..occupancy import launch_resources
-from .calibrated import costs_of, gpu_of
 from .costs import AWAIT, BRANCH, OF_AN_H100, Costs, Op, op_of, pipe_of
+from .measured import costs_of, gpu_of
 from .operands import Decoded
 from .registers import Triple
 from .sm import Played, Rates, Spent, Stream, run
@@ -146,7 +146,7 @@ def launch_cycles(
 ) -> LaunchCycles:
     """Model a launch of `grid` blocks. `args_at(n)`: the arguments of the whole launch with n k-tiles; an argument
     that is no number may be anything, since no data are looked at. `gpu`: a name, or one made of a driver's limits; its
-    numbers are those that `make calibrate` measured there (calibrated.py). `operands`: bytes that all blocks together
+    numbers are those that `make calibrate` measured there (measured.py). `operands`: bytes that all blocks together
     read. `tiles` of C that a block makes one after the other (the most that one makes); if several, `args_at(n, t)`
     gives the arguments of a launch of a single block (of a single cluster) that makes t of them.
 

@@ -377,10 +377,18 @@ def parameters_at(arch: str) -> int:
 
     Raises Untraceable for those behind Hopper, whose machine code nobody has taught the walk.
     """
-    number = int(arch.removeprefix("sm_").rstrip("af"))
-    if number > NEWEST:
+    if not readable(arch):
         raise Untraceable(f"the clock on machine code reads that of sm_75 to sm_{NEWEST}, and this is {arch}")
-    return 0x210 if number >= 90 else 0x160
+    return 0x210 if _number(arch) >= 90 else 0x160
+
+
+def readable(arch: str) -> bool:
+    """Whether the walk knows the instructions of this architecture."""
+    return _number(arch) <= NEWEST
+
+
+def _number(arch: str) -> int:
+    return int(arch.removeprefix("sm_").rstrip("af"))
 
 
 def constants_of(

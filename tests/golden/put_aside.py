@@ -18,7 +18,8 @@ import numpy as np
 from course_lib import HOPPER, OPTIONS, Gemm, Launch, cp, lesson_kernel
 from course_lib.check.job import Job
 from course_lib.measure import model
-from cupy_or_sim import device, keys, timing
+from cupy_or_sim import device, timing
+from ptxsim.gpus import file_name
 
 ROWS = r"""
 // A warp has 32 neighbouring columns of one row of C: its stores go to 32 places far apart.
@@ -310,7 +311,7 @@ def main() -> None:
         found[point.name] = (measured if gpu else modelled)(point)
         print(point.name, found[point.name], flush=True)
     about = {"gpu": timing.name(), "date": timing.today()} if gpu else {}
-    path = HERE / f"put_aside_{keys.file_name(timing.name())}" if gpu else MODELLED
+    path = HERE / f"put_aside_{file_name(timing.name())}" if gpu else MODELLED
     path.write_text(json.dumps(about | {"kernels": found}, indent=1) + "\n")
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from cupy_or_sim import keys
 from matmul import heat, matmul, plans, sweep_file, tune, tuned, tuner
-from ptxsim.gpus import H100
+from ptxsim.gpus import H100, file_name
 from tools.author import tune as tool
 
 lesson = sys.modules["matmul.tune"]
@@ -147,7 +146,7 @@ def test_make_tune_without_a_gpu(capsys):
 
 
 def test_the_record_of_the_h100():
-    path = plans.FOLDER / keys.file_name(H100.driver_name)
+    path = plans.FOLDER / file_name(H100.driver_name)
     record = json.loads(path.read_text(encoding="utf-8"))
     assert path.stat().st_size < LARGEST
     assert record["provenance"].keys() >= {"gpu", "driver", "nvrtc", "cupy", "date", "method", "kernel"}

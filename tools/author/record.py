@@ -21,7 +21,8 @@ import nbformat
 from course_lib import show_env
 from course_lib.lessons import sources
 from course_lib.measure import records
-from cupy_or_sim import device, keys, timing
+from cupy_or_sim import device, timing
+from ptxsim.gpus import file_name
 from tools.author import sizes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +47,7 @@ def main() -> int:
         )
         show_env()
         return 2
-    fresh, target = ROOT / "build" / "record.json", records.FOLDER / keys.file_name(timing.name())
+    fresh, target = ROOT / "build" / "record.json", records.FOLDER / file_name(timing.name())
     fresh.parent.mkdir(exist_ok=True)
     done = Done(fresh.with_name("recorded.json"), fresh)
     os.environ["COURSE_RECORD"] = str(fresh)  # the notebooks' kernels inherit it

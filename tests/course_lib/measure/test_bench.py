@@ -18,7 +18,9 @@ from course_lib.measure.results import Results
 from course_lib.measure.roofline_chart import spread
 from course_lib.measure.rows import Row
 from cupy_or_sim import cupy_on_numpy, keys, power, style, timing
-from tests.fake_gpu import FakeCupy, install
+from ptxsim.cycles import measured as rates
+from ptxsim.gpus import file_name
+from tests.fake_gpu import RTX_3090, FakeCupy, install
 
 SOURCE = r"""
 #include <course/timeline.cuh>
@@ -373,7 +375,7 @@ def test_the_h100_is_asked_first(folder):
     a_record(folder)
     (folder / "another.json").write_text("{}")
     assert [path.name for path in records.files()] == ["nvidia-h100-80gb-hbm3.json", "another.json"]
-    assert keys.file_name("NVIDIA H100 80GB HBM3") == "nvidia-h100-80gb-hbm3.json"
+    assert file_name("NVIDIA H100 80GB HBM3") == "nvidia-h100-80gb-hbm3.json"
 
 
 def test_bars(folder):
@@ -444,6 +446,26 @@ def test_a_model_is_no_measurement():
     assert 3 < row.tflops < 15 and row.of_cublas is None and row.repeats is None
     assert "model of an H100" in repr(results) and "of cuBLAS" not in results.figure()[1]
     assert "ceiling 66.9" in " ".join(text.get_text() for text in results.figure()[0].axes[0].texts)
+
+
+def test_on_a_calibrated_gpu_the_model_is_of_that_one(tmp_path, monkeypatch):
+    """But of an H100 where the launch does not fit."""
+    kept = json.loads((rates.RATES / "nvidia-h200.json").read_text())
+    monkeypatch.setattr(rates, "RATES", tmp_path)
+    fake = install(monkeypatch, FakeCupy(gpu=RTX_3090))
+    kernel = fake.RawKernel(kernel_source("01_mainloop", "tiled"), "tiled", OPTIONS)
+    asked = Gemm(4096, 4096, 4096), {"tiled": (kernel, Launch((32, 32, 32), 1024))}
+    (before,) = benchmark(*asked, model=True).rows
+    (tmp_path / file_name(RTX_3090.driver_name)).write_text(json.dumps(kept))
+    (own,) = benchmark(*asked, model=True).rows
+    assert before.origin.startswith("model of an H100, not a measurement")
+    assert own.origin.startswith(
+        "model of an NVIDIA GeForce RTX 3090, calibrated 2026-11-24; not a measurement"
+    )
+    assert own.median_us > 1.3 * before.median_us, "82 SMs instead of 132"
+    kernel.num_regs = 128
+    (large,) = benchmark(*asked, model=True).rows
+    assert large.origin == before.origin
 
 
 def test_of_a_kernel_that_machine_code_does_not_show_the_model_goes_by_ptx():

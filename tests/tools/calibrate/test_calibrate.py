@@ -7,8 +7,11 @@ from functools import cache
 import pytest
 
 from course_lib import OPTIONS
+from cupy_or_sim import timing
 from ptxsim.compiler import nvrtc
 from ptxsim.compiler.disassembly import SassInstruction, instructions_of
+from ptxsim.cycles import measured
+from tests.fake_gpu import RTX_3090, T4, FakeCupy, install
 from tests.rules import ROOT
 from tests.sample import one_in
 from tools.calibrate.__main__ import compiled, launch, main, source_key
@@ -64,6 +67,29 @@ def test_more_warps_never_make_one_faster(gpu):
         for where in ("one SM", "all SMs"):
             cycles = list(entry.get(where, {}).values())
             assert all(b > 0.95 * a for a, b in itertools.pairwise(cycles)), (name, where, cycles)
+
+
+@pytest.mark.parametrize(("gpu", "lacks"), [(RTX_3090, {"HGMMA"}), (T4, {"HGMMA", "HMMA", "LDGSTS"})])
+def test_its_file_is_the_clock_of_a_gpu(gpu, lacks, tmp_path, monkeypatch, capsys):
+    """Of a GPU on which every launch takes 10 cycles for each turn and warp."""
+
+    def note(kernel, args) -> None:
+        clocks, turns = args[1].reshape(-1, 2), args[3]
+        clocks[:, 1] = 10 * turns * len(clocks)
+
+    install(monkeypatch, FakeCupy(on_launch=note, gpu=gpu))
+    monkeypatch.setattr(timing, "_output", lambda *command: "580.65, 1695")
+    monkeypatch.setenv("OUT", str(tmp_path))
+    assert main() == 0
+    assert "ptxsim.launch_cycles(..., gpu=" in capsys.readouterr().out
+    (path,) = tmp_path.iterdir()
+    found = json.loads(path.read_text())["cycles"].values()
+    assert {small.opcode for small in SMALL} - {entry["opcode"] for entry in found} == lacks
+    monkeypatch.setattr(measured, "RATES", tmp_path)
+    known = measured.gpu_of(gpu.driver_name)
+    costs = measured.costs_of(known)
+    assert known.sms == gpu.sms and costs.clock_mhz == 1695 and costs.origin.startswith("calibrated")
+    assert costs.fma_interval == pytest.approx(10 * 32 / 8 / 64, abs=0.01)
 
 
 def test_without_a_gpu_it_says_so(capsys):

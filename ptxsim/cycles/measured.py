@@ -15,6 +15,7 @@ from typing import Any
 
 from ..gpus import H100, SUB_CORES, WARP, Gpu, file_name, find_gpu
 from .costs import OF_AN_H100, Costs
+from .walk import readable
 
 RATES = Path(__file__).resolve().parents[1] / "rates"
 WARPS = 32
@@ -114,8 +115,12 @@ def gpu_of(gpu: str | Gpu) -> Gpu:
 
 
 def calibrated(gpu: Gpu) -> bool:
-    """Whether `make calibrate` has measured this GPU."""
-    return (RATES / file_name(gpu.driver_name)).is_file()
+    """Whether the clock on machine code has this GPU's own numbers, and reads its machine code."""
+    return _path(gpu.driver_name).is_file() and readable(gpu.arch)
+
+
+def _path(name: str) -> Path:
+    return RATES / file_name(name)
 
 
 def costs_of(gpu: Gpu) -> Costs:
@@ -123,7 +128,7 @@ def costs_of(gpu: Gpu) -> Costs:
 
     Raises ValueError for a file that `make calibrate` did not write, and for a GPU of which nothing is known.
     """
-    if calibrated(gpu):
+    if _path(gpu.driver_name).is_file():
         return _costs_from(gpu.driver_name)
     if gpu.arch == H100.arch:
         return OF_AN_H100
@@ -158,13 +163,16 @@ def _costs_from(name: str) -> Costs:
 
 def _read(name: str) -> dict:
     """The rates file of a GPU, by its name at the driver; {} where there is none."""
-    path = RATES / file_name(name)
+    path = _path(name)
     try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError as why:
         raise _broken(name, why) from None
+    if not isinstance(found, dict):
+        raise _broken(name, TypeError("it is no JSON object"))
+    return found
 
 
 def _broken(name: str, why: Exception) -> ValueError:
     missing = f"{why} is missing" if isinstance(why, KeyError) else str(why)
-    return ValueError(f"{file_name(name)} is not what `make calibrate` writes ({missing}): run that again")
+    return ValueError(f"{_path(name).name} is not what `make calibrate` writes ({missing}): run that again")
