@@ -39,7 +39,7 @@ To change the course
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
-  make calibrate   on a GPU machine: measure what machine instructions cost there, in some seconds
+  make calibrate   on a GPU machine: measure what instructions cost there, in some seconds; model=True is then that GPU's
   make bench       how fast the simulator is on this machine; 200 random problems for matmul
   make release     behind make course: wheels of the three packages and the book, as files (TAG=v2.0.0)
 
