@@ -99,13 +99,16 @@ def _row(cells: dict[str, str]) -> Row:
     return Row(cells["Source"].strip(), samples, {name: count for name, count in counted.items() if count})
 
 
+FOR_WGMMA = {("barrier", "WARPGROUP"), ("mio", "HGMMA")}
+"""What ncu calls the wait for the tensor cores at instructions of wgmma."""
+
+
 def shares(rows: Sequence[Row]) -> dict[tuple[int, str], float]:
     """By (index of the instruction, reason) the share of a warp's time, in the words of `ptxsim.REASONS` and OTHER.
 
     ncu does not tell copies from loads and stores, nor mbarriers from any of these. "copies" is a long scoreboard
     behind DEPBAR (cp.async.wait_group), at a branch (the loop around mbarrier.try_wait, whatever that waits for), and
-    where the last access to global memory before it is a copy, whose addresses have not been read yet. At
-    WARPGROUP.DEPBAR ncu's barrier is the wait for wgmma.
+    where the last access to global memory before it is a copy, whose addresses have not been read yet.
     """
     total = sum(row.samples for row in rows)
     found: dict[tuple[int, str], float] = {}
@@ -117,7 +120,7 @@ def shares(rows: Sequence[Row]) -> dict[tuple[int, str], float]:
         for stall, count in row.stalls.items():
             if stall == "long_sb" and copies:
                 reason = "copies"
-            elif stall == "barrier" and row.opcode.startswith("WARPGROUP"):
+            elif (stall, row.opcode.partition(".")[0]) in FOR_WGMMA:
                 reason = "pipe busy"
             else:
                 reason = NAMES.get(stall, OTHER)

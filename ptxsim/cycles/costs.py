@@ -17,10 +17,11 @@ PIPES = 7
 integers, too."""
 (
     ARITHMETIC, VARIABLE, SHARED, LOAD, COPY, COMMIT, COPIES_WAIT, BARRIER, ARRIVE, STORE, BRANCH, EXIT,
-    INIT, SIGNAL, AWAIT, BULK, PRODUCT, PRODUCTS_WAIT, BULK_STORE,
-) = range(19)  # fmt: skip
+    INIT, SIGNAL, AWAIT, BULK, PRODUCT, PRODUCTS_WAIT, BULK_STORE, MEET,
+) = range(20)  # fmt: skip
 """What happens to an instruction behind its issue. VARIABLE: a scoreboard is cleared after a fixed time. INIT, SIGNAL,
-AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma; BULK_STORE: of the copy engine, waited for as copies are."""
+AWAIT: of an mbarrier; BULK: a bulk copy; PRODUCT: wgmma; BULK_STORE: of the copy engine, waited for as copies are.
+MEET: wgmma.fence, behind which the four warps of a warpgroup begin together."""
 
 CONSTANT_LATENCY = 35.0  # LDC. A
 REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
@@ -30,6 +31,9 @@ come they go through L1 one a cycle. P: GPGPU-Sim's code hands them on one by on
 the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
 SECTORS = 4  # of a line
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
+PRODUCT_SENT = 25.0
+"""Before HGMMA issues. M: Nsight Compute counts 30 to 36 ("mio") at those of lesson 08 (tests/golden/stalls_h100.json);
+but C: HGMMA.64x64x16, one each 32.1 cycles, leaves no more than this."""
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 BULK_LATENCY = (
     350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
@@ -290,6 +294,8 @@ def _of_hopper(op: Op, decoded: Decoded, access: Access | None, costs: Costs) ->
         columns = int(next(each for each in modifiers if each.count("x") == 2).split("x")[1])
         ends = any(one.name == "gsb0" for one in decoded.operands)
         return op._replace(kind=PRODUCT, interval=costs.product_interval * columns, amount=float(ends))
+    if name == "WARPGROUP" and "ARRIVE" in modifiers:
+        return op._replace(kind=MEET)
     if name == "WARPGROUP" and "DEPBAR" in modifiers:
         groups = next((one.number for one in decoded.operands if one.kind == "imm"), 0)
         return op._replace(kind=PRODUCTS_WAIT, amount=groups)

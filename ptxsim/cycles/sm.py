@@ -37,12 +37,14 @@ from .costs import (
     INIT,
     LOAD,
     MBARRIER_LATENCY,
+    MEET,
     MEMORY,
     OF_AN_H100,
     PENDING,
     PIPES,
     PRODUCT,
     PRODUCT_LATENCY,
+    PRODUCT_SENT,
     PRODUCTS_WAIT,
     QUEUE,
     READ_WINDOW,
@@ -87,6 +89,7 @@ REASONS = (
     FOR_TURN,
 ) = range(len(REASONS))
 
+WARPGROUP = 4  # warps that make a wgmma together
 OTHER_DATA = 1 << 36
 """Of a warp that goes round: its sectors of the next round lie so far away."""
 OTHER_BLOCK = 1 << 44
@@ -162,6 +165,7 @@ class _Warp:
     __slots__ = (
         *(
             "block",
+            "group",
             "cause",
             "clear",
             "copied",
@@ -241,6 +245,8 @@ class _Warp:
                 return
             if behind >= 0 and groups[behind] > at:
                 at, cause = groups[behind], why
+        if op.kind == PRODUCT:
+            at, cause = at + PRODUCT_SENT, FOR_PIPE
         self.ready, self.cause = at, cause
 
 
@@ -472,6 +478,7 @@ class _Sm:
             warp = _Warp(stream, self.cores[number % SUB_CORES])
             warp.core.warps.append(warp)
             self.warps.append(warp)
+            warp.group = self.size.get(stream.block, 0) // WARPGROUP
             self.size[stream.block] = self.size.get(stream.block, 0) + 1
         self.waits_for = self.size.keys() if shown is None else (shown,)  # blocks
         self.left = sum(self.size[block] for block in self.waits_for)
@@ -543,6 +550,8 @@ class _Sm:
         elif kind == AWAIT:
             self.wait(op, warp, time)
         self.step(core, warp)
+        if kind == MEET:
+            self.meet(warp, time)
         if kind in (BARRIER, ARRIVE):
             self.arrive(op, warp, time)
         elif kind in (INIT, SIGNAL, BULK):
@@ -636,6 +645,18 @@ class _Sm:
             opens = self.gates[name] + self.costs.barrier_latency
             for other in self.held.pop(name, []):
                 other.look_ahead(opens, FOR_BARRIER)
+                other.core.time = min(other.core.time, max(other.ready, time))
+
+    def meet(self, warp: _Warp, time: float) -> None:
+        """The warps of a warpgroup go on to their wgmma when the last of them has come."""
+        name = warp.block, -1 - warp.group
+        held = self.held.setdefault(name, [])
+        held.append(warp)
+        warp.ready = inf
+        if len(held) == WARPGROUP:
+            del self.held[name]
+            for other in held:
+                other.look_ahead(time + 1, FOR_PIPE)
                 other.core.time = min(other.core.time, max(other.ready, time))
 
     def signal(self, op: Op, warp: _Warp, time: float) -> None:
