@@ -79,7 +79,7 @@ def flights(events: list[list[Event]]) -> int:
     """How many copies the copy engine is asked for when a block's warps do just this."""
     block = Block(events, H100.rates, ALONE)
     block.run()
-    return len(block.engines.flights)
+    return block.engines.bulk_copies
 
 
 def _held(events: list[Event], k_tiles: int, multiplied: int) -> list[Event]:

@@ -82,6 +82,7 @@ class Engines:
         }
         self.reads: dict[int, _Groups] = {}  # of stores, by warp: until their sources are read
         self.stores: dict[int, _Groups] = {}
+        self.bulk_copies = 0  # that it was asked for
 
     def handlers(self) -> dict[type[Event], Handler]:
         return {
@@ -164,6 +165,7 @@ class Engines:
     # ---- copies
 
     def do_bulk_copy(self, time: float, warp: Warp, copy: BulkCopy) -> float:
+        self.bulk_copies += 1
         end = self.block.l2.serve(time, copy.bytes / self.rates.l2_bulk) + self.rates.l2_latency
         self.block.at(end, partial(self.land, self.at(copy.mbarrier), copy.bytes * copy.blocks))
         return time + self.rates.copy_issue
