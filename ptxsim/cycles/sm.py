@@ -165,7 +165,6 @@ class _Warp:
     __slots__ = (
         *(
             "block",
-            "group",
             "cause",
             "clear",
             "copied",
@@ -192,7 +191,7 @@ class _Warp:
             "ready",
             "salt",
         ),
-        *("since", "times", "turns", "why"),
+        *("since", "times", "turns", "warpgroup", "why"),
     )
 
     def __init__(self, stream: Stream, core: _Core) -> None:
@@ -200,6 +199,7 @@ class _Warp:
         self.marks, self.mark = (*stream.marks, -1), 0
         self.loop = stream.loop or (0, -1)
         self.salt = stream.block * OTHER_BLOCK
+        self.warpgroup = 0  # which of its block's
         self.place, self.op = 0, stream.ops[0]
         self.free = self.ready = 0.0  # when the stall is over; and scoreboards are clear
         self.cause = FOR_TIME  # of what lies between
@@ -478,7 +478,7 @@ class _Sm:
             warp = _Warp(stream, self.cores[number % SUB_CORES])
             warp.core.warps.append(warp)
             self.warps.append(warp)
-            warp.group = self.size.get(stream.block, 0) // WARPGROUP
+            warp.warpgroup = self.size.get(stream.block, 0) // WARPGROUP
             self.size[stream.block] = self.size.get(stream.block, 0) + 1
         self.waits_for = self.size.keys() if shown is None else (shown,)  # blocks
         self.left = sum(self.size[block] for block in self.waits_for)
@@ -649,7 +649,7 @@ class _Sm:
 
     def meet(self, warp: _Warp, time: float) -> None:
         """The warps of a warpgroup go on to their wgmma when the last of them has come."""
-        name = warp.block, -1 - warp.group
+        name = warp.block, -1 - warp.warpgroup
         held = self.held.setdefault(name, [])
         held.append(warp)
         warp.ready = inf
