@@ -155,7 +155,7 @@ DRAM, HELD = 3.071, 8.598
 """What DRAM gives, as L2; of A, B and C, millions of bytes that are still in L2 when the next launch begins. All these
 numbers, and the factor of each plan, are fitted to 64,053 timed plans of 1,066, for 3,708 problems, all but 36 drawn at
 random, on an H100 (2026-11-27), so that the plans that they choose lose least: 2.0 % to the fastest that was timed, of
-which timing's own spread is a part. Only the order of the costs matters; the microseconds are within some 15 %.
+which timing's own spread is a part. Only the order of the costs matters; the microseconds scatter by 14 %.
 tools/author/hopper_sweep.py times plans anew, and hopper_fit.py makes a menu of such times."""
 MENU = {
     **menu((64, 16), 10, {(1, 1, 1): 0.962, (1, 2, 2): 1.258}),
