@@ -7,17 +7,26 @@ from cupy_or_sim.kernel import Array
 from .float_plans import FloatPlan
 from .many import Product, row_of, tabled
 from .operands import ACTIVATIONS
-from .ready import Launch, Written, copier, reducer, sums_stride
+from .packed import ARRAY, packed
+from .places import begin
+from .ready import Launch, Written, copier, plain_float_kernel, reducer, sums_stride
 from .scratch import scratch
 
 PLAIN = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
 
 
 def float_launch(
-    chosen: FloatPlan, each: Product, activation: str | None, alpha: float, beta: float
+    chosen: FloatPlan, each: Product, out: Array, activation: str | None, alpha: float, beta: float
 ) -> Launch:
     """On the left operand, the right one, the output and the bias."""
     M, N, _ = each.shape
+    if (
+        chosen.split == 1
+        and each.out_type == "float"
+        and not (activation or beta or each.exchanged)
+        and in_words(each, out)
+    ):
+        return plain_launch(chosen, each, alpha)
     finish = (
         np.float32(alpha),
         np.float32(beta),
@@ -46,6 +55,26 @@ def float_launch(
         reduce(sums, C, bias)
 
     return parts
+
+
+def in_words(each: Product, out: Array) -> bool:
+    """Whether a thread can store four neighbours of an output at once."""
+    return (each.shape[1] | each.c_stride) % 4 == 0 and begin(out) % 16 == 0
+
+
+def plain_launch(chosen: FloatPlan, each: Product, alpha: float) -> Launch:
+    """Of a kernel that makes one product, and finishes it with no more than a bias."""
+    M, N, K = each.shape
+    kernel, (down, across) = (
+        plain_float_kernel(chosen, each.left.along_k, each.right.along_k),
+        chosen.tiles(M, N),
+    )
+    strides = (each.left.stride(False), each.right.stride(False))
+    numbers = (*map(np.int64, strides), *map(np.int32, (each.c_stride, down, across)))
+    args = (ARRAY, ARRAY, ARRAY, ARRAY, np.float32(alpha), *map(np.int32, (M, N, K)), *numbers)
+    launch = packed(kernel, (down * across,), (chosen.threads,), chosen.shared_mem, args)
+    copies = copier(each.left, each.right, False)
+    return launch if copies is None else lambda a, b, C, bias: launch(*copies(a, b), C, bias)
 
 
 def row_of_parts(each: Product, chosen: FloatPlan) -> tuple[int, ...]:

@@ -79,7 +79,7 @@ def plan_for(kind: Kind, products: Sequence[Product], shared: int) -> tuple[Plan
     """The plan for products of one kind, how many of its blocks an SM holds, and its microseconds."""
     shapes = [(each.shape, each.count) for each in products]
     if kind[0] == "float":
-        single, us = float_plan_of_many(shapes, kind[2], kind[3])
+        single, us = float_plan_of_many(shapes, kind[3])
         return single, single.at_once, us
     plan, at_once, us = plan_of_many(shapes, kind[2], kind[3], shared)
     return plan, at_once, SIX * us

@@ -146,7 +146,8 @@ def one(A: Array, B: Array, out: Array, finish: Finish, lessons: tuple[int, ...]
     each = product(A, B, out)
     left, right = each.left, each.right
     if each.kind[0] == "float":
-        return _exchanged(each, float_launch(planned_float(each.shape, *each.kind[2:4])[0], each, *finish))
+        plan, _ = planned_float(each.shape, right.along_k)
+        return _exchanged(each, float_launch(plan, each, out, *finish))
     chosen = planned(each.shape, left.along_k, right.along_k, lessons, in_boxes(left, right, out, finish[-1]))
     return _exchanged(each, ready(chosen, left, right, out, *finish))
 
@@ -208,7 +209,7 @@ def _prepared_list(given: list[Given], finish: Finish, lessons: tuple[int, ...])
 def us_alone(each: Product, lessons: tuple[int, ...]) -> float:
     """What one of a batch should take by itself, in microseconds."""
     if each.kind[0] == "float":
-        return planned_float(each.shape, *each.kind[2:4])[1]
+        return planned_float(each.shape, each.right.along_k)[1]
     six = SIX * predicted(*each.shape, each.left.along_k, each.right.along_k, here()[0])[1]
     return min(six, cost(hopper_plan(*each.shape), *each.shape)) if 7 in lessons and each.shape[2] else six
 
@@ -225,9 +226,9 @@ def planned(
 
 
 @lru_cache(maxsize=1024)
-def planned_float(shape: Shape, a_along_k: bool, b_along_k: bool) -> tuple[FloatPlan, float]:
+def planned_float(shape: Shape, b_along_k: bool) -> tuple[FloatPlan, float]:
     """The plan for a problem of float32, and the time it should take."""
-    return float_plan(*shape, a_along_k, b_along_k)
+    return float_plan(*shape, b_along_k)
 
 
 @cache

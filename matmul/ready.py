@@ -213,9 +213,22 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
 
 
 def float_kernel(Out: str, chosen: FloatPlan, a_along_k: bool, b_along_k: bool, sizes: int) -> Kernel:
-    numbers = ", ".join(map(str, (*chosen.tile, chosen.columns, chosen.at_once)))
-    layouts = f"{str(a_along_k).lower()}, {str(b_along_k).lower()}"
-    return with_shared(kernel_of(f"float32<{Out}, {numbers}, {layouts}, {sizes}>"), chosen.shared_mem)
+    """Of a table of products."""
+    return _float_kernel(f"float32<{Out}, {_floats(chosen, a_along_k, b_along_k)}, {sizes}>", chosen)
+
+
+def plain_float_kernel(chosen: FloatPlan, a_along_k: bool, b_along_k: bool) -> Kernel:
+    """Of one product, which is stored plainly."""
+    return _float_kernel(f"float32_plain<{_floats(chosen, a_along_k, b_along_k)}>", chosen)
+
+
+def _floats(chosen: FloatPlan, *layouts: bool) -> str:
+    numbers = *chosen.tile, chosen.rows, chosen.at_once
+    return ", ".join((*map(str, numbers), *(str(layout).lower() for layout in layouts)))
+
+
+def _float_kernel(expression: str, chosen: FloatPlan) -> Kernel:
+    return with_shared(kernel_of(expression), chosen.shared_mem)
 
 
 @lru_cache(maxsize=1024)
@@ -261,7 +274,7 @@ def matmul_source(lesson: int | str) -> str:
 def kernel_of(expression: str) -> Kernel:
     """One instance of the lessons' templates, or of those for float32."""
     name = expression.partition("<")[0]
-    code = matmul_source({"hopper": 7, "float32": "float32"}.get(name, 6))
+    code = matmul_source({"hopper": 7, "float32": "float32", "float32_plain": "float32"}.get(name, 6))
     options = device.HOPPER if name == "hopper" else device.OPTIONS
     if name in OVERLAP and device.backend() == "simulator":  # on a GPU CuPy names its architecture
         options += ("-arch=compute_90",)

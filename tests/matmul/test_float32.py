@@ -9,14 +9,14 @@ import pytest
 
 from cupy_or_sim import cp
 from matmul import many, matmul
-from matmul.float_plans import TILES, WIDE, float_plan
+from matmul.float_plans import float_plan, tiles_of
 from ptxsim import HazardError
 from ptxsim.arguments import Struct, packed_bytes
 from tests.matmul.test_matmul import edit
 from tests.matmul.test_views import launched
 
 room = sys.modules["matmul.matmul"]
-SMALL = TILES[-1].plan
+SMALL = tiles_of(False)[-1].plan
 LAYOUTS = ["CC", "CF", "FC", "FF"]
 
 
@@ -34,8 +34,8 @@ def with_plan(monkeypatch):
     return use
 
 
-EVERY = [(tile.plan, *orders) for tile, orders in zip(TILES, LAYOUTS)]
-EVERY += [(tile.plan, "FC"[of_a], "CF"[of_b]) for (of_a, of_b), tile in WIDE.items()]
+EVERY = [(tile.plan, *orders) for orders in LAYOUTS for tile in tiles_of(orders[1] == "F")[:2]]
+EVERY += [(SMALL, "C", "C"), (SMALL, "F", "F")]
 
 
 @pytest.mark.parametrize(("plan", "left", "right"), EVERY)
@@ -46,6 +46,29 @@ def test_every_tile(plan, left, right, with_plan):
     A, B, bias = whole(TM + 8, 84, order=left), whole(84, TN + 12, order=right), whole(TN + 12)
     C = matmul(A, B, bias=bias, activation="relu", alpha=2.0)
     np.testing.assert_array_equal(C, np.maximum(2 * (A @ B) + bias, 0))
+    np.testing.assert_array_equal(matmul(A, B, bias=bias, alpha=2.0), 2 * (A @ B) + bias)
+
+
+STORED = [
+    ("float32_plain", lambda: cp.empty((20, 12), np.float32), {"bias": whole(12), "alpha": -3.0}),
+    ("float32_plain", lambda: cp.empty((20, 16), np.float32)[:, 4:], {}),
+    ("float32", lambda: cp.empty((20, 13), np.float32)[:, :12], {}),
+    ("float32", lambda: cp.empty((20, 16), np.float32)[:, 1:13], {}),
+    ("float32", lambda: cp.empty((12, 20), np.float32).T, {"bias": whole(12)}),
+    ("float32", lambda: cp.empty((20, 12), np.float16), {}),
+    ("float32", lambda: cp.ones((20, 12), np.float32), {"beta": 1.0}),
+    ("float32", lambda: cp.empty((20, 12), np.float32), {"activation": "relu"}),
+]
+
+
+@pytest.mark.parametrize(("name", "out", "finish"), STORED)
+def test_what_is_stored_plainly(name, out, finish, monkeypatch):
+    """float32 in rows of whole words, with no more than a bias."""
+    A, B, C = whole(20, 24), whole(24, 12), out()
+    sums = finish.get("alpha", 1) * (A @ B) + finish.get("bias", 0) + finish.get("beta", 0)
+    names, _ = launched(monkeypatch, lambda: matmul(A, B, out=C, **finish))
+    assert names == [name]
+    np.testing.assert_array_equal(C, np.maximum(sums, 0) if "activation" in finish else sums)
 
 
 @pytest.mark.parametrize("orders", LAYOUTS)
@@ -102,14 +125,16 @@ def test_batches_and_lists_with_others(monkeypatch):
 
 def test_plans():
     for M, N, K in ((1024, 1024, 1024), (1, 1, 1), (64, 64, 65536), (4096, 4096, 4096), (5, 5, 0)):
-        plan, us = float_plan(M, N, K, False, False)
+        plan, us = float_plan(M, N, K, False)
         assert us > 0 and (plan.split - 1) * plan.k_part(K) < max(K, 1) <= max(plan.split * plan.k_part(K), 1)
-    assert float_plan(64, 64, 65536, True, True)[0].split > 8
+    assert float_plan(64, 64, 65536, True)[0].split > 8
 
 
 def test_plans_know_the_layout():
-    tiles = {layout: float_plan(8192, 8192, 8192, *layout)[0].tile for layout in (*WIDE, (False, False))}
-    assert tiles == {layout: tile.plan.tile for layout, tile in WIDE.items()} | {(False, False): (128, 128)}
+    assert [float_plan(8192, 8192, 8192, along_k)[0].tile for along_k in (False, True)] == [
+        (128, 256),
+        (256, 128),
+    ]
 
 
 def test_a_row_of_the_table_is_as_long_as_in_the_kernel():
@@ -131,8 +156,11 @@ WRONG = {
     "copied while others read": ("(k - TK / 2) * GROUPS + group;", "k * GROUPS + group;", "after"),
     "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
     "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
-    "fragments of the next k": ("a[k % 2]", "a[(k + 1) % 2]", "wrong"),
-    "the second half of the rows": ("i * 32 + r", "i * 16 + r", "wrong|race|write-after|conflict"),
+    "fragments of the next k": ("b[k % 2]", "b[(k + 1) % 2]", "wrong"),
+    "the second half of the columns": ("column + g * 32];", "column + g * 16];", "wrong|race|write-after|conflict"),
+    "the second half of the columns, of parts": ("i % 2 * 32)]", "i % 2 * 16)]", "wrong|race|write-after|conflict"),
+    "rows that are not there": ("row + group * 16 + r < M && ", "", "out-of-bounds"),
+    "a bias that is not there": ("bias && column < N", "column < N", "out-of-bounds|null|wrong|illegal"),
     "all of K in each part": ("min((long long)p.K, p.all_k - product * (long long)p.K)", "p.all_k", "wrong|out-of"),
 }  # fmt: skip
 
