@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -18,6 +18,8 @@ TYPES = {"float16": "__half", "bfloat16": "__nv_bfloat16", "uint16": "__nv_bfloa
 """dtype of an array -> type in the kernel. NumPy has no bfloat16: it is ml_dtypes' type of that name where that is
 installed (CuPy 14 takes it), or its bits as uint16."""
 ACTIVATIONS = {None: 0, "relu": 1, "gelu": 2}
+MOST_KNOWN = 256
+"""Maps that are kept of each form."""
 Box = tuple[int, int]
 """Rows and columns that the copy engine takes at once."""
 
@@ -78,7 +80,7 @@ def boxer(rows: int, width: int, stride: int, box: Box) -> Callable[[Array], Ten
     """What makes maps of so many rows of 16-bit numbers, which begin `stride` of them apart in the memory of an array
     of `cp`, in such boxes; a box's row is the swizzle's, too."""
     if device.backend() == "cupy":
-        return lambda array: _at(array.data.ptr, rows, width, stride, box)
+        return _kept(rows, width, stride, box)
 
     def simulated(array: Array) -> TensorMap:
         whole = owner(array)
@@ -89,8 +91,18 @@ def boxer(rows: int, width: int, stride: int, box: Box) -> Callable[[Array], Ten
     return simulated
 
 
-@lru_cache(maxsize=1024)
-def _at(place: int, rows: int, width: int, stride: int, box: Box) -> ctypes.Array:
+def _kept(rows: int, width: int, stride: int, box: Box) -> Callable[[Array], ctypes.Array]:
     """A map holds an address and sizes: kept here, it keeps no array, and is right for whatever lies there later."""
     form = as_strided(np.zeros(1, np.uint16), (rows, width), (2 * stride, 2))  # is never read
-    return ctypes.create_string_buffer(encoded(TensorMap(form, box, 2 * box[1]), place).tobytes())
+    made, known = TensorMap(form, box, 2 * box[1]), dict[int, ctypes.Array]()
+
+    def at(array: Array) -> ctypes.Array:
+        place = array.data.ptr
+        found = known.get(place)
+        if found is None:
+            if len(known) >= MOST_KNOWN:
+                known.clear()
+            found = known[place] = ctypes.create_string_buffer(encoded(made, place).tobytes())
+        return found
+
+    return at

@@ -69,16 +69,8 @@ def _in_memory(
     for row, number in enumerate(arrays):
         addresses[open_places[number]] = ctypes.addressof(places) + 8 * row
     dims = (*grid, *(1,) * (3 - len(grid)), *block, *(1,) * (3 - len(block)))
-    function, where = driver.CUfunction(kernel.kernel.ptr), ctypes.addressof(addresses)
-    current, lock = device.cp.cuda.get_current_stream, Lock()
-    config, queue_of = _overlapping(dims, shared_mem), lru_cache(maxsize=64)(driver.CUstream)
-
-    def start() -> Any:
-        queue = queue_of(current().ptr)
-        if not dependent:
-            return driver.cuLaunchKernel(function, *dims, shared_mem, queue, where, 0)
-        config.hStream = queue
-        return driver.cuLaunchKernelEx(config, function, where, 0)
+    form, lock = (kernel.kernel.ptr, *dims, shared_mem), Lock()
+    start = (_overlapped if dependent else _alone)(form, ctypes.addressof(addresses))
 
     def launch(*given: Any) -> None:
         with lock:
@@ -88,19 +80,50 @@ def _in_memory(
                 write(places, 0, *[_place(given[number]) for number in arrays])
             else:
                 write(places, 0, *[0 if array is None else array.data.ptr for array in given])
-            (error,) = start()
+            error = start()
             if error == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT:  # the first call of a thread
                 device.cp.cuda.Device().use()
-                (error,) = start()
+                error = start()
         if error:
-            raise RuntimeError(f"the driver refuses the launch of {kernel.name}: {error.name}")
+            raise RuntimeError(
+                f"the driver refuses the launch of {kernel.name}: {driver.CUresult(error).name}"
+            )
 
     launch.values = values  # type: ignore[attr-defined]  # these live as long as what reads them
     return launch
 
 
+def _alone(form: tuple[int, ...], where: int) -> Callable[[], int]:
+    """A launch of this form, whose arguments' addresses lie there; it returns the driver's error, or 0. By CuPy's
+    driver, which takes 0.5 microseconds less than that of cuda-bindings."""
+    driver, current = device.cp.cuda.driver, device.cp.cuda.get_current_stream
+
+    def start() -> int:
+        try:
+            driver.launchKernel(*form, current().ptr, where, 0)
+        except driver.CUDADriverError as error:
+            return error.status
+        return 0
+
+    return start
+
+
+def _overlapped(form: tuple[int, ...], where: int) -> Callable[[], int]:
+    """The same of a launch that overlaps the kernel before it."""
+    from cuda.bindings import driver
+
+    function, current = driver.CUfunction(form[0]), device.cp.cuda.get_current_stream
+    config, queue_of = _overlapping(form[1:7], form[7]), lru_cache(maxsize=64)(driver.CUstream)
+
+    def start() -> int:
+        config.hStream = queue_of(current().ptr)
+        return int(driver.cuLaunchKernelEx(config, function, where, 0)[0])
+
+    return start
+
+
 def _overlapping(dims: tuple[int, ...], shared_mem: int) -> Any:
-    """The form of a launch that overlaps the kernel before it."""
+    """Grid, block and shared memory for it."""
     from cuda.bindings import driver
 
     config, attribute = driver.CUlaunchConfig(), driver.CUlaunchAttribute()

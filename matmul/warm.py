@@ -18,13 +18,12 @@ class Cupy(NamedTuple):
 
     ndarray: Any
     device: Callable[[], int]
-    empty: Callable[..., Array]
 
 
 @cache
 def cupy() -> Cupy:
     cp = device.cp
-    return Cupy(cp.ndarray, cp.cuda.runtime.getDevice, cp.empty)
+    return Cupy(cp.ndarray, cp.cuda.runtime.getDevice)
 
 
 def form_of(arrays: Sequence[Array], *others: object) -> tuple[tuple | None, Places]:
@@ -32,7 +31,7 @@ def form_of(arrays: Sequence[Array], *others: object) -> tuple[tuple | None, Pla
     places: Places = []
     if device.backend() != "cupy":
         return None, places
-    array_type, device_now, _ = cupy()
+    array_type, device_now = cupy()
     now = device_now()
     forms: list[object] = [now, *others]
     for array in arrays:

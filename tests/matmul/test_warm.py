@@ -9,7 +9,7 @@ import pytest
 from cuda.bindings import driver
 
 from cupy_or_sim import device
-from matmul import warm
+from matmul import operands, warm
 from matmul.packed import ARRAY, BYTES, packed
 
 
@@ -21,24 +21,28 @@ class Array:
 
 @pytest.fixture
 def launches(monkeypatch):
-    """What cuLaunchKernel is given: grid and block, the stream, and eight bytes of each argument."""
-    seen, stream = [], SimpleNamespace(ptr=77)
+    """What CuPy's driver is given: grid and block, the stream, and eight bytes of each argument."""
+    seen, errors, stream = [], [], SimpleNamespace(ptr=77)
+
+    class Refused(RuntimeError):
+        def __init__(self, status):
+            self.status = int(status)
+
+    def start(function, *numbers):
+        *dims, shared, queue, where, _ = numbers
+        arguments = [ctypes.string_at(place, 8) for place in (ctypes.c_void_p * 4).from_address(where)]
+        seen.append((dims, shared, queue, arguments))
+        if errors:
+            raise Refused(errors.pop())
+
     cuda = SimpleNamespace(
+        driver=SimpleNamespace(launchKernel=start, CUDADriverError=Refused),
         get_current_stream=lambda: stream,
         runtime=SimpleNamespace(getDevice=lambda: 0),
         Device=lambda: SimpleNamespace(use=lambda: seen.append("context")),
     )
     monkeypatch.setattr(device, "backend", lambda: "cupy")
-    monkeypatch.setattr(device, "cp", SimpleNamespace(cuda=cuda, ndarray=Array, empty=None), raising=False)
-    errors = []
-
-    def start(function, *numbers):
-        *dims, shared, queue, where, _ = numbers
-        arguments = [ctypes.string_at(place, 8) for place in (ctypes.c_void_p * 4).from_address(where)]
-        seen.append((dims, shared, int(queue), arguments))
-        return (errors.pop() if errors else driver.CUresult.CUDA_SUCCESS,)
-
-    monkeypatch.setattr(driver, "cuLaunchKernel", start)
+    monkeypatch.setattr(device, "cp", SimpleNamespace(cuda=cuda, ndarray=Array), raising=False)
     return seen, errors, stream
 
 
@@ -96,3 +100,13 @@ def test_no_more_calls_are_kept_than_a_program_needs(monkeypatch):
         warm.keep((number,), number)
     warm.keep(None, "not kept")
     assert warm.found((2,)) == 2 and warm.found((0,)) is None and warm.found(([],)) is None
+
+
+def test_a_map_is_kept_for_each_place(launches, monkeypatch):
+    made = []
+    monkeypatch.setattr(operands, "encoded", lambda tensor_map, place: made.append(place) or np.int64(place))
+    monkeypatch.setattr(operands, "MOST_KNOWN", 2)
+    at = operands.boxer(8, 64, 64, (8, 64))
+    assert at(Array(4096)) is at(Array(4096)) and at(Array(8192)).raw[:8] == struct.pack("q", 8192)
+    at(Array(512)), at(Array(4096))
+    assert made == [4096, 8192, 512, 4096]
