@@ -45,12 +45,17 @@ PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
 whole ones, byte for byte (tests/golden/record_traffic.py)."""
 STORE_BUFFER = 2048  # bytes on their way to L2 that do not hold a warp back. A
-QUEUE = 10  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
+QUEUE = 12  # instructions of a sub-core in line for memory, with the one that goes. A: docs/clock.md
 AGE = 160.0
 """Cycles by which warps of a younger block come later when it is asked who waited longest. M: the two blocks on an SM
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 50 to 50 with 64 and 128, 58 to 42 with 160 and
 256, 63 to 37 with 512, but from 192 on lesson 02's one_buffer is 10 % too fast, and the order there is wrong. Fair
 turns within a block: HMMA and LDSM with 8 to 32 warps (C)."""
+WRITE = 2
+"""Cycles in which a register gets what comes from shared memory: 64 bytes a cycle and sub-core. C: LDS.128, 1 warp.
+Results of arithmetic, which take a fixed time, go first (P: Huerta et al.). A: nothing is written beside them."""
+MOST_WRITES = 4 * WRITE  # of one load
+MOST_LATE = 24.0  # cycles by which a load is late for them; then its turn has come. A: docs/clock.md
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 
@@ -104,6 +109,7 @@ class Op(NamedTuple):
     `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
     address, and arrivals or the parity, with bytes as the `amount`; of BULK the `interval` is the part of the bytes for
     which this SM asks L2. PRODUCT, which waits in a queue of the tensor cores: the `amount` is 1 where a group ends.
+    `writes`: cycles in which what comes from shared memory is written to registers.
     """
 
     at: int
@@ -122,6 +128,7 @@ class Op(NamedTuple):
     sectors: tuple[int, ...] = ()
     barrier: tuple[int, int] = (0, 0)
     past_l1: bool = False
+    writes: int = 0
 
 
 @dataclass(frozen=True)
@@ -264,7 +271,13 @@ def _on_memory(op: Op, decoded: Decoded, access: Access, costs: Costs) -> Op:
         latency = len(access.sectors) + (PART - 1) * access.parts
     op = op._replace(past_l1={"STRONG", "GPU"} <= decoded.modifiers)
     return op._replace(
-        pipe=MEMORY, kind=kind, interval=interval, latency=latency, amount=wavefronts, sectors=access.sectors
+        pipe=MEMORY,
+        kind=kind,
+        interval=interval,
+        latency=latency,
+        amount=wavefronts,
+        sectors=access.sectors,
+        writes=WRITE * decoded.width if name in LOADS_SHARED else 0,
     )
 
 

@@ -39,6 +39,8 @@ from .costs import (
     MBARRIER_LATENCY,
     MEET,
     MEMORY,
+    MOST_LATE,
+    MOST_WRITES,
     OF_AN_H100,
     PENDING,
     PIPES,
@@ -50,6 +52,7 @@ from .costs import (
     READ_WINDOW,
     SECTORS,
     SIGNAL,
+    SPECIAL,
     STORE,
     STORE_BUFFER,
     TENSOR,
@@ -251,9 +254,12 @@ class _Warp:
 
 
 class _Core:
-    """A sub-core: when its pipes are free, its register banks are read, and its way to memory has room."""
+    """A sub-core: when its pipes are free, its registers are read and written, and its way to memory has room."""
 
-    __slots__ = ("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps")
+    __slots__ = (
+        *("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps"),
+        *("computed", "free", "written"),
+    )
 
     def __init__(self, fma_halves: float) -> None:
         self.warps: list[_Warp] = []  # the oldest first
@@ -267,6 +273,9 @@ class _Core:
         self.busy = 0.0  # when the one before them has left
         self.serves = inf  # and when the first of them begins
         self.latest: _Warp | None = None
+        self.computed = -1  # when it last issued arithmetic
+        self.free = deque(range(-MOST_WRITES, 0), MOST_WRITES)  # the last cycles in which it issued none
+        self.written = 0.0  # when what came from shared memory was
 
     def room(self, pipe: int) -> float:
         """When the pipe takes another instruction."""
@@ -328,12 +337,27 @@ class _Core:
             unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
             begin = max(time, pipes[unit])
             pipes[unit] = begin + op.interval
+            if pipe != SPECIAL:
+                self.compute(int(time))
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
         for bank, count in enumerate(reads):
             if count:
                 self.banks[bank] = max(self.banks[bank], time) + count
         return begin
+
+    def compute(self, time: int) -> None:
+        """It issues arithmetic, whose result goes to a register before any loaded value."""
+        self.free.extend(range(max(self.computed + 1, time - MOST_WRITES), time))
+        self.computed = time
+
+    def write(self, time: float, cycles: int, now: float) -> float:
+        """When values from shared memory that come at `time` are in their registers: so many cycles without arithmetic
+        take as long as the last ones did."""
+        more = cycles - max(int(now) - self.computed - 1, 0)
+        late = min(now - self.free[-more] - cycles, MOST_LATE) if more > 0 else 0.0
+        self.written = max(self.written, time) + max(late, 0.0)
+        return self.written
 
     def enter(self, op: Op, warp: _Warp, time: float) -> None:
         """An instruction gets in line for memory."""
@@ -380,7 +404,9 @@ class _Memory:
         late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
-        warp.sets(op.sets, begin + late + op.latency, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
+        if op.sets >= 0:
+            there = warp.core.write(begin + late + op.latency, op.writes, begin)
+            warp.sets(op.sets, there, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
         warp.sets(op.read, leaves, FOR_SHARED)
 
     def load(self, op: Op, warp: _Warp, begin: float) -> None:

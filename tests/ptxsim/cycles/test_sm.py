@@ -142,6 +142,19 @@ def test_the_port_of_shared_memory_gives_a_wavefront_a_cycle():
     assert cycles(*[load] * 50, op(waits=(0,)), warps=16) == pytest.approx(50 * 16 * 4, rel=0.05)
 
 
+def test_loaded_values_are_written_while_no_arithmetic_is():
+    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4, writes=costs.MOST_WRITES)
+
+    def took(work: Op) -> float:
+        return cycles(*[work] * 60, load, op(waits=(0,))) - cycles(*[work] * 60)
+
+    every, every_other = op(FMA, interval=2.0), op(FMA, interval=2.0, stall=2)
+    assert took(op()) == pytest.approx(took(every_other) - costs.MOST_WRITES, abs=2), (
+        "half of the cycles are free"
+    )
+    assert took(every) == pytest.approx(took(op()) + costs.MOST_LATE, abs=2), "none is"
+
+
 def test_a_full_line_and_a_lost_turn_are_told_apart():
     """Of a warp that waits for room: when there is some and another one takes it, it has lost its turn."""
     load = op(MEMORY, SHARED, stall=6, sets=0, interval=4.0, latency=25.0, amount=1)

@@ -35,15 +35,8 @@ FAR: dict[tuple[str, str], set[Place]] = {
     ("01_mainloop", "tiled"): {(22, "memory queue full")},
     # on the GPU the loads of a block's warps come at different times, and those that have theirs wait at the barrier
     ("01_mainloop", "vector_copy"): {(25, "barrier"), (30, "memory queue full")},
-    # how many loads from shared memory wait in line, and how many at the first FFMA or mma that needs them
-    ("01_mainloop", "register_tile"): {(34, "another warp first"), (38, "shared memory")},
-    ("04_padding", "plain_tile"): {(31, "copies"), (37, "memory queue full")},
-    # at which of its loads and FFMAs a warp loses its turn: in the model the warps of two blocks keep a rhythm
-    ("02_producer_consumer", "one_buffer"): {(31, "another warp first"), (32, "another warp first")},
-    ("02_producer_consumer", "early_copy"): {(41, "another warp first")},
-    ("03_double_buffer", "two_buffers"): {(32, "another warp first")},
-    ("03_double_buffer", "double_buffer"): {(45, "another warp first")},
-    ("03_fp32_best", "fp32_best"): {(28, "another warp first"), (47, "another warp first")},
+    # how many loads from shared memory wait in line, and how many at the first mma that needs them
+    ("04_padding", "plain_tile"): {(37, "memory queue full")},
     # on the GPU a part of the wait for the tensor cores stands at the mbarrier before and at HGMMA
     ("07_hopper", "ring"): {(39, "pipe busy")},
     ("08_never_a_pause", "persistent"): {(57, "pipe busy")},
