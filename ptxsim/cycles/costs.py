@@ -232,7 +232,8 @@ def op_of(
         "1688" in decoded.modifiers and "TF32" not in decoded.modifiers
     )  # P: half the products in half the time
     fma, tensor = costs.fma_interval, costs.tensor_interval / (1 + half)
-    intervals = {FMA: fma, HEAVY: fma, TENSOR: tensor}
+    words = 2 if "WIDE" in decoded.modifiers else 1  # of an integer product. A: docs/clock.md
+    intervals = {FMA: fma, HEAVY: words * fma, TENSOR: tensor}
     return op._replace(pipe=pipe, interval=intervals.get(pipe, costs.alu_interval))
 
 

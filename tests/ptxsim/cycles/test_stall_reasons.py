@@ -24,12 +24,11 @@ SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
 FAR: dict[tuple[str, str], set[Place]] = {
-    # on the GPU more loads are in flight, and integer products hold back others
+    # on the GPU more loads are in flight, and other warps are held back beside them
     ("01_mainloop", "naive"): {
         (9, "memory queue full"),
         (9, "global memory"),
         (9, "register banks"),
-        (9, "pipe busy"),
     },
     # as many warps wait there, but on the GPU more of them at the barrier before
     ("01_mainloop", "tiled"): {(22, "memory queue full")},
