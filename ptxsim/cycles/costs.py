@@ -51,11 +51,10 @@ AGE = 160.0
 of lesson 01's mainloop share it 62 to 38 (assets' record of waves); 50 to 50 with 64 and 128, 58 to 42 with 160 and
 256, 63 to 37 with 512, but from 192 on lesson 02's one_buffer is 10 % too fast, and the order there is wrong. Fair
 turns within a block: HMMA and LDSM with 8 to 32 warps (C)."""
-WRITE = 2
-"""Cycles in which a register gets what comes from shared memory: 64 bytes a cycle and sub-core. C: LDS.128, 1 warp.
-Results of arithmetic, which take a fixed time, go first (P: Huerta et al.). A: nothing is written beside them."""
-MOST_WRITES = 4 * WRITE  # of one load
-MOST_LATE = 24.0  # cycles by which a load is late for them; then its turn has come. A: docs/clock.md
+MOST_LATE = 64.0
+"""Cycles by which what is loaded from shared memory waits at most for cycles in which no arithmetic is issued: it takes
+one of them for each register, because results of arithmetic, which take a fixed time, go first (P: Huerta et al.).
+A: that nothing is written beside them, and this number (docs/clock.md); M: tests/golden/loads_beside_math_h100.json."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 
@@ -109,7 +108,7 @@ class Op(NamedTuple):
     `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
     address, and arrivals or the parity, with bytes as the `amount`; of BULK the `interval` is the part of the bytes for
     which this SM asks L2. PRODUCT, which waits in a queue of the tensor cores: the `amount` is 1 where a group ends.
-    `writes`: cycles in which what comes from shared memory is written to registers.
+    `writes`: registers of a lane that get what comes from shared memory.
     """
 
     at: int
@@ -278,7 +277,7 @@ def _on_memory(op: Op, decoded: Decoded, access: Access, costs: Costs) -> Op:
         latency=latency,
         amount=wavefronts,
         sectors=access.sectors,
-        writes=WRITE * decoded.width if name in LOADS_SHARED else 0,
+        writes=decoded.width if name in LOADS_SHARED else 0,
     )
 
 

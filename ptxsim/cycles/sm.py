@@ -40,7 +40,6 @@ from .costs import (
     MEET,
     MEMORY,
     MOST_LATE,
-    MOST_WRITES,
     OF_AN_H100,
     PENDING,
     PIPES,
@@ -253,12 +252,26 @@ class _Warp:
         self.ready, self.cause = at, cause
 
 
+class _Write:
+    """What a load from shared memory brings to registers: when it comes, cycles that it needs, and who waits for it."""
+
+    __slots__ = ("comes", "cycles", "last", "scoreboard", "warp")
+
+    def __init__(self, comes: float, cycles: float, warp: _Warp, scoreboard: int) -> None:
+        self.comes, self.cycles, self.warp, self.scoreboard = comes, cycles, warp, scoreboard
+        self.last = comes + cycles + MOST_LATE
+
+    def end(self, begin: float) -> float:
+        """If it goes on then, and no arithmetic is issued."""
+        return min(max(begin, self.comes) + self.cycles, self.last)
+
+
 class _Core:
     """A sub-core: when its pipes are free, its registers are read and written, and its way to memory has room."""
 
     __slots__ = (
         *("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps"),
-        *("computed", "free", "written"),
+        *("clean", "writes"),
     )
 
     def __init__(self, fma_halves: float) -> None:
@@ -273,9 +286,8 @@ class _Core:
         self.busy = 0.0  # when the one before them has left
         self.serves = inf  # and when the first of them begins
         self.latest: _Warp | None = None
-        self.computed = -1  # when it last issued arithmetic
-        self.free = deque(range(-MOST_WRITES, 0), MOST_WRITES)  # the last cycles in which it issued none
-        self.written = 0.0  # when what came from shared memory was
+        self.writes: deque[_Write] = deque()  # the first that came is the first to be written
+        self.clean = 0.0  # from when on the next cycle for them may be
 
     def room(self, pipe: int) -> float:
         """When the pipe takes another instruction."""
@@ -296,6 +308,8 @@ class _Core:
         """Who issues now. If nobody can: None, and `time` is when somebody may."""
         time, soonest, first = self.time, inf, inf
         found, able = None, []
+        if self.writes:
+            self.write(time)
         for warp in self.warps:
             at = warp.ready
             if at <= time:
@@ -311,7 +325,7 @@ class _Core:
             if at < soonest:
                 soonest = at
         if found is None:
-            self.time = soonest
+            self.time = min(soonest, self.writes[0].end(self.clean)) if self.writes else soonest
             return None
         self.hold(found, able)
         return found
@@ -338,7 +352,8 @@ class _Core:
             begin = max(time, pipes[unit])
             pipes[unit] = begin + op.interval
             if pipe != SPECIAL:
-                self.compute(int(time))
+                self.write(time)
+                self.clean = time + 1  # this cycle's write is its result's
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
         for bank, count in enumerate(reads):
@@ -346,18 +361,22 @@ class _Core:
                 self.banks[bank] = max(self.banks[bank], time) + count
         return begin
 
-    def compute(self, time: int) -> None:
-        """It issues arithmetic, whose result goes to a register before any loaded value."""
-        self.free.extend(range(max(self.computed + 1, time - MOST_WRITES), time))
-        self.computed = time
-
-    def write(self, time: float, cycles: int, now: float) -> float:
-        """When values from shared memory that come at `time` are in their registers: so many cycles without arithmetic
-        take as long as the last ones did."""
-        more = cycles - max(int(now) - self.computed - 1, 0)
-        late = min(now - self.free[-more] - cycles, MOST_LATE) if more > 0 else 0.0
-        self.written = max(self.written, time) + max(late, 0.0)
-        return self.written
+    def write(self, until: float) -> None:
+        """Loaded values go to registers, in the cycles before this one in which no arithmetic was issued."""
+        while self.writes:
+            first = self.writes[0]
+            end = first.end(self.clean)
+            if end > until:
+                first.cycles -= max(until - max(self.clean, first.comes), 0.0)
+                break
+            self.clean = end
+            self.writes.popleft()
+            if first.scoreboard >= 0:
+                first.warp.sets(first.scoreboard, end, FOR_SHARED)
+                first.warp.due[first.scoreboard] -= 1
+            if first.warp.asleep:
+                first.warp.look_ahead(*first.warp.since)
+        self.clean = max(self.clean, until)
 
     def enter(self, op: Op, warp: _Warp, time: float) -> None:
         """An instruction gets in line for memory."""
@@ -404,8 +423,11 @@ class _Memory:
         late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
-        if op.sets >= 0:
-            there = warp.core.write(begin + late + op.latency, op.writes, begin)
+        there, core = begin + late + op.latency, warp.core
+        if op.writes:
+            core.writes.append(_Write(there - op.writes, op.writes, warp, op.sets))
+            core.time = min(core.time, core.writes[0].end(core.clean))
+        else:
             warp.sets(op.sets, there, FOR_RESULT if op.kind == VARIABLE else FOR_SHARED)
         warp.sets(op.read, leaves, FOR_SHARED)
 
@@ -599,7 +621,7 @@ class _Sm:
             self.memory.store(op, warp, begin)
         else:
             self.memory.shared(op, warp, begin)
-        self.known(warp, _set_by(op), begin)
+        self.known(warp, [op.read] * (op.read >= 0) if op.writes else _set_by(op), begin)
 
     def known(self, warp: _Warp, scoreboards: Sequence[int], time: float) -> None:
         """It is known when these will be clear: who sleeps looks ahead again."""
