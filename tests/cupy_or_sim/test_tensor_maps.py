@@ -149,14 +149,16 @@ def test_the_driver_makes_a_map_once_for_an_address_and_sizes(monkeypatch):
     made = []
     monkeypatch.setattr(operands.device, "backend", lambda: "cupy")
     monkeypatch.setattr(operands, "encoded", lambda *given: made.append(given) or np.void(bytes(128)))
-    operands._at.cache_clear()
     first, second = (SimpleNamespace(data=SimpleNamespace(ptr=place)) for place in (4096, 8192))
     boxed = operands.boxer(72, 136, 136, (64, 64))
     assert boxed(first) is boxed(first)
     boxed(second), operands.boxer(136, 72, 80, (64, 64))(first)
     assert [place for _, place in made] == [4096, 8192, 4096]
     assert made[0][0].at(4096).strides == (2, 272) and made[0][0].at(4096).shape == (136, 72)
-    operands._at.cache_clear()
+    monkeypatch.setattr(operands, "MOST_KNOWN", 2)
+    again = SimpleNamespace(data=SimpleNamespace(ptr=512))
+    boxed(again), boxed(first)
+    assert [place for _, place in made[3:]] == [512, 4096], "no more are kept"
 
 
 @pytest.mark.parametrize("columns, promoted", [(128, 256), (136, 128)])

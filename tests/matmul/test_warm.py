@@ -9,7 +9,7 @@ import pytest
 from cuda.bindings import driver
 
 from cupy_or_sim import device
-from matmul import operands, warm
+from matmul import warm
 from matmul.packed import ARRAY, BYTES, packed
 
 
@@ -100,13 +100,3 @@ def test_no_more_calls_are_kept_than_a_program_needs(monkeypatch):
         warm.keep((number,), number)
     warm.keep(None, "not kept")
     assert warm.found((2,)) == 2 and warm.found((0,)) is None and warm.found(([],)) is None
-
-
-def test_a_map_is_kept_for_each_place(launches, monkeypatch):
-    made = []
-    monkeypatch.setattr(operands, "encoded", lambda tensor_map, place: made.append(place) or np.int64(place))
-    monkeypatch.setattr(operands, "MOST_KNOWN", 2)
-    at = operands.boxer(8, 64, 64, (8, 64))
-    assert at(Array(4096)) is at(Array(4096)) and at(Array(8192)).raw[:8] == struct.pack("q", 8192)
-    at(Array(512)), at(Array(4096))
-    assert made == [4096, 8192, 512, 4096]
