@@ -73,7 +73,7 @@ def test_shares_beside_nsight_compute_s():
         for one in (modelled, gpu)
     ]
     assert [each.replace("%", " %") for each in all_of + at] == re.findall(
-        r"\d+ %", prose("deeper/00_model").split("counts about as much")[1].split("keep a rhythm")[0]
+        r"\d+ %", prose("deeper/00_model").split("counts about as much")[1].split("Trust no line")[0]
     )
 
 
