@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -219,7 +220,7 @@ def _not(a: Value) -> Value:
 
 
 def _compare(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
-    first, second, a_, b_, *read = decoded.operands
+    _, _, a_, b_, *read = decoded.operands
     a, b = warp.get(a_), warp.get(b_)
     if a is None or b is None:
         holds: Value = None
@@ -239,14 +240,39 @@ def _compare(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> Non
                 holds = holds & low
             else:
                 holds = strict | ((a == b) & low)
-        if isinstance(holds, np.ndarray):
-            if holds.all() or not holds.any():
-                holds = bool(holds[0])
-        elif holds is not None:
-            holds = bool(holds)
+    _answer(warp, decoded, holds, guard)
+
+
+def _answer(warp: Registers, decoded: Decoded, holds: Value, guard: np.ndarray | None) -> None:
+    """Of a comparison, in two predicates: whether it holds, and whether it does not."""
+    if holds is not None:
+        holds = np.asarray(holds)
+        holds = bool(holds.flat[0]) if holds.all() or not holds.any() else holds
+    first, second, _, _, *read = decoded.operands
     other = warp.predicate(read[0]) if read else True
     warp.put(first, _both(holds, other, decoded.modifiers), guard)
     warp.put(second, _both(_not(holds), other, decoded.modifiers), guard)
+
+
+def _compare_floats(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
+    """Of what comes from memory or from arithmetic nothing is known; of a parameter and a literal it is."""
+    a, b = (_float_in(warp, one) for one in decoded.operands[2:4])
+    name = next((each for each in decoded.modifiers if each.removesuffix("U") in COMPARE), None)
+    if a is None or b is None or name is None:
+        return _answer(warp, decoded, None, guard)
+    disordered = np.isnan(a) | np.isnan(b)
+    holds = COMPARE[name.removesuffix("U")](a, b) & ~disordered
+    _answer(warp, decoded, holds | disordered if name.endswith("U") else holds, guard)
+
+
+def _float_in(warp: Registers, operand: Operand) -> Value:
+    if operand.kind == "imm" and not operand.name:  # nvdisasm writes 1 for 1.0
+        return np.float32(signed(operand.number))
+    bits = warp.get(replace(operand, negated=False, absolute=False))
+    if bits is None:
+        return None
+    number = np.abs(_float_of(bits)) if operand.absolute else _float_of(bits)
+    return -number if operand.negated else number
 
 
 def _predicates(warp: Registers, decoded: Decoded, guard: np.ndarray | None) -> None:
@@ -427,6 +453,7 @@ HANDLERS: dict[str, Callable[[Registers, Decoded, np.ndarray | None], None]] = {
     **dict.fromkeys(("MOV", "UMOV", "R2UR"), _move),
     **dict.fromkeys(("SEL", "USEL"), _select),
     **dict.fromkeys(("ISETP", "UISETP"), _compare),
+    "FSETP": _compare_floats,
     **dict.fromkeys(("PLOP3", "UPLOP3"), _predicates),
     **dict.fromkeys(("VIMNMX", "VIADDMNMX", "IMNMX"), _smaller),
     **dict.fromkeys(("S2R", "S2UR", "CS2R"), _special),

@@ -60,6 +60,25 @@ def test_integers_are_computed(expression, value, arch):
     assert found == {value // 8 * 8}
 
 
+@pytest.mark.parametrize("n", [-1.5, 0.0, 2.5, float("nan")])
+@pytest.mark.parametrize(
+    "condition", ["x != 0", "!(x < 1)", "fabsf(x) > 1", "-x <= 1 && threadIdx.x", "x == 2.5f"]
+)
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_floats_of_parameters_are_compared(n, condition, arch):
+    bits = int(np.float32(n).view(np.int32))
+    source = f"float x = __int_as_float(n); if ({condition}) out[8] = m; else out[16] = m;"
+    holds = {
+        "x != 0": n != 0,
+        "!(x < 1)": not n < 1,
+        "fabsf(x) > 1": abs(n) > 1,
+        "-x <= 1 && threadIdx.x": -n <= 1,
+        "x == 2.5f": n == 2.5,
+    }[condition]
+    lane_0 = {16} if "threadIdx" in condition else set()
+    assert stored(source, n=bits, m=1, arch=arch) == ({8} | lane_0 if holds else {16})
+
+
 @pytest.mark.parametrize("arch", ["sm_75", "sm_86", "sm_90"])
 def test_a_loop_runs_as_often_as_it_should(arch):
     source = "for (int i = 0; i < n; ++i) out[i * 1024 + threadIdx.x] = i;"
