@@ -229,7 +229,7 @@ def parameters(kernel: Kernel, args: Sequence, arch: str = "sm_90") -> list[tupl
 EDGE = 2
 """K-tiles at either end of a walk that are not taken as steady."""
 RING = 12
-"""K-tiles of the loop of a kernel with mbarriers: they come out even for rings of 2, 3, 4 and 6 slots."""
+"""K-tiles of the loop of a kernel with mbarriers, at most: they come out even for rings of 2, 3, 4 and 6 slots."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def works(walked: Callable[[int], list[list[Op]]], k_tiles: int, resident: int) 
 def loops(short: list[list[Op]], long: list[list[Op]], few: int, more: int) -> list[Warp]:
     """Where the k-tiles of each warp's main loop begin, by walks with `few` of them and with `more` than these."""
     mbarriers = any(op.kind == AWAIT for ops in long for op in ops)
-    return [_ring(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(short, long)]
+    return [main_loop(both[1]) if mbarriers else _warp(*both, few, more) for both in zip(short, long)]
 
 
 def first_k_tile(short: list[Op], long: list[Op], few: int, more: int) -> tuple[float, float]:
@@ -299,16 +299,17 @@ def _warp(short: list[Op], long: list[Op], few: int, more: int) -> Warp:
     return Warp(long, marks)
 
 
-def _ring(long: list[Op]) -> Warp:
+def main_loop(long: list[Op]) -> Warp:
     """Of a kernel with mbarriers, whose first and last k-tiles are of other instructions: the branch that goes back
-    most often ends a k-tile."""
+    most often ends a k-tile. As many of them as come out even: behind the last one comes the slot of the first."""
     back = [at for at, (one, after) in enumerate(pairwise(long)) if one.kind == BRANCH and after.at < one.at]
     if not back:
         return Warp(long, ())
     of_loop, _ = Counter(long[at].at for at in back).most_common(1)[0]
     begins = [at + 1 for at in back if long[at].at == of_loop]
-    ring = RING if len(begins) > RING else FEW
-    return Warp(long, tuple(begins[: ring + 1]))
+    waits = [next((op.barrier[0] for op in long[at:] if op.kind == AWAIT), None) for at in begins[: RING + 1]]
+    even = [turn for turn, slot in enumerate(waits) if slot == waits[0]]
+    return Warp(long, tuple(begins[: (even[-1] or FEW) + 1]))
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class Warp(Registers):
                     access = self.barrier(decoded)
                 elif name == "UCGABAR_WAIT":
                     access = Access(barrier=(CLUSTER, 0))
-                elif name in ("SYNCS", "UTMALDG"):
+                elif name == "UTMALDG" or (name == "SYNCS" and "CCTL" not in decoded.modifiers):
                     access = self.mbarrier(decoded, active if does is None else does)
                 else:
                     self.forget(decoded)

@@ -15,6 +15,7 @@ from ptxsim.cycles.costs import (
     ARITHMETIC,
     AWAIT,
     BARRIER,
+    BRANCH,
     BULK,
     BULK_STORE,
     COMMIT,
@@ -30,7 +31,7 @@ from ptxsim.cycles.costs import (
     TENSOR,
     Op,
 )  # fmt: skip
-from ptxsim.cycles.model import ops_of
+from ptxsim.cycles.model import main_loop, ops_of
 from ptxsim.cycles.sm import (
     FOR_BANKS,
     FOR_BARRIER,
@@ -267,3 +268,17 @@ def table() -> None:
 
 if __name__ == "__main__":
     table()
+
+
+@pytest.mark.parametrize(
+    ("slots", "k_tiles", "even"), [(3, 9, 6), (4, 10, 8), (3, 20, 12), (5, 20, 10), (8, 6, 4)]
+)
+def test_a_loop_of_slots_comes_out_even(slots, k_tiles, even):
+    """As many k-tiles as a whole number of rounds has; where there are too few for one, some."""
+
+    def k_tile(number: int) -> list[Op]:
+        wait = Op(8, NO_PIPE, AWAIT, 1, False, (), -1, -1, NONE, NONE, barrier=(number % slots, 0))
+        return [wait, *[op()._replace(at=16)] * 3, op(kind=BRANCH)._replace(at=24)]
+
+    begins = main_loop([each for number in range(k_tiles) for each in k_tile(number)]).marks
+    assert (len(begins) - 1, begins[-1] - begins[0]) == (even, 5 * even)
