@@ -214,15 +214,15 @@ def gemm_kernel(T: str, Out: str, chosen: Plan, a_along_k: bool, b_along_k: bool
 
 def float_kernel(Out: str, chosen: FloatPlan, a_along_k: bool, b_along_k: bool, sizes: int) -> Kernel:
     """Of a table of products."""
-    return _float_kernel(f"float32<{Out}, {_floats(chosen, a_along_k, b_along_k)}, {sizes}>", chosen)
+    return _float_kernel(f"float32<{Out}, {_template_of(chosen, a_along_k, b_along_k)}, {sizes}>", chosen)
 
 
 def plain_float_kernel(chosen: FloatPlan, a_along_k: bool, b_along_k: bool) -> Kernel:
     """Of one product, which is stored plainly."""
-    return _float_kernel(f"float32_plain<{_floats(chosen, a_along_k, b_along_k)}>", chosen)
+    return _float_kernel(f"float32_plain<{_template_of(chosen, a_along_k, b_along_k)}>", chosen)
 
 
-def _floats(chosen: FloatPlan, *layouts: bool) -> str:
+def _template_of(chosen: FloatPlan, *layouts: bool) -> str:
     numbers = *chosen.tile, chosen.rows, chosen.at_once
     return ", ".join((*map(str, numbers), *(str(layout).lower() for layout in layouts)))
 
