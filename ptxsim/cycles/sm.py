@@ -230,9 +230,11 @@ class _Warp:
         If that is not known yet it falls asleep."""
         op = self.op
         self.since, self.ready = (at, cause), inf
-        self.asleep = any(self.due[scoreboard] for scoreboard in op.waits)
-        if self.asleep:
-            return
+        for scoreboard in op.waits:
+            if self.due[scoreboard]:
+                self.asleep = True
+                return
+        self.asleep = False
         if self.free > at:
             at = self.free
         for scoreboard in op.waits:
@@ -298,10 +300,11 @@ class _Core:
 
     def readable(self, reads: tuple[int, int]) -> float:
         """When an instruction can issue that reads so many even and odd registers."""
-        at = 0.0
-        for bank, count in zip(self.banks, reads):
-            if count:
-                at = max(at, bank + count - max(READ_WINDOW, count))
+        (even, odd), (of_even, of_odd), at = self.banks, reads, 0.0
+        if of_even:
+            at = even - READ_WINDOW + of_even if of_even < READ_WINDOW else even
+        if of_odd:
+            at = max(at, odd - READ_WINDOW + of_odd if of_odd < READ_WINDOW else odd)
         return at
 
     def choose(self) -> _Warp | None:
@@ -337,11 +340,13 @@ class _Core:
         if op.pipe:
             reads = op.hits if self.users[op.pipe] is first else op.misses
             held = max(self.readable(reads) - self.time, 0.0)
-        self.time += held
         for warp in able:
-            warp.held += held
             warp.turns += 1
         first.turns -= 1
+        if held:
+            self.time += held
+            for warp in able:
+                warp.held += held
 
     def occupy(self, op: Op, warp: _Warp) -> float:
         """Take the pipe and read the registers: when the pipe begins."""
@@ -352,13 +357,16 @@ class _Core:
             begin = max(time, pipes[unit])
             pipes[unit] = begin + op.interval
             if pipe != SPECIAL:
-                self.write(time)
+                if self.writes and time > self.clean:  # it was held up since it was chosen
+                    self.write(time)
                 self.clean = time + 1  # this cycle's write is its result's
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
-        for bank, count in enumerate(reads):
-            if count:
-                self.banks[bank] = max(self.banks[bank], time) + count
+        banks, (of_even, of_odd) = self.banks, reads
+        if of_even:
+            banks[0] = max(banks[0], time) + of_even
+        if of_odd:
+            banks[1] = max(banks[1], time) + of_odd
         return begin
 
     def write(self, until: float) -> None:
@@ -511,10 +519,6 @@ def _set_by(op: Op) -> list[int]:
     return [scoreboard for scoreboard in (op.sets, op.read) if scoreboard >= 0]
 
 
-def _serves(core: _Core) -> float:
-    return core.serves
-
-
 class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         self.costs = rates.costs
@@ -543,7 +547,9 @@ class _Sm:
             core = first if first.time <= second.time else second
             other = third if third.time <= fourth.time else fourth
             core = core if core.time <= other.time else other
-            way = min(self.cores, key=_serves)
+            way = first if first.serves <= second.serves else second
+            other = third if third.serves <= fourth.serves else fourth
+            way = way if way.serves <= other.serves else other
             if way.serves < inf and way.serves <= core.time:
                 self.serve(way)
                 continue
@@ -641,23 +647,26 @@ class _Sm:
             spent[key] = spent.get(key, 0.0) + cycles
 
         add(ISSUES, 1.0)
-        if warp.last < 0:
+        last, at = warp.last, warp.free
+        if last < 0:
             warp.held = warp.turns = 0.0
             return
-        at = warp.free
-        if at > warp.last + 1:
+        if time == last + 1:  # nothing lies between
+            return
+        if at > last + 1:
             before = warp.ops[warp.place - 1]
-            add(FOR_BRANCH if before.kind == BRANCH else FOR_TIME, at - warp.last - 1)
+            add(FOR_BRANCH if before.kind == BRANCH else FOR_TIME, at - last - 1)
         if warp.ready > at:
             add(warp.cause, warp.ready - at)
             at = warp.ready
-        for reason, cycles in (
-            (FOR_BANKS, warp.held),
-            (FOR_TURN, warp.turns),
-            (FOR_QUEUE if op.pipe == MEMORY else FOR_PIPE, time - at - warp.held - warp.turns),
-        ):
-            if cycles > 0:
-                add(reason, cycles)
+        held, turns = warp.held, warp.turns
+        rest = time - at - held - turns
+        if held > 0:
+            add(FOR_BANKS, held)
+        if turns > 0:
+            add(FOR_TURN, turns)
+        if rest > 0:
+            add(FOR_QUEUE if op.pipe == MEMORY else FOR_PIPE, rest)
         warp.held = warp.turns = 0.0
 
     def step(self, core: _Core, warp: _Warp) -> None:
