@@ -302,9 +302,9 @@ class _Core:
         """When an instruction can issue that reads so many even and odd registers."""
         (even, odd), (of_even, of_odd), at = self.banks, reads, 0.0
         if of_even:
-            at = even - READ_WINDOW + of_even if of_even < READ_WINDOW else even
+            at = max(at, even + of_even - max(READ_WINDOW, of_even))
         if of_odd:
-            at = max(at, odd - READ_WINDOW + of_odd if of_odd < READ_WINDOW else odd)
+            at = max(at, odd + of_odd - max(READ_WINDOW, of_odd))
         return at
 
     def choose(self) -> _Warp | None:
@@ -357,7 +357,7 @@ class _Core:
             begin = max(time, pipes[unit])
             pipes[unit] = begin + op.interval
             if pipe != SPECIAL:
-                if self.writes and time > self.clean:  # it was held up since it was chosen
+                if self.writes:
                     self.write(time)
                 self.clean = time + 1  # this cycle's write is its result's
         reads = op.hits if self.users[pipe] is warp else op.misses
