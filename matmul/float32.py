@@ -7,9 +7,9 @@ from cupy_or_sim.kernel import Array
 from .float_plans import FloatPlan
 from .many import Product, row_of, tabled
 from .operands import ACTIVATIONS
-from .packed import ARRAY, packed
+from .packed import packed
 from .places import begin
-from .ready import Launch, Written, copier, plain_float_kernel, reducer, sums_stride
+from .ready import ON_ALL, Launch, Written, copier, plain_float_kernel, reducer, sums_stride
 from .scratch import scratch
 
 PLAIN = (np.float32(1), np.float32(0), np.int32(0), np.int32(0))
@@ -71,7 +71,7 @@ def plain_launch(chosen: FloatPlan, each: Product, alpha: float) -> Launch:
     )
     strides = (each.left.stride(False), each.right.stride(False))
     numbers = (*map(np.int64, strides), *map(np.int32, (each.c_stride, down, across)))
-    args = (ARRAY, ARRAY, ARRAY, ARRAY, np.float32(alpha), *map(np.int32, (M, N, K)), *numbers)
+    args = (*ON_ALL, np.float32(alpha), *map(np.int32, (M, N, K)), *numbers)
     launch = packed(kernel, (down * across,), (chosen.threads,), chosen.shared_mem, args)
     copies = copier(each.left, each.right, False)
     return launch if copies is None else lambda a, b, C, bias: launch(*copies(a, b), C, bias)

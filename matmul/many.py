@@ -17,7 +17,7 @@ from ptxsim import Struct
 from .copies import Given
 from .float_plans import FloatPlan, float_plan_of_many
 from .operands import ACTIVATIONS, Operand, type_of
-from .packed import BYTES, first, packed
+from .packed import first, packed_table
 from .plans import SIX, Plan, Shape, plan_of_many
 from .ready import copier, float_kernel, gemm_kernel, rows_of, sms
 
@@ -140,8 +140,8 @@ def tabled(
         kernel = float_kernel(Out, plan, a_along_k, b_along_k, most)
     else:
         kernel = gemm_kernel(T, Out, plan, a_along_k, b_along_k, most)
-    args = (BYTES, np.int32(len(rows)), *finish)
-    launch = packed(kernel, (blocks,), (plan.threads,), plan.shared_mem, args)
+    args = (np.int32(len(rows)), *finish)
+    launch = packed_table(kernel, (blocks,), (plan.threads,), plan.shared_mem, args)
     return lambda arrays: launch(table(arrays, rows, most))
 
 

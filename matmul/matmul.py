@@ -28,6 +28,7 @@ from .ready import Launch, in_boxes, ready
 LESSON = "06_complete_gemm"
 FEW = 16
 """Rows or columns for which lesson 06's kernel has a tile, and lesson 07's four times too many."""
+LISTS = (list, tuple)
 Finish = tuple[str | None, float, float]
 """activation, alpha, beta"""
 
@@ -76,7 +77,7 @@ def matmul(
     A and B may be batches, (b, M, K) and (b, K, N), or one of them a batch: then `out` is (b, M, N). They may be lists
     of arrays, problems of any sizes: then `out` and `bias` are lists too, or None, and a list is returned.
     """
-    if isinstance(A, list | tuple) or isinstance(B, list | tuple):
+    if isinstance(A, LISTS) or isinstance(B, LISTS):
         return _listed(problems(A, B, out, bias), activation, alpha, beta, dtype, lesson)
     theirs, (key, places) = out, warm.form_of((A, B, bias, out), activation, alpha, beta, dtype, lesson)
     if key is None:

@@ -14,7 +14,7 @@ from cupy_or_sim.limits import this_gpu
 from .float_plans import FloatPlan
 from .hopper_plans import HopperPlan
 from .operands import ACTIVATIONS, Operand, boxer, type_of
-from .packed import ARRAY, BYTES, packed
+from .packed import Nth, packed
 from .places import begin
 from .plans import Plan
 from .scratch import kept, scratch
@@ -29,6 +29,8 @@ OVERLAP = ("reduce", "pad")
 
 Launch = Callable[[Array, Array, Array, Array], None]
 """Launches kernels on the left operand, the right one, the output and the bias."""
+ON_ALL = tuple(map(Nth, range(4)))
+"""These, as a kernel's arguments."""
 
 
 class Written(NamedTuple):
@@ -100,7 +102,7 @@ def sums_stride(N: int) -> int:
 def reducer(split: int, T: str, M: int, N: int, out: Written) -> Callable[[Array, Array, Array], None]:
     """What adds the sums of all parts of K, and finishes them: launched on the sums, the output and the bias."""
     grid, numbers = (-(-N // 128), min(-(-M // 4), 65_535)), (M, N, sums_stride(N), out.stride)
-    args = (ARRAY, np.int32(split), ARRAY, ARRAY, *out.finish, *map(np.int32, numbers))
+    args = (Nth(0), np.int32(split), Nth(1), Nth(2), *out.finish, *map(np.int32, numbers))
     return packed(kernel_of(f"reduce<{T}, {out.type}>"), grid, (32, 4), 0, args, dependent=True)
 
 
@@ -124,7 +126,7 @@ def gemm_launcher(chosen: Plan, left: Operand, right: Operand, out: Written) -> 
     """Lesson 06's kernel, which stores no boxes."""
     M, N, K = left.rows, right.rows, left.K
     kernel = gemm_kernel(str(type_of(left.dtype)), out.type, chosen, left.along_k, right.along_k)
-    head = (ARRAY, ARRAY, ARRAY, ARRAY, *out.finish, *map(np.int32, (M, N, K)))
+    head = (*ON_ALL, *out.finish, *map(np.int32, (M, N, K)))
     tail = (np.int64(left.stride(False)), np.int64(right.stride(False)), np.int32(out.stride))
     copies, block, shared_mem = copier(left, right, False), (chosen.threads,), chosen.shared_mem
     if not chosen.shared_by:
@@ -133,7 +135,7 @@ def gemm_launcher(chosen: Plan, left: Operand, right: Operand, out: Written) -> 
         return gemm if copies is None else lambda a, b, C, bias: gemm(*copies(a, b), C, bias)
     blocks, whole = chosen.stream(M, N, K, sms())
     size = blocks * chosen.tile[0] * chosen.tile[1]
-    shared = packed(kernel, (blocks,), block, shared_mem, (*head, np.int32(whole), ARRAY, ARRAY, *tail))
+    shared = packed(kernel, (blocks,), block, shared_mem, (*head, np.int32(whole), Nth(4), Nth(5), *tail))
 
     def run(a: Array, b: Array, C: Array, bias: Array) -> None:
         a, b = copies(a, b) if copies else (a, b)
@@ -150,26 +152,18 @@ def hopper_launcher(chosen: HopperPlan, left: Operand, right: Operand, out: Writ
     )
     shared_mem = chosen.shared_mem(right.along_k)
     kernel = with_shared(kernel_of(expression), shared_mem)
-    numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
-    args = (BYTES, BYTES, BYTES, BYTES, ARRAY, ARRAY, *out.finish, *numbers)
-    copies, blocks = copier(left, right, True), (chosen.blocks(M, N, sms()),)
-    gemm = packed(kernel, blocks, (chosen.threads,), shared_mem, args, dependent=copies is not None)
     a_box, b_box, c_box, rest = chosen.boxes(left.along_k, right.along_k)
     of_a, of_b = (
-        boxer(each.runs, each.width, each.stride(True), box) for each, box in ((left, a_box), (right, b_box))
+        Nth(number, boxer(each.runs, each.width, each.stride(True), box))
+        for number, (each, box) in enumerate(((left, a_box), (right, b_box)))
     )
     of_C = (*((N, M) if chosen.turned else (M, N)), out.stride)
-    whole, last = boxer(*of_C, c_box), boxer(*of_C, rest)
-
-    def run(a: Array, b: Array, C: Array, bias: Array) -> None:
-        a, b = copies(a, b) if copies else (a, b)
-        first = of_a(a)
-        if out.boxes:
-            gemm(first, of_b(b), whole(C), last(C), C, bias)
-        else:
-            gemm(first, of_b(b), first, first, C, bias)
-
-    return run
+    whole, last = (Nth(2, boxer(*of_C, box)) if out.boxes else of_a for box in (c_box, rest))
+    numbers = (*map(np.int32, (M, N, out.stride)), *chosen.order(M, N, K))
+    args = (of_a, of_b, whole, last, *ON_ALL[2:], *out.finish, *numbers)
+    copies, blocks = copier(left, right, True), (chosen.blocks(M, N, sms()),)
+    gemm = packed(kernel, blocks, (chosen.threads,), shared_mem, args, dependent=True)
+    return gemm if copies is None else lambda a, b, C, bias: gemm(*copies(a, b), C, bias)
 
 
 def copier(
@@ -183,12 +177,12 @@ def copier(
     sizes = [
         (at, operand.different * operand.runs * operand.stride(boxes), operand.dtype) for at, operand in moved
     ]
-    args = [(ARRAY, ARRAY, *in_halves(operand, boxes)) for _, operand in moved]
+    args = [(Nth(2 * i), Nth(2 * i + 1), *in_halves(moved[last][1], boxes)) for i, last in enumerate((0, -1))]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
     blocks, products = (
         max(numbers) for numbers in zip(*((-(-each.runs // 8), each.different) for _, each in moved))
     )
-    pad = packed(kernel, (blocks, len(moved), products), (32, 8), 0, args[0] + args[-1])
+    pad = packed(kernel, (blocks, len(moved), products), (32, 8), 0, args[0] + args[1])
 
     def copies(*arrays: Array) -> tuple[Array, Array]:
         placed = list(arrays)

@@ -9,8 +9,9 @@ import pytest
 from cuda.bindings import driver
 
 from cupy_or_sim import device
+from matmul import packed as packing
 from matmul import warm
-from matmul.packed import ARRAY, BYTES, packed
+from matmul.packed import Nth, packed, packed_table
 
 
 class Array:
@@ -49,22 +50,70 @@ def launches(monkeypatch):
 KERNEL = SimpleNamespace(name="gemm", kernel=SimpleNamespace(ptr=5))
 
 
-def test_each_launch_gets_its_own_places_and_the_current_stream(launches):
+def bytes_of(number):
+    return ctypes.create_string_buffer(struct.pack("q", number), 8)
+
+
+def numbers(arguments):
+    return [struct.unpack("q", each)[0] for each in arguments]
+
+
+def test_each_launch_gets_its_own_places_and_the_current_stream(launches, monkeypatch):
     seen, _, stream = launches
-    launch = packed(KERNEL, (2, 3), (128,), 1024, (ARRAY, BYTES, np.int64(-6), ARRAY))
-    table = ctypes.create_string_buffer(struct.pack("q", 42), 8)
-    launch(Array(4096), table, None)
+    monkeypatch.setattr(packing, "MOST_KNOWN", 2)
+    mapped = []
+
+    def boxed(array):
+        mapped.append(array)
+        return bytes_of(-array.data.ptr)
+
+    launch = packed(KERNEL, (2, 3), (128,), 1024, (Nth(1), Nth(0, boxed), np.int64(-6), Nth(2)))
+    one, two = Array(4096), Array(8192)
+    launch(one, two, None)
     stream.ptr = 78
-    launch(Array(8192), table, Array(512))
-    (dims, shared, first_queue, first), (_, _, second_queue, second) = seen
-    assert dims == [2, 3, 1, 128, 1, 1] and shared == 1024 and (first_queue, second_queue) == (77, 78)
-    assert [struct.unpack("q", each)[0] for each in first] == [4096, 42, -6, 0]
-    assert [struct.unpack("q", each)[0] for each in second] == [8192, 42, -6, 512]
+    launch(two, one, Array(512))
+    launch(one, two, None)
+    (dims, shared, queue, first), (_, _, second_queue, second), (*_, third) = seen
+    assert dims == [2, 3, 1, 128, 1, 1] and shared == 1024 and (queue, second_queue) == (77, 78)
+    assert numbers(first) == numbers(third) == [8192, -4096, -6, 0] and mapped == [one, two]
+    assert numbers(second) == [4096, -8192, -6, 512]
+    launch(two, two, None)
+    launch(one, two, None)
+    assert len(mapped) == 4 and numbers(seen[-1][-1]) == [8192, -4096, -6, 0], "no more are kept"
+
+
+def test_a_table_takes_its_place(launches):
+    launch = packed_table(KERNEL, (1,), (32,), 0, [np.int64(number) for number in (7, 8, 9)])
+    launch(bytes_of(42))
+    launch(bytes_of(43))
+    assert [numbers(arguments) for *_, arguments in launches[0]] == [[42, 7, 8, 9], [43, 7, 8, 9]]
+
+
+def test_a_launch_may_overlap_the_kernel_before_it(launches, monkeypatch):
+    _, _, stream = launches
+    seen, errors = [], [1, 0, 0, 0]
+
+    def start(config, function, where, extra):
+        dims = config.gridDimX, config.gridDimY, config.blockDimX, config.sharedMemBytes, int(config.hStream)
+        allowed = [attribute.value.programmaticStreamSerializationAllowed for attribute in config.attrs]
+        seen.append((dims, allowed, ctypes.string_at((ctypes.c_void_p * 1).from_address(where)[0], 8)))
+        return (driver.CUresult(errors.pop()),)
+
+    monkeypatch.setattr(driver, "cuLaunchKernelEx", start)
+    monkeypatch.setattr(packing, "overlaps", lambda: True)
+    launch = packed(KERNEL, (2, 3), (128,), 1024, (Nth(0),), dependent=True)
+    for stream.ptr in (77, 78, 77):
+        launch(Array(stream.ptr))
+    assert [dims for dims, *_ in seen] == [(2, 3, 128, 1024, queue) for queue in (77, 78, 77)]
+    assert all(allowed == [1] for _, allowed, _ in seen)
+    assert numbers(place for *_, place in seen) == [77, 78, 77]
+    with pytest.raises(RuntimeError, match="refuses the launch of gemm: CUDA_ERROR_INVALID_VALUE"):
+        launch(Array(4096))
 
 
 def test_a_thread_without_a_context_gets_one_and_other_errors_are_told(launches):
     seen, errors, _ = launches
-    launch = packed(KERNEL, (1,), (32,), 0, (ARRAY, *[np.int64(0)] * 3))
+    launch = packed(KERNEL, (1,), (32,), 0, (Nth(0), *[np.int64(0)] * 3))
     errors.append(driver.CUresult.CUDA_ERROR_INVALID_CONTEXT)
     launch(Array(4096))
     assert seen[1] == "context" and seen[0] == seen[2]

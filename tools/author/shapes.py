@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from .tune import SHAPES
 SIZES = (64, 16384)
 LARGE = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096))
 LAUNCHES = 40
+ROWS = 9
 MOST_ERROR = 1e-3
 """Largest difference from cuBLAS, of the largest element."""
 
@@ -51,16 +53,36 @@ def main(seed: int, count: int = 40) -> None:
 
 
 def table(title: str, shapes: Iterable[Shape]) -> None:
-    print(f"| {title}: M x N x K | cuBLAS us | `matmul` us | ratio | plan |\n|---|--:|--:|--:|---|")
+    titles = "cuBLAS us | `matmul` us | ratio | cuBLAS in a row | `matmul` | ratio | plan"
+    print(f"| {title}: M x N x K | {titles} |\n|---|{'--:|' * 6}---|")
     ratios = []
     for shape in shapes:
-        theirs, ours = np.median(timing.time_in_turn(calls(*shape), LAUNCHES), axis=1)
-        ratios.append(theirs / ours)
+        both = calls(*shape)
+        times = *np.median(timing.time_in_turn(both, LAUNCHES), axis=1), *in_a_row(both, 2 * math.prod(shape))
+        ratios.append((times[0] / times[1], times[2] / times[3]))
+        cells = (*times[:2], ratios[-1][0], *times[2:], ratios[-1][1])
         print(
-            f"| {name(shape)} | {theirs:.2f} | {ours:.2f} | {theirs / ours:.2f} | {plan(shape)} |", flush=True
+            f"| {name(shape)} |",
+            " | ".join(f"{cell:.2f}" for cell in cells),
+            f"| {plan(shape)} |",
+            flush=True,
         )
-    mean = math.exp(float(np.mean(np.log(ratios))))
-    print(f"Geometric mean {mean:.3f}, least {min(ratios):.2f}, of {len(ratios)}.\n", flush=True)
+    for way, some in zip(("Alone", "In a row"), zip(*ratios)):
+        mean = math.exp(float(np.mean(np.log(some))))
+        print(f"{way}: geometric mean {mean:.3f}, least {min(some):.2f}, of {len(some)}.", flush=True)
+
+
+def in_a_row(runs: Sequence[Callable[[], None]], flops: int) -> list[float]:
+    """Microseconds of a launch of each among its own kind, with nothing between them, so that they may overlap: medians
+    of rows that take turns."""
+    launches = min(max(int(5e12 / flops), 5), 30)
+
+    def row(run: Callable[[], None]) -> None:
+        for _ in range(launches):
+            run()
+
+    rows = [partial(row, run) for run in runs]
+    return (np.median(timing.time_in_turn(rows, ROWS), axis=1) / launches).tolist()
 
 
 def calls(M: int, N: int, K: int) -> tuple[Callable[[], None], Callable[[], None]]:

@@ -28,7 +28,9 @@ struct FloatTile {
         unsigned shared = __cvta_generic_to_shared(slots);
         OfB columns(B, n_tile, N, k_begin, b_stride, shared, n());
         OfA rows(A, m_tile, M, k_begin, a_stride, shared + TN * TK * 4, m());
-        float b[2][2][4], a[2][1][4];                 // of two k: 8 columns; of two groups in turn: 4 rows
+        // Of two k: 8 columns; of two groups in turn: 4 rows. The dimension of 1 is for the compiler, whose registers are
+        // others without it: +0.7 % time for arrays as they lie, -0.4 % along M and N.
+        float b[2][2][4], a[2][1][4];
         int k_tiles = (k_count + TK - 1) / TK, read = 0, write = (SLOTS - 1) * SLOT;
         auto next = [](int slot) { return slot == (SLOTS - 1) * SLOT ? 0 : slot + SLOT; };
         for (int k_tile = 0; k_tile < SLOTS - 1; ++k_tile) {

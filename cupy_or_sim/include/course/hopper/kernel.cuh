@@ -8,9 +8,9 @@
 #include <course/hopper/store_any.cuh>
 
 // A (M, K) @ B (K, N), in tiles of TM x TN; operands and C by their tensor maps. BOXES: C has T's type and rows that begin at
-// multiples of 16 bytes, and is not read; else its maps are not looked at. TURNED, which needs BOXES: C lies there as (N, M). Each part of K, of `k_part` k-tiles, has sums of its own. A
-// cluster has BELOW x ACROSS blocks, as Place says, for each of SPLIT parts of the k-tiles; where these are several,
-// one piece.
+// multiples of 16 bytes, and is not read; else its maps are not looked at. TURNED, which needs BOXES: C lies there as (N, M). Each
+// part of K, of `k_part` k-tiles, has sums of its own. A cluster has BELOW x ACROSS blocks, as Place says, for each of SPLIT parts
+// of the k-tiles; where these are several, one piece. A kernel behind it may begin as soon as all k-tiles are on their way.
 template <typename T, typename Out, int TM, int TN, int SLOTS, int BELOW, int ACROSS, int SPLIT, bool A_ALONG_K, bool B_ALONG_K,
           bool BOXES, bool TURNED>
 __global__ void __cluster_dims__(BELOW * ACROSS * SPLIT, 1, 1)
@@ -23,7 +23,6 @@ hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMa
     using Mine = Form<TM, TN, SLOTS, BELOW, ACROSS, SPLIT, A_ALONG_K, B_ALONG_K>;
     extern __shared__ __align__(1024) unsigned char memory[];
     auto& s = *(Shared<Mine>*)memory;
-    let_next_kernel_begin();
     Place<Mine> place;
     Order<Mine> order = {part, group, rows, last_rows, k_tiles, k_part, pieces};
     auto meet = [] { Mine::BLOCKS > 1 ? cluster_meet() : named_sync<128 + TM * 2>(8); };   // from three places

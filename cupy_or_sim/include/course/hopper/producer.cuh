@@ -12,7 +12,7 @@ __device__ __forceinline__ void produce(Ring<Form>& s, const TensorMap& A, const
     int count = 0, number = blockIdx.x / Form::BLOCKS;        // k-tiles so far
     Piece piece = order(number, place);
     meet();
-    wait_for_kernel_before();                                 // which may have moved A's and B's rows
+    wait_for_kernel_before();                                 // which may have written A and B, or have read what C is now
     for (; number < order.count; piece = order(number, place)) {
         for (int k_tile = piece.begin; k_tile < piece.end; ++k_tile, ++count) {
             int slot = count % Form::SLOTS, turn = count / Form::SLOTS;
@@ -25,6 +25,7 @@ __device__ __forceinline__ void produce(Ring<Form>& s, const TensorMap& A, const
         }
         number += gridDim.x / Form::BLOCKS;
     }
+    let_next_kernel_begin();                                  // earlier its blocks would share SMs with some of these
     if (Form::BELOW + Form::ACROSS > 2)                       // until all have arrived here, this block may not end
         for (int i = 0; i < Form::SLOTS; ++i, ++count)
             mbarrier_wait(&s.empty[count % Form::SLOTS], (count / Form::SLOTS + 1) % 2);
