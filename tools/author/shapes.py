@@ -75,7 +75,7 @@ def table(title: str, shapes: Iterable[Shape]) -> None:
 def in_a_row(runs: Sequence[Callable[[], None]], flops: int) -> list[float]:
     """Microseconds of a launch of each among its own kind, with nothing between them, so that they may overlap: medians
     of rows that take turns."""
-    launches = min(max(int(5e12 / flops), 5), 30)
+    launches = min(max(int(5e11 / flops), 4), 20)
 
     def row(run: Callable[[], None]) -> None:
         for _ in range(launches):
