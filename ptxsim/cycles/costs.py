@@ -25,21 +25,25 @@ MEET: wgmma.fence, behind which the four warps of a warpgroup begin together."""
 
 CONSTANT_LATENCY = 35.0  # LDC. A
 REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
-PENDING = 1.0
-"""Wavefronts more of L1, for a load that finds its line on its way: such loads wait in a list, and when the line has
-come they go through L1 one a cycle. P: GPGPU-Sim's code hands them on one by one; A: that it takes L1's port; none for
-the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
+PENDING = 0.5
+"""Wavefronts more of L1, for a load that finds its line on its way. M: where all warps load lines that are new, a load
+takes 1.4 to 1.5 cycles of an SM, and 1.0 where they are there (tests/golden/record_waits.py); none for the load that
+missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
 SECTORS = 4  # of a line
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
-PRODUCT_SENT = 25.0
-"""Before HGMMA issues. M: Nsight Compute counts 30 to 36 ("mio") at those of lesson 08 (tests/golden/stalls_h100.json);
-but C: HGMMA.64x64x16, one each 32.1 cycles, leaves no more than this."""
+PRODUCT_EVERY = 28.0  # from a warp's HGMMA to its next one. M: tests/golden/record_waits.py
+PRODUCTS_AHEAD = 6
+"""HGMMA that wait for the tensor cores of the first sub-core, where each warpgroup has its first warp: with so many,
+the next one is held back. The other sub-cores' go on. M: tests/golden/record_waits.py"""
 PRODUCT_LATENCY = 32.0  # behind the tensor cores' time, until it can be waited for. A
 BULK_LATENCY = (
     350.0  # from UTMALDG to its last byte, where nobody else asks. A: as a copy, and 50 to read its map
 )
 BULK_SHARE = 0.88  # of the time that a load's bytes take on the way from L2. A: lesson 07's ring moves 39 bytes a cycle
-MBARRIER_LATENCY = 20.0  # from a phase's end to who waits for it. A
+MBARRIER_LATENCY = 45.0
+"""From a phase's end to who waits for it. M: from one warp to another and back are 166 cycles (record_waits.py)."""
+AWAIT_LATENCY = 31.0
+"""Of a wait for a phase that has ended. M: such waits in a row take 41 each, with their branches (record_waits.py)."""
 OTHER_SM = 180.0  # more, where another block of the cluster arrives. P: from SM to SM (arXiv:2402.13499)
 PART = 1.8
 """Of a sector's time, one that is written in part, which L2 reads first. M: half sectors take 3.6 times as long as
@@ -231,8 +235,7 @@ def op_of(
         "1688" in decoded.modifiers and "TF32" not in decoded.modifiers
     )  # P: half the products in half the time
     fma, tensor = costs.fma_interval, costs.tensor_interval / (1 + half)
-    words = 2 if "WIDE" in decoded.modifiers else 1  # of an integer product. A: docs/clock.md
-    intervals = {FMA: fma, HEAVY: words * fma, TENSOR: tensor}
+    intervals = {FMA: fma, HEAVY: fma, TENSOR: tensor}
     return op._replace(pipe=pipe, interval=intervals.get(pipe, costs.alu_interval))
 
 

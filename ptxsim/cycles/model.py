@@ -35,9 +35,11 @@ only the highest clock is known. L2 has a clock of its own."""
 BESIDE_SHARED, LEAST_L1 = 28 << 10, 16 << 10
 """Bytes of L1 that no block can have as shared memory. P: 256 KB together and 228 for blocks on an H100, 192 and 164 on
 an A100, 128 and 100 on an RTX 3090; A."""
-DRAM_LATENCY = 277.0  # more than L2's. P: 570 to 656 cycles, and 258 to 414 (arXiv:2501.12084)
-"""Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM, and with it those
-that come meanwhile. A: all, where an SM has one block; where it has more they come at other times, and it is a part."""
+DRAM_LATENCY = 277.0
+"""More than L2's. M: 262 to 290 in an open row of DRAM, 440 to 480 in others, by single loads; P: 258 to 414
+(arXiv:2501.12084). Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM,
+and with it those that come meanwhile. A: all, where an SM has one block; where it has more they come at other times,
+and it is one line of so many."""
 FEW, MORE = 4, 12
 """K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""
 MOST_OPS = 300_000
@@ -116,7 +118,8 @@ def setting(
         l2_bytes=costs.l2_bytes,
         l2_alone=costs.l2_alone,
         store_bytes=costs.store_bytes,
-        late=DRAM_LATENCY / resident if operands > target.l2 else 0.0,
+        late=DRAM_LATENCY if operands > target.l2 else 0.0,
+        one_in=resident,
         l1_sectors=max(target.shared + BESIDE_SHARED - shared, LEAST_L1) // SECTOR,
         costs=costs,
     ).where_slower(mhz / costs.clock_mhz)

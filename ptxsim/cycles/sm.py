@@ -12,7 +12,7 @@ cycle.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import inf
@@ -22,6 +22,7 @@ from .costs import (
     AGE,
     ARRIVE,
     AWAIT,
+    AWAIT_LATENCY,
     BARRIER,
     BRANCH,
     BULK,
@@ -44,8 +45,9 @@ from .costs import (
     PENDING,
     PIPES,
     PRODUCT,
+    PRODUCT_EVERY,
     PRODUCT_LATENCY,
-    PRODUCT_SENT,
+    PRODUCTS_AHEAD,
     PRODUCTS_WAIT,
     QUEUE,
     READ_WINDOW,
@@ -92,6 +94,7 @@ REASONS = (
 ) = range(len(REASONS))
 
 WARPGROUP = 4  # warps that make a wgmma together
+HASH = 2654435761  # of a line's number: which lines come late follows no pattern of addresses
 OTHER_DATA = 1 << 36
 """Of a warp that goes round: its sectors of the next round lie so far away."""
 OTHER_BLOCK = 1 << 44
@@ -101,8 +104,8 @@ OTHER_BLOCK = 1 << 44
 @dataclass(frozen=True)
 class Rates:
     """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
-    of so many bytes, which others do not have at the same time; how many cycles a load or a copy comes `late`. `costs`
-    are of an SM's own units."""
+    of so many bytes, which others do not have at the same time; how many cycles `one_in` so many lines comes `late`.
+    `costs` are of an SM's own units."""
 
     l2_bytes: float = OF_AN_H100.l2_bytes
     l2_alone: float = OF_AN_H100.l2_alone
@@ -110,6 +113,7 @@ class Rates:
     store_bytes: float = OF_AN_H100.store_bytes
     l1_sectors: int = 6144  # of L1, which is what shared memory leaves
     late: float = 0.0
+    one_in: int = 1
     costs: Costs = OF_AN_H100
 
     def where_slower(self, part: float) -> Rates:
@@ -193,7 +197,7 @@ class _Warp:
             "ready",
             "salt",
         ),
-        *("since", "times", "turns", "warpgroup", "why"),
+        *("sent", "since", "times", "turns", "warpgroup", "why"),
     )
 
     def __init__(self, stream: Stream, core: _Core) -> None:
@@ -219,6 +223,7 @@ class _Warp:
         self.times: list[float] = []
         self.products: list[float] = []  # when each group of wgmma will be done
         self.product = 0.0  # and what is in none yet
+        self.sent = -inf  # when its last wgmma was issued
         self.awaited: dict[int, int] = {}  # the phase of each mbarrier that is waited for next
 
     def sets(self, scoreboard: int, time: float, why: int) -> None:
@@ -249,8 +254,8 @@ class _Warp:
                 return
             if behind >= 0 and groups[behind] > at:
                 at, cause = groups[behind], why
-        if op.kind == PRODUCT:
-            at, cause = at + PRODUCT_SENT, FOR_PIPE
+        if op.kind == PRODUCT and self.sent + PRODUCT_EVERY > at:
+            at, cause = self.sent + PRODUCT_EVERY, FOR_PIPE
         self.ready, self.cause = at, cause
 
 
@@ -273,7 +278,7 @@ class _Core:
 
     __slots__ = (
         *("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps"),
-        *("clean", "writes"),
+        *("ahead", "clean", "writes"),
     )
 
     def __init__(self, fma_halves: float) -> None:
@@ -290,6 +295,7 @@ class _Core:
         self.latest: _Warp | None = None
         self.writes: deque[_Write] = deque()  # the first that came is the first to be written
         self.clean = 0.0  # from when on the next cycle for them may be
+        self.ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
 
     def room(self, pipe: int) -> float:
         """When the pipe takes another instruction."""
@@ -297,6 +303,10 @@ class _Core:
             return self.busy if len(self.line) >= QUEUE - 1 else 0.0
         free = self.pipes[pipe]
         return min(free, self.pipes[HEAVY]) if pipe == FMA else free
+
+    def room_ahead(self) -> float:
+        """When another wgmma may wait for the tensor cores."""
+        return self.ahead[0] if self.ahead and len(self.ahead) == PRODUCTS_AHEAD else 0.0
 
     def readable(self, reads: tuple[int, int]) -> float:
         """When an instruction can issue that reads so many even and odd registers."""
@@ -319,6 +329,8 @@ class _Core:
                 pipe = warp.op.pipe
                 if pipe:
                     at = self.room(pipe)
+                elif warp.op.kind == PRODUCT:
+                    at = self.room_ahead()
                 if at <= time:
                     able.append(warp)
                     turn = -inf if warp is self.latest else warp.last + AGE * warp.block
@@ -377,7 +389,7 @@ class _Core:
             if end > until:
                 first.cycles -= max(until - max(self.clean, first.comes), 0.0)
                 break
-            self.clean = end
+            self.clean = max(self.clean, end)
             self.writes.popleft()
             if first.scoreboard >= 0:
                 first.warp.sets(first.scoreboard, end, FOR_SHARED)
@@ -404,7 +416,8 @@ class _Memory:
     def __init__(self, rates: Rates) -> None:
         self.sector, self.alone = SECTOR / rates.l2_bytes, SECTOR / rates.l2_alone
         self.burst = rates.burst / rates.l2_bytes
-        self.byte, self.most, self.late = 1 / rates.store_bytes, rates.l1_sectors, rates.late
+        self.byte, self.most = 1 / rates.store_bytes, rates.l1_sectors
+        self.late, self.one_in = rates.late, rates.one_in
         self.wavefront, self.l1_latency = rates.costs.wavefront, rates.costs.l1_latency
         self.l2_latency, self.copy_latency = rates.costs.l2_latency, rates.costs.copy_latency
         self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
@@ -424,7 +437,12 @@ class _Memory:
         one that is left when all SMs ask, which counts a `part` of them."""
         self.l2 = max(self.l2, time) + self.alone * sectors
         self.share = max(self.share, time - self.burst) + self.sector * sectors * part
-        return max(self.l2, self.share) + self.late
+        return max(self.l2, self.share)
+
+    def comes_late(self, sectors: Iterable[int]) -> float:
+        """By how much what has these sectors does: all of it if one line of it does."""
+        lines = {number // SECTORS for number in sectors} if self.late else ()
+        return self.late if any((line * HASH >> 15 & 0xFFFF) % self.one_in == 0 for line in lines) else 0.0
 
     def shared(self, op: Op, warp: _Warp, begin: float) -> None:
         self.tags = max(self.tags, begin)
@@ -447,7 +465,8 @@ class _Memory:
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
-                there = cached[number + warp.salt] = self.from_l2(leaves, 1) + self.l2_latency
+                there = self.from_l2(leaves, 1) + self.l2_latency + self.comes_late((number + warp.salt,))
+                cached[number + warp.salt] = there
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
             elif there > looked_up:
@@ -463,7 +482,8 @@ class _Memory:
     def copy(self, op: Op, warp: _Warp, begin: float) -> None:
         leaves = begin + op.interval
         self.tags = max(self.tags, leaves) + op.latency
-        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency
+        late = self.comes_late(number + warp.salt for number in op.sectors)
+        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency + late
         heappush(self.fills, (done, op.amount))
         warp.copied = max(warp.copied, done)
         warp.core.send(leaves)
@@ -472,7 +492,7 @@ class _Memory:
 
     def bulk(self, time: float, size: float, part: float) -> float:
         """When a bulk copy's last byte has come. Of those for several blocks this SM asks L2 for a `part`."""
-        done = self.from_l2(time, BULK_SHARE * size / SECTOR, part) + BULK_LATENCY
+        done = self.from_l2(time, BULK_SHARE * size / SECTOR, part) + BULK_LATENCY + self.late / self.one_in
         heappush(self.fills, (done, size / 128))
         return done
 
@@ -523,6 +543,7 @@ class _Sm:
     def __init__(self, streams: Sequence[Stream], rates: Rates, shown: int | None) -> None:
         self.costs = rates.costs
         self.cores = [_Core(rates.costs.fma_halves) for _ in range(SUB_CORES)]
+        self.cores[0].ahead = deque(maxlen=PRODUCTS_AHEAD)
         self.memory = _Memory(rates)
         self.warps = []
         self.size: dict[int, int] = {}  # warps of each block
@@ -597,10 +618,7 @@ class _Sm:
         elif kind == BRANCH:
             warp.free = max(warp.free, time + self.costs.taken)
         elif kind == PRODUCT:
-            core.pipes[TENSOR] = max(core.pipes[TENSOR], time) + op.interval
-            warp.product = core.pipes[TENSOR] + PRODUCT_LATENCY
-            if op.amount:
-                warp.products.append(warp.product)
+            self.multiply(op, warp, time)
         elif kind == AWAIT:
             self.wait(op, warp, time)
         self.step(core, warp)
@@ -704,6 +722,17 @@ class _Sm:
                 other.look_ahead(opens, FOR_BARRIER)
                 other.core.time = min(other.core.time, max(other.ready, time))
 
+    def multiply(self, op: Op, warp: _Warp, time: float) -> None:
+        """A wgmma gets in line for its sub-core's tensor cores."""
+        core = warp.core
+        begins = max(core.pipes[TENSOR], time)
+        if core.ahead is not None:
+            core.ahead.append(begins)
+        core.pipes[TENSOR] = begins + op.interval
+        warp.sent, warp.product = time, core.pipes[TENSOR] + PRODUCT_LATENCY
+        if op.amount:
+            warp.products.append(warp.product)
+
     def meet(self, warp: _Warp, time: float) -> None:
         """The warps of a warpgroup go on to their wgmma when the last of them has come."""
         name = warp.block, -1 - warp.warpgroup
@@ -750,9 +779,11 @@ class _Sm:
         number, parity = op.barrier
         phase = warp.awaited.get(number, -parity)
         warp.awaited[number] = phase + 1
+        found = self.mbarriers[warp.block, number]
+        if phase < len(found.ended):
+            warp.sets(op.sets, time + AWAIT_LATENCY, found.ended[phase][1] if phase >= 0 else FOR_BARRIER)
         if phase < 0:
             return
         warp.due[op.sets] += 1
-        found = self.mbarriers[warp.block, number]
         found.waiting.append((warp, phase, op.sets))
         self.release(found, time)
