@@ -528,7 +528,7 @@ def test_a_model_of_persistent_blocks_shows_the_seam_of_two_tiles(name, hidden):
         for math in seam.spans["tensor cores"]
     )
     share = behind / sum(end - begin for begin, end in stores)
-    assert share > 0.4 if hidden else share < 0.3, share
+    assert share > 0.35 if hidden else share < 0.3, share
 
 
 def test_a_phase_that_is_missing_in_a_k_tile_took_no_time_there():

@@ -107,7 +107,7 @@ def test_a_result_is_waited_for_and_the_wait_has_a_reason():
     assert again.end - played.end < 60, "the second time it is in L1"
 
 
-def test_a_load_whose_line_is_on_its_way_waits_for_it_and_goes_through_l1_twice():
+def test_a_load_whose_line_is_on_its_way_waits_for_it_and_goes_through_l1_again():
     def one(first: int) -> Op:
         return op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=tuple(range(first, first + 4)))
 
@@ -124,7 +124,7 @@ def test_a_load_whose_line_is_on_its_way_waits_for_it_and_goes_through_l1_twice(
     lines = [*others, op(waits=(2,)), *others, op(waits=(2,))]
     assert took(lines) - took(lines[:17]) < 1.2 * 16 * 32, "the second time all are there"
     assert took(hits) - took(hits[:17]) == pytest.approx(16 * 32, rel=0.2)
-    assert took(hits[:17]) > 1.5 * 16 * 32, "the first time nearly all find their line on its way"
+    assert took(hits[:17]) > 1.25 * 16 * 32, "the first time nearly all find their line on its way"
 
 
 def test_warps_meet_at_a_barrier():

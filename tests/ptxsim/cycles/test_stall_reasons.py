@@ -24,23 +24,14 @@ SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
 FAR: dict[tuple[str, str], set[Place]] = {
-    # on the GPU more loads are in flight, and other warps are held back beside them
+    # on the GPU more loads are in flight, and their values come to many warps at once, which are in each other's way then
     ("01_mainloop", "naive"): {
         (9, "memory queue full"),
-        (9, "global memory"),
+        (9, "pipe busy"),
         (9, "register banks"),
     },
-    # as many warps wait there, but on the GPU more of them at the barrier before
-    ("01_mainloop", "tiled"): {(22, "memory queue full")},
     # on the GPU the loads of a block's warps come at different times, and those that have theirs wait at the barrier
-    ("01_mainloop", "vector_copy"): {(25, "barrier"), (30, "memory queue full")},
-    # how many loads from shared memory wait in line, and how many at the first mma that needs them
-    ("04_padding", "plain_tile"): {(37, "memory queue full")},
-    # on the GPU a part of the wait for the tensor cores stands at the mbarrier before and at HGMMA
-    ("07_hopper", "ring"): {(39, "pipe busy")},
-    ("08_never_a_pause", "persistent"): {(57, "pipe busy")},
-    ("08_never_a_pause", "cluster"): {(61, "pipe busy")},
-    ("08_never_a_pause", "complete"): {(62, "pipe busy")},
+    ("01_mainloop", "vector_copy"): {(25, "barrier")},
 }
 """(notebook, kernel): what is farther off."""
 
