@@ -26,9 +26,10 @@ MEET: wgmma.fence, behind which the four warps of a warpgroup begin together."""
 CONSTANT_LATENCY = 35.0  # LDC. A
 REGISTER_LATENCY = 20.0  # S2R, S2UR, R2UR. A
 PENDING = 0.5
-"""Wavefronts more of L1, for a load that finds its line on its way. M: where all warps load lines that are new, a load
-takes 1.4 to 1.5 cycles of an SM, and 1.0 where they are there (tests/golden/record_waits.py); none for the load that
-missed (C: LDG.128 in L2, 32 warps: 121 bytes a cycle)."""
+"""Wavefronts more of L1, for a load that finds its line on its way. M: at most so much; where all warps load lines that
+are new, a load takes 1.4 to 1.5 cycles of an SM (tests/golden/record_waits.py), here 1.7, and 2.1 with a whole one. A:
+that it is not less, with `naive` in view; none for the load that missed (C: LDG.128 in L2, 32 warps: 121 bytes a
+cycle)."""
 SECTORS = 4  # of a line
 COPY_INTERVAL = 6.0  # of a sub-core's way to memory. M: cp.async of one warp (tests/golden/clock_h100.json)
 PRODUCT_EVERY = 28.0  # from a warp's HGMMA to its next one. M: tests/golden/record_waits.py
