@@ -24,7 +24,7 @@ SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
 FAR: dict[tuple[str, str], set[Place]] = {
-    # on the GPU more loads are in flight, and their values come to many warps at once, which are in each other's way then
+    # on the GPU more loads are in flight, and a line comes to many warps at once, which are then in each other's way
     ("01_mainloop", "naive"): {
         (9, "memory queue full"),
         (9, "pipe busy"),
