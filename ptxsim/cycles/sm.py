@@ -12,7 +12,7 @@ cycle.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import inf
@@ -270,7 +270,10 @@ class _Write:
 
     def end(self, begin: float) -> float:
         """If it goes on then, and no arithmetic is issued."""
-        return min(max(begin, self.comes) + self.cycles, self.last)
+        end = (
+            begin if begin > self.comes else self.comes
+        ) + self.cycles  # not min and max: called very often
+        return end if end < self.last else self.last
 
 
 class _Core:
@@ -304,17 +307,14 @@ class _Core:
         free = self.pipes[pipe]
         return min(free, self.pipes[HEAVY]) if pipe == FMA else free
 
-    def room_ahead(self) -> float:
-        """When another wgmma may wait for the tensor cores."""
-        return self.ahead[0] if self.ahead and len(self.ahead) == PRODUCTS_AHEAD else 0.0
-
     def readable(self, reads: tuple[int, int]) -> float:
         """When an instruction can issue that reads so many even and odd registers."""
         (even, odd), (of_even, of_odd), at = self.banks, reads, 0.0
         if of_even:
-            at = max(at, even + of_even - max(READ_WINDOW, of_even))
+            at = even + of_even - (READ_WINDOW if of_even < READ_WINDOW else of_even)
         if of_odd:
-            at = max(at, odd + of_odd - max(READ_WINDOW, of_odd))
+            other = odd + of_odd - (READ_WINDOW if of_odd < READ_WINDOW else of_odd)
+            at = other if other > at else at
         return at
 
     def choose(self) -> _Warp | None:
@@ -329,8 +329,8 @@ class _Core:
                 pipe = warp.op.pipe
                 if pipe:
                     at = self.room(pipe)
-                elif warp.op.kind == PRODUCT:
-                    at = self.room_ahead()
+                elif self.ahead and warp.op.kind == PRODUCT and len(self.ahead) == PRODUCTS_AHEAD:
+                    at = self.ahead[0]
                 if at <= time:
                     able.append(warp)
                     turn = -inf if warp is self.latest else warp.last + AGE * warp.block
@@ -351,11 +351,11 @@ class _Core:
         held = 0.0
         if op.pipe:
             reads = op.hits if self.users[op.pipe] is first else op.misses
-            held = max(self.readable(reads) - self.time, 0.0)
+            held = self.readable(reads) - self.time
         for warp in able:
             warp.turns += 1
         first.turns -= 1
-        if held:
+        if held > 0:
             self.time += held
             for warp in able:
                 warp.held += held
@@ -389,14 +389,16 @@ class _Core:
             if end > until:
                 first.cycles -= max(until - max(self.clean, first.comes), 0.0)
                 break
-            self.clean = max(self.clean, end)
+            if end > self.clean:
+                self.clean = end
             self.writes.popleft()
             if first.scoreboard >= 0:
                 first.warp.sets(first.scoreboard, end, FOR_SHARED)
                 first.warp.due[first.scoreboard] -= 1
             if first.warp.asleep:
                 first.warp.look_ahead(*first.warp.since)
-        self.clean = max(self.clean, until)
+        if until > self.clean:
+            self.clean = until
 
     def enter(self, op: Op, warp: _Warp, time: float) -> None:
         """An instruction gets in line for memory."""
@@ -439,10 +441,9 @@ class _Memory:
         self.share = max(self.share, time - self.burst) + self.sector * sectors * part
         return max(self.l2, self.share)
 
-    def comes_late(self, sectors: Iterable[int]) -> float:
-        """By how much what has these sectors does: all of it if one line of it does."""
-        lines = {number // SECTORS for number in sectors} if self.late else ()
-        return self.late if any((line * HASH >> 15 & 0xFFFF) % self.one_in == 0 for line in lines) else 0.0
+    def comes_late(self, sector: int) -> bool:
+        """Whether its line does."""
+        return (sector // SECTORS * HASH >> 15 & 0xFFFF) % self.one_in == 0
 
     def shared(self, op: Op, warp: _Warp, begin: float) -> None:
         self.tags = max(self.tags, begin)
@@ -465,7 +466,9 @@ class _Memory:
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
-                there = self.from_l2(leaves, 1) + self.l2_latency + self.comes_late((number + warp.salt,))
+                there = self.from_l2(leaves, 1) + self.l2_latency
+                if self.late and self.comes_late(number + warp.salt):
+                    there += self.late
                 cached[number + warp.salt] = there
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
@@ -482,8 +485,9 @@ class _Memory:
     def copy(self, op: Op, warp: _Warp, begin: float) -> None:
         leaves = begin + op.interval
         self.tags = max(self.tags, leaves) + op.latency
-        late = self.comes_late(number + warp.salt for number in op.sectors)
-        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency + late
+        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency
+        if self.late and any(self.comes_late(number + warp.salt) for number in op.sectors):
+            done += self.late  # all of it waits for its latest line
         heappush(self.fills, (done, op.amount))
         warp.copied = max(warp.copied, done)
         warp.core.send(leaves)
