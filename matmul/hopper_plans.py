@@ -237,8 +237,8 @@ TIMED = {
     (12288, 64, 12288): HopperPlan((64, 96), 10, across=2, turned=True),
 }
 """Of the known problems of tools/author those for which the rule takes a plan that is 1 % or more behind another, alone
-and in a row (1024^3: 2 % behind alone, 1 % ahead in a row; H100, 2026-11-27), with the fastest: M, N, K of float16, A
-and B along K."""
+and in a row (1024^3: 2 % behind alone, 1 to 5 % ahead in a row; H100, 2026-11-27), with the fastest: M, N, K of
+float16, A and B along K."""
 
 
 def hopper_plan(M: int, N: int, K: int, turned: bool = True) -> HopperPlan:

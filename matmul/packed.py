@@ -88,9 +88,8 @@ class _Arguments:
     """The arguments of a launch in memory, and the table of their addresses, which lies at `where`."""
 
     def __init__(self, args: Sequence, given: Sequence[Array], places: Sequence[int]) -> None:
-        self.values = [
-            self._value(arg, given, places) for arg in args
-        ]  # these live as long as what reads them
+        # These live as long as what reads them.
+        self.values = [self._value(arg, given, places) for arg in args]
         self.addresses = (ctypes.c_void_p * len(args))(*map(ctypes.addressof, self.values))
         self.where = ctypes.addressof(self.addresses)
 
@@ -124,8 +123,7 @@ def _again(kernel: Any, start: Start, arguments: _Arguments, error: int) -> None
 
 
 def _alone(function: int, dims: tuple[int, ...], shared_mem: int) -> Start:
-    """By CuPy's driver, which takes half a microsecond less than the same call of cuda-bindings (host of an H100,
-    2026-11-27)."""
+    """Of a launch that begins when the kernel before it has ended."""
     driver, current = device.cp.cuda.driver, device.cp.cuda.get_current_stream
     form = (function, *dims, shared_mem)
 
@@ -140,7 +138,7 @@ def _alone(function: int, dims: tuple[int, ...], shared_mem: int) -> Start:
 
 
 def _overlapped(function: int, dims: tuple[int, ...], shared_mem: int) -> Start:
-    """Of a launch that overlaps the kernel before it."""
+    """Of one that may begin before. CuPy's driver knows of no such launch."""
     from cuda.bindings import driver
 
     handle, current, done = driver.CUfunction(function), device.cp.cuda.get_current_stream, driver.CUresult(0)

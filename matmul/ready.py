@@ -177,7 +177,10 @@ def copier(
     sizes = [
         (at, operand.different * operand.runs * operand.stride(boxes), operand.dtype) for at, operand in moved
     ]
-    args = [(Nth(2 * i), Nth(2 * i + 1), *in_halves(moved[last][1], boxes)) for i, last in enumerate((0, -1))]
+    args = [
+        (Nth(2 * i), Nth(2 * i + 1), *in_halves(operand, boxes))
+        for i, (_, operand) in enumerate((moved[0], moved[-1]))
+    ]
     kernel = kernel_of(f"pad<unsigned {WORDS[min(operand.word for _, operand in moved)]}>")
     blocks, products = (
         max(numbers) for numbers in zip(*((-(-each.runs // 8), each.different) for _, each in moved))

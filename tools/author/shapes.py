@@ -26,8 +26,8 @@ from .tune import SHAPES
 
 SIZES = (64, 16384)
 LARGE = ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096))
-LAUNCHES = 40
-ROWS = 9
+LAUNCHES, ROWS = 40, 9
+"""Launches alone, between two events; and rows of launches with nothing between."""
 MOST_ERROR = 1e-3
 """Largest difference from cuBLAS, of the largest element."""
 
