@@ -29,7 +29,7 @@ hopper(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMa
     int consumer = (int)threadIdx.x / 128 - 1;
     if (threadIdx.x == 32) {                                  // a warp with nothing else to do
         for (int slot = 0; slot < SLOTS; ++slot) {
-            mbarrier_init(&s.full[slot], 1);
+            if (slot > 0 || !HAS_SM<Mine>) mbarrier_init(&s.full[slot], 1);
             mbarrier_init(&s.empty[slot], place.MATES * Mine::CONSUMERS);
         }
         if constexpr (SPLIT > 1) {
