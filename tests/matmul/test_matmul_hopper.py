@@ -21,6 +21,7 @@ SMALL = HopperPlan((64, 64), 3, 1)
 PAIR = HopperPlan((64, 192), 2, 2)
 SQUARE = HopperPlan((64, 64), 3, 2, 2)
 TOGETHER = HopperPlan((128, 64), 3, together=2)
+ALONE = Problem(72, 136, 64 * 10), HopperPlan((64, 128), 8)
 PLANS = list(MENU)
 KINDS = [("float16", "float16"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("bfloat16", "float16")]
 
@@ -95,6 +96,12 @@ def test_blocks_that_make_several_tiles(monkeypatch):
     monkeypatch.setattr(HopperPlan, "at_once", 2)
     monkeypatch.setattr(HopperPlan, "group", 2)
     check(Problem(64 * 4 - 3, 64 * 2 - 8, 200), replace(PAIR, tile=(64, 64)))
+
+
+def test_a_block_that_has_an_sm_makes_several_tiles(monkeypatch):
+    """It asks for its first k-tile before it meets, and for no other one."""
+    monkeypatch.setattr(ready, "sms", lambda: 2)
+    check(Problem(64 * 4 - 3, 128 * 2 - 8, 72), ALONE[1])
 
 
 @pytest.mark.parametrize("seed", sample(range(20), lambda seed: seed // 20))
@@ -226,6 +233,10 @@ WRONG = {
     "one division too coarse": (FOUR, "number * times >> 31", "number * times >> 32", "wrong, first at"),
     "bias of the wrong columns": (BOXES, "finish.bias[at]", "finish.bias[column]", "wrong, first at"),
     "alpha forgotten": (BOXES, "finish.alpha * x +", "x +", "wrong, first at"),
+    "the first barrier not made": (ALONE, "mbarrier_init(&s.full[0], 1);", "", "there is no mbarrier"),
+    "the first barrier made by two": (ALONE, "slot > 0 || !HAS_SM<Mine>", "true", "write-after-write"),
+    "a consumer that does not meet": (ALONE, "        meet();\n        float", "        float", "there is no mbarrier"),
+    "a slot filled while it is read": (ALONE, "if (turn > 0 || !", "if (turn > 1 || !", "write-after-read"),
     "sums of all parts in one place": (PARTS, "piece.part * M * c_stride", "0", "block-conflict"),
 }  # fmt: skip
 """What is wrong: the problem and plan that tell it, its text, the new text, words of what is said."""

@@ -76,10 +76,9 @@ class Fit:
 
     def chosen(self, without: int | None = None) -> np.ndarray:
         """The column that the rule chooses in each row."""
-        costs = np.where(self.kept, self.costs + self.factors, np.inf)
-        if without is not None:
-            costs[:, without] = np.inf
-        return costs.argmin(1)
+        columns = np.flatnonzero(self.kept)
+        columns = columns[columns != without]
+        return columns[(self.costs[:, columns] + self.factors[columns]).argmin(1)]
 
     def lost(self) -> float:
         """The mean of what the choices lose."""
@@ -93,7 +92,7 @@ class Fit:
         """What is lost less with this plan on the menu than without it, below zero, and the factor that makes it so:
         as the factor falls, one row after the other changes over to it."""
         others = self.chosen(without=plan)
-        change = self._of(self.costs + self.factors, others) - self.costs[:, plan]
+        change = self._of(self.costs, others) + self.factors[others] - self.costs[:, plan]
         rows = np.argsort(-change)
         gains = np.cumsum((self.weights * (self.losses[:, plan] - self._of(self.losses, others)))[rows])
         counts = np.searchsorted(-change[rows], -FACTORS)
