@@ -44,7 +44,7 @@ def test_the_best_plans_and_their_factors(tmp_path):
 
 
 def test_what_was_not_timed_is_no_gain(tmp_path):
-    """Few times of a plan, and none where it would be chosen: nothing is known of it there."""
+    """Good plans on the menu, of which no time is known: with no factor do they help."""
     file = sweep(tmp_path / "one.json", START)
     fit = gathered(read([file]), START | dict.fromkeys(GOOD, 3.0))
     for plan in (fit.plans.index(one) for one in GOOD):
