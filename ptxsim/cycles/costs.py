@@ -60,6 +60,9 @@ MOST_LATE = 64.0
 """Cycles by which what is loaded from shared memory waits at most for cycles in which no arithmetic is issued: it takes
 one of them for each register, because results of arithmetic, which take a fixed time, go first (P: Huerta et al.).
 A: that nothing is written beside them, and this number (docs/clock.md); M: tests/golden/loads_beside_math_h100.json."""
+WIDE_ISSUE = 3
+"""Cycles for which a sub-core issues nothing else where it issues an IMAD.WIDE; the warp's own stall begins behind
+them. M: beside NOPs (docs/clock.md); C: IMAD.WIDE of one warp, FFMA with IMAD.WIDE."""
 READ_WINDOW = 2  # cycles in which an instruction reads its registers. M: FFMA with LOP3; Huerta et al.: 3
 
 
@@ -72,6 +75,7 @@ class Costs:
 
     fma_interval: float = 2.0  # of each half of a sub-core's FMA units
     fma_halves: float = 2  # 1 where all FMA units multiply integers, too
+    wide_interval: float = 4.0  # of the half that multiplies integers, where the result has 64 bits
     alu_interval: float = 2.0
     tensor_interval: float = 6.15  # of an m16n8k16
     special_interval: float = 8.0
@@ -113,7 +117,9 @@ class Op(NamedTuple):
     `past_l1` or not. `barrier`: which one, and for how many warps (0: all); of INIT, SIGNAL and AWAIT the mbarrier's
     address, and arrivals or the parity, with bytes as the `amount`; of BULK the `interval` is the part of the bytes for
     which this SM asks L2. PRODUCT, which waits in a queue of the tensor cores: the `amount` is 1 where a group ends.
-    `writes`: registers of a lane that get what comes from shared memory.
+    `writes`: registers of a lane that get what comes from shared memory. `issue`: cycles for which its sub-core issues
+    nothing else. `pair`: it adds a pair of registers, which it cannot read in the cycle behind a load's issue (M:
+    beside NOPs, docs/clock.md; C: LDG with IMAD.WIDE).
     """
 
     at: int
@@ -133,6 +139,8 @@ class Op(NamedTuple):
     barrier: tuple[int, int] = (0, 0)
     past_l1: bool = False
     writes: int = 0
+    issue: int = 1
+    pair: bool = False
 
 
 @dataclass(frozen=True)
@@ -237,6 +245,9 @@ def op_of(
     )  # P: half the products in half the time
     fma, tensor = costs.fma_interval, costs.tensor_interval / (1 + half)
     intervals = {FMA: fma, HEAVY: fma, TENSOR: tensor}
+    if pipe == HEAVY and "WIDE" in decoded.modifiers:
+        pair = any(count == 2 for _, _, count, _ in decoded.reads)
+        return op._replace(pipe=pipe, interval=costs.wide_interval, issue=WIDE_ISSUE, pair=pair)
     return op._replace(pipe=pipe, interval=intervals.get(pipe, costs.alu_interval))
 
 

@@ -76,6 +76,7 @@ def arrival(m: Measured) -> float:
 FORMULAS: dict[str, Callable[[Measured], float]] = {
     "fma_interval": lambda m: m.core("IMAD"),  # 2.00; it has one half only
     "fma_halves": lambda m: max(round(m.core("IMAD") / m.core("FFMA")), 1),  # 2; FFMA 1.06
+    "wide_interval": lambda m: m.core("IMAD.WIDE"),  # 4.0
     "alu_interval": lambda m: min(map(m.core, ("IADD3", "LOP3", "SHF", "PRMT", "F2FP"))),  # 2.03; to 2.07
     "tensor_interval": lambda m: m.core("HMMA.16816.F32, 4 sums"),  # 6.17
     "special_interval": lambda m: m.core("MUFU.EX2"),  # 8.00

@@ -281,7 +281,7 @@ class _Core:
 
     __slots__ = (
         *("banks", "busy", "latest", "line", "pipes", "serves", "time", "users", "warps"),
-        *("ahead", "clean", "writes"),
+        *("address", "ahead", "clean", "shut", "writes"),
     )
 
     def __init__(self, fma_halves: float) -> None:
@@ -296,6 +296,8 @@ class _Core:
         self.busy = 0.0  # when the one before them has left
         self.serves = inf  # and when the first of them begins
         self.latest: _Warp | None = None
+        self.shut = 0.0, 0.0  # from when to when there is no other issue behind the last one
+        self.address = -1.0  # when the last load reads its address
         self.writes: deque[_Write] = deque()  # the first that came is the first to be written
         self.clean = 0.0  # from when on the next cycle for them may be
         self.ahead: deque[float] | None = None  # when its last wgmma began, if no more than these may wait
@@ -321,6 +323,10 @@ class _Core:
         """Who issues now. If nobody can: None, and `time` is when somebody may."""
         time, soonest, first = self.time, inf, inf
         found, able = None, []
+        begin, opens = self.shut
+        if begin < opens and time < opens:  # somebody has been woken in between
+            self.time = opens
+            return None
         if self.writes:
             self.write(time)
         for warp in self.warps:
@@ -332,6 +338,8 @@ class _Core:
                 elif self.ahead and warp.op.kind == PRODUCT and len(self.ahead) == PRODUCTS_AHEAD:
                     at = self.ahead[0]
                 if at <= time:
+                    if time == opens > begin:
+                        warp.held += max(time - max(begin, warp.ready, at), 0.0)
                     able.append(warp)
                     turn = -inf if warp is self.latest else warp.last + AGE * warp.block
                     if turn < first:
@@ -352,6 +360,8 @@ class _Core:
         if op.pipe:
             reads = op.hits if self.users[op.pipe] is first else op.misses
             held = self.readable(reads) - self.time
+            if op.pair and self.address == self.time:
+                held = max(held, 1.0)
         for warp in able:
             warp.turns += 1
         first.turns -= 1
@@ -372,6 +382,8 @@ class _Core:
                 if self.writes:
                     self.write(time)
                 self.clean = time + 1  # this cycle's write is its result's
+        if op.kind == LOAD:
+            self.address = time + 1
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
         banks, (of_even, of_odd) = self.banks, reads
@@ -478,7 +490,7 @@ class _Memory:
                 done = there
         for there in pending.values():
             heappush(self.fills, (there, PENDING))
-        warp.core.send(leaves)
+        warp.core.send(begin + op.interval)
         warp.sets(op.sets, done, FOR_GLOBAL)
         warp.sets(op.read, leaves, FOR_GLOBAL)
 
@@ -607,8 +619,9 @@ class _Sm:
         warp.last = time
         core.latest = None if op.yields else warp
         begin = core.occupy(op, warp) if op.pipe else time
-        core.time = time + 1
-        warp.free = time + op.stall
+        core.time = time + op.issue
+        core.shut = time + 1, core.time
+        warp.free = time + op.issue - 1 + op.stall
         if op.pipe == MEMORY or kind == COMMIT:
             warp.commits += kind == COMMIT
             for scoreboard in _set_by(op):

@@ -1,6 +1,7 @@
 """The SM at work: what small streams of instructions take, and the small kernels of `make calibrate` beside a GPU."""
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -22,6 +23,7 @@ from ptxsim.cycles.costs import (
     COPIES_WAIT,
     EXIT,
     FMA,
+    HEAVY,
     INIT,
     LOAD,
     MEMORY,
@@ -73,6 +75,23 @@ def test_warps_of_a_sub_core_share_its_issue_and_its_pipes():
     assert cycles(*[fma] * 64, warps=8) == pytest.approx(130, abs=2)
     assert cycles(*[op(ALU, interval=2.0)] * 64) == pytest.approx(128, abs=2)
     assert cycles(*[op(TENSOR, interval=6.15)] * 64) == pytest.approx(64 * 6.15, abs=7)
+
+
+def test_a_product_of_64_bits_takes_the_issue_longer_and_the_warp_s_own_stall_begins_behind():
+    wide = op(HEAVY, interval=4.0, issue=3, stall=4)
+    assert cycles(wide, op()) == 3 - 1 + 4 + 2
+    others = [Stream([END], 0)] * 3
+    played = run([Stream([wide, END], 0), *others, Stream([op(), op(), END], 0, (0, 1))])
+    assert np.diff(played.times[4]) == 1 and played.times[4][0] == 3
+    played = run([Stream([wide] * 20 + [END], 0), *others, Stream([op(stall=2)] * 60 + [END], 0)])
+    assert played.spent[0, FOR_BANKS] > 20, "the other warp could go"
+
+
+def test_a_pair_of_registers_is_not_read_where_a_load_reads_its_address():
+    load = op(MEMORY, LOAD, interval=4.0, amount=1, sectors=(1,))
+    single, pair = (op(HEAVY, interval=4.0, issue=3, pair=pair) for pair in (False, True))
+    assert cycles(load, pair) == cycles(load, single) + 1
+    assert cycles(load, op(), pair) == cycles(load, op(), single)
 
 
 def test_a_warp_that_waits_for_its_registers_keeps_its_turn():
@@ -221,22 +240,26 @@ FAR = {
 }
 
 
+def streams(name: str, warps: int, turns: int) -> list[Stream]:
+    """Of a small kernel, with all instructions marked."""
+    small = next(small for small in WALKED if small.name == name)
+    text = nvrtc.machine_code(small.source, (), OPTIONS, "sm_90a").text
+    pointers = [(8 * at, (1 + at << 40).to_bytes(8, "little")) for at in range(3)]
+    numbers = [(24, turns.to_bytes(4, "little")), (28, bytes(4))]
+    block = 32 * warps, 1, 1
+    constants = constants_of([*pointers, *numbers], block, (1, 1, 1))
+    steps = walk_block(instructions_of(text, "small"), constants, (0, 0, 0), block, (1, 1, 1), loaded=0)
+    known: dict = {}
+    ops = [ops_of(of_warp, known) for of_warp in steps]
+    return [Stream(of_warp, 0, tuple(range(len(of_warp)))) for of_warp in ops]
+
+
 @cache
 def modelled(name: str, warps: int) -> float:
     """Cycles from one of its instructions to the next of a warp."""
-    small = next(small for small in WALKED if small.name == name)
-    text = nvrtc.machine_code(small.source, (), OPTIONS, "sm_90a").text
-    instructions = instructions_of(text, "small")
-    ends = []
-    for turns in TURNS:
-        pointers = [(8 * at, (1 + at << 40).to_bytes(8, "little")) for at in range(3)]
-        numbers = [(24, turns.to_bytes(4, "little")), (28, bytes(4))]
-        block = 32 * warps, 1, 1
-        constants = constants_of([*pointers, *numbers], block, (1, 1, 1))
-        known: dict = {}
-        steps = walk_block(instructions, constants, (0, 0, 0), block, (1, 1, 1), loaded=0)
-        ends.append(run([Stream(ops_of(of_warp, known), 0) for of_warp in steps], ONE_SM).end)
-    return (ends[1] - ends[0]) / (TURNS[1] - TURNS[0]) / small.times
+    ends = [run(streams(name, warps, turns), ONE_SM).end for turns in TURNS]
+    times = next(small.times for small in WALKED if small.name == name)
+    return (ends[1] - ends[0]) / (TURNS[1] - TURNS[0]) / times
 
 
 def off(name: str) -> dict[int, float]:
@@ -245,6 +268,19 @@ def off(name: str) -> dict[int, float]:
         int(warps): modelled(name, int(warps)) / measured - 1
         for warps, measured in MEASURED[name]["one SM"].items()
     }
+
+
+def test_nothing_is_issued_beside_a_product_of_64_bits_whoever_is_woken():
+    """Loads whose values come at any time, and all arithmetic between them made such products."""
+    made = streams("LDS.32", 16, 2)
+    wide = {"pipe": HEAVY, "interval": 4.0, "issue": 3}
+    ops = [[each._replace(**wide) if each.pipe == ALU else each for each in stream.ops] for stream in made]
+    times = run([replace(stream, ops=of) for stream, of in zip(made, ops, strict=True)], ONE_SM).times
+    for core in range(4):
+        issued, taken = np.concatenate(times[core::4]), [each.issue for of in ops[core::4] for each in of]
+        order = np.argsort(issued, kind="stable")
+        behind = np.diff(issued[order])[np.array(taken)[order[:-1]] == 3]
+        assert len(behind) > 50 and behind.min() >= 3 - 1e-9
 
 
 @pytest.mark.parametrize("name", one_in(3, [small.name for small in WALKED if small.name not in FAR]))

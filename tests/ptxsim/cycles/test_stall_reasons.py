@@ -24,12 +24,6 @@ SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
 FAR: dict[tuple[str, str], set[Place]] = {
-    # on the GPU more loads are in flight, and a line comes to many warps at once, which are then in each other's way
-    ("01_mainloop", "naive"): {
-        (9, "memory queue full"),
-        (9, "pipe busy"),
-        (9, "register banks"),
-    },
     # on the GPU the loads of a block's warps come at different times, and those that have theirs wait at the barrier
     ("01_mainloop", "vector_copy"): {(25, "barrier")},
 }
