@@ -77,7 +77,7 @@ REASONS = (
     "memory queue full",
     "another warp first",
 )
-"""What a warp spends its cycles on: it issues, or waits for this."""
+"""What a warp spends its cycles on: it issues, or waits for this. An IMAD.WIDE that keeps the issue: register banks."""
 (
     ISSUES,
     FOR_TIME,

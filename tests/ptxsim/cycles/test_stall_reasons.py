@@ -24,7 +24,7 @@ SAME = {"other result": "shared memory"}
 """Reasons of the model that are one for Nsight Compute."""
 
 FAR: dict[tuple[str, str], set[Place]] = {
-    # on the GPU the loads of a block's warps come at different times, and those that have theirs wait at the barrier
+    # on the GPU A's lines come from DRAM and B's do not, so that B's warps wait for A's at the barrier
     ("01_mainloop", "vector_copy"): {(25, "barrier")},
 }
 """(notebook, kernel): what is farther off."""
