@@ -87,6 +87,15 @@ def test_a_product_of_64_bits_takes_the_issue_longer_and_the_warp_s_own_stall_be
     assert played.spent[0, FOR_BANKS] > 20, "the other warp could go"
 
 
+def test_loads_leave_the_line_for_memory_in_time_however_long_l1_is_busy():
+    """Three sub-cores keep it busy for long; the fourth one's loads make room for each other all the same."""
+    busy = [op(MEMORY, SHARED, interval=4.0, latency=100.0, amount=100)] * 4
+    loads = [op(MEMORY, LOAD, interval=4.0, amount=1, sectors=(1,))] * 40
+    others = [Stream([*busy, END], 0)] * 3
+    played = run([Stream([op(stall=10), *loads, END], 0, tuple(range(1, 41))), *others])
+    assert np.diff(played.times[0]).max() <= 4
+
+
 def test_a_pair_of_registers_is_not_read_where_a_load_reads_its_address():
     load = op(MEMORY, LOAD, interval=4.0, amount=1, sectors=(1,))
     single, pair = (op(HEAVY, interval=4.0, issue=3, pair=pair) for pair in (False, True))
