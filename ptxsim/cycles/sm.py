@@ -1,12 +1,12 @@
 """One SM at work: the warps of its blocks, each with its instructions in order, on four sub-cores.
 
-A sub-core issues at most one instruction a cycle. A warp's next one can go when the stall before it is over, its
-scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to memory has room. Of the
-warps that can go the one that went last goes on, else the one that waited longest; warps of older blocks have a start.
-An instruction whose registers cannot be read in time holds up the sub-core, and no other warp slips in. When an
-instruction issues all that follows from it is known, but for barriers and for what waits in line for memory, which
-comes to what all sub-cores share when it is first in line; so the model goes from event to event, not from cycle to
-cycle.
+A sub-core issues at most one instruction a cycle, and an IMAD.WIDE in three. A warp's next one can go when the stall
+before it is over, its scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to
+memory has room. Of the warps that can go the one that went last goes on, else the one that waited longest; warps of
+older blocks have a start. An instruction whose registers cannot be read in time holds up the sub-core, and no other
+warp slips in. When an instruction issues all that follows from it is known, but for barriers and for what waits in
+line for memory, which comes to what all sub-cores share when it is first in line; so the model goes from event to
+event, not from cycle to cycle.
 """
 
 from __future__ import annotations
@@ -382,6 +382,7 @@ class _Core:
                 if self.writes:
                     self.write(time)
                 self.clean = time + 1  # this cycle's write is its result's
+        # Measured for loads; whether stores and copies do so, too, nobody has looked.
         if op.kind == LOAD:
             self.address = time + 1
         reads = op.hits if self.users[pipe] is warp else op.misses
