@@ -96,7 +96,10 @@ def block_cycles(
     one = setting(kernel, grid, block, args_at, shared_mem, gpu, operands, tiles)
     walks = _walks(one, k_tiles, min(tiles, 2))
     warps = len(walks.whole)
-    streams = [Stream(ops, 0, tuple(range(len(ops)))) for ops in walks.whole]
+    streams = [
+        Stream(ops, 0, tuple(range(len(ops))), k_tiles=numbers)
+        for ops, numbers in zip(walks.whole, walks.numbers)
+    ]
     for number in range(1, one.resident):
         streams += [Stream(warp.ops, number, warp.marks[:-1], warp.loop) for warp in walks.loops]
     played = run(streams, one.rates, shown=0)

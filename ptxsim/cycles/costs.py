@@ -90,7 +90,7 @@ class Costs:
     l1_latency: float = 31.2  # as shared memory's
     l2_latency: float = 288.0
     copy_latency: float = 300.0
-    copied: float = 0.85  # of L1's tags for a line of a copy, and of the port for 128 bytes
+    copied: float = 0.85  # of L1's tags for a line of a copy that bypasses L1
     copy_through_l1: float = 1.45  # more of L1's tags, for a copy that does not bypass L1
     product_interval: float = 0.5  # of a sub-core's tensor cores, for a column of wgmma
     barrier_arrival: float = 2.0
@@ -275,7 +275,7 @@ def _on_memory(op: Op, decoded: Decoded, access: Access, costs: Costs) -> Op:
             kind=COPY,
             interval=COPY_INTERVAL,
             latency=lookup,
-            amount=costs.copied * wavefronts if bypass else wavefronts,
+            amount=wavefronts,
             sectors=access.sectors,
         )
     kind = SHARED if name in LOADS_SHARED | STORES_SHARED else LOAD if name in LOADS_GLOBAL else STORE

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import prod
 
@@ -23,7 +23,7 @@ from .costs import AWAIT, BRANCH, OF_AN_H100, Costs, Op, op_of, pipe_of
 from .measured import costs_of, gpu_of
 from .operands import Decoded
 from .registers import Triple
-from .sm import Played, Rates, Spent, Stream, run
+from .sm import ARRAY, Played, Rates, Spent, Stream, run
 from .walk import Step, constants_of, parameters_at, walk_block
 
 BLOCK_START = (
@@ -35,11 +35,11 @@ only the highest clock is known. L2 has a clock of its own."""
 BESIDE_SHARED, LEAST_L1 = 28 << 10, 16 << 10
 """Bytes of L1 that no block can have as shared memory. P: 256 KB together and 228 for blocks on an H100, 192 and 164 on
 an A100, 128 and 100 on an RTX 3090; A."""
-DRAM_LATENCY = 277.0
-"""More than L2's. M: 262 to 290 in an open row of DRAM, 440 to 480 in others, by single loads; P: 258 to 414
-(arXiv:2501.12084). Where L2 cannot keep what the blocks read, the first of them that comes to a k-tile waits for DRAM,
-and with it those that come meanwhile. A: all, where an SM has one block; where it has more they come at other times,
-and it is one line of so many."""
+APART = 16
+"""Waves of blocks, from which on those of an SM are at k-tiles far apart: where L2 cannot keep what is read, each of
+them waits for DRAM. With fewer they go in step, and one of them waits. M: of 4 waves the two of `one_buffer` are at
+most 7 % of a block's time apart and the eight of `plain_tile` 2 %, of 62 those of `vector_copy` half of it. A: the
+number (those of `register_tile`, with 8, are apart, too), and that they take turns in waiting, with lessons in view."""
 FEW, MORE = 4, 12
 """K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""
 MOST_OPS = 300_000
@@ -118,22 +118,44 @@ def setting(
         l2_bytes=costs.l2_bytes,
         l2_alone=costs.l2_alone,
         store_bytes=costs.store_bytes,
-        late=DRAM_LATENCY if operands > target.l2 else 0.0,
-        one_in=resident,
+        dram=operands > target.l2,
+        in_step=1 if of_an_sm >= APART * resident else resident,
         l1_sectors=max(target.shared + BESIDE_SHARED - shared, LEAST_L1) // SECTOR,
         costs=costs,
     ).where_slower(mhz / costs.clock_mhz)
 
-    def walked(n: int, of_block: int = 1) -> list[list[Op]]:
-        args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
+    def steps(args: Sequence, size: Sequence[int], at: Triple = (0, 0, 0)) -> list[list[Step]]:
         of_kernel = parameters(kernel, args, target.arch)
         sizes = triple(block), triple(size)
         constants = constants_of(of_kernel, *sizes, target.arch, literals(kernel, target.arch))
-        known: dict[tuple, Op] = {}
-        steps = walk_block(instructions, constants, (0, 0, 0), *sizes)
-        return [ops_of(of_warp, known, costs) for of_warp in steps]
+        return walk_block(instructions, constants, at, *sizes)
 
+    def walked(n: int, of_block: int = 1) -> list[list[Op]]:
+        args, size = (args_at(n), grid) if tiles == 1 else (args_at(n, of_block), kernel.code.program.cluster)
+        known: dict[tuple, Op] = {}
+        return [ops_of(of_warp, known, costs) for of_warp in steps(args, size)]
+
+    if rates.dram:
+        beside = _beside(triple(grid), target.sms)
+        both = (steps(args_at(1), grid, at) for at in ((0, 0, 0), beside))
+        rates = replace(rates, of_few=arrays_of_few(*both))
     return Setting(target, instructions, mhz, of_an_sm, resident, rates, walked)
+
+
+def _beside(grid: Triple, sms: int) -> Triple:
+    """The next block in the direction in which those that are at work together, one on each SM, reach farther."""
+    return (1, 0, 0) if grid[0] ** 2 >= sms or grid[1] == 1 else (0, 1, 0)
+
+
+def arrays_of_few(one: list[list[Step]], other: list[list[Step]]) -> frozenset[int]:
+    """The arrays of which two blocks read mostly lines of their own: few of the blocks at work read the same ones. Of
+    the other arrays many do, and all but the first of these find them in L2."""
+    read = [
+        {sector for of_warp in walk for step in of_warp if step.access for sector in step.access.sectors}
+        for walk in (one, other)
+    ]
+    of_one, shared = (Counter(sector // ARRAY for sector in each) for each in (read[0], read[0] & read[1]))
+    return frozenset(array for array, sectors in of_one.items() if 2 * shared[array] < sectors)
 
 
 def launch_cycles(
@@ -212,7 +234,7 @@ def ops_of(steps: Sequence[Step], known: dict[tuple, Op], costs: Costs = OF_AN_H
 
 def parameters(kernel: Kernel, args: Sequence, arch: str = "sm_90") -> list[tuple[int, bytes]]:
     """Where each parameter lies, and its bytes. What is no number gets an address of its own."""
-    found, offset, address = [], 0, 1 << 40
+    found, offset, address = [], 0, ARRAY * SECTOR
     begin = parameters_at(arch)
     for variable, value in zip(kernel.params, args, strict=True):
         offset = -(-(begin + offset) // variable.align) * variable.align - begin
@@ -223,7 +245,7 @@ def parameters(kernel: Kernel, args: Sequence, arch: str = "sm_90") -> list[tupl
             ).tobytes()
         else:
             data = address.to_bytes(8, "little") * (variable.size // 8)
-            address += 1 << 40
+            address += ARRAY * SECTOR
         found.append((offset, data))
         offset += variable.size
     return found

@@ -55,10 +55,10 @@ def _asks(op: Op, rates: Rates, first_core: bool) -> list[tuple[str, float]]:
     if op.kind == SHARED or (op.kind == VARIABLE and op.pipe == MEMORY):
         return [(SHARED_MEMORY, op.amount)]
     if op.kind in (COPY, LOAD):
-        return [(SHARED_MEMORY, op.amount), (L2, sectors / rates.l2_bytes)]
+        through_port = [(SHARED_MEMORY, op.amount)] if op.amount else []
+        return [*through_port, (L2, sectors / rates.l2_bytes)]
     if op.kind == BULK:
-        from_l2 = BULK_SHARE * op.interval * op.amount / rates.l2_bytes
-        return [(SHARED_MEMORY, op.amount / 128), (L2, from_l2)]
+        return [(L2, BULK_SHARE * op.interval * op.amount / rates.l2_bytes)]
     if op.kind == STORE:
         return [(SHARED_MEMORY, op.amount), (STORES, SECTOR * op.latency / rates.store_bytes)]
     if op.kind == BULK_STORE:

@@ -2,11 +2,11 @@
 
 A sub-core issues at most one instruction a cycle, and an IMAD.WIDE in three. A warp's next one can go when the stall
 before it is over, its scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to
-memory has room. Of the warps that can go the one that went last goes on, else the one that waited longest; warps of
-older blocks have a start. An instruction whose registers cannot be read in time holds up the sub-core, and no other
-warp slips in. When an instruction issues all that follows from it is known, but for barriers and for what waits in
-line for memory, which comes to what all sub-cores share when it is first in line; so the model goes from event to
-event, not from cycle to cycle.
+memory has room. Of the warps that can go the one that went last goes on, but for the tensor cores, where they take
+turns; else the one that waited longest; warps of older blocks have a start. An instruction whose registers cannot be
+read in time holds up the sub-core, and no other warp slips in. When an instruction issues all that follows from it is
+known, but for barriers and for what waits in line for memory, which comes to what all sub-cores share when it is first
+in line; so the model goes from event to event, not from cycle to cycle.
 """
 
 from __future__ import annotations
@@ -94,7 +94,13 @@ REASONS = (
 ) = range(len(REASONS))
 
 WARPGROUP = 4  # warps that make a wgmma together
-HASH = 2654435761  # of a line's number: which lines come late follows no pattern of addresses
+OPEN_ROW, OTHER_ROW, OTHER_ROWS = 277, 460, 5
+"""Cycles that a line from DRAM comes later than one from L2, where its row of DRAM is open, and in one of five where it
+is not. M: single lines, 262 to 290 and 440 to 480; `vector_copy`, whose warps load four lines at a time: a third of
+them get theirs 285 cycles later than others of the same lines in L2, nearly all others 490."""
+HASH = 2654435761  # of a line's number: which rows are open follows no pattern of addresses
+ARRAY = 1 << 35
+"""Sectors from one array in global memory to the next."""
 OTHER_DATA = 1 << 36
 """Of a warp that goes round: its sectors of the next round lie so far away."""
 OTHER_BLOCK = 1 << 44
@@ -104,16 +110,18 @@ OTHER_BLOCK = 1 << 44
 @dataclass(frozen=True)
 class Rates:
     """What the SMs share, for one of them: bytes a cycle from L2 and to it while all SMs ask, and from L2 in a `burst`
-    of so many bytes, which others do not have at the same time; how many cycles `one_in` so many lines comes `late`.
-    `costs` are of an SM's own units."""
+    of so many bytes, which others do not have at the same time. `dram`: L2 cannot keep what is read. The lines of
+    arrays `of_few` come from there (the sectors of array n begin at n * ARRAY), and of so many blocks that go `in_step`
+    one waits for them, another one at each k-tile; the others find them in L2. `costs` are of an SM's own units."""
 
     l2_bytes: float = OF_AN_H100.l2_bytes
     l2_alone: float = OF_AN_H100.l2_alone
     burst: float = 32768.0  # A
     store_bytes: float = OF_AN_H100.store_bytes
     l1_sectors: int = 6144  # of L1, which is what shared memory leaves
-    late: float = 0.0
-    one_in: int = 1
+    dram: bool = False
+    of_few: frozenset[int] = frozenset()
+    in_step: int = 1
     costs: Costs = OF_AN_H100
 
     def where_slower(self, part: float) -> Rates:
@@ -127,13 +135,15 @@ class Stream:
     """A warp: its instructions, and its block on this SM (0 is the oldest).
 
     `marks`: indices of instructions whose issue time is wanted. `loop`: from where to where it goes round without end,
-    as indices; each time with other data in global memory.
+    as indices; each time with other data in global memory. `k_tiles`: each instruction's; without it one begins at each
+    mark.
     """
 
     ops: Sequence[Op]
     block: int
     marks: tuple[int, ...] = ()
     loop: tuple[int, int] | None = None
+    k_tiles: Sequence[int] = ()
 
 
 Spent = dict[tuple[int, int], float]
@@ -190,6 +200,7 @@ class _Warp:
             "commits",
             "due",
             "held",
+            "k_tiles",
             "ops",
             "place",
             "product",
@@ -204,6 +215,7 @@ class _Warp:
         self.ops, self.block, self.core = stream.ops, stream.block, core
         self.marks, self.mark = (*stream.marks, -1), 0
         self.loop = stream.loop or (0, -1)
+        self.k_tiles = stream.k_tiles
         self.salt = stream.block * OTHER_BLOCK
         self.warpgroup = 0  # which of its block's
         self.place, self.op = 0, stream.ops[0]
@@ -225,6 +237,13 @@ class _Warp:
         self.product = 0.0  # and what is in none yet
         self.sent = -inf  # when its last wgmma was issued
         self.awaited: dict[int, int] = {}  # the phase of each mbarrier that is waited for next
+
+    @property
+    def k_tile(self) -> int:
+        """The number of the one that it is at."""
+        if self.k_tiles:
+            return self.k_tiles[min(self.place, len(self.k_tiles) - 1)]
+        return len(self.times)
 
     def sets(self, scoreboard: int, time: float, why: int) -> None:
         if scoreboard >= 0 and time > self.clear[scoreboard]:
@@ -291,7 +310,7 @@ class _Core:
         if fma_halves < 2:
             self.pipes[FMA] = inf  # all goes to the half that multiplies integers
         self.users: list[_Warp | None] = [None] * PIPES  # whose registers are kept for `.reuse`
-        self.banks = [0.0, 0.0]  # of even and of odd registers
+        self.banks = 0.0, 0.0  # of even and of odd registers
         self.line: deque[tuple[float, Op, _Warp]] = deque()  # for memory: since when, what and whose
         self.busy = 0.0  # when the one before them has left
         self.serves = inf  # and when the first of them begins
@@ -341,7 +360,10 @@ class _Core:
                     if time == opens > begin:
                         warp.held += max(time - max(begin, warp.ready, at), 0.0)
                     able.append(warp)
-                    turn = -inf if warp is self.latest else warp.last + AGE * warp.block
+                    if warp is not self.latest or pipe == TENSOR:
+                        turn = warp.last + AGE * warp.block
+                    else:
+                        turn = -inf
                     if turn < first:
                         found, first = warp, turn
                     continue
@@ -376,7 +398,8 @@ class _Core:
         begin = time
         if pipe != MEMORY:
             unit = HEAVY if pipe == FMA and pipes[HEAVY] < pipes[FMA] else pipe
-            begin = max(time, pipes[unit])
+            if pipes[unit] > time:  # not max: called very often
+                begin = pipes[unit]
             pipes[unit] = begin + op.interval
             if pipe != SPECIAL:
                 if self.writes:
@@ -387,11 +410,12 @@ class _Core:
             self.address = time + 1
         reads = op.hits if self.users[pipe] is warp else op.misses
         self.users[pipe] = warp
-        banks, (of_even, of_odd) = self.banks, reads
+        (even, odd), (of_even, of_odd) = self.banks, reads
         if of_even:
-            banks[0] = max(banks[0], time) + of_even
+            even = (even if even > time else time) + of_even
         if of_odd:
-            banks[1] = max(banks[1], time) + of_odd
+            odd = (odd if odd > time else time) + of_odd
+        self.banks = even, odd
         return begin
 
     def write(self, until: float) -> None:
@@ -432,15 +456,16 @@ class _Memory:
         self.sector, self.alone = SECTOR / rates.l2_bytes, SECTOR / rates.l2_alone
         self.burst = rates.burst / rates.l2_bytes
         self.byte, self.most = 1 / rates.store_bytes, rates.l1_sectors
-        self.late, self.one_in = rates.late, rates.one_in
+        self.dram, self.of_few, self.in_step = rates.dram, rates.of_few, rates.in_step
         self.wavefront, self.l1_latency = rates.costs.wavefront, rates.costs.l1_latency
         self.l2_latency, self.copy_latency = rates.costs.l2_latency, rates.costs.copy_latency
         self.port = self.tags = self.l2 = self.share = self.stores = 0.0  # when each is free
-        self.fills: list[tuple[float, float]] = []  # copies that will come: when, wavefronts
-        self.cached: dict[int, float] = {}  # sectors, and when they are there
+        self.fills: list[tuple[float, float]] = []  # what will come through the port: when, wavefronts
+        self.cached: dict[int, float] = {}  # sectors in L1, and when they are there
+        self.fetched: dict[int, float] = {}  # lines from DRAM
 
     def through_port(self, time: float, wavefronts: float) -> float:
-        """When so many wavefronts are through; copies that came before went before."""
+        """When so many wavefronts are through; what came before went before."""
         while self.fills and self.fills[0][0] <= time:
             came, waves = heappop(self.fills)
             self.port = max(self.port, came) + waves
@@ -454,13 +479,21 @@ class _Memory:
         self.share = max(self.share, time - self.burst) + self.sector * sectors * part
         return max(self.l2, self.share)
 
-    def comes_late(self, sector: int) -> bool:
-        """Whether its line does."""
-        return (sector // SECTORS * HASH >> 15 & 0xFFFF) % self.one_in == 0
+    def in_l2(self, sector: int, warp: _Warp, time: float) -> float:
+        """When its line comes, which would come at this time if L2 had it. Where a line has come once, it has."""
+        if sector // ARRAY not in self.of_few:
+            return time
+        line = (sector + warp.salt) // SECTORS
+        there = self.fetched.get(line)
+        if there is None:
+            late = 0
+            if (warp.k_tile + warp.block) % self.in_step == 0:
+                late = OPEN_ROW if (line * HASH >> 15 & 0xFFFF) % OTHER_ROWS else OTHER_ROW
+            there = self.fetched[line] = time + late
+        return max(time, there)
 
     def shared(self, op: Op, warp: _Warp, begin: float) -> None:
-        self.tags = max(self.tags, begin)
-        late = max(self.through_port(self.tags, op.amount) - begin - op.interval, 0.0)
+        late = max(self.through_port(begin, op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
         there, core = begin + late + op.latency, warp.core
@@ -479,9 +512,7 @@ class _Memory:
         for number in op.sectors:
             there = cached.get(number + warp.salt)
             if there is None or op.past_l1:
-                there = self.from_l2(leaves, 1) + self.l2_latency
-                if self.late and self.comes_late(number + warp.salt):
-                    there += self.late
+                there = self.in_l2(number, warp, self.from_l2(leaves, 1) + self.l2_latency)
                 cached[number + warp.salt] = there
                 if len(cached) > self.most:
                     del cached[next(iter(cached))]
@@ -498,10 +529,10 @@ class _Memory:
     def copy(self, op: Op, warp: _Warp, begin: float) -> None:
         leaves = begin + op.interval
         self.tags = max(self.tags, leaves) + op.latency
-        done = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency
-        if self.late and any(self.comes_late(number + warp.salt) for number in op.sectors):
-            done += self.late  # all of it waits for its latest line
-        heappush(self.fills, (done, op.amount))
+        comes = self.from_l2(self.tags, len(op.sectors)) + self.copy_latency
+        done = max(self.in_l2(number, warp, comes) for number in op.sectors)
+        if op.amount:
+            heappush(self.fills, (done, op.amount))
         warp.copied = max(warp.copied, done)
         warp.core.send(leaves)
         warp.sets(op.sets, done, FOR_COPIES)
@@ -509,9 +540,8 @@ class _Memory:
 
     def bulk(self, time: float, size: float, part: float) -> float:
         """When a bulk copy's last byte has come. Of those for several blocks this SM asks L2 for a `part`."""
-        done = self.from_l2(time, BULK_SHARE * size / SECTOR, part) + BULK_LATENCY + self.late / self.one_in
-        heappush(self.fills, (done, size / 128))
-        return done
+        late = OPEN_ROW if self.dram else 0  # A: machine code does not say of which array it is
+        return self.from_l2(time, BULK_SHARE * size / SECTOR, part) + BULK_LATENCY + late
 
     def bulk_store(self, time: float, size: float) -> float:
         """When a bulk store has read shared memory: as fast as L2 takes its bytes, but for what a buffer holds."""
@@ -621,7 +651,8 @@ class _Sm:
         core.latest = None if op.yields else warp
         begin = core.occupy(op, warp) if op.pipe else time
         core.time = time + op.issue
-        core.shut = time + 1, core.time
+        if op.issue > 1:
+            core.shut = time + 1, core.time
         warp.free = time + op.issue - 1 + op.stall
         if op.pipe == MEMORY or kind == COMMIT:
             warp.commits += kind == COMMIT
@@ -677,18 +708,18 @@ class _Sm:
         """Where the cycles since the warp's last issue went."""
         op, time, spent = warp.op, core.time, self.spent
         address = op.at
-
-        def add(reason: int, cycles: float) -> None:
-            key = address, reason
-            spent[key] = spent.get(key, 0.0) + cycles
-
-        add(ISSUES, 1.0)
+        spent[address, ISSUES] = spent.get((address, ISSUES), 0.0) + 1.0
         last, at = warp.last, warp.free
         if last < 0:
             warp.held = warp.turns = 0.0
             return
         if time == last + 1:  # nothing lies between
             return
+
+        def add(reason: int, cycles: float) -> None:
+            key = address, reason
+            spent[key] = spent.get(key, 0.0) + cycles
+
         if at > last + 1:
             before = warp.ops[warp.place - 1]
             add(FOR_BRANCH if before.kind == BRANCH else FOR_TIME, at - last - 1)

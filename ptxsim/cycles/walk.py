@@ -347,9 +347,10 @@ def _shared(rows: bytes, size: int, load: bool) -> int:
 
 
 def _copied(to: bytes, source: np.ndarray, size: int, bypass: bool) -> Access:
-    """Past L1 a copy takes as many wavefronts as its bytes fill; through L1 the banks count, as for a store."""
-    sectors = _sectors(source, size)
-    return Access(-(-len(sectors) // 4) if bypass else _shared(to, size, load=False), sectors)
+    """Past L1 a copy leaves the port alone; through L1 its lines count, and the banks as for a store. M:
+    tests/golden/record_copies_beside_loads.py."""
+    access = Access(0, _sectors(source, size))
+    return access if bypass else replace(access, wavefronts=max(_shared(to, size, load=False), access.lines))
 
 
 def _global(row: np.ndarray, size: int) -> Access:

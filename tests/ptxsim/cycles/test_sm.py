@@ -21,6 +21,7 @@ from ptxsim.cycles.costs import (
     BULK_STORE,
     COMMIT,
     COPIES_WAIT,
+    COPY,
     EXIT,
     FMA,
     HEAVY,
@@ -28,6 +29,7 @@ from ptxsim.cycles.costs import (
     LOAD,
     MEMORY,
     NO_PIPE,
+    SECTORS,
     SHARED,
     SIGNAL,
     TENSOR,
@@ -35,12 +37,15 @@ from ptxsim.cycles.costs import (
 )  # fmt: skip
 from ptxsim.cycles.model import main_loop, ops_of
 from ptxsim.cycles.sm import (
+    ARRAY,
     FOR_BANKS,
     FOR_BARRIER,
     FOR_GLOBAL,
     FOR_QUEUE,
     FOR_TURN,
     ISSUES,
+    OPEN_ROW,
+    OTHER_ROW,
     REASONS,
     Rates,
     Stream,
@@ -182,6 +187,87 @@ def test_loaded_values_are_written_while_no_arithmetic_is():
 
     assert there(work) == pytest.approx(there(idle) + 3, abs=2), "half of the cycles are free"
     assert there(work, work) == pytest.approx(there(idle) + costs.MOST_LATE, abs=4), "none is"
+
+
+def test_copies_past_l1_leave_the_port_to_loads_and_look_up_their_lines_beside_them():
+    load = op(MEMORY, SHARED, sets=0, interval=8.0, latency=29.0, amount=4)
+    alone = cycles(*[load] * 50, op(waits=(0,)), warps=16)
+
+    def beside(wavefronts: int) -> float:
+        copy = op(MEMORY, COPY, interval=6.0, latency=6.8, amount=wavefronts, sectors=tuple(range(16)))
+        return cycles(*[*[load] * 5, copy] * 10, op(waits=(0,)), warps=16)
+
+    assert beside(0) < alone + 60
+    assert beside(4) > alone + 0.8 * 16 * 10 * 4, "what takes wavefronts is in the way"
+
+
+def in_dram(*ops: Op) -> float:
+    """Cycles where the arrays 1 and 3 come from DRAM."""
+    rates = Rates(dram=True, of_few=frozenset({1, 3}))
+    return run([Stream([*ops, op(waits=(2,)), END], 0)], rates).end
+
+
+@pytest.mark.parametrize("kind", [LOAD, COPY])
+def test_lines_of_arrays_that_few_read_come_from_dram_and_one_in_five_from_another_row(kind):
+    def late(array: int, line: int, lines: int = 1) -> float:
+        first = array * ARRAY + SECTORS * line
+        sectors = tuple(range(first, first + SECTORS * lines, SECTORS))
+        ask = op(MEMORY, kind, sets=2, interval=4.0, amount=lines, sectors=sectors)
+        return round(in_dram(ask) - cycles(ask, op(waits=(2,))))
+
+    assert {late(2, line) for line in range(40)} == {0}
+    found = [late(1, line) for line in range(200)]
+    assert set(found) == {OPEN_ROW, OTHER_ROW} and 20 < found.count(OTHER_ROW) < 60
+    assert late(3, 0, lines=40) == pytest.approx(OTHER_ROW, abs=20), "all of it waits for its latest line"
+
+
+def test_the_second_half_of_a_line_that_has_come_from_dram_is_in_l2():
+    def took(first: int, second: int) -> float:
+        """From the first copy's arrival to the second one's."""
+        copies = [
+            op(MEMORY, COPY, sets=2, interval=4.0, sectors=(ARRAY + at, ARRAY + at + 1))
+            for at in (first, second)
+        ]
+        return in_dram(copies[0], op(waits=(2,)), copies[1]) - in_dram(copies[0])
+
+    assert took(0, SECTORS) > took(0, 2) + OPEN_ROW - 1
+
+
+def test_of_blocks_that_go_in_step_one_waits_for_dram_another_one_at_each_k_tile():
+    def waits(
+        block: int, in_step: int, marks: tuple[int, ...] = (), k_tiles: tuple[int, ...] = ()
+    ) -> list[int]:
+        """K-tiles whose line comes late."""
+        ops = []
+        for line in range(6):
+            ask = op(MEMORY, LOAD, sets=2, interval=4.0, amount=1, sectors=(ARRAY + SECTORS * line,))
+            ops += [op(stall=2), ask, op(waits=(2,))]
+        every = tuple(range(len(ops)))
+        rates = Rates(dram=True, of_few=frozenset({1}), in_step=in_step)
+        played = run([Stream([*ops, END], block, marks or every, k_tiles=k_tiles)], rates)
+        if marks:
+            return [at for at, took in enumerate(np.diff(played.times[0])) if took > 500]
+        return [at for at in range(6) if played.times[0][3 * at + 2] - played.times[0][3 * at + 1] > 500]
+
+    numbers = tuple(at // 3 for at in range(18))
+    assert waits(0, 1, k_tiles=numbers) == waits(1, 1, k_tiles=numbers) == list(range(6))
+    assert waits(0, 2, k_tiles=numbers) == [0, 2, 4] and waits(1, 2, k_tiles=numbers) == [1, 3, 5]
+    begins = tuple(range(0, 18, 3))
+    assert waits(0, 2, marks=begins) == [1, 3], "by its marks: five turns, of the k-tiles 1 to 5"
+
+
+def test_warps_take_turns_at_the_tensor_cores():
+    """And not at the multiply-adds, where the one that went last goes on."""
+    others = [Stream([END], 0)] * 3
+
+    def ends(work: Op) -> list[float]:
+        played = run([Stream([*[work] * 50, END], 0), *others, Stream([*[work] * 50, END], 0)])
+        return [played.ends[0], played.ends[4]]
+
+    first, second = ends(op(TENSOR, interval=6.0))
+    assert second - first < 10
+    first, second = ends(op(FMA, interval=2.0))
+    assert second - first > 45
 
 
 def test_a_full_line_and_a_lost_turn_are_told_apart():
