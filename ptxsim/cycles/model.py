@@ -182,7 +182,10 @@ def launch_cycles(
     target, mhz, rates, walked = one.gpu, one.clock_mhz, one.rates, one.walked
     of_an_sm, resident = one.of_an_sm, one.resident
     work = works(walked, k_tiles, resident)
-    paces = {together: pace(work, together, rates) for together in _counts(resident, of_an_sm)}
+    paces = {
+        together: pace(work, together, rates, STEADY_TURNS if together == resident else TAIL_TURNS)
+        for together in _counts(resident, of_an_sm)
+    }
     blocks = _on_all_sms(paces, prod(grid), target.sms, resident, k_tiles)
     fullest = paces[resident]
     parts = fullest.spent(k_tiles)
@@ -359,11 +362,13 @@ STEADY_ISSUES = 100_000
 """Instructions over which the rates of blocks are taken."""
 STEADY_TURNS = 6
 """And k-tiles of each block, at the most; """
+TAIL_TURNS = 3
+"""The same where the last blocks of an SM have more room; """
 LEAST_ISSUES = 20_000
 """but not fewer instructions than these."""
 
 
-def pace(work: Work, together: int, shared: Rates) -> Pace:
+def pace(work: Work, together: int, shared: Rates, turns: int) -> Pace:
     """Play `together` blocks: to their end, with few k-tiles, and the main loop of the longer walk without one."""
     few, warps = work.few, len(work.whole)
     whole = run([Stream(ops, number) for number in range(together) for ops in work.whole], shared)
@@ -375,11 +380,11 @@ def pace(work: Work, together: int, shared: Rates) -> Pace:
         for warp in work.longer:
             streams.append(Stream(warp.ops, number, warp.marks[:-1], warp.loop))
     of_k_tile = together * sum(warp.tile for warp in work.longer)
-    issues = int(min(STEADY_ISSUES, max(STEADY_TURNS * of_k_tile, LEAST_ISSUES)))
+    issues = int(min(STEADY_ISSUES, max(turns * of_k_tile, LEAST_ISSUES)))
     steady = run(streams, shared, issues)
     rates = _rates(steady, together)
-    turns = sum(rates) / together * (steady.end - steady.since)
-    spent = {key: cycles / turns for key, cycles in steady.spent.items()}
+    made = sum(rates) / together * (steady.end - steady.since)
+    spent = {key: cycles / made for key, cycles in steady.spent.items()}
     extra = max(whole.end * sum(rates) / together - few, 0.0)
     besides = {key: whole.spent.get(key, 0.0) - few * spent.get(key, 0.0) for key in {*whole.spent, *spent}}
     return Pace(rates, extra, spent, besides)
