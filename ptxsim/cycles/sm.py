@@ -2,11 +2,11 @@
 
 A sub-core issues at most one instruction a cycle, and an IMAD.WIDE in three. A warp's next one can go when the stall
 before it is over, its scoreboards are clear and it is not held at a barrier; when its pipe is free and the way to
-memory has room. Of the warps that can go the one that went last goes on, but for the tensor cores, where they take
-turns; else the one that waited longest; warps of older blocks have a start. An instruction whose registers cannot be
-read in time holds up the sub-core, and no other warp slips in. When an instruction issues all that follows from it is
-known, but for barriers and for what waits in line for memory, which comes to what all sub-cores share when it is first
-in line; so the model goes from event to event, not from cycle to cycle.
+memory has room. Of the warps that can go the one that went last goes on, else the one that waited longest; warps of
+older blocks have a start. An instruction whose registers cannot be read in time holds up the sub-core, and no other
+warp slips in. When an instruction issues all that follows from it is known, but for barriers and for what waits in
+line for memory, which comes to what all sub-cores share when it is first in line; so the model goes from event to
+event, not from cycle to cycle.
 """
 
 from __future__ import annotations
@@ -360,10 +360,7 @@ class _Core:
                     if time == opens > begin:
                         warp.held += max(time - max(begin, warp.ready, at), 0.0)
                     able.append(warp)
-                    if warp is not self.latest or pipe == TENSOR:
-                        turn = warp.last + AGE * warp.block
-                    else:
-                        turn = -inf
+                    turn = -inf if warp is self.latest else warp.last + AGE * warp.block
                     if turn < first:
                         found, first = warp, turn
                     continue

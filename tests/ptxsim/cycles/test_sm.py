@@ -256,20 +256,6 @@ def test_of_blocks_that_go_in_step_one_waits_for_dram_another_one_at_each_k_tile
     assert waits(0, 2, marks=begins) == [1, 3], "by its marks: five turns, of the k-tiles 1 to 5"
 
 
-def test_warps_take_turns_at_the_tensor_cores():
-    """And not at the multiply-adds, where the one that went last goes on."""
-    others = [Stream([END], 0)] * 3
-
-    def ends(work: Op) -> list[float]:
-        played = run([Stream([*[work] * 50, END], 0), *others, Stream([*[work] * 50, END], 0)])
-        return [played.ends[0], played.ends[4]]
-
-    first, second = ends(op(TENSOR, interval=6.0))
-    assert second - first < 10
-    first, second = ends(op(FMA, interval=2.0))
-    assert second - first > 45
-
-
 def test_a_full_line_and_a_lost_turn_are_told_apart():
     """Of a warp that waits for room: when there is some and another one takes it, it has lost its turn."""
     load = op(MEMORY, SHARED, stall=6, sets=0, interval=4.0, latency=25.0, amount=1)
