@@ -38,7 +38,7 @@ an A100, 128 and 100 on an RTX 3090; A."""
 APART = 16
 """Waves of blocks, from which on those of an SM are at k-tiles far apart: where L2 cannot keep what is read, each of
 them waits for DRAM. With fewer they go in step, and one of them waits. M: of 4 waves the two of `one_buffer` are at
-most 7 % of a block's time apart and the eight of `plain_tile` 2 %, of 62 those of `vector_copy` half of it. A: the
+most 7 % of a block's time apart and the eight of `plain_tile` 3 %, of 62 those of `vector_copy` half of it. A: the
 number (those of `register_tile`, with 8, are apart, too), and that they take turns in waiting, with lessons in view."""
 FEW, MORE = 4, 12
 """K-tiles of the two walks: 4, and 12 more, which come out even for rings of 2, 3 and 4."""

@@ -107,7 +107,7 @@ def by_turn(rows):
 )
 def test_modelled_waves_are_those_of_the_record(notebook, name, dtype, off):
     """The same number of SMs make a block of each turn; the means of its begin and end are `off` by a part of the
-    launch. It is the clock's error: of `mainloop`'s time 1 %, of `complete`'s 4, and who of two blocks runs."""
+    launch. It is the clock's error: of `mainloop`'s time 2 %, of `complete`'s 4, and who of two blocks runs."""
     kernel, launch = lesson_kernel(notebook, name)
     gemm = Gemm(4096, 4096, 4096, dtype)
     kept, played = waves(kernel, gemm, launch), waves(kernel, gemm, launch, model=True)
