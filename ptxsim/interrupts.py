@@ -3,8 +3,9 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -53,7 +54,11 @@ def in_background(work: Callable[[], T]) -> Future[T]:
 
 def result_of(future: Future[T], what: str) -> T:
     """Wait for it, in short pieces: between them a Ctrl-C is heard. `what` is at work."""
+    # A queue, as it waits in C: a Ctrl-C amid a Condition's wait, which is in Python, can end as a RuntimeError.
+    ended: SimpleQueue[Future[T]] = SimpleQueue()
     with interruptible(what):
+        future.add_done_callback(ended.put)
         while not future.done():
-            wait([future], timeout=0.1)
-    return future.result()
+            with suppress(Empty):
+                ended.get(timeout=0.1)
+        return future.result()
