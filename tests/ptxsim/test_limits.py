@@ -225,14 +225,17 @@ print("go", flush=True)
 ptxsim.compile("""
 template <int N> struct F { static __device__ int f(int x) { return F<N - 1>::f(x) * 3 + F<N - 1>::f(x ^ N); } };
 template <> struct F<0> { static __device__ int f(int x) { return x; } };
-extern "C" __global__ void k(int* out) { out[threadIdx.x] = F<22>::f(out[threadIdx.x]); }
+extern "C" __global__ void k(int* out) { out[threadIdx.x] = F<24>::f(out[threadIdx.x]); }
 """, "k")
 '''
 NEVER_ENDS = """
 import numpy as np
 from tests.ptxsim.small_kernels import run
+def launch(**steps):
+    run("while (atomicAdd(out, 1) >= 0) { }", np.zeros(4, np.int32), parameters="int* out", **steps)
+launch(max_steps=1)  # compiles it
 print("go", flush=True)
-run("while (atomicAdd(out, 1) >= 0) { }", np.zeros(4, np.int32), parameters="int* out")
+launch()
 """
 
 
@@ -242,13 +245,14 @@ run("while (atomicAdd(out, 1) >= 0) { }", np.zeros(4, np.int32), parameters="int
     [(SLOW_TO_COMPILE, "the compiler was stopped"), (NEVER_ENDS, "the launch of k was stopped")],
 )
 def test_ctrl_c_is_heard(code, words):
+    """In less time than their work takes, on a busy machine too: half a minute, and fifteen seconds."""
     process = python(code)
     process.stdout.readline()
     time.sleep(1.5)
     start = time.perf_counter()
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert time.perf_counter() - start < 2
+    assert time.perf_counter() - start < 10
     assert errors.rstrip().endswith(words), errors
 
 
