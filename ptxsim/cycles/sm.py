@@ -490,7 +490,8 @@ class _Memory:
         return max(time, there)
 
     def shared(self, op: Op, warp: _Warp, begin: float) -> None:
-        late = max(self.through_port(begin, op.amount) - begin - op.interval, 0.0)
+        # Behind the tags of the copies that came before. M: tests/golden/record_loads_behind_copies.py
+        late = max(self.through_port(max(begin, self.tags), op.amount) - begin - op.interval, 0.0)
         leaves = begin + late + op.interval
         warp.core.send(leaves)
         there, core = begin + late + op.latency, warp.core
