@@ -223,9 +223,15 @@ import sys
 import ptxsim
 print("go", flush=True)
 ptxsim.compile("""
-template <int N> struct F { static __device__ int f(int x) { return F<N - 1>::f(x) * 3 + F<N - 1>::f(x ^ N); } };
-template <> struct F<0> { static __device__ int f(int x) { return x; } };
-extern "C" __global__ void k(int* out) { out[threadIdx.x] = F<24>::f(out[threadIdx.x]); }
+template <int N, int S> struct F {
+    static __device__ int f(int x) { return F<N - 1, S>::f(x) * 3 + F<N - 1, S>::f(x ^ N); }
+};
+template <int S> struct F<0, S> { static __device__ int f(int x) { return x + S; } };
+extern "C" __global__ void k(int* o)
+{
+    o[0] = F<24, 0>::f(o[0]); o[1] = F<24, 1>::f(o[1]); o[2] = F<24, 2>::f(o[2]); o[3] = F<24, 3>::f(o[3]);
+    o[4] = F<24, 4>::f(o[4]); o[5] = F<24, 5>::f(o[5]); o[6] = F<24, 6>::f(o[6]); o[7] = F<24, 7>::f(o[7]);
+}
 """, "k")
 '''
 NEVER_ENDS = """
@@ -245,7 +251,7 @@ launch()
     [(SLOW_TO_COMPILE, "the compiler was stopped"), (NEVER_ENDS, "the launch of k was stopped")],
 )
 def test_ctrl_c_is_heard(code, words):
-    """In less time than their work takes, on a busy machine too: half a minute, and fifteen seconds."""
+    """In less time than their work takes, on a busy machine too: half a minute and more, and fifteen seconds."""
     process = python(code)
     process.stdout.readline()
     time.sleep(1.5)
