@@ -1,8 +1,6 @@
 """How long a load from shared memory takes behind copies: the clock on machine code against an H100
 (tests/golden/record_loads_behind_copies.py). `python -m tests.ptxsim.cycles.test_loads_behind_copies` prints it."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,10 @@ from ptxsim.cycles.model import ops_of
 from ptxsim.cycles.sm import Rates, Stream, run
 from ptxsim.cycles.walk import constants_of, walk_block
 from tests.golden import record_loads_behind_copies as record
+from tests.ptxsim.cycles.points import measured, named, table
 from tests.sample import one_in
 
-POINTS = json.loads((record.HERE / record.FILE).read_text(encoding="utf-8"))["points"]
+POINTS = measured(record)
 ALONE = Rates(l2_bytes=Rates().l2_alone)
 TURNS = 3
 
@@ -25,7 +24,7 @@ def modelled(row, warps, copies, **_):
     arguments = [
         (0, (1 << 40).to_bytes(8, "little")),
         (8, (2 << 40).to_bytes(8, "little")),
-        (16, bytes([TURNS, 0, 0, 0])),
+        (16, TURNS.to_bytes(4, "little")),
     ]
     block = 32 * warps, 1, 1
     steps = walk_block(code, constants_of(arguments, block, (1, 1, 1)), (0, 0, 0), block, (1, 1, 1), loaded=0)
@@ -35,10 +34,6 @@ def modelled(row, warps, copies, **_):
     for ops in (ops_of(of_warp, known) for of_warp in steps):
         streams.append(Stream(ops, 0, tuple(at for at, op in enumerate(ops) if op.at in readings)))
     return float(np.median([times[-1] - times[-2] for times in run(streams, ALONE).times]))
-
-
-def named(point):
-    return "-".join(map(str, point.values()))
 
 
 @pytest.mark.parametrize(
@@ -53,14 +48,5 @@ def test_behind_a_few_it_is_less_exact(point):
     assert modelled(**point) == pytest.approx(point["cycles"], rel=0.5)
 
 
-def main():
-    errors = []
-    for point in POINTS:
-        cycles = modelled(**point)
-        errors.append(cycles / point["cycles"] - 1)
-        print(*point.values(), f"{cycles:.0f} {errors[-1]:+.1%}", flush=True)
-    print(f"{len(errors)} points, mean error {np.abs(errors).mean():.1%}, most {np.abs(errors).max():.1%}")
-
-
 if __name__ == "__main__":
-    main()
+    table(POINTS, modelled)

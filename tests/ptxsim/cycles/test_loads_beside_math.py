@@ -1,17 +1,16 @@
 """What loads from shared memory cost the multiply-adds beside them: the clock on machine code against an H100
 (tests/golden/record_loads_beside_math.py). `python -m tests.ptxsim.cycles.test_loads_beside_math` prints it."""
 
-import json
-
 import numpy as np
 import pytest
 
 import ptxsim
 from cupy_or_sim.simulate import compiled
 from tests.golden import record_loads_beside_math as record
+from tests.ptxsim.cycles.points import measured, named, table
 from tests.sample import one_in
 
-POINTS = json.loads((record.HERE / record.FILE).read_text(encoding="utf-8"))["points"]
+POINTS = measured(record)
 
 
 def modelled(rows, columns, threads, loads, spread, **_):
@@ -24,19 +23,10 @@ def modelled(rows, columns, threads, loads, spread, **_):
     return rows * columns * threads * record.PRODUCTS / 128 / found.cycles_per_k_tile
 
 
-@pytest.mark.parametrize("point", one_in(4, POINTS), ids=lambda point: "-".join(map(str, point.values())))
+@pytest.mark.parametrize("point", one_in(4, POINTS), ids=named)
 def test_multiply_adds_beside_loads(point):
     assert modelled(**point) == pytest.approx(point["share"], rel=0.06)
 
 
-def main():
-    errors = []
-    for point in POINTS:
-        share = modelled(**point)
-        errors.append(share / point["share"] - 1)
-        print(*point.values(), f"{share:.3f} {errors[-1]:+.1%}", flush=True)
-    print(f"{len(errors)} points, mean error {np.abs(errors).mean():.1%}, most {np.abs(errors).max():.1%}")
-
-
 if __name__ == "__main__":
-    main()
+    table(POINTS, modelled, "share", 3)
