@@ -60,13 +60,23 @@ class ProxyFences:
         )  # fmt: skip
 
     def uncovered(
-        self, orders: Orders, space: str, lane: int, others: np.ndarray, times: np.ndarray
+        self, orders: Orders, space: str, lanes: np.ndarray, others: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
-        """Whether no fence lies between what `others`, lanes of the grid, wrote at these times, all of which this lane
-        of the machine knows of, and what the copy engine does for it now."""
+        """Whether no fence lies between what `others`, lanes of the grid, wrote at these times, and what copy engine or
+        tensor cores do now for `lanes`, lanes of the machine. Each of these knows of the write beside it."""
+        made = [fence for fence in self.made if space in fence.spaces]
+        left = np.zeros(len(lanes), bool)
+        for lane in np.unique(lanes).tolist():
+            mine = np.flatnonzero(lanes == lane)
+            left[mine] = self._uncovered_for(made, orders, lane, others[mine], times[mine])
+        return left
+
+    def _uncovered_for(
+        self, made: list[Fence], orders: Orders, lane: int, others: np.ndarray, times: np.ndarray
+    ) -> np.ndarray:
+        """The same for one lane."""
         _, first, which = np.unique(others << 32 | times, return_index=True, return_inverse=True)
         others, times = others[first], times[first]
-        made = [fence for fence in self.made if space in fence.spaces]
         left = ~self._by_writers(made, orders, lane, others, times)
         if left.any():
             left[left] = ~self._by_anyone(made, orders, lane, others[left], times[left])

@@ -294,7 +294,7 @@ class Shadow:
         if len(at):
             space = SHARED if self.shared else GLOBAL
             left = machine.proxy_fences.uncovered(
-                machine.orders, space, int(lanes[0]), writers[at], times[at].astype(np.int64)
+                machine.orders, space, lanes[at], writers[at], times[at].astype(np.int64)
             )
             at = at[left]
         if len(at):
