@@ -1,6 +1,7 @@
 """Barriers of a block and of a warp: bar, barrier, bar.warp.sync (PTX ISA, "Parallel Synchronization")."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..memory import Fault
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Instruction
-from ..units.barriers import ALL, Scheduler
+from ..units.barriers import ALL, Barrier, Scheduler
 from ..units.mbarriers import Hopper
 from .registry import Operands, control
 
@@ -127,19 +128,20 @@ def _reduction(decoder: Operands, ins: Instruction) -> Callable:
     kind = next(k for k in ("popc", "and", "or") if ins.opcode.has(k))
     pc = decoder.pc
 
+    def answer(barrier: Barrier, machine: Scheduler, lanes: np.ndarray | None) -> None:
+        blocks = machine.block_of[machine.all_lanes(lanes)]
+        yes, voters = barrier.yes[blocks], barrier.voters[blocks]
+        machine.idx = lanes
+        target(machine, {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[kind])
+        machine.jump(pc + 1, lanes)
+
     def end(machine: Scheduler) -> None:
-        number, needed = int(ident(machine)[0]), int(count(machine)[0]) if count else ALL
-        barrier = machine.barrier(_known(number, needed))
-
-        def resume(machine: Scheduler, lanes: np.ndarray | None) -> None:
-            blocks = machine.block_of[machine.all_lanes(lanes)]
-            yes, voters = barrier.yes[blocks], barrier.voters[blocks]
+        everyone, votes = machine.active(), predicate(machine)
+        for lanes, number, needed in _groups(machine, ident, count):
+            barrier = machine.barrier(_known(number, needed))
+            barrier.votes[everyone] = votes
             machine.idx = lanes
-            target(machine, {"popc": yes.astype(np.uint32), "and": yes == voters, "or": yes > 0}[kind])
-            machine.jump(pc + 1, lanes)
-
-        barrier.votes[machine.active()] = predicate(machine)
-        machine.arrive(number, pc, needed, resume)
+            machine.arrive(number, pc, needed, partial(answer, barrier))
 
     return guarded(decoder, ins, end)
 

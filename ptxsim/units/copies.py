@@ -154,13 +154,18 @@ class CopyQueue:
 
     def _check_read(self, copy: _Copy, first: int, size: int) -> None:
         """`size` bytes of its source, from byte `first` on."""
-        machine = self.machine
+        if not len(copy.lanes):
+            return
+        machine, addresses = self.machine, copy.source + np.uint64(first)
         try:
-            found = len(copy.lanes) and machine.memory.locate(copy.source + np.uint64(first), size, copy.pc)
+            found = machine.memory.locate(addresses, size, copy.pc)
         except Miss as miss:  # it was reported when the copy was issued
             self._check_read(copy.take(~miss.bad), first, size)
             return
-        if found and (shadow := machine.shadow_of(found[0])):
+        if found is None:  # they come from several arrays
+            for at in machine.memory.parts(addresses, copy.pc):
+                self._check_read(copy.take(at), first, size)
+        elif shadow := machine.shadow_of(found[0]):
             reach = Reach(copy.lanes, found[1], size, copy.pc)
             shadow.on_access(machine, Act(True, False), reach)
             shadow.on_changed(machine, reach, copy.issued)

@@ -115,6 +115,19 @@ def test_the_guard_of_a_reduction_over_the_block_counts():
     assert (out[:64] == 32).all() and (out[64:96] == -7).all()
 
 
+OF_TWO_GROUPS = """int n = -7;
+asm volatile("{ .reg .pred q; setp.gt.u32 q, %2, 40; bar.red.popc.u32 %0, %1, %3, q; }"
+             : "+r"(n) : "r"(t < 64 ? 1 : 2), "r"(t), "r"(t < 64 ? 64 : 96) : "memory");
+out[t] = n;"""
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_reductions_over_two_named_barriers_at_once(seed):
+    report, out = run_on_numbers(OF_TWO_GROUPS, block=160, seed=seed)
+    assert report.ok, report
+    assert (out[:64] == 23).all() and (out[64:160] == 96).all()
+
+
 COPY_BUT = """__shared__ alignas(16) int tile[32]; tile[t] = 7;
 asm volatile("{{ .reg .pred p; .reg .b64 hint; setp.eq.u32 p, %2, 3;"
              "createpolicy.fractional.L2::evict_first.b64 hint, 1.0;"
