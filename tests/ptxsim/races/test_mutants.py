@@ -39,6 +39,10 @@ EQUIVALENT = [  # kernel, mutant, why it does the same
       for kernel in ("single_buffer", "early_issue", "example_two_buffers", "example_double_buffer")),
     ("lesson.vector_copy", "drop bounds check: else if (t < 512)",
      "the other half of the threads copies B once more: the same bytes to the same places"),
+    ("lesson.batch", "other stage: *shuffled(int column) { return column ^ column / 32 % 2 * 4; }",
+     "a warp has 32 columns, and none of them changes its place"),
+    ("lesson.batch", "drop bounds check: if (!plain) wide ? *",
+     "the way of all other sums to C is right for plain ones, too"),
     ("block_sum_last_warp", "shift index: if (t == 0) sums[blockIdx.x] = part[0]; #2",
      "after the last steps every lane holds the whole sum"),
     ("inclusive_scan", "drop barrier: __syncwarp();", "each lane writes only the element that it alone read before"),
@@ -53,6 +57,7 @@ EQUIVALENT = [  # kernel, mutant, why it does the same
 SLOWER = [  # kernel, mutant: the same numbers, more wavefronts
     ("transpose_padded", "drop pad: __shared__ float tile[TILE][TILE + 1];"),
     ("fp16_*", "drop swizzle: *"),
+    ("lesson.batch", "drop swizzle: return row * WIDTH *"),
 ]
 
 ONLY_WAITS = (
