@@ -113,7 +113,7 @@ invalid device ordinal
 LINKED = "parts.cu parts_more.cu --option=-rdc=true -D OFFSET="
 TENSOR = "0\n544 1023\n0 1 0 1\n40 41 42 43\n1\n"
 STREAMS = "2 2044\n"
-SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100, 8.0, 3")
+SMALLER = RUNTIME.replace("H100 80GB HBM3, 9.0, 132", "A100-SXM4-80GB, 8.0, 3")
 REFUSED_MAP = "cuTensorMapEncodeTiled gives cudaErrorInvalidValue: a row of the box"
 CASES = [
     Case("runtime.cu", RUNTIME, "8 launches of 2 kernels, 17 blocks"),
