@@ -102,7 +102,7 @@ def _judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict,
         words = _words(error)
         told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
         return ExerciseVerdict(name, False, told), words
-    return ExerciseVerdict(name, True, "right, and proved by the check."), ()
+    return ExerciseVerdict(name, True, "right: the check finds no mistake in it."), ()
 
 
 def _words(error: Exception) -> list[str]:

@@ -36,7 +36,7 @@ from tools.classroom import wire
 class Passed:
     ok = True
     def __repr__(self):
-        return "00.1 passed: right, and proved by the check."
+        return "00.1 passed: right: the check finds no mistake in it."
     def __eq__(self, other):
         return True
     def __mul__(self, other):

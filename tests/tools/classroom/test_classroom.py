@@ -311,7 +311,7 @@ def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, c
 
 PRINTED = """
 from IPython.display import display
-print("00.2 passed: right, and proved by the check.")
+print("00.2 passed: right: the check finds no mistake in it.")
 display({"text/plain": "1"}, raw=True)
 any_launch = "____"
 """
