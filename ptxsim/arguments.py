@@ -1,6 +1,7 @@
 """What a kernel is launched with: its arguments as bytes of parameters, and arrays as buffers in global memory."""
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -132,9 +133,15 @@ def _about(kernel: Kernel, number: int) -> tuple[str, bool]:
     return name, declared or kernel.code.is_address(number)
 
 
+def _is_masked(array: np.ndarray) -> bool:
+    # Who has a masked array has imported numpy.ma; it takes longer than a small launch.
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(array, masked.MaskedArray)
+
+
 def _checked(array: np.ndarray, name: str, gaps: bool) -> np.ndarray:
     """The array as plain numbers in memory; with `gaps` it may be a view of an array that has none."""
-    if isinstance(array, np.ma.MaskedArray):
+    if _is_masked(array):
         raise LaunchError(f"{name} is a masked array; pass its data: {name}.data, or {name}.filled(...)")
     if array.dtype.hasobject or array.dtype.kind in "US":
         raise LaunchError(f"{name} is an array of dtype {array.dtype}; a kernel takes arrays of numbers")
