@@ -23,8 +23,12 @@ from ptxsim.gpus import H100, SHARED_BY_DEFAULT, WARP, Gpu, find_gpu
 from ptxsim.occupancy import refusal
 
 # Under these names their packages have functions.
-matmul, ready, tune, waves = map(
-    import_module, ("matmul.matmul", "matmul.ready", "matmul.tune", "instruments.waves")
+matmul, many, packed, ready, tune, warm, waves = map(
+    import_module,
+    (
+        *(f"matmul.{name}" for name in ("matmul", "many", "packed", "ready", "tune", "warm")),
+        "instruments.waves",
+    ),
 )
 
 HOST_US = 10.0
@@ -81,7 +85,7 @@ class FakeCupy:
                     raise CUDADriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
                 self._most = size
 
-            def __call__(self, grid, block, args, shared_mem=0):
+            def __call__(self, grid, block, args, shared_mem=0, dependent=False):
                 shared = self.shared_size_bytes + shared_mem
                 if shared_mem > self._most or refusal(gpu, int(np.prod(block)), self.num_regs, shared):
                     raise CUDADriverError("CUDA_ERROR_INVALID_VALUE: invalid argument")
@@ -123,6 +127,7 @@ class FakeCupy:
                     "major": major,
                     "minor": minor,
                 },
+                getDevice=lambda: 0,
                 runtimeGetVersion=lambda: 13020,
                 deviceGetPCIBusId=lambda _: "0000:01:00.0",
             ),
@@ -160,6 +165,13 @@ class Array(np.ndarray):
         return SimpleNamespace(ptr=self.ctypes.data, device_id=0)
 
 
+class Stream(cupy_on_numpy.Stream):
+    """One that no graph is made of."""
+
+    def is_capturing(self):
+        return False
+
+
 class SimulatedCupy(FakeCupy):
     """A CuPy whose small launches have results: those of the simulator."""
 
@@ -179,7 +191,7 @@ class SimulatedCupy(FakeCupy):
                 return kernel
 
         self.RawKernel, self.RawModule = RawKernel, RawModule
-        self.cuda.Stream = lambda **options: cupy_on_numpy.Stream()
+        self.cuda.Stream = lambda **options: Stream()
         self.cuda.get_current_stream = self.cuda.Stream
 
     def simulated(self, kernel, args):
@@ -208,7 +220,7 @@ def forget() -> None:
     """What the library keeps of the GPU in use; to be called before and behind `machine`."""
     for cached in (
         device.backend, device.machine, timing._helper, timing.capability, matmul.here, ready.sms, matmul.planned,
-        ready.kernel_of,
+        ready.kernel_of, warm.cupy,
     ):  # fmt: skip
         cached.cache_clear()
 
@@ -244,8 +256,19 @@ def machine(monkeypatch, gpu: Gpu) -> SimulatedCupy:
 
         return drawn
 
+    def launched(kernel, grid, block, shared_mem, args, dependent=False):
+        return packed._simulated(kernel, grid, block, shared_mem, args, dependent)
+
     for name in "random", "integers":
         monkeypatch.setattr(Problem, name, zeros_if_large(getattr(Problem, name)))
+    monkeypatch.setattr(warm, "_known", {})  # calls of another GPU
+    # There is no driver that would take packed arguments.
+    monkeypatch.setattr(ready, "packed", launched)
+    monkeypatch.setattr(
+        many,
+        "packed_table",
+        lambda *form: launched(*form[:4], (packed.Nth(0, lambda table: table), *form[4])),
+    )
     monkeypatch.setattr(timing, "PAUSE", 0)
     monkeypatch.setattr(timing, "cublas", cublas)
     monkeypatch.setattr(cupy_or_sim, "cublas", cublas)

@@ -174,6 +174,27 @@ def problems(notebook: dict, size: int, largest: int = LARGEST) -> list[str]:
     return found
 
 
+def early_imports(source: str) -> list[str]:
+    """The imports of `cp` in front of `only_on`, which changes what `cp` is on other GPUs."""
+    before, called, _ = source.partition("only_on(")
+    imports = re.findall(r"^from course_lib import (?:\([^)]*\)|.*)", before, re.MULTILINE) if called else []
+    return [each for each in imports if re.search(r"\bcp\b", each)]
+
+
+@pytest.mark.parametrize("path", [*NOTEBOOKS, *DEEPER, *BANK], ids=lambda path: path.stem)
+def test_cp_is_imported_behind_only_on(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert [
+        found for cell in cells if cell["cell_type"] == "code" for found in early_imports(text_of(cell))
+    ] == []
+
+
+def test_an_early_import_is_found():
+    early = ["from course_lib import cp, only_on\n", "from course_lib import (HOPPER,\n    cp)\n"]
+    assert [len(early_imports(f'{each}only_on("9.0")')) for each in early] == [1, 1]
+    assert early_imports(f'from course_lib import only_on\nonly_on("9.0")\n{early[0]}') == []
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook(path):
     text = path.read_text(encoding="utf-8")
