@@ -3,7 +3,8 @@
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
 # what tests in a browser and teachers need, `make WITH=nvcc ...` what whole programs do; what a target needs beyond a learner's packages it adds itself (NEEDS).
 # Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`;
-# LIVE names folders or archives that `make live` and `make lite` take their files from, instead of PyPI.
+# LIVE names folders or archives that `make live` and `make lite` take their files from, instead of PyPI. JUDGES is a
+# folder with checkouts of others' suites for `make judges`; PROGRAMS=1 runs whole programs, too, KEEP=1 keeps what got worse.
 
 PYTHON ?=
 EXTRA ?=
@@ -14,12 +15,15 @@ LIVE ?=
 NEWS ?=
 AGAIN ?=
 TAG ?=
+JUDGES ?=
+PROGRAMS ?=
+KEEP ?=
 NEEDS :=
 RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab news live lite serve test quick long outputs record tune calibrate bench release classroom grade wheelhouse clean install
+.PHONY: help course lab news live lite serve test quick rest long judges outputs record tune calibrate bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -35,7 +39,9 @@ To learn
 To change the course
   make quick       style, import rules, types, and the tests of what changed since the last commit; no proof
   make test        style, library and notebooks
+  make rest        behind test: what that samples of and leaves out, all but the half hour of lessons in a browser
   make long        test, with every case and every lesson that it otherwise samples
+  make judges      before the simulator judges otherwise: all that it was ever compared with (JUDGES="FOLDER": of others)
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print
   make record      after editing a kernel, on a GPU machine: measure, freeze, draw and print all of it anew
   make tune        after editing matmul's kernel, on a GPU machine: find its fastest plans there, in some minutes
@@ -69,7 +75,8 @@ live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
 	@$(MAKE) --no-print-directory course
 
-lite test quick outputs record bench: NEEDS += dev
+lite test quick rest judges outputs record bench: NEEDS += dev
+judges: NEEDS += nvcc
 
 lite: install
 	@$(RUN) -m tools.live.lite $(LIVE)
@@ -82,10 +89,17 @@ quick: install
 	@$(RUN) -m tools.author.quick
 
 long: export COURSE_EVERY_CASE = 1
-long: export COURSE_ALL_LESSONS = 1
-long: export COURSE_NOTHING_MISSING = 1
-long: NEEDS += browser classroom
+rest: export COURSE_EVERY_CASE = rest
+long rest: export COURSE_ALL_LESSONS = 1
+long rest: export COURSE_NOTHING_MISSING = 1
+long rest: NEEDS += browser classroom
 long: test
+
+rest: install
+	@$(RUN) -m pytest --nbval --numprocesses auto tests notebooks
+
+judges: install
+	@$(RUN) -m tools.author.judges $(JUDGES) $(if $(PROGRAMS),--programs) $(if $(KEEP),--keep)
 
 outputs: install
 	@$(RUN) -m tools.author.outputs

@@ -42,14 +42,15 @@ LONG = ("tests/browser/", "tests/tools/", "tests/ptxsim/clock/", "notebooks/")
 MOST_WORKERS = 4
 
 
-def pytest_configure():
+def pytest_configure(config):
     """A shell starts what runs in the background deaf to Ctrl-C, with all its children; some tests send one."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if TESTS.is_dir():  # a copy of this file may stand alone
-        from tests import kept_texts
+        from tests import kept_texts, ran
 
         kept_texts.use()
+        config.pluginmanager.register(ran)
 
 
 @pytest.fixture(scope="module")

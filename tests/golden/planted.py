@@ -122,6 +122,16 @@ def ours(folder: Path, only: list[str]) -> None:
                 out.write(json.dumps(row) + "\n")
 
 
+def run(folder: Path, fault: Fault, version: str) -> dict:
+    """What the simulator says of one program that was prepared, as it is frozen."""
+    return _of_ours(_ours(folder / version / fault.short, fault))
+
+
+def frozen() -> dict:
+    """{program: {version: {tool: what it said}}}"""
+    return json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
+
+
 def _ours(folder: Path, fault: Fault) -> dict:
     include = [word for each in _include(fault) for word in ("-I", f"../../{each}")]
     report = folder / "report.json"
@@ -209,7 +219,7 @@ def found(row: dict, tool: str) -> list[str]:
 
 def table() -> str:
     """What each tool finds of the forty."""
-    known = json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
+    known = frozen()
     lines = [f"| fault | program | {' | '.join(TOOLS)} | `ptxsim run` |", "|---|---|" + "---|" * 5]
     sums = Counter()
     for fault in faults():
@@ -224,7 +234,7 @@ def table() -> str:
 
 def sums() -> str:
     """The short table of ptxsim/README.md: faults found, right programs with a report, seconds of both versions."""
-    known = json.loads(FROZEN.read_text(encoding="utf-8"))["programs"]
+    known = frozen()
     rows = [known[fault.short] for fault in faults()]
     lines = ["| |finds|reports of right ones|median seconds|", "|---|--:|--:|--:|"]
     for name, tools in {

@@ -14,6 +14,8 @@
 | timelines.py | the table of docs/timelines.md |
 | card.py | the quick-reference card |
 | tune.py | `make tune`: the fastest plans of `matmul` |
+| judges.py | `make judges`: all that ever judged the simulator, beside the last time |
+| suites.py | its suites of others |
 | bench.py | `make bench`: how fast the course is here |
 | shapes.py | `matmul` beside cuBLAS, in shapes that are drawn |
 | hopper_sweep.py | many more plans for Hopper than `matmul` chooses from, timed |

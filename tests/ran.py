@@ -1,0 +1,71 @@
+"""What `make test` ran whole and found right, kept in build/ran: `make rest` leaves it out of `make long`.
+
+A line for each test, by what it is and what it was given: its name alone may stand for another case in a sample. Each
+process of a run has a file of its own.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+
+import pytest
+
+from tests import sample
+from tests.rules import ROOT
+
+FOLDER = ROOT / "build" / "ran"
+WHOLE = ["tests", "notebooks"]
+"""What is asked for in `make test`, `make rest` and `make long`."""
+HALF_AN_HOUR = "tests/browser/test_live_lessons.py"
+"""In `make long` only."""
+
+
+def key(item: pytest.Item) -> str:
+    """The same in each process, and another one where another case has the name."""
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    words = re.sub(r" at 0x[0-9a-f]+", "", repr(sorted(given.items())))
+    return f"{hashlib.sha256(words.encode()).hexdigest()[:12]} {item.nodeid}"
+
+
+def rest(items: list[pytest.Item], ran: set[str]) -> list[pytest.Item]:
+    """What is still to be run: of a notebook all cells or none."""
+    left = {item for item in items if key(item) not in ran}
+    notebooks = {item.path for item in left if _notebook(item)}
+    return [item for item in items if item in left or item.path in notebooks]
+
+
+def _notebook(item: pytest.Item) -> bool:
+    return item.path.suffix == ".ipynb"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Forget the run before this one."""
+    config = session.config
+    if _noted(config) and not hasattr(config, "workerinput") and not config.option.collectonly:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        FOLDER.mkdir(parents=True)
+
+
+def _noted(config: pytest.Config) -> bool:
+    return config.args == WHOLE and not sample.EVERY
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    """A test that passed, or a cell that is not compared and did not fail; not one that took a sample itself."""
+    report = yield
+    done = report.passed or (report.skipped and _notebook(item))
+    if _noted(item.config) and report.when == "call" and done and item.nodeid not in sample.cut:
+        with (FOLDER / os.environ.get("PYTEST_XDIST_WORKER", "one")).open("a", encoding="utf-8") as file:
+            file.write(key(item) + "\n")
+    return report
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not sample.REST:
+        return
+    ran = {line for path in FOLDER.glob("*") for line in path.read_text(encoding="utf-8").splitlines()}
+    left = set(rest([item for item in items if not item.nodeid.startswith(HALF_AN_HOUR)], ran))
+    config.hook.pytest_deselected(items=[item for item in items if item not in left])
+    items[:] = [item for item in items if item in left]

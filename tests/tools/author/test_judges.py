@@ -1,0 +1,78 @@
+"""`make judges`: what is worse than the last time, and what is there to be judged."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.rules import ROOT
+from tools.author import judges, suites
+from tools.author.judges import Row
+
+
+def test_what_got_worse_is_named():
+    before = Row.of({"a": "right", "b": "missed", "c": "right"})
+    assert before == Row(3, {"b": "missed"})
+    assert Row.of({"a": "right", "b": "missed", "c": "right", "d": "right"}).worse_than(before) == []
+    assert Row.of({"a": "false alarm", "b": "right"}).worse_than(before) == [
+        "a: false alarm",
+        "1 cases fewer",
+    ]
+
+
+def test_verdicts_of_tests():
+    """Those that were skipped are no cases; one that fails as known is not right."""
+    text = """<testsuites><testsuite>
+    <testcase classname="tests.bugs.test_bugs" name="one[a]"/>
+    <testcase classname="tests.bugs.test_bugs" name="two"><failure message="E&#10;more"/></testcase>
+    <testcase classname="tests.bugs.test_bugs" name="three"><skipped type="pytest.skip"/></testcase>
+    <testcase classname="tests.bugs.test_bugs" name="four"><skipped type="pytest.xfail"/></testcase>
+    </testsuite></testsuites>"""
+    assert judges._verdicts(ElementTree.ElementTree(ElementTree.fromstring(text))) == {
+        "tests/bugs/test_bugs.py::one[a]": "right",
+        "tests/bugs/test_bugs.py::two": "E",
+        "tests/bugs/test_bugs.py::four": "known",
+    }
+
+
+def test_a_suite_that_is_not_there_has_no_row(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(judges, "RECORD", tmp_path / "judges.json")
+    assert suites.indigo(tmp_path) is None and suites.planted_faults(tmp_path, tmp_path / "into") is None
+    monkeypatch.setattr("sys.argv", ["judges", str(tmp_path), "--only", "HiRace"])
+    assert judges.main() == 0
+    assert "| Indigo on HiRace's six graphs | not there | | - | |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("found", "status"), [("right", 0), ("missed", 1)])
+def test_what_got_worse_ends_with_1_and_is_not_kept(tmp_path, monkeypatch, capsys, found, status):
+    monkeypatch.setattr(judges, "RECORD", tmp_path / "judges.json")
+    monkeypatch.setattr(judges, "BY_TESTS", {})
+    monkeypatch.setattr(judges, "OF_OTHERS", {"a suite": lambda folder: {"a": "right", "b": "missed"}})
+    monkeypatch.setattr("sys.argv", ["judges"])
+    assert judges.main() == 0
+    monkeypatch.setattr(judges, "OF_OTHERS", {"a suite": lambda folder: {"a": found, "b": "right"}})
+    assert judges.main() == status
+    assert judges.recorded()["a suite"] == (Row(2, {}) if found == "right" else Row(2, {"b": "missed"}))
+    said = capsys.readouterr().out
+    assert "| a suite | 2 | 1 | 1 of 2 | 1 |" in said or found == "right"
+    monkeypatch.setattr("sys.argv", ["judges", "--keep"])
+    assert judges.main() == status
+    assert judges.recorded()["a suite"] == Row.of({"a": found, "b": "right"})
+
+
+def test_the_tests_of_each_row_are_there():
+    missing = [
+        path
+        for paths in judges.BY_TESTS.values()
+        for path in paths
+        if not (ROOT / path.partition("::")[0]).exists()
+    ]
+    assert [path for path in missing if path != "tests/ptxsim/real_bugs"] == []
+
+
+def test_a_kernel_of_indigo_races_by_its_name():
+    racing = [
+        name
+        for name in ("push_boundsBug", "push_boundsBug_atomicBug", "pull_cond", "pull_syncBug")
+        if suites.RACING.search(name)
+    ]
+    assert racing == ["push_boundsBug_atomicBug", "pull_syncBug"]

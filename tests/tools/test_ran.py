@@ -1,0 +1,46 @@
+"""tests/ran.py: what `make rest` leaves out."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests import ran, sample
+
+
+class Item(SimpleNamespace):
+    """A test as pytest knows it."""
+
+    __hash__ = object.__hash__
+
+    def __init__(self, nodeid, **given):
+        super().__init__(
+            nodeid=nodeid, path=Path(nodeid.partition("::")[0]), callspec=SimpleNamespace(params=given)
+        )
+
+
+def test_what_passed_is_left_out_and_of_a_notebook_all_or_nothing():
+    cells = [Item(f"notebooks/{name}.ipynb::Cell {n}") for name in ("00_a", "01_b") for n in range(2)]
+    tests = [Item("tests/a.py::one"), Item("tests/a.py::two")]
+    passed = {ran.key(item) for item in (*cells[:3], tests[0])}
+    assert ran.rest([*cells, *tests], passed) == [*cells[2:], tests[1]]
+
+
+def test_another_case_under_the_same_name_is_another_test():
+    """A sample's second case may be the sixth of all."""
+    first, other = (Item("tests/a.py::one[size1]", size=size) for size in ((1, 2), (3, 4)))
+    assert ran.key(first) != ran.key(other)
+    drawn = [Item("tests/a.py::one", how=lambda: None) for _ in range(2)]
+    assert ran.key(drawn[0]) == ran.key(drawn[1])  # whatever the address
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_a_test_that_takes_a_sample_itself_is_noted(monkeypatch, request, every):
+    monkeypatch.setattr(sample, "EVERY", every)
+    monkeypatch.setattr(sample, "cut", set())
+    assert sample.one_in(2, [1]) == [1] and sample.sample("ab", str) == ["a", "b"] and not sample.cut
+    sample.one_in(2, [1, 2])
+    assert sample.cut == ({request.node.nodeid} if not every else set())
+    sample.cut.clear()
+    sample.sample("abb", str)
+    assert sample.cut == ({request.node.nodeid} if not every else set())
