@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import ptxsim
+from ptxsim.observe.events import Event
 
 from .given import check_kernel
 from .kernel import Array, Kernel
@@ -57,15 +58,15 @@ def clean_side_by_side(
     block: tuple,
     shared_mem: int = 0,
     max_steps: int | None = None,
-) -> bool:
-    """Whether several launches, each a grid and its arguments, run without a finding; quicker than one after the other
-    (`ptxsim.clean_side_by_side`)."""
+) -> list[list[Event]] | None:
+    """None if one of several launches, each a grid and its arguments, has a finding, else the events of the first one;
+    quicker than one after the other (`ptxsim.clean_side_by_side`)."""
     copies: Copies = {}
     on_host = [(grid, [_on_host(arg, copies) for arg in args]) for grid, args in launches]
-    clean = ptxsim.clean_side_by_side(compiled(kernel), on_host, block, shared_mem, max_steps)
+    events = ptxsim.clean_side_by_side(compiled(kernel), on_host, block, shared_mem, max_steps)
     for array, copy in copies.values():
         array.set(copy)
-    return clean
+    return events
 
 
 def launch_simulated(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -164,11 +165,12 @@ def clean_side_by_side(
     block: Sequence[int],
     shared_mem: int = 0,
     max_steps: int | None = None,
-) -> bool:
-    """Whether these launches of a kernel, each a grid and its args, run without a finding, each on arrays of its own,
-    which are changed as by `launch`. Much quicker than one launch after the other: their blocks are lanes of one
-    machine. `max_steps` is that of all together. Where the answer is False some launches may not have ended; `launch`
-    says what is wrong.
+) -> list[list[Event]] | None:
+    """Run these launches of a kernel, each a grid and its args, each on arrays of its own, which are changed as by
+    `launch`: None if there is a finding, else what each warp of the first one's block 0 did, as in `Report.events`, but
+    without wavefronts and sectors. Much quicker than one launch after the other: their blocks are lanes of one machine,
+    and nothing is counted. `max_steps` is that of all together. Where the answer is None some launches may not have
+    ended; `launch` says what is wrong.
 
     Raises LaunchError before anything runs, and SimulatorError.
     """
@@ -178,11 +180,13 @@ def clean_side_by_side(
         _check_limits(grid, block, kernel, shared_mem)
         bounds.append(bind(kernel, args, bounds[-1].buffers if bounds else ()))
     if kernel.code.reads_clock or _writes_variables(kernel):  # they would share these
-        return all(launch(kernel, grid, block, args, shared_mem, max_steps).ok for grid, args in launches)
-    state = _start(kernel, grids, block, bounds, shared_mem, Budget(max_steps))
+        reports = (launch(kernel, grid, block, args, shared_mem, max_steps) for grid, args in launches)
+        ran = list(takewhile(lambda report: report.ok, reports))
+        return ran[0].events if len(ran) == len(launches) else None
+    state = _start(kernel, grids, block, bounds, shared_mem, Budget(max_steps), counted=False)
     with interruptible(f"the launches of {kernel.name}"):
-        _run(state, len(state.blocks), _blocks_at_once(kernel.code, math.prod(block), shared_mem))
-    return not state.log.sorted()
+        events = _run(state, len(state.blocks), _blocks_at_once(kernel.code, math.prod(block), shared_mem))
+    return None if state.log.sorted() else events
 
 
 def _writes_variables(kernel: Kernel) -> bool:
@@ -203,6 +207,7 @@ def _start(
     dependent: bool = False,
     watched: int = 0,
     clock: Clock | None = None,
+    counted: bool = True,
 ) -> LaunchState:
     """A launch, or several side by side, before the first instruction."""
     code, program = kernel.code, kernel.code.program
@@ -224,7 +229,7 @@ def _start(
         shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),
         log=HazardLog(),
-        counters=Counters(code.instructions) if watched != NOBODY else NoCounters(),
+        counters=Counters(code.instructions) if counted and watched != NOBODY else NoCounters(),
         budget=budget.anew(),
         seed=seed,
         downwards=in_turn == "down",

@@ -12,6 +12,7 @@ from cupy_or_sim.kernel import Kernel
 from cupy_or_sim.launch import Launch, Tile
 from cupy_or_sim.simulate import clean_side_by_side, compiled
 from ptxsim import BAD_ADDRESS, Hazard, MessageOnly, Report, assemble, in_background, result_of
+from ptxsim.observe.events import Event
 
 from .job import Job
 from .mistakes import Mistake, guess, product, where_wrong
@@ -58,6 +59,10 @@ class Verdict(str):
 
     __repr__ = str.__str__
     last: Callable[[], Report]
+    several: Report
+    """Of two blocks, side by side along N."""
+    events: list[list[Event]]
+    """Of each warp of one block, with the last of its k-tiles; without wavefronts and sectors."""
 
     @cached_property
     def one_block(self) -> Report:
@@ -73,13 +78,14 @@ def check(job: Job, seed: int, max_steps: int | None = None) -> Verdict:
     shapes = (*SMALL[:-1], _several_tiles(kernel, launch)) if launch.blocks else SMALL
     first, *others = [job.on(_small(gemm, tile, *counts)) for counts in shapes]
     others += [job.on(gemm.like(*tile[:2], k_tiles * tile[2])) for k_tiles in ONE_BLOCK]
-    _check_simulated(first, seed, max_steps)
+    several = _check_simulated(first, seed, max_steps)
     # A GPU asks more of a kernel than the simulator does; its assembler works meanwhile.
     assembled = in_background(lambda: assemble(compiled(kernel), launch.block, launch.shared_mem))
     try:
-        if not _all_right(others, seed, max_steps):
-            for other in others:
-                _check_simulated(other, seed, max_steps)
+        last_first = [others[-1], *others[:-1]]
+        events = _events_if_right(last_first, seed, max_steps)
+        if events is None:
+            events = [_check_simulated(other, seed, max_steps) for other in others][-1].events
         for order in ORDERS if compiled(kernel).code.order_matters else ():
             _check_simulated(first, seed, max_steps, order)
     except CheckFailed:
@@ -92,6 +98,7 @@ def check(job: Job, seed: int, max_steps: int | None = None) -> Verdict:
         _check_here(job, gemm.random(seed), "random data", gemm.limit)
         _check_here(job, gemm.here(gemm.integers(seed)), "whole numbers", 0.0)
     verdict = Verdict(f"check passed: exact for 1 to {MOST} k-tiles, no hazard, random data as in float64")
+    verdict.several, verdict.events = several, events
     verdict.last = lambda: _check_simulated(others[-1], seed, max_steps)
     return verdict
 
@@ -119,8 +126,9 @@ def _one_block(job: Job, k_tiles: int) -> tuple[Report, bool, str]:
     return report, right and report.ok, words
 
 
-def _all_right(jobs: list[Job], seed: int, max_steps: int | None) -> bool:
-    """Whether the kernel is right for all of these, run side by side: quick, and without a word about what is wrong."""
+def _events_if_right(jobs: list[Job], seed: int, max_steps: int | None) -> list[list[Event]] | None:
+    """What the warps of the first one's block 0 do, if the kernel is right for all of these; else None. Run side by
+    side: quick, and without a word about what is wrong."""
     kernel, small = jobs[0].kernel, jobs[0].launch.small()
     problems = [job.gemm for job in jobs]
     on = [gemm.arguments(*gemm.integers(seed)) for gemm in problems]
@@ -128,10 +136,12 @@ def _all_right(jobs: list[Job], seed: int, max_steps: int | None) -> bool:
         (gemm.grid(small), gemm.passed(kernel, args)) for gemm, args in zip(problems, on, strict=True)
     ]
     steps = max_steps and max_steps * len(problems)
-    return clean_side_by_side(kernel, launches, small.block, small.shared_mem, steps) and not any(
+    events = clean_side_by_side(kernel, launches, small.block, small.shared_mem, steps)
+    wrong = events is None or any(
         where_wrong(C, product(A, B).astype(gemm.dtype), limit=0.0)
         for gemm, (A, B, C, *_) in zip(problems, on, strict=True)
     )
+    return None if wrong else events
 
 
 def _check_simulated(job: Job, seed: int, max_steps: int | None, order: int | None = None) -> Report:

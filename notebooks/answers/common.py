@@ -8,11 +8,11 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.check.verdict import CheckFailed, check
+from course_lib.check.verdict import CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
-from ptxsim.observe.events import Copy, Work, in_flight
+from ptxsim.observe.events import Copy, Event, Work, in_flight
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
@@ -96,18 +96,29 @@ def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
 
 def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> object:
     """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
-    return checked_block(answer, right, dtype)[0]
+    return _checked(answer, right, dtype)[0]
 
 
 def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, Report]:
-    """The same, and the report of one block with MOST k-tiles."""
+    """The same, and the report of one block with MOST k-tiles, which takes a launch more."""
+    kernel, verdict = _checked(answer, right, dtype)
+    return kernel, verdict.one_block
+
+
+def checked_events(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, list[list[Event]]]:
+    """The same, and what the warps of one block with MOST k-tiles do; without wavefronts and sectors."""
+    kernel, verdict = _checked(answer, right, dtype)
+    return kernel, verdict.events
+
+
+def _checked(answer: object, right: Launch, dtype: str) -> tuple[object, Verdict]:
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
     demand_kernel(kernel)
     if not isinstance(launch, Launch):
         fail(f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.", "wrong-launch")
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
     verdict = check(Job(kernel, Gemm(*(4 * size for size in right.tile), dtype), right), 0, MOST_STEPS)
-    return kernel, verdict.one_block
+    return kernel, verdict
 
 
 def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:

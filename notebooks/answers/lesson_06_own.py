@@ -225,9 +225,8 @@ def _right_for(kernel, launch: Launch, shapes: list[tuple]) -> bool:
     made = [_product(*shape, "float16", (0, 1, 2)) for shape in shapes]
     launches = [(_grid(launch, *shape), args) for shape, (args, _) in zip(shapes, made, strict=True)]
     steps = 8 * MOST_STEPS * len(shapes)
-    return clean_side_by_side(kernel, launches, launch.block, launch.shared_mem, steps) and not any(
-        _what_is_wrong(C, *args[:2]) for args, C in made
-    )
+    events = clean_side_by_side(kernel, launches, launch.block, launch.shared_mem, steps)
+    return events is not None and not any(_what_is_wrong(C, *args[:2]) for args, C in made)
 
 
 def _grid(launch: Launch, M: int, N: int, _: int) -> tuple[int, int]:
