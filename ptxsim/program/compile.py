@@ -25,7 +25,7 @@ HEADERS = Path(__file__).parent / "headers"
 """Of libraries that are not here: for programs that include them and may never come to call them."""
 OLDEST = 12
 """CUDA's oldest version whose nvcc will do."""
-PIP = "pip install 'ptxsim[nvcc]'"
+PIP = 'pip install "./ptxsim[nvcc]" in a clone of its repository'
 CURAND = "pip install nvidia-curand"
 SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 OBJECTS = (".o", ".a", ".so")

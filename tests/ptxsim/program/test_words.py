@@ -101,7 +101,7 @@ def test_a_gpu_that_is_not_known(capsys):
 
 
 @pytest.mark.parametrize(
-    ("tool", "said"), [("nvcc", "pip install 'ptxsim[nvcc]'"), ("g++", "there is no g++")]
+    ("tool", "said"), [("nvcc", 'pip install "./ptxsim[nvcc]" in a clone'), ("g++", "there is no g++")]
 )
 def test_without_a_compiler(monkeypatch, tmp_path, capsys, tool, said):
     (tmp_path / "program.cu").touch()
