@@ -4,33 +4,54 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from math import ceil
+from posixpath import basename, normpath
 
 import numpy as np
 
 from cupy_or_sim.simulate import simulate
+from ptxsim import Report
+from ptxsim.observe.events import Load
 
 from .common import demand, demand_kernel, demand_no_hazard
 
-COLUMNS = 128, 256, 200, 1000, 1
-"""Of the rows that are tried: the author's own size first, then whole pieces, then what is left over."""
+COLUMNS = 128, 256, 200, 2100, 1
+"""Of the rows that are tried: the author's own size first, then whole pieces, then what is left over: of 17 pieces, and
+of one."""
+ROWS, THREADS = 2, 128
+UNWRITTEN = np.uint32(0x7FC0_5EED)
+"""What y is full of: a NaN that no arithmetic gives."""
 
 
 def _running_sums(kernel: object) -> None:
     demand_kernel(kernel)
     for columns in COLUMNS:
-        x = np.random.default_rng(9).integers(-3, 4, (2, columns)).astype(np.float32)
-        y = np.full_like(x, np.nan)
-        report = simulate(kernel, (2,), (128,), (x, y, np.int32(columns)))
+        x = np.random.default_rng(9).integers(-3, 4, (ROWS, columns)).astype(np.float32)
+        y = np.full(x.shape, UNWRITTEN).view(np.float32)
+        report = simulate(kernel, (ROWS,), (THREADS,), (x, y, np.int32(columns)))
         demand_no_hazard(report)
-        wrong = y != np.cumsum(x, axis=1)
-        demand(
-            not np.isnan(y).any(), f"with {columns} columns {np.isnan(y).sum()} sums are missing.", "missing"
-        )
+        wrong, missing = y != np.cumsum(x, axis=1), y.view(np.uint32) == UNWRITTEN
+        demand(not missing.any(), f"with {columns} columns {missing.sum()} sums are missing.", "missing")
+        notes = "".join(f" Note: {note}." for note in report.notes)
+        causes = ("mask-by-chance",) if "__activemask()" in notes else ()
+        nan = np.isnan(y)
+        demand(not nan.any(), f"with {columns} columns {nan.sum()} sums are NaN.{notes}", *causes)
         first = np.argwhere(wrong)[0].tolist() if wrong.any() else []
         demand(
             not wrong.any(),
             f"with {columns} columns y{first} is the first of {wrong.sum()} sums that are wrong.",
         )
+        _demand_shared_work(report, columns)
+
+
+def _demand_shared_work(report: Report, columns: int) -> None:
+    """A number of x is read once, lanes side by side, and every warp reads some."""
+    requests, enough = report.counters.total.global_requests, 2 * ROWS * ceil(columns / 32)
+    text = f"the sums are right, but {requests} loads and stores of warps move what {enough} can."
+    demand(requests <= 2 * enough, text, "not-shared")
+    reading = sum(any(isinstance(event, Load) for event in mine) for mine in report.events)
+    text = f"the sums are right, but {reading} of {len(report.events)} warps read x."
+    demand(columns < THREADS or reading == len(report.events), text, "not-shared")
 
 
 MATRICES, PLACES = 3, 2
@@ -52,11 +73,13 @@ def _before(later: str, sooner: str) -> dict[str, set[str]]:
 
 
 def _wait(answer: object) -> None:
-    fits = isinstance(answer, tuple) and len(answer) == 2 and all(each in PIECES for each in answer)
+    words = answer.replace(",", " ").split() if isinstance(answer, str) else answer
+    named = [str(word).strip().upper() for word in words] if isinstance(words, tuple | list) else []
+    fits = len(named) == 2 and all(each in PIECES for each in named)
     demand(
         fits, f'the answer is two pieces of work, such as ("K1", "C1"), and not {answer!r:.60}.', "wrong-form"
     )
-    later, sooner = answer
+    later, sooner = named
     demand(
         PIECES.index(sooner) < PIECES.index(later),
         f"{later} is asked for before {sooner}: there is no event yet that it could wait for.",
@@ -97,18 +120,22 @@ class _Command(argparse.ArgumentParser):
 
 def _command(answer: object) -> None:
     demand(isinstance(answer, str), f"the answer is a text, and not {answer!r:.60}.", "wrong-form")
-    words = shlex.split(answer.removeprefix("python -m "))
-    demand(words[:2] == ["ptxsim", "run"], f"the command begins with {' '.join(words[:2])!r}.", "wrong-form")
+    words = shlex.split(answer)
+    by_python = len(words) > 1 and basename(words[0]).startswith("python") and words[1] == "-m"
+    words = words[2:] if by_python else words
+    begins = [basename(words[0]), *words[1:2]] if words else []
+    demand(begins == ["ptxsim", "run"], f"the command begins with {' '.join(words[:2])!r}.", "wrong-form")
     end = words.index("--") if "--" in words else len(words)
     asked, own = _Command().parse_args(words[2:end]), words[end + 1 :]
-    demand(
-        asked.files == ["src/softmax.cu"], f"the files are {', '.join(asked.files) or 'none'}.", "other-file"
-    )
+    files, folders = ([normpath(path) for path in paths] for paths in (asked.files, asked.include))
+    demand(files == ["src/softmax.cu"], f"the files are {', '.join(files) or 'none'}.", "other-file")
     demand(own == ["8"], f"the program gets {own or 'nothing'}.", "other-arguments")
-    demand([each.rstrip("/") for each in asked.include] == ["include"], "a header is not found.", "no-header")
+    text = f"reduce.cuh is not found: headers are looked for in {', '.join(folders) or 'no folder'}."
+    demand("include" in folders, text, "no-header")
     demand(asked.arch == "80", f"it is compiled for {asked.arch or '90, an H100'}.", "other-gpu")
     demand(asked.limit == 60, f"a launch may take {asked.limit or 600:g} seconds.", "other-limit")
-    demand(asked.json == "report.json", f"the report goes to {asked.json or 'stderr only'}.", "no-json")
+    report = normpath(asked.json) if asked.json else "stderr only"
+    demand(report == "report.json", f"the report goes to {report}.", "no-json")
 
 
 EXERCISES = {
