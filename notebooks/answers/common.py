@@ -36,6 +36,13 @@ def demand_no_hazard(report: Report) -> None:
         raise CheckFailed(str(report), report.hazards)
 
 
+def demand_all_landed(report: Report) -> None:
+    """Raise it as the finding where the block may end while a copy into its shared memory is on its way."""
+    cause = "copy-in-flight-at-exit"
+    left = next((note for note in report.notes if note.cause == cause), "")
+    demand(not left, f"the numbers are right, and a copy is left over: {left}.", cause)
+
+
 def demand_whole_sectors(report: Report) -> None:
     """Raise the worst access to global memory, drawn, as the finding, if sectors move that need not."""
     total = report.counters.total

@@ -8,7 +8,7 @@ from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Load
 
-from .common import MOST_STEPS, demand, demand_kernel, demand_no_hazard, fail
+from .common import MOST_STEPS, demand, demand_all_landed, demand_kernel, demand_no_hazard, fail
 
 PIECE, THREADS = 512, 128
 MANY_COPIES = 4 * MOST_STEPS
@@ -31,6 +31,7 @@ def _difference(answer: object) -> None:
         if len(wrong):
             fail(f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.", "wrong-numbers")
         _demand_the_engine(report, x.nbytes + y.nbytes)
+        demand_all_landed(report)
 
 
 def _demand_the_engine(report: Report, size: int) -> None:

@@ -12,7 +12,7 @@ from ptxsim.clock import ALONE, Block
 from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
-from .common import demand, demand_kernel, fail
+from .common import demand, demand_all_landed, demand_kernel, fail
 
 SLOT = (64 + 256) * 64 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -37,6 +37,7 @@ def run(
         raise CheckFailed(str(found[0]), tuple(found))
     wrong = where_wrong(args[2], product(*args[:2]).astype(gemm.dtype), limit=0.0)
     demand(not wrong, wrong, "wrong-numbers")
+    demand_all_landed(report)
     return report
 
 

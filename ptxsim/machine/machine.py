@@ -41,6 +41,7 @@ from ..races.messages import Letters
 from ..races.orders import Orders, Trail
 from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
+from ..units import leaving
 from ..units.access import Access, differs
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
@@ -232,7 +233,8 @@ class Machine:
                 self._stop(*deadlock(self))
         self.copies.finish()
         self.bulk.finish()
-        self.clusters.finish()
+        self.clusters.finish(leaving.tell_of_others(self))
+        leaving.note_own(self)
         self.launch.letters.pop(self.shared, None)
 
     def execute(self, pc: int, idx: np.ndarray | None) -> None:

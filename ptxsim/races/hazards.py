@@ -86,6 +86,7 @@ _CAUSES = {
     "exit-before-use": "a block may exit before another block of the cluster has used its shared memory",
     "use-before-start": "shared memory of another block is used, which may not have started",
     "exit-before-copy": "a block exits before a copy has read its shared memory",
+    "exit-before-arrival": "a block exits before a copy of another block has arrived in its shared memory",
     "not-in-own-mask": "a lane gives a mask in which it is not",
     "lane-passes-by": "a mask names a lane that goes another way, and exits",
     "absent-lane": "a value is taken from a lane that is not there",
@@ -121,12 +122,15 @@ _CAUSES = {
 CAUSES = tuple(Cause(name, means) for name, means in _CAUSES.items())
 """A kind that is not divided is its own cause: `misaligned`, `trap`, a deadlock without an mbarrier."""
 
+NOTES = {"copy-in-flight-at-exit": "a block may end while a copy into its shared memory is on its way"}
+"""Causes of notes, for which programs ask."""
+
 ORDER = {kind.name: number for number, kind in enumerate(KINDS)}
 FATAL = frozenset(kind.name for kind in KINDS if kind.fatal)
 BAD_ADDRESS = frozenset(kind.name for kind in KINDS[:2])
 RACES = frozenset(kind.name for kind in KINDS[2:7])
-WORDS = ORDER.keys() | {cause.name for cause in CAUSES}
-"""All that a finding may be called: what a program, or a hint, can match instead of sentences."""
+WORDS = ORDER.keys() | {cause.name for cause in CAUSES} | NOTES.keys()
+"""All that a finding or a note may be called: what a program, or a hint, can match instead of sentences."""
 
 
 class Meeting(NamedTuple):
@@ -172,19 +176,31 @@ class Hazard:
         return f"{self.kind} at {self.place}{self.first_of}: {self.message}"
 
 
+class Note(str):
+    """A sentence about what is no fault, and need not go well elsewhere. `cause`: one of NOTES, a word that stays when
+    the sentence changes; "" where no program asks for it."""
+
+    cause: str
+
+    def __new__(cls, text: str, cause: str = "") -> "Note":
+        note = super().__new__(cls, text)
+        note.cause = cause
+        return note
+
+
 class HazardLog:
     """Findings, one for each (kind, line, call line); the first message stays, the others are counted."""
 
     def __init__(self) -> None:
         self._found: dict[tuple, Hazard] = {}
-        self._notes: dict[str, None] = {}
+        self._notes: dict[Note, None] = {}
 
-    def note(self, text: str) -> None:
-        """A word about what is no fault, and need not go well elsewhere; each once."""
-        self._notes[text] = None
+    def note(self, text: str, cause: str = "") -> None:
+        """Each once."""
+        self._notes.setdefault(Note(text, cause))
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         return tuple(self._notes)
 
     def add(

@@ -8,6 +8,7 @@ async_math  wgmma in flight: what it reads, the registers that it holds
 barriers    lanes that wait for others: barriers, named barriers, instructions of a warp
 registers   registers that warpgroups give back and take: setmaxnreg
 divergence  barriers that not all threads come to
+leaving     copies that nobody waited for when their block ends
 clusters    blocks that touch each other's shared memory; their barrier
 dependents  a launch that begins before the kernel before has ended
 """

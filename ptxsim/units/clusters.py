@@ -109,13 +109,15 @@ class Clusters:
         these lanes have initialised."""
         self.made_known[lanes] = self.made[lanes]
 
-    def finish(self) -> None:
+    def finish(self, told: set[tuple[int, int]]) -> None:
         """All threads have exited. Shared memory lives as long as a thread of its block: of each use by another block
         some thread there must have heard before it exited. (A later use by a lane stands for its earlier ones.) And its
-        first use must come after the block has started."""
+        first use must come after the block has started. `told`: lanes and blocks of which this was said already."""
         self._tell_early()
         machine = self.machine
         for (lane, block), time in self.uses.items():
+            if (lane, block) in told:
+                continue
             lanes = np.arange(block * machine.launch.threads, (block + 1) * machine.launch.threads)
             other = np.full(len(lanes), lane + machine.orders.first_lane)
             if machine.orders.unseen(lanes, other, np.full(len(lanes), time)).all():

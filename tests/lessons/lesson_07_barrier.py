@@ -77,6 +77,13 @@ MADE = """\
     }
     __syncthreads();
 """
+LEFT_OVER = """\
+    }
+    if (threadIdx.x == 0) {
+        mbarrier_expect(&full, sizeof xs);
+        load_bytes(xs, x, sizeof xs, &full);
+    }
+}"""
 MADE_ANEW = [(MADE, ""), (ONE_THREAD, MADE + ONE_THREAD), ("p % 2);", "0);")]
 AGAIN = """\
         if (p && threadIdx.x == 0) mbarrier_init(&full, 1);
@@ -151,6 +158,7 @@ WRONG_ANSWERS = {
             "each piece of `x` and of `y` comes by",
         ),
         ("y read twice", [("- ys[", "- y[p * PIECE + ")], "threads read `xs` and `ys` alone"),
+        ("one copy more, behind the loop", [("    }\n}", LEFT_OVER)], "nobody leaves before"),
         ("copied once", [(ONE, ONE.replace("== 0", "== 0 && p == 0"))], "arrivals that never come"),
     ],
     "07.2": [
