@@ -48,6 +48,11 @@ class Fault:
     arguments: tuple[str, ...] = ()
 
     @property
+    def checkout(self) -> str:
+        """The folder of its repository."""
+        return self.repository.replace("/", "+")
+
+    @property
     def short(self) -> str:
         """As a folder's name."""
         return re.sub(r"\W+", "-", self.name)
@@ -72,11 +77,11 @@ def _replaced(text: str, old: str, new: str, nth: int) -> str:
     return old.join(parts[:nth]) + new + old.join(parts[nth:])
 
 
-def prepare(repositories: Path, folder: Path) -> None:
+def prepare(repositories: Path, folder: Path, chosen: list[Fault] | None = None) -> None:
     """Each program twice, and a line each for record_planted.sh: name, version, folder, options, files, arguments."""
     rows = []
-    for fault in [*faults(), *faults("spare")]:
-        root = repositories / fault.repository.replace("/", "+")
+    for fault in chosen or [*faults(), *faults("spare")]:
+        root = repositories / fault.checkout
         for each in fault.include:
             shutil.copytree(
                 root / each,

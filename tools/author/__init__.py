@@ -16,6 +16,7 @@
 | tune.py | `make tune`: the fastest plans of `matmul` |
 | judges.py | `make judges`: all that ever judged the simulator, beside the last time |
 | suites.py | its suites of others |
+| programs.py | and whole programs of others |
 | bench.py | `make bench`: how fast the course is here |
 | shapes.py | `matmul` beside cuBLAS, in shapes that are drawn |
 | hopper_sweep.py | many more plans for Hopper than `matmul` chooses from, timed |

@@ -2,7 +2,7 @@
 
 `python -m tools.author.judges [FOLDER] [--only NAME ...] [--programs] [--keep]`; FOLDER has checkouts of the suites of
 others, as owner+name (suites.py): a row whose checkout or tests are not there says so. --programs: whole programs, too,
-which take a quarter of an hour more.
+which take an hour and a quarter more.
 
 What was judged last stands in tests/golden/judges.json. A case that is wrong now and was not then, or a row with fewer
 cases, ends this with status 1 and leaves the record as it is; --keep writes it all the same, for who has read why. The
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from tests.rules import ROOT
-from tools.author import suites
+from tools.author import programs, suites
 from tools.author.suites import RIGHT, Verdicts
 
 RECORD = ROOT / "tests" / "golden" / "judges.json"
@@ -57,7 +57,8 @@ OF_OTHERS: dict[str, Callable[[Path], Verdicts | None]] = {
     "Indigo on HiRace's six graphs": suites.hirace,
 }
 PROGRAMS: dict[str, Callable[[Path, Path], Verdicts | None]] = {
-    "planted faults, 80 programs": suites.planted_faults,
+    "planted faults, 80 programs": programs.planted_faults,
+    "public programs, 91": programs.public_programs,
 }
 
 

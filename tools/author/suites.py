@@ -1,4 +1,5 @@
-"""Suites of others as judges: what their kernels are, how one is launched here, and what is known of it.
+"""Suites of others as judges: what their kernels are, how one is launched here, and what is known of it. Whole programs
+stand in programs.py.
 
 Their text never enters this repository: each function takes the folder in which their checkouts lie, as owner+name, and
 gives {case: verdict}, or None where the checkout is not there.
@@ -12,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 import ptxsim
-from tests.golden import planted
 
 RIGHT = "right"
 Verdicts = dict[str, str]
@@ -80,24 +80,3 @@ def _arguments(graph: Path) -> list:
         each[0] = 0
     begins, neighbours = np.split(np.array(rest, "i4"), [vertices + 1])
     return [begins, neighbours, *data, np.int32(vertices)]
-
-
-def planted_faults(folder: Path, into: Path) -> Verdicts | None:
-    """Forty whole programs, each right and with one fault: `ptxsim run` reports what it reported when it was frozen.
-
-    Needs nvcc and g++, and a quarter of an hour.
-    """
-    try:
-        planted.prepare(folder, into)
-    except FileNotFoundError:
-        return None
-    frozen = planted.frozen()
-    found: Verdicts = {}
-    for fault in planted.faults():
-        for version in planted.VERSIONS:
-            now = set(planted.run(into, fault, version)["reports"])
-            before = set(frozen[fault.short][version]["ptxsim"]["reports"])
-            found[f"{fault.short}, {version}"] = (
-                RIGHT if now == before else f"{sorted(now)}, was {sorted(before)}"
-            )
-    return found

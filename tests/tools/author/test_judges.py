@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.rules import ROOT
-from tools.author import judges, suites
+from tools.author import judges, programs, suites
 from tools.author.judges import Row
 
 
@@ -36,7 +36,8 @@ def test_verdicts_of_tests():
 
 def test_a_suite_that_is_not_there_has_no_row(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(judges, "RECORD", tmp_path / "judges.json")
-    assert suites.indigo(tmp_path) is None and suites.planted_faults(tmp_path, tmp_path / "into") is None
+    assert suites.indigo(tmp_path) is None and programs.public_programs(tmp_path, tmp_path) is None
+    assert programs.planted_faults(tmp_path, tmp_path / "into") is None
     monkeypatch.setattr("sys.argv", ["judges", str(tmp_path), "--only", "HiRace"])
     assert judges.main() == 0
     assert "| Indigo on HiRace's six graphs | not there | | - | |" in capsys.readouterr().out
@@ -76,3 +77,12 @@ def test_a_kernel_of_indigo_races_by_its_name():
         if suites.RACING.search(name)
     ]
     assert racing == ["push_boundsBug_atomicBug", "pull_syncBug"]
+
+
+def test_the_page_of_programs_is_read():
+    found = {each.name: each for each in programs.listed()}
+    assert len(found) == 91 and sum(each.ran for each in found.values()) == 76
+    assert sum(each.findings for each in found.values()) == 45
+    assert (
+        found["transpose"].arguments == "-dimX=64 -dimY=64" and found["nw"].repository == "yuhc/gpu-rodinia"
+    )
