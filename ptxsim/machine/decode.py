@@ -41,9 +41,9 @@ from ..ptx.program import (
     Vector,
     Where,
 )
-from ..ptx.provenance import ANY, Roots, roots_of
+from ..ptx.provenance import ANY, Roots, roots_of, written_by
 from ..ptx.rounds import leaves_no_trace
-from ..ptx.sunk import sunk
+from ..ptx.sunk import moves, sunk
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
@@ -287,24 +287,44 @@ class Code:
 
     @cached_property
     def _sunk(self) -> frozenset[int]:
-        targets = {target for each in self.instructions for target in targets_of(each)}
-        return sunk(self.instructions, targets)
+        return sunk(self.instructions, self.flow)
+
+    @cached_property
+    def _moves(self) -> dict[int, tuple[int, int | None]]:
+        return moves(self.instructions)
+
+    def _moved(self, pc: int) -> list[tuple[int, int | None]]:
+        """Registers that this instruction does not compute behind a wgmma.fence: each is set to the value of another
+        one, or (None) the source sets it before that fence, or to a constant."""
+        if pc in self._sunk:
+            return [(register, None) for register in written_by(self.instructions[pc])]
+        return [self._moves[pc]] if pc in self._moves else []
+
+    @cached_property
+    def _followed(self) -> frozenset[int]:
+        """The registers of wgmma, and those that are moved there."""
+        found = set(self._of_wgmma)
+        sources = set(self._moves.values())
+        while more := {source for to, source in sources if to in found and source is not None} - found:
+            found |= more
+        return frozenset(found)
 
     def _watched(self, step: Callable, pcs: list[int]) -> Callable:
-        """Other instructions that use registers of a wgmma: a wgmma in flight may hold them."""
+        """Other instructions that use registers of a wgmma, or write what is moved there: a wgmma in flight may hold
+        them, or start without a fence."""
         instructions = [self.instructions[pc] for pc in pcs]
         if not self._of_wgmma or instructions[0].opcode.root == "wgmma":
             return step
         used = self._of_wgmma & frozenset().union(*(_registers(o) for i in instructions for o in i.operands))
-        if not used:
-            return step
-        late = [self.instructions[pc] for pc in pcs if pc not in self._sunk]
-        written = self._of_wgmma & frozenset().union(
-            *(_registers(i.operands[0]) for i in late if i.opcode.facts.result)
+        moved = [each for pc in pcs for each in self._moved(pc) if each[0] in self._followed]
+        computed = self._followed & frozenset().union(
+            *(written_by(self.instructions[pc]) for pc in pcs if not self._moved(pc))
         )
+        if not (used or moved or computed):
+            return step
 
         def watched(machine: Hopper) -> None:
-            machine.math.touch(pcs[0], used, written)
+            machine.math.touch(pcs[0], used, computed, moved)
             step(machine)
 
         return watched

@@ -1,55 +1,74 @@
 """Values that the compiler sets behind a wgmma.fence, though the source sets them before it.
 
-`float d[4] = {0, 0, 0, 0}; wgmma_fence(); wgmma(d, ...)`: in straight-line code NVRTC writes the zeros in front of the
-wgmma, behind the fence. The machine code has none of that, and the source is right, so it is no missing fence.
+`float d[4] = {0, 0, 0, 0}; wgmma_fence(); wgmma(d, ...)`: NVRTC writes the zeros in front of the wgmma, behind the
+fence, also in a branch or in front of a loop. The machine code has none of that, and the source is right, so it is no
+missing fence. Two kinds of instructions, between a fence and the next wait, are told from those of a source that writes
+behind the fence:
 
-Two marks tell such instructions from those of a source that writes behind the fence: their line stands before the
-fence, or is the fence's own; or they are moves in the line of the wgmma itself, which fill its operands. A move of what
-was computed behind the fence is none. Constants alone cannot be told: `wgmma_fence(); d[0] = 0; wgmma(d, ...)` makes
-the same PTX.
+* Their line stands before the fence, or is the fence's own: `sunk`.
+* They only move a value on, and it was not computed behind the fence either (units/async_math.py follows that):
+  `moves`. `wgmma_fence(); d[0] = 0; wgmma(d, ...)` makes the same PTX.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterator
 
-from .program import Instruction, Where
+from .flow import EXIT, Flow
+from .program import Immediate, Instruction, Register, Where
 from .provenance import read_by, written_by
 
-FENCE, WAIT, MATH = "wgmma.fence", "wgmma.wait_group", "wgmma.mma_async"
+FENCE, WAIT = "wgmma.fence", "wgmma.wait_group"
 
 
-def sunk(instructions: tuple[Instruction, ...], leaders: Collection[int]) -> frozenset[int]:
-    """Such instructions, by pc. `leaders`: where the program may come from elsewhere."""
+def moves(instructions: tuple[Instruction, ...]) -> dict[int, tuple[int, int | None]]:
+    """By pc the register that is set to the value of another one, or to a constant (None)."""
+    found = {}
+    for pc, each in enumerate(instructions):
+        if each.opcode.root == "mov" and each.guard is None and isinstance(each.operands[0], Register):
+            source = each.operands[1]
+            if isinstance(source, Immediate | Register):
+                found[pc] = each.operands[0].index, getattr(source, "index", None)
+    return found
+
+
+def sunk(instructions: tuple[Instruction, ...], flow: Flow) -> frozenset[int]:
+    """The instructions behind a fence whose line stands before it, by pc."""
     found: set[int] = set()
     for pc, each in enumerate(instructions):
         if each.opcode.text.startswith(FENCE):
-            found |= _behind(pc, instructions, leaders)
+            found |= _behind(pc, instructions, flow)
     return frozenset(found)
 
 
-def _behind(fence: int, instructions: tuple[Instruction, ...], leaders: Collection[int]) -> set[int]:
-    """Those behind one fence, as far as the code is straight and nobody waits."""
-    end = fence + 1
-    while end < len(instructions) and end not in leaders and not _ends(instructions[end]):
-        end += 1
-    run = range(fence + 1, end)
-    math = {instructions[pc].where for pc in run if instructions[pc].opcode.text.startswith(MATH)}
+def _behind(fence: int, instructions: tuple[Instruction, ...], flow: Flow) -> set[int]:
+    """Those behind one fence, until somebody waits. What reads a value that was computed there is none."""
     found: set[int] = set()
     computed_here: set[int] = set()
-    for pc in run:
+    for pc in _until_wait(fence, instructions, flow):
         each = instructions[pc]
-        moved = _stands_before(each.where, instructions[fence].where) and each.where not in math
-        fills = each.opcode.root == "mov" and each.where in math | {instructions[fence].where}
-        if (moved or fills) and not computed_here.intersection(read_by(each)):
+        if _stands_before(each.where, instructions[fence].where) and not computed_here.intersection(
+            read_by(each)
+        ):
             found.add(pc)
-        elif each.opcode.root != "wgmma":
+        elif each.opcode.root not in ("wgmma", "mov"):
             computed_here.update(written_by(each))
     return found
 
 
-def _ends(instruction: Instruction) -> bool:
-    return instruction.opcode.root in ("bra", "brx", "ret", "exit") or instruction.opcode.text.startswith(
-        WAIT
-    )
+def _until_wait(fence: int, instructions: tuple[Instruction, ...], flow: Flow) -> Iterator[int]:
+    """The instructions that a thread may come to behind a fence, each once, up to the next wait."""
+    block = flow.block_of(fence)
+    ways = [(block, fence + 1)]
+    seen = {EXIT, block}
+    while ways:
+        block, first = ways.pop(0)
+        for pc in range(first, flow.range_of(block).stop):
+            if instructions[pc].opcode.text.startswith(WAIT):
+                break
+            yield pc
+        else:
+            new = [each for each in flow.next[block] if each not in seen]
+            seen.update(new)
+            ways += [(each, each) for each in new]
 
 
 def _stands_before(where: Where, fence: Where) -> bool:

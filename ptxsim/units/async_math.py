@@ -4,6 +4,7 @@ A wgmma reads shared memory and holds its registers until its warps have waited 
 when it is issued; who uses them, or changes what it reads, before the wait is found.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,7 @@ class AsyncMath:
         # by warpgroup of a block, reads that are over: whoever waits knows of those of its own warpgroup only
         self.reading: np.ndarray | None = None  # by chunk of shared memory, how many are reading it
         self.fenced = np.zeros(machine.warps, bool)  # made a wgmma.fence at all
+        self.just_fenced = np.zeros(machine.warps, bool)  # and has waited for no wgmma since
         # registers that others wrote since the last wgmma.fence, by warp
         self.dirty: dict[int, np.ndarray] = {}
 
@@ -50,7 +52,7 @@ class AsyncMath:
 
     def fence(self) -> None:
         warps = self._warps()
-        self.fenced[warps] = True
+        self.fenced[warps] = self.just_fenced[warps] = True
         for written in self.dirty.values():
             written[warps] = False
 
@@ -100,6 +102,7 @@ class AsyncMath:
     def wait(self, keep: int) -> None:
         """The active warps wait until at most `keep` of their groups are in flight."""
         machine, warps = self.machine, self._warps()
+        self.just_fenced[warps] = False
         left = []
         for flight in self.flights:
             over = np.isin(flight.warps, warps) & (flight.group < self.committed[flight.warps] - keep)
@@ -114,8 +117,16 @@ class AsyncMath:
         for warpgroup in np.unique(warpgroups).tolist():
             machine.orders.acquire(lanes[warpgroups == warpgroup], self.done[warpgroup])
 
-    def touch(self, pc: int, registers: frozenset[int], written: frozenset[int]) -> None:
-        """The active lanes use these registers in another instruction, and write some of them."""
+    def touch(
+        self,
+        pc: int,
+        registers: frozenset[int],
+        computed: frozenset[int],
+        moved: Sequence[tuple[int, int | None]],
+    ) -> None:
+        """The active lanes use these registers of a wgmma in another instruction. They compute some registers, and set
+        others to the value of a register, or (None) to what the source may have set them to before the last fence, if
+        no wait came since (ptx/sunk.py)."""
         warps = self._warps()
         for flight in self.flights:
             if flight.registers & registers and (both := np.intersect1d(warps, flight.warps)).size:
@@ -126,8 +137,11 @@ class AsyncMath:
                 )
                 self._report("unwaited-wgmma", pc, both, text)
                 break
-        for register in written:
-            self.dirty.setdefault(register, np.zeros(self.machine.warps, bool))[warps] = True
+        for register in computed:
+            self._written(register)[warps] = True
+        for register, source in moved:
+            behind = source is not None and self._written(source)[warps]
+            self._written(register)[warps] = behind | ~self.just_fenced[warps]
 
     def on_write(self, unit: np.ndarray, size: int, pc: int, lanes: np.ndarray) -> None:
         """These lanes write shared memory, or start a copy into it."""
@@ -146,6 +160,9 @@ class AsyncMath:
         self.machine.log.add("write-after-read", self._instruction(pc), text, len(hit), "wgmma-still-reads")
 
     # ---- helpers
+
+    def _written(self, register: int) -> np.ndarray:
+        return self.dirty.setdefault(register, np.zeros(self.machine.warps, bool))
 
     def _warps(self) -> np.ndarray:
         return np.unique(self.machine.warp_of[self.machine.active()])

@@ -31,7 +31,7 @@ __device__ u64 matrix(void* p)
     unsigned at = __cvta_generic_to_shared(p);
     return ((at & 0x3ffff) >> 4) | (8ull << 16) | (16ull << 32);
 }
-extern "C" __global__ void k(float* out)
+extern "C" __global__ void k(float* out, int n)
 {
     __shared__ alignas(128) unsigned short s[64 * 16 + 8 * 16];
     int t = threadIdx.x;
@@ -59,6 +59,27 @@ RIGHT = {
     "in a helper": (f"{ALL}d[i] = 0;\nfenced(d, a, b);\nCOMMIT; WAIT;", 16),
     "computed between two products": (f"{ALL}d[i] = 0;\nFENCE;\n{END}\n{ALL}d[i] *= 2;\nFENCE;\n{END}", 48),
 }
+ONCE = f"FENCE;\n#pragma unroll 1\nfor (int j = 0; j < n; ++j) {{\n{END} }}"
+"""One fence, and many products that add to the same sums."""
+RIGHT |= {
+    "zeros, in a branch": (f"{ALL}d[i] = 0;\nFENCE;\nif (n) {{\n{END} }}", 16),
+    "zeros, in both branches": (f"{ALL}d[i] = 0;\nFENCE;\nif (n > 9) {{\n{END} }} else {{\n{END} }}", 16),
+    "zeros, in front of a loop": (f"{ALL}d[i] = 0;\n{ONCE}", 48),
+    "zeros, in front of a loop that the compiler unrolls": (
+        f"{ALL}d[i] = 0;\nFENCE;\nfor (int j = 0; j < n; ++j) {{\nmma(d, a, b);\nCOMMIT; }}\nWAIT;",
+        48,
+    ),
+    "a choice, in a branch": (f"{ALL}d[i] = n > 9 ? 1 : 0;\nFENCE;\nif (n) {{\n{END} }}", 16),
+    "a number, in a branch": (f"{ALL}d[i] = n;\nFENCE;\nif (n) {{\n{END} }}", 19),
+    "a number, in front of a loop": (f"{ALL}d[i] = n;\n{ONCE}", 51),
+    "loaded, in front of a loop": (f"{ALL}d[i] = out[4 * t + i];\n{ONCE}", 49),
+    "kept as well, in a branch": (f"{ALL}e[i] = d[i] = out[4 * t + i] * 2;\nFENCE;\nif (n) {{\n{END} }}", 20),
+    "kept as well, in front of a loop": (f"{ALL}e[i] = d[i] = out[4 * t + i] * 2;\n{ONCE}", 52),
+    "a loop around it": (
+        f"#pragma unroll 1\nfor (int m = 0; m < n; ++m) {{\n{ALL}d[i] = 0;\n{ONCE}\n{ALL}e[i] += d[i]; }}",
+        192,
+    ),
+}
 WRONG = {
     "no fence": f"{ALL}d[i] = 0;\n{END}",
     "computed behind the fence": f"{ALL}d[i] = out[4 * t + i];\nFENCE;\n{ALL}d[i] *= 2;\n{END}",
@@ -71,6 +92,14 @@ WRONG = {
         f"{ALL}d[i] = 0;\n#pragma unroll 1\nfor (int j = 0; j < 3; ++j) {{\n{ALL}d[i] *= 2;\n"
         f"if (j == 0) FENCE;\n{END} }}"
     ),
+    "computed in a branch": f"{ALL}d[i] = out[4 * t + i];\nFENCE;\nif (n) {{\n{ALL}d[i] *= 2;\n{END} }}",
+    "no fence in a branch": f"{ALL}d[i] = 0;\nif (n) {{\n{END} }}",
+    "zeros behind the wait of the turn before": (
+        f"FENCE;\n#pragma unroll 1\nfor (int j = 0; j < n; ++j) {{\n{ALL}d[i] = 0;\n{END}\n{ALL}e[i] += d[i]; }}"
+    ),
+    "zeros behind the waits of a loop": (
+        f"FENCE;\n#pragma unroll 1\nfor (int m = 0; m < n; ++m) {{\n{ALL}d[i] = 0;\n{ONCE[6:]}\n{ALL}e[i] += d[i]; }}"
+    ),
     "in a helper": f"{ALL}d[i] = out[4 * t + i];\nfenced_and_doubled(d, a, b);\nCOMMIT; WAIT;",
 }
 
@@ -78,7 +107,7 @@ WRONG = {
 def run(body, seed=None):
     out = np.ones(512, np.float32)
     kernel = ptxsim.compile(SOURCE % body, "k", ("-arch=sm_90a",))
-    return ptxsim.launch(kernel, 1, 128, (out,), seed=seed), out
+    return ptxsim.launch(kernel, 1, 128, (out, np.int32(3)), seed=seed), out
 
 
 @pytest.mark.parametrize("seed", [None, 1])
