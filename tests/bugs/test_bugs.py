@@ -26,7 +26,6 @@ DEVIATES = {
     "memory: wmma::load_matrix_sync: rows 20 halfs apart (ldm must be a multiple of 8)",
     "hopper: one mbarrier a step, awaited with the parity of the step",
     "hopper: tensor map as an ordinary pointer to global memory that this launch has changed, no tensormap fence",
-    "hopper: zero sums, one fence, wgmma behind an if: legal (smallest form of the loop above)",
     "hopper: arrival at the peer's mbarrier with scope .cta: what it releases is not for the peer (its page calls this lenient)",
     "cupy_traps: template: get_function without name_expressions",
     "cupy_traps: constant memory: RawModule.get_global",
