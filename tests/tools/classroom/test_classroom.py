@@ -24,6 +24,10 @@ from tools.classroom.feedback import RULE
 
 STRICT = os.environ.get("COURSE_NOTHING_MISSING") == "1"
 LESSON = sources.NOTEBOOKS / "00_start_here.ipynb"
+ASSIGNMENTS = [
+    name for name, path in release.notebooks().items() if '"exercise"' in path.read_text(encoding="utf-8")
+]
+"""Of a notebook without exercises there is none."""
 LIMITS = ["--SandboxedExecute.timeout=15", f"--SandboxedExecute.most_memory={1 << 30}"]
 """Seconds for a cell, bytes for a submission."""
 
@@ -384,7 +388,7 @@ def test_a_forged_verdict_gives_no_point(nbgrader, tmp_path, capsys, monkeypatch
 @pytest.mark.skipif(
     os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1 grades all lessons"
 )
-@pytest.mark.parametrize("name", release.notebooks())
+@pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_solutions_get_all_points_wrong_answers_and_the_stubs_none(nbgrader, tmp_path, name):
     lesson = release.notebooks()[name]
     given(nbgrader, tmp_path, name)
