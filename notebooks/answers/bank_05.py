@@ -1,16 +1,20 @@
 """More exercises for lesson 05."""
 
 import re
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import numpy as np
 
 from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim import cupy_on_numpy
-from cupy_or_sim.simulate import compiled, simulate
+from cupy_or_sim.simulate import clean_side_by_side, compiled, simulate
 from instruments.sass import sass
 from ptxsim import Report
-from ptxsim.observe.events import Barrier, Commit, Wait
+from ptxsim.observe.counters import CounterTable
+from ptxsim.observe.events import Barrier, Commit, Event, Wait
 
 from .common import (
     demand,
@@ -28,11 +32,21 @@ def _one_block(
     kernel, tile: tuple[int, int, int], k_tiles: int, threads: int = 64, seed: int = 0
 ) -> tuple[bool, Report]:
     """Whether one block makes the exact product, and its report."""
-    gemm, random = Gemm(*tile[:2], tile[2] * k_tiles, "float16"), np.random.default_rng(seed)
-    A, B = (random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
-    args = gemm.arguments(A, B)
+    args = _arguments(tile, k_tiles, seed)
     report = simulate(kernel, (1, 1), (threads,), args, 0, MOST_STEPS)
-    return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
+    return _is_exact(*args[:3]), report
+
+
+def _arguments(tile: tuple[int, int, int], k_tiles: int, seed: int = 0) -> list:
+    """Of a block that makes one tile."""
+    gemm, random = Gemm(*tile[:2], tile[2] * k_tiles, "float16"), np.random.default_rng(seed)
+    return gemm.arguments(
+        *(random.integers(-4, 5, (size, gemm.K)).astype(np.float16) for size in (gemm.M, gemm.N))
+    )
+
+
+def _is_exact(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> bool:
+    return np.array_equal(C, (A.astype("f4") @ B.astype("f4").T).astype(np.float16))
 
 
 # --------------------------------------------------------------------------- 05.11: how many are on their way?
@@ -57,25 +71,40 @@ def _on_their_way(code: str, name: str, options: tuple[str, ...]) -> int:
 # --------------------------------------------------------------------------- 05.12: the last k-tiles
 
 TILE = (128, 64, 32)
+LENGTHS = (5, 1, 2)
+"""In k-tiles, of a ring of four slots: a wait by the number of the turn is not right for all of these."""
 
 
 def _drained(answer: object) -> None:
     """A right ring of four slots, in which no wait covers more than the k-tile of its turn."""
     demand_kernel(answer)
-    for k_tiles in 4, 1:
-        right, report = _one_block(answer, TILE, k_tiles)
-        demand_no_hazard(report)
-        demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
-        for turn, left in enumerate(_left_on_their_way(report)):
-            may = min(2, k_tiles - 1 - turn)
-            text = f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more."
-            demand(left >= may, text, "waits-for-more")
+    warps = _events_if_right(answer)
+    if warps is None:
+        for k_tiles in LENGTHS:
+            right, report = _one_block(answer, TILE, k_tiles)
+            if not report.ok:
+                first = report.hazards[0]
+                raise CheckFailed(f"{first.kind} at line {first.line}, of {k_tiles} k-tiles.", report.hazards)
+            demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
+        fail("the check took too long.")
+    for turn, left in enumerate(_left_on_their_way(warps[0])):
+        may = min(2, LENGTHS[0] - 1 - turn)
+        text = f"right, but with {LENGTHS[0]} k-tiles turn {turn} waits for {turn + 1} too, if not for more."
+        demand(left >= may, text, "waits-for-more")
 
 
-def _left_on_their_way(report: Report) -> list[int]:
-    """Groups that are on their way when the first warp comes to the barrier of each turn."""
+def _events_if_right(kernel) -> list[list[Event]] | None:
+    """Of the first of LENGTHS, what its warps do, if all are right: at once, and without a word of what is wrong."""
+    all_args = [_arguments(TILE, k_tiles) for k_tiles in LENGTHS]
+    launches = [((1, 1), args) for args in all_args]
+    events = clean_side_by_side(kernel, launches, (64,), 0, MOST_STEPS * len(launches))
+    return events if all(_is_exact(*args[:3]) for args in all_args) else None
+
+
+def _left_on_their_way(events: list[Event]) -> list[int]:
+    """Groups that are on their way when a warp comes to the barrier of each turn."""
     found, groups = [], 0
-    for event in report.events[0]:
+    for event in events:
         match event:
             case Commit():
                 groups += 1
@@ -152,8 +181,11 @@ def _ping_pong(answer: object) -> None:
         total = report.counters.total
         if total.mma != 2 * steps:
             fail(f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.", "other-k-steps")
-    text = "right, but the first mma come before the second k-step's fragments are loaded."
-    demand(_loaded_ahead(kernel), text, "nothing-ahead")
+    behind = _not_loaded_ahead(kernel)
+    text = (
+        f"right, but the mma of k-step {behind} come before the fragments of k-step {behind + 1} are loaded."
+    )
+    demand(behind < 0, text, "nothing-ahead")
     code = sass(kernel)
     local = code.count("LDL") + code.count("STL")
     demand(
@@ -169,23 +201,34 @@ def _ping_pong(answer: object) -> None:
     )
 
 
-def _loaded_ahead(kernel) -> bool:
-    """Whether the fragments of two k-steps have been loaded at the first `mma`: the launch is cut off there."""
-    gemm = Gemm(16, 16, 128, "float16")
+def _not_loaded_ahead(kernel) -> int:
+    """The first k-step whose mma begin before the next one's fragments are loaded, or -1. To see it, the launch is cut
+    off at the first mma of each."""
+    k_steps, at = 3, 0
+    args, program = _arguments((16, 16, 16), k_steps), compiled(kernel).code.program
+    written = [each for each in program.instructions if each.opcode.root == "ldmatrix"]
 
-    def counted(steps: int):
-        args = gemm.arguments(*gemm.inputs)
-        return simulate(kernel, (1, 1), (32,), args, 0, steps).counters
+    def counted(most_steps: int) -> CounterTable:
+        return simulate(kernel, (1, 1), (32,), args, 0, most_steps).counters
 
-    few, many = 1, 4000
-    while few < many:
-        steps = (few + many) // 2
-        few, many = (few, steps) if counted(steps).total.mma else (steps + 1, many)
-    first = counted(few)
-    lines = [line for line, counts in first.by_line.items() if counts.ldmatrix]
-    different = sum(len(first.patterns[line]) for line in lines)  # of each instruction the first access only
-    written = [each for each in compiled(kernel).code.program.instructions if each.opcode.root == "ldmatrix"]
-    return first.total.ldmatrix >= 4 and different >= min(4, len(written))
+    for k_step in range(k_steps - 1):
+        reached = partial(lambda enough, steps: counted(steps).total.mma >= enough, 2 * k_step + 1)
+        at = _first(reached, at + 1)
+        found = counted(at)
+        lines = [line for line, counts in found.by_line.items() if counts.ldmatrix]
+        # of each instruction the first access only
+        different = sum(len(found.patterns[line]) for line in lines)
+        if found.total.ldmatrix < 2 * (k_step + 2) or different < min(4, len(written)):
+            return k_step
+    return -1
+
+
+def _first(reached: Callable[[int], bool], few: int) -> int:
+    """The smallest number, from `few` on, that has reached what a larger one has, too."""
+    step = 64
+    while not reached(few + step):
+        few, step = few + step + 1, 2 * step
+    return few + bisect_left(range(few, few + step), True, key=reached)
 
 
 EXERCISES = {

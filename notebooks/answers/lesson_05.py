@@ -1,7 +1,7 @@
 """The exercises of lesson 05."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import ceil
 
 import numpy as np
@@ -12,9 +12,9 @@ from cupy_or_sim import cupy_on_numpy
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import CompileError, Report
-from ptxsim.observe.events import Barrier, Copy, Work, in_flight
+from ptxsim.observe.events import Barrier, Copy, Event, Work, in_flight
 
-from .common import MOST_STEPS, checked_block, demand, fail, results_of
+from .common import MOST_STEPS, checked_events, demand, fail, results_of
 
 SLOT = (128 + 64) * 32 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -26,11 +26,16 @@ RATE = 2730
 """FLOP of mma per cycle and SM."""
 
 
-def _ring(answer: object, stages: int) -> tuple[object, Report]:
-    """The kernel, a right ring of so many slots, and one block of it with MOST k-tiles. What a loop did before it was
-    found endless is no finding."""
+LONG = 17
+"""K-tiles of the longest launch: a loop that ends after 8 or 16 is right for all that the lessons' own check tries."""
+Warps = list[list[Event]]
+
+
+def _ring(answer: object, stages: int) -> tuple[object, Warps]:
+    """The kernel, a right ring of so many slots, and what the warps of a block do with MOST k-tiles. What a loop did
+    before it was found endless is no finding."""
     try:
-        return checked_block(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16")
+        return checked_events(answer, Launch((128, 64, 32), 64, stages * SLOT), "float16")
     except CheckFailed as error:
         endless = tuple(hazard for hazard in error.hazards if hazard.kind == "step-limit")
         if endless:
@@ -47,10 +52,10 @@ def _one_block(kernel, stages: int, k_tiles: int) -> tuple[bool, Report]:
     return np.array_equal(args[2], (A.astype("f4") @ B.astype("f4").T).astype(np.float16)), report
 
 
-def _asked_for(report: Report, k_tiles: int) -> list[tuple[int, int]]:
+def _asked_for(warps: Warps, k_tiles: int) -> list[tuple[int, int]]:
     """(k-tile, k-tiles that may be on their way) of each piece of a warp's math, for all warps."""
     found = []
-    for events in report.events:
+    for events in warps:
         bytes_of_one = sum(event.bytes for event in events if isinstance(event, Copy)) / k_tiles
         done = 0.0
         for event, groups, current in in_flight(events):
@@ -60,13 +65,15 @@ def _asked_for(report: Report, k_tiles: int) -> list[tuple[int, int]]:
     return found
 
 
-def _demand_asked_for(report: Report, stages: int, k_tiles: int, ahead: int, behind: int = 1) -> None:
+def _demand_asked_for(warps: Warps, stages: int, k_tiles: int, ahead: int, behind: int = 1) -> None:
     """Each k-tile copied once, and while one is multiplied `ahead` others may be on their way: all that there are,
     from `behind` k-tiles after it on."""
-    copied = report.counters.total.cp_async_bytes / (k_tiles * SLOT)
+    copied = sum(event.bytes for events in warps for event in events if isinstance(event, Copy)) / (
+        k_tiles * SLOT
+    )
     if copied != 1:
         fail(f"the product is right, but each k-tile is copied {copied:.3g} times.", "copied-again")
-    for k_tile, late in _asked_for(report, k_tiles):
+    for k_tile, late in _asked_for(warps, k_tiles):
         wanted = max(min(ahead, k_tiles - behind - k_tile), 0)
         demand(
             late >= wanted,
@@ -76,9 +83,9 @@ def _demand_asked_for(report: Report, stages: int, k_tiles: int, ahead: int, beh
         )
 
 
-def _demand_full_hands(report: Report) -> None:
+def _demand_full_hands(warps: Warps) -> None:
     """At each barrier between its first and its last math, a warp holds fragments that it has not multiplied yet."""
-    for events in report.events:
+    for events in warps:
         loaded = multiplied = 0.0
         left = sum(event.mma for event in events if isinstance(event, Work))
         for event in events:
@@ -95,44 +102,49 @@ def _demand_full_hands(report: Report) -> None:
 
 def _four_slots(answer: object) -> None:
     """A right ring of four slots that has three k-tiles on their way: one that waits for more is right and slower."""
-    _, report = _ring(answer, 4)
-    _demand_asked_for(report, 4, MOST, ahead=3)
+    _, warps = _ring(answer, 4)
+    _demand_asked_for(warps, 4, MOST, ahead=3)
 
 
-def _for_every_length(answer: object, lengths: Sequence[int]) -> Iterator[tuple[int, int, Report]]:
-    """(slots, k-tiles, report of one block) of a ring that is right for three slots, and then for others, which turn
-    once and a bit more."""
-    kernel, report = _ring(answer, 3)
+def _for_every_length(answer: object, stages: int) -> Iterator[tuple[int, int, Warps]]:
+    """(slots, k-tiles, what the warps of a block do) of a ring that is right for three slots and a long K, and then for
+    two slots and for `stages`: for fewer k-tiles than slots, for as many, and for rings that have turned."""
+    kernel, _ = _ring(answer, 3)
     count = len(re.findall(r"\bSTAGES\s*=\s*3\b", kernel.code))
     demand(count == 1, "leave `STAGES = 3` in its line: the check puts other numbers there.", "no-stages")
-    yield 3, MOST, report
-    for stages in lengths:
-        source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {stages}", kernel.code)
-        other = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
-        for k_tiles in (1, stages, stages + 3):
+    yield 3, LONG, _right_warps(kernel, 3, LONG, "other-length")
+    for other, lengths in (2, (1, 2, 5)), (stages, (1, stages, 9)):
+        source = re.sub(r"\bSTAGES\s*=\s*3\b", f"STAGES = {other}", kernel.code)
+        changed = cupy_on_numpy.RawKernel(source, kernel.name, options=kernel.options)
+        for k_tiles in lengths:
             try:
-                right, report = _one_block(other, stages, k_tiles)
+                yield other, k_tiles, _right_warps(changed, other, k_tiles, "fixed-stages")
             except CompileError as error:
-                raise CheckFailed(f"right for STAGES = 3, and STAGES = {stages} does not compile.",
+                raise CheckFailed(f"right for STAGES = 3, and STAGES = {other} does not compile.",
                                   causes=("fixed-stages",)) from error  # fmt: skip
-            found = f"{report.hazards[0].kind}" if report.hazards else "wrong numbers"
-            text = f"right for STAGES = 3, and {found} for STAGES = {stages} and {k_tiles} k-tiles."
-            demand(right and report.ok, text, "fixed-stages")
-            yield stages, k_tiles, report
+
+
+def _right_warps(kernel, stages: int, k_tiles: int, cause: str) -> Warps:
+    """What the warps of one block do, which must be right."""
+    right, report = _one_block(kernel, stages, k_tiles)
+    found = report.hazards[0].kind if report.hazards else "wrong numbers"
+    text = f"right for STAGES = 3 and up to {MOST} k-tiles, and {found} for STAGES = {stages} and {k_tiles} k-tiles."
+    demand(right and report.ok, text, cause)
+    return report.events
 
 
 def _any_slots(answer: object) -> None:
     """A ring that is right for every number of slots, and keeps all but one of them on their way."""
-    for stages, k_tiles, report in _for_every_length(answer, (2, 5)):
-        _demand_asked_for(report, stages, k_tiles, ahead=stages - 1)
+    for stages, k_tiles, warps in _for_every_length(answer, 5):
+        _demand_asked_for(warps, stages, k_tiles, ahead=stages - 1)
 
 
 def _turn(answer: object) -> None:
     """The three-stage turn: the newest k-tile may be late, and every warp has fragments ahead at each barrier. Those of
     turn 0 are the ones that were loaded before the loop: without them the product is wrong."""
-    for stages, k_tiles, report in _for_every_length(answer, (2, 4)):
-        _demand_full_hands(report)
-        _demand_asked_for(report, stages, k_tiles, ahead=stages - 2, behind=2)
+    for stages, k_tiles, warps in _for_every_length(answer, 4):
+        _demand_full_hands(warps)
+        _demand_asked_for(warps, stages, k_tiles, ahead=stages - 2, behind=2)
     before, load, after = answer.code.partition(FIRST_LOAD)
     demand(load, f"leave `{FIRST_LOAD}` before the loop.", "no-stages")
     without = cupy_on_numpy.RawKernel(before + after, answer.name, options=answer.options)
@@ -147,13 +159,13 @@ def _turn(answer: object) -> None:
 
 def _printed(answer: object) -> None:
     """A right ring of three slots in which the next k-tile has been copied, or is on its way, before one is
-    multiplied."""
-    _, report = _ring(answer, 3)
-    for events in report.events:
+    multiplied; it does not fit into two."""
+    kernel, warps = _ring(answer, 3)
+    for events in warps:
         copied = multiplied = 0.0
         for event in events:
             if isinstance(event, Copy):
-                copied += event.bytes / (SLOT / len(report.events))
+                copied += event.bytes / (SLOT / len(warps))
             elif isinstance(event, Work) and event.mma:
                 ahead, wanted = round(copied - int(multiplied / MMA)), min(2, MOST - int(multiplied / MMA))
                 demand(
@@ -163,6 +175,8 @@ def _printed(answer: object) -> None:
                     "in-turn",
                 )
                 multiplied += event.mma
+    _, in_two = _one_block(kernel, 2, 4)
+    demand(not in_two.ok, "the product is right, and no k-tile ever lies in the third slot.", "two-slots")
 
 
 def _slots(tile: tuple[int, int, int], latency: float, then_wait: bool, flop: float = 2) -> float:

@@ -59,6 +59,23 @@ _TWICE = """    for (int step = 0; step < steps; ++step) {
         multiply(0);
     }
 """
+_TOGETHER = """    for (int step = 0; step < steps; step += 2) {
+        load(0, step);
+        load(1, min(step + 1, steps - 1));
+        multiply(0);
+        if (step + 1 < steps) multiply(1);
+    }
+"""
+_AHEAD_ONCE = """    load(0, 0);
+    if (steps > 1) load(1, 1);
+    multiply(0);
+    if (steps > 1) multiply(1);
+    #pragma unroll 1
+    for (int step = 2; step < steps; ++step) {
+        load(0, step);
+        multiply(0);
+    }
+"""
 _SELECTED = """    for (int step = 0; step < steps; ++step) {
         int next = min(step + 1, steps - 1);
         if (step % 2) load(0, next), multiply(1);
@@ -116,6 +133,17 @@ WRONG_ANSWERS = {
         ("one turn too early", [("newer >= 2", "newer > 2")], "two at most"),
         ("one turn too late", [("newer >= 2", "newer >= 1")], "fewer than two newer groups exist"),
         ("the last turn left out", [("else wait_group<0>();", "")], "fewer than two newer groups exist"),
+        ("by the number of the turn, for 1 and 4 k-tiles", [
+            (_ALL, "if (k_tile < 2 && k_tiles > 1) wait_group<2>();\n        else if (k_tile == 2) wait_group<1>();\n"
+                   "        else wait_group<0>();")], "fewer than two newer groups exist"),
+        ("by the number of the turn, for four and their multiples", [
+            (_ALL, "if (k_tiles == 1 || k_tile == 3) wait_group<0>();\n"
+                   "        else if (k_tile == 2) wait_group<1>();\n        else wait_group<2>();")],
+         "fewer than two newer groups exist"),
+        ("by the number of the turn, for 1 and 5 k-tiles", [
+            (_ALL, "if (k_tiles == 1 || k_tile == 4) wait_group<0>();\n"
+                   "        else if (k_tile == 3) wait_group<1>();\n        else wait_group<2>();")],
+         "fewer than two newer groups exist"),
         ("the wait behind the barrier", [
             (_ALL + "\n        __syncthreads();", _NEWER + "__syncthreads();\n        " + _WAITS)],
          "Is the wait before the barrier"),
@@ -147,6 +175,10 @@ WRONG_ANSWERS = {
             (_LOOP, "    for (int step = 0; step < steps; ++step) {\n        if (step) load(0, step);\n"
                     "        multiply(0);\n    }\n"),
             ("    load(0, 0);\n", "    load(0, 0);\n    ldmatrix_x4(a[0], &As[lane % 16][lane / 16 * 8]);\n")],
+         "into the other set first"),
+        ("both loads, then both multiplies", [("    load(0, 0);\n", ""), (_LOOP, _TOGETHER)],
+         "into the other set first"),
+        ("ahead before the loop only", [("    load(0, 0);\n", ""), ("    #pragma unroll 1\n" + _LOOP, _AHEAD_ONCE)],
          "into the other set first"),
         ("odd numbers forgotten", [("if (step + 1 == steps) break;", "")],
          "when their number is odd"),
