@@ -25,6 +25,11 @@ UNIT: dict[int, np.dtype] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)} | {16: 
 """The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
 
 
+def in_bytes(size: int) -> str:
+    """ "1 byte", "4,096 bytes" """
+    return f"{size:,} byte{'s' * (size != 1)}"
+
+
 class Fault(Exception):
     """The kernel cannot go on. `lane` indexes the lanes that were active, if one of them is to blame. `cause`: see
     `Hazard`; "" where the kind is not divided."""
@@ -162,7 +167,7 @@ class GlobalMemory:
             if buffer
             else f"address {address:#x}"
         )
-        return f"an access of {size} bytes at {place}; the address must be a multiple of {size}"
+        return f"an access of {in_bytes(size)} at {place}; the address must be a multiple of {size}"
 
     def _explain(
         self, addresses: np.ndarray, size: int, among: list[Buffer], meant: Buffer | None, writes: bool
@@ -180,13 +185,13 @@ class GlobalMemory:
         if near is None or address < 4096:
             where = "a null pointer" if address < 4096 else f"address {address:#x}, which is in no array"
             raise Miss(
-                "out-of-bounds", ~inside, lambda: f"an access of {size} bytes through {where}", "no-array"
+                "out-of-bounds", ~inside, lambda: f"an access of {in_bytes(size)} through {where}", "no-array"
             )
         has = LOST.get(near.lost) or f"which has {near.elements} elements{_overflow(near, address)}"
         raise Miss(
             "out-of-bounds",
             ~inside,
-            lambda: f"an access of {size} bytes at {near.element(address - near.base)}, {has}",
+            lambda: f"an access of {in_bytes(size)} at {near.element(address - near.base)}, {has}",
             near.lost or ("write-beyond-array" if writes else "read-beyond-array"),
         )
 
@@ -262,9 +267,9 @@ class SharedMemory:
         if held.any():
             at = int(np.flatnonzero(held)[0])
             text = (
-                f"an access of {size} bytes at {self.describe(int(unit[at]) * size % self.stride)}, where an mbarrier "
-                "lies. Only mbarrier instructions may use that place until mbarrier.inval: what a store leaves of the "
-                "phase, and what a load reads, is undefined"
+                f"an access of {in_bytes(size)} at {self.describe(int(unit[at]) * size % self.stride)}, where an "
+                "mbarrier lies. Only mbarrier instructions may use that place until mbarrier.inval: what a store "
+                "leaves of the phase, and what a load reads, is undefined"
             )
             raise Fault("mbarrier", text, at if lane is None else lane, "mbarrier-as-data")
 
@@ -280,7 +285,7 @@ class SharedMemory:
                 "misaligned",
                 bad,
                 lambda: (
-                    f"an access of {size} bytes at {self._both(int(addresses[bad.argmax()]))}; "
+                    f"an access of {in_bytes(size)} at {self._both(int(addresses[bad.argmax()]))}; "
                     f"the address must be a multiple of {size}"
                 ),
             )
@@ -289,8 +294,8 @@ class SharedMemory:
     def _outside(self, address: int, size: int) -> str:
         offset = (address + 2**31) % 2**32 - 2**31  # addresses have 32 bits: -4 reads as 2**32 - 4
         return (
-            f"an access of {size} bytes at byte {offset} of shared memory{self._near(offset)}, "
-            f"of which the block has {self.size}"
+            f"an access of {in_bytes(size)} at byte {offset} of shared memory{self._near(offset)}, "
+            f"of which the block has {in_bytes(self.size)}"
         )
 
     def describe(self, offset: int) -> str:
@@ -342,8 +347,8 @@ class LocalMemory:
                 "out-of-bounds",
                 outside,
                 lambda: (
-                    f"an access of {size} bytes at byte {int(addresses[outside.argmax()])} of a thread's local arrays, "
-                    f"which have {self.size} bytes"
+                    f"an access of {in_bytes(size)} at byte {int(addresses[outside.argmax()])} of a thread's local "
+                    f"arrays, which have {in_bytes(self.size)}"
                 ),
                 "beyond-local-array",
             )
@@ -351,7 +356,9 @@ class LocalMemory:
             raise Miss(
                 "misaligned",
                 bad,
-                lambda: f"an access of {size} bytes at byte {int(addresses[bad.argmax()])} of a local array",
+                lambda: (
+                    f"an access of {in_bytes(size)} at byte {int(addresses[bad.argmax()])} of a local array"
+                ),
             )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..memory import UNIT, Buffer, Fault, Miss
+from ..memory import UNIT, Buffer, Fault, Miss, in_bytes
 from ..observe import events
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Instruction
@@ -145,7 +145,7 @@ def _chunks(
     if not 0 <= offset <= machine.shared.size - size:
         text = (
             f"a bulk copy of {size} bytes at byte {offset} of shared memory, of which the block has "
-            f"{machine.shared.size}"
+            f"{in_bytes(machine.shared.size)}"
         )
         raise missing(machine, "out-of-bounds", text, at, "beyond-shared-memory")
     chunks = offset // CHUNK + np.arange(size // CHUNK)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..lanes import Lanes
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss, in_bytes
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Immediate, Instruction, Register, Variable, Vector
 from ..races.messages import BLOCK, CLUSTER, GRID
@@ -127,7 +127,7 @@ def _parameter(decoder: Operands, place: Address, size: int) -> Callable[[Memori
         outside = (at < 0) | (at > room - size)
         if outside.any():
             where = f"byte {int(at[outside.argmax()])} of the kernel's parameters, which have {room}"
-            words = f"an access of {size} bytes at {where}"
+            words = f"an access of {in_bytes(size)} at {where}"
             machine.missed(Miss("out-of-bounds", machine.spread(outside), lambda: words), decoder.pc)
             at = np.where(outside, 0, at)
         found = machine.parameters_at(at, size)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..gpus import WARP, WARPGROUP
 from ..lanes import Lanes
-from ..memory import Miss
+from ..memory import Miss, in_bytes
 from ..observe import events
 from ..ptx.opcode import UnsupportedInstruction
 from ..ptx.program import Immediate, Instruction, Register, Vector
@@ -188,7 +188,7 @@ def _matrix(
     if outside.any():
         text = (
             f"wgmma reads byte {int(chunks.max()) * CHUNK} of shared memory, of which the block has "
-            f"{machine.shared.size}"
+            f"{in_bytes(machine.shared.size)}"
         )
         warp = np.arange(machine.count()) // WARP == at
         machine.missed(Miss("out-of-bounds", warp, lambda: text, "beyond-shared-memory"), pc)

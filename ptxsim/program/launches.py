@@ -11,7 +11,7 @@ from ..arguments import Bound
 from ..gpus import REGISTERS, SHARED_BY_DEFAULT, WARP
 from ..kernel import Kernel, LaunchError
 from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
-from ..memory import Buffer, Bytes, Seen
+from ..memory import Buffer, Bytes, Seen, in_bytes
 from ..observe.counters import Counters
 from ..occupancy import occupancy
 from ..races.hazards import FATAL, HazardLog
@@ -267,7 +267,7 @@ def _buffer(allocation: Allocation, name: str, element: int) -> Buffer:
     """An allocation as a kernel's memory. One that was freed has no bytes any more."""
     made = f", allocated at {mark(allocation.site)}" if allocation.site else ""
     freed = f", freed at {mark(allocation.freed)}" if allocation.freed else ""
-    label = f"{name} ({allocation.size:,} bytes{made}{freed})"
+    label = f"{name} ({in_bytes(allocation.size)}{made}{freed})"
     if allocation.freed is not None:
         return Buffer(allocation.address, NOTHING, label, element, lost="freed-array")
     elements = allocation.size // element

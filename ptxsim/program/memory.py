@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..memory import in_bytes
 from . import errors
 from .arena import DEVICE, OF_HOST, REGISTERED, SEEN_BY_HOST, VARIABLE, Allocation
 from .context import Context, Stopped
@@ -183,7 +184,7 @@ class Memory:
             return ""
         made = f", which was allocated at {mark(found.site)}" if found.site else ""
         first = f" from byte {address - found.address:,} on" if address > found.address else ""
-        return f"{size:,} bytes{first} go beyond the {what} of {found.size:,} bytes{made}"
+        return f"{in_bytes(size)}{first} go{'es' * (size == 1)} beyond the {what} of {in_bytes(found.size)}{made}"
 
     def _gone(self, address: int) -> str:
         """That the memory there was freed."""

@@ -16,7 +16,7 @@ from ..clock.clock import Clocks
 from ..compiler import signature
 from ..kernel import Kernel, LaunchError
 from ..machine.decode import Code
-from ..memory import Buffer
+from ..memory import Buffer, in_bytes
 from ..ptx import program as ptx
 from ..ptx.opcode import DTYPES, UnsupportedInstruction
 from .arena import VARIABLE, Allocation, Arena
@@ -180,7 +180,7 @@ def _end_of_name(full: str) -> int:
 
 
 def _buffer_of(variable: Allocation, align: int) -> Buffer:
-    label = f"{variable.name} ({variable.size:,} bytes)"
+    label = f"{variable.name} ({in_bytes(variable.size)})"
     return Buffer(variable.address, variable.memory, label, max(align, 1), 0, variable.size // max(align, 1))
 
 

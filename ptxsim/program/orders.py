@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..memory import GRAIN, Seen
+from ..memory import GRAIN, Seen, in_bytes
 from .arena import Allocation
 from .sites import mark
 
@@ -169,7 +169,7 @@ class Orders:
         there = f" (at {mark(other.site)})" if other.site else ""
         name = found.name or "an allocation"
         message = (
-            f"{piece.words} {WORDS[kind]} byte {byte:,} of {name} of {found.size:,} bytes{made}, which {other.words}"
+            f"{piece.words} {WORDS[kind]} byte {byte:,} of {name} of {in_bytes(found.size)}{made}, which {other.words}"
             f"{there} {WORDS[other_kind]}, and nothing orders the two. cudaStreamWaitEvent, or a wait of the host, is "
             "missing between them"
         )

@@ -174,11 +174,16 @@ class ProgramReport:
         return ", ".join(found) or "no hazard found"
 
     def _leaked(self) -> str:
-        shown = [f"{leak.size:,} bytes{' at ' * bool(leak.at)}{leak.at}" for leak in self.leaks[:MOST_LEAKS]]
+        shown = [
+            f"{_count(leak.size, 'byte')}{' at ' * bool(leak.at)}{leak.at}"
+            for leak in self.leaks[:MOST_LEAKS]
+        ]
         more = len(self.leaks) - len(shown)
         total = sum(leak.size for leak in self.leaks)
         rest = f", and {more} more" if more else ""
-        return f"{total:,} bytes were never freed: {', '.join(shown)}{rest}"
+        return (
+            f"{_count(total, 'byte')} {'was' if total == 1 else 'were'} never freed: {', '.join(shown)}{rest}"
+        )
 
     def json(self) -> str:
         """For other programs."""
