@@ -93,8 +93,8 @@ def from_ptx(text: str, name: str = "") -> Kernel:
     """A kernel of PTX that some compiler has made (nvcc -ptx, Triton, Numba), by its name there; the only one of a
     text needs none.
 
-    Its source is the file that its lines name, if that can be read. Raises LaunchError when there is no kernel of that
-    name, or the simulator cannot run it.
+    Its source is the file that its lines name, if that can be read; of a text without lines it is that text. Raises
+    LaunchError when there is no kernel of that name, or the simulator cannot run it.
     """
     names = _ENTRY.findall(text)
     entry = name or (names[0] if len(names) == 1 else "")
@@ -105,7 +105,9 @@ def from_ptx(text: str, name: str = "") -> Kernel:
         )
     place = ptx.file_of(text, entry)
     path = Path(place)
-    source = path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    source = (
+        path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else "" if place else text
+    )
     kernel = _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
     return kernel if kernel.declared else replace(kernel, declared=_declared(text, entry))
 

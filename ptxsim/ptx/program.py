@@ -7,6 +7,7 @@ device function is replaced by the function's body (PTX ISA 7.1; so there is no 
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -100,6 +101,8 @@ class Where:
         if self.header and not self.line:
             name, _, number = self.header.rpartition(":")
             return f"line {number} of {name}"
+        if not self.line:
+            return "a line that the PTX does not name"
         return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
 
 
@@ -243,8 +246,10 @@ class _Lines:
 
 class _Reader:
     def __init__(self, text: str, main: str) -> None:
-        text = _COMMENT.sub(" ", text.replace("\0", ""))
+        text = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text.replace("\0", ""))
         self.tokens = _TOKEN.findall(text)
+        # of a text that names no lines of a source
+        self.own_lines = [] if ".loc" in self.tokens else _lines_of_tokens(text)
         self.at = 0
         self.lines = _Lines(files_of(text), main)
         self.where = Where()
@@ -423,7 +428,14 @@ class _Reader:
             negated = self.accept("!")
             guard = (self.next(), negated)
             token = self.next()
-        return _Statement(guard, token, self.until(";"), self.where)
+        where = Where(self.own_lines[self.at - 1]) if self.own_lines else self.where
+        return _Statement(guard, token, self.until(";"), where)
+
+
+def _lines_of_tokens(text: str) -> list[int]:
+    """The line of each token, from 1."""
+    ends = [end.start() for end in re.finditer("\n", text)]
+    return [bisect_right(ends, token.start()) + 1 for token in _TOKEN.finditer(text)]
 
 
 def parse(text: str, main: str = MAIN_FILE) -> Module:

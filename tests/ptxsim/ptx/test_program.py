@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import ptxsim
+from ptxsim.ptx.program import Where
 from tests.ptxsim.small_kernels import run_on_numbers
 
 
@@ -29,3 +31,30 @@ def test_a_list_of_one_register_is_the_register():
     body += 'asm("st.global.b32 [%0 + 0], {%1};" :: "l"(out + t), "r"(value + 1));'
     report, out = run_on_numbers(body, 32, block=32)
     assert report.ok and (out == np.arange(1, 33)).all()
+
+
+NUMBERED = r"""
+/* two lines
+of a comment */ .version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p) // another one
+{
+    .reg .b64 %a<2>;
+    ld.param.u64 %a1, [p];
+    st.global.u32
+        [%a1+256], 1;
+    ret;
+}
+"""
+
+
+def test_a_text_without_lines_has_its_own():
+    """Nothing names a line of a source: the PTX is what its reader has."""
+    report = ptxsim.launch(ptxsim.from_ptx(NUMBERED), 1, 1, (np.zeros(64, np.int32),))
+    assert [hazard.line for hazard in report.hazards] == [10]
+    assert "      10 | st.global.u32" in str(report)
+
+
+def test_a_line_that_nothing_names():
+    assert str(Where()) == "a line that the PTX does not name"
