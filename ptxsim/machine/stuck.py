@@ -7,7 +7,7 @@ import numpy as np
 
 from ..instructions.memory import address_reader
 from ..lanes import Launched
-from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Fault
+from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Buffer, Fault
 from ..ptx.opcode import DTYPES
 from ..ptx.program import Address, Instruction
 from ..ptx.rounds import NO_ROUNDS, QUESTIONS, Rounds
@@ -21,6 +21,9 @@ MOST = 4
 
 class Running(Launched, Protocol):
     """A launch whose code can decode operands."""
+
+    workspace: Buffer | None
+    """Of a cooperative launch: where its blocks meet."""
 
     @property
     def code(self) -> Code: ...
@@ -68,6 +71,8 @@ def deadlock(
         :MOST
     ]
     text += "".join(f". {each[0].upper()}{each[1:]}" for each in more)
+    if any(_is_grid_barrier(machine, pc, lanes) for pc, lanes in looks.items()):
+        text += f". {_who_left_the_grid(machine)}"
     if looks and (later := machine.blocks_to_come()):
         text += f". {later} blocks of the grid begin only when these have ended"
     at = waiting[0].pc if waiting else next(iter(looks), 0)
@@ -121,13 +126,38 @@ def _looks_at(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
     if _is_question(code, pc):
         barrier, block = _asked(machine, pc, lanes)
         return f"{threads} ask{one} again and again, at {_at(machine, pc)}, for the end of phase {barrier.phase[block]}"
+    if _is_grid_barrier(machine, pc, lanes):
+        return f"{threads} wait{one} at {code.where(pc)} for the other blocks of the grid"
     return f"{threads} look{one} again and again, at {code.where(pc)}, at {_place(machine, pc, lanes)}"
+
+
+def _is_grid_barrier(machine: Stuck, pc: int, lanes: np.ndarray) -> bool:
+    """Whether the first of these lanes looks at where the blocks of a cooperative launch meet."""
+    workspace = machine.launch.workspace
+    if workspace is None or _is_question(machine.launch.code, pc):
+        return False
+    address = int(_addresses(machine, pc, lanes, wide=not _is_shared(machine, pc))[0])
+    return workspace.base <= address < workspace.base + workspace.size
+
+
+def _who_left_the_grid(machine: Stuck) -> str:
+    """Which blocks do not come to the grid's barrier any more."""
+    alive = np.bincount(machine.block_of[machine.alive], minlength=len(machine.blocks)) > 0
+    ended = machine.blocks[~alive].tolist()
+    named = ", ".join(map(str, sorted(ended)[:MOST])) + " and others" * (len(ended) > MOST)
+    who = f"Of {len(alive)} blocks {len(ended)} ended before it: {named}. " if ended else ""
+    return f"{who}Each block of the grid must come to each grid.sync(), as often as all others"
+
+
+def _is_shared(machine: Stuck, pc: int) -> bool:
+    instruction: Instruction = machine.launch.code.instructions[pc]
+    return any("shared" in modifier for modifier in instruction.opcode.modifiers)
 
 
 def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
     """What the first of these lanes looks at, and what is there."""
     instruction: Instruction = machine.launch.code.instructions[pc]
-    shared = any("shared" in modifier for modifier in instruction.opcode.modifiers)
+    shared = _is_shared(machine, pc)
     address = int(_addresses(machine, pc, lanes, wide=not shared)[0])
     if shared or SHARED_WINDOW <= address < LOCAL_WINDOW:
         offset = address % SHARED_WINDOW

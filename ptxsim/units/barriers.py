@@ -180,8 +180,11 @@ class Barrier(Rendezvous[Waiting]):
             count = self.expected[block] if self.expected[block] != ALL else np.count_nonzero(alive)
             named = f"barrier {self.ident} of block {self.machine.blocks[block]}"
             words = f"{named} has {len(came)} of {count} threads: {self._runs(came)} came"
-            words += f", {self._runs(late)} wait elsewhere" if len(late) else ""
-            found.append(words + (f", {self._runs(gone)} have exited" if len(gone) else ""))
+            if len(late):
+                words += f", {self._runs(late)} wait{'s' * (len(late) == 1)} elsewhere"
+            if len(gone):
+                words += f", {self._runs(gone)} {'has' if len(gone) == 1 else 'have'} exited"
+            found.append(words)
         return found
 
     def _runs(self, lanes: np.ndarray) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxsim
-from tests.ptxsim.small_kernels import run
+from tests.ptxsim.small_kernels import found, run
 from tests.ptxsim.units.test_mbarrier import HOPPER, OPS
 
 ASK = """asm volatile("{ .reg .pred p;\\nagain:\\nmbarrier.test_wait.parity.shared.b64 p, [%0], 0;\\n@!p bra again; }"
@@ -123,3 +123,14 @@ def test_a_barrier_says_who_came(body, words):
         body, np.zeros(64, np.int32), parameters="int* out", block=128, grid=2 if "block" in body else 1
     )
     assert report.hazards[-1].kind == "deadlock" and words in report.hazards[-1].message, report
+
+
+def test_blocks_that_do_not_come_to_the_barrier_of_the_grid_are_named():
+    body = "auto grid = cooperative_groups::this_grid();\n"
+    body += "for (int i = 0; i < in[blockIdx.x]; ++i)\ngrid.sync(); // HERE"
+    turns = np.array([2, 3, 2], np.int32)
+    how = dict(before="#include <cooperative_groups.h>\n", grid=3, cooperative=True)
+    report = run(body, np.zeros(64, np.int32), turns, **how)
+    words = "Of 3 blocks 2 ended before it: 0, 2. Each block of the grid must come to each grid.sync()"
+    assert found(report) == (["deadlock"], set()) and words in report.hazards[0].message, report
+    assert run(body.replace("in[blockIdx.x]", "in[0]"), np.zeros(64, np.int32), turns, **how).ok
