@@ -64,6 +64,11 @@ class Store:
     change: Callable | None
     read: bool = False  # its source was waited for
 
+    def repeats(self, last: "Store") -> bool:
+        """Whether it is the same copy, by another lane."""
+        same = self.pc == last.pc and self.lane != last.lane and self.buffer is last.buffer
+        return same and np.array_equal(self.units, last.units) and np.array_equal(self.chunks, last.chunks)
+
     @property
     def source(self) -> Reach:
         return Reach(np.full(len(self.chunks), self.lane), self.chunks, CHUNK, self.pc)
@@ -131,6 +136,11 @@ class BulkCopies:
         machine.shadow.on_async_read(machine, store.source)
         store.issued = machine.orders.trail.now - 1
         store.group = int(self.committed[store.lane])
+        if self.stores and store.repeats(self.stores[-1]):
+            machine.log.note(
+                f"several threads start the bulk store at {machine.launch.code.where(store.pc)}, each of them the "
+                "whole copy to the same place: one is enough"
+            )
         self.stores.append(store)
         self._gets_on(store.buffer, store.units, store.data.dtype.itemsize)
         self._reach(store.buffer, store.target, writes=True)

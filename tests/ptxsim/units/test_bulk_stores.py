@@ -50,3 +50,17 @@ def test_a_store_has_not_arrived(name, seed):
 def test_a_store_has_arrived(name, seed):
     report = run(RIGHT[name], seed=seed)
     assert report.ok, str(report)
+
+
+@pytest.mark.parametrize(("who", "told"), [("true", True), ("t == 0", False), ("t % 32 == 0", True)])
+def test_a_store_that_several_threads_start_is_noted(who, told):
+    report = run(READY + f"if ({who}) {{\nstore(y, s, 512); commit(); wait_read(); }}")
+    assert report.ok and len(report.notes) == told, str(report)
+    assert not told or report.notes[0].startswith("several threads start the bulk store at line"), (
+        report.notes
+    )
+
+
+def test_a_part_for_each_warp_is_no_such_store():
+    report = run(READY + "if (t % 32 == 0) { store(y + t, s + t, 128); commit(); wait_read(); }")
+    assert report.ok and not report.notes, str(report)
