@@ -14,6 +14,7 @@ import numpy as np
 from .ptx.flow import Flow
 from .ptx.locks import Lock
 from .ptx.program import Instruction, Program, Where
+from .ptx.updates import Update
 from .work import Budget
 
 
@@ -45,6 +46,14 @@ class Decoded(Protocol):
         """The loads that only wait for a value, by pc."""
 
     @property
+    def polls(self) -> frozenset[int]:
+        """The same, and the atomics by which a loop goes on or ends."""
+
+    @property
+    def updates(self) -> tuple[Update, ...]:
+        """Reads of a place whose threads write back what they made of it."""
+
+    @property
     def first_guesses(self) -> frozenset[int]:
         """The loads with which an atomic of a header begins, by pc."""
 
@@ -73,6 +82,10 @@ class Decoded(Protocol):
 class Launched(Protocol):
     """A launch: one for all batches of its blocks (`LaunchState`, machine/machine.py)."""
 
+    block: tuple[int, int, int]
+    """Threads of a block."""
+    grids: list[tuple[int, int, int]]
+    """Blocks of each launch, of those side by side."""
     registers: int | None
     """Of a thread at the launch, in a kernel with setmaxnreg; None where nobody knows or needs it."""
     budget: Budget
@@ -98,6 +111,10 @@ class Launched(Protocol):
     @property
     def cluster_size(self) -> int:
         """Blocks of a cluster; 1 without clusters."""
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The number in its grid of each block, in the order in which they run."""
 
     @property
     def shadows(self) -> Mapping:

@@ -189,7 +189,7 @@ def _wait(decoder: Operands, ins: Instruction, blocks: bool) -> Callable:
             if not looks:
                 answers[at] = barrier.is_over(mine, phases)
                 continue
-            answers[at] = done = barrier.ask(mine, phases, acquires)
+            answers[at] = done = barrier.ask(pc, mine, phases, acquires)
             machine.recorder.waited(barrier.offset, mine[done], phases[done])
             machine.recorder.asks(mine[~done])
             again = ~done & (barrier.told[mine] == phases)

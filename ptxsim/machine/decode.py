@@ -25,7 +25,7 @@ from ..ptx.chance import order_matters
 from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
 from ..ptx.guesses import first_guesses
-from ..ptx.locks import Lock, locks
+from ..ptx.locks import Lock, locks, polling_atomics
 from ..ptx.masks import by_chance
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import (
@@ -44,6 +44,7 @@ from ..ptx.program import (
 from ..ptx.provenance import ANY, Roots, roots_of, written_by
 from ..ptx.rounds import leaves_no_trace
 from ..ptx.sunk import moves, sunk
+from ..ptx.updates import Update, updates
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
@@ -177,6 +178,15 @@ class Code:
     @cached_property
     def locks(self) -> tuple[Lock, ...]:
         return tuple(locks(self.instructions, self.flow))
+
+    @cached_property
+    def polls(self) -> frozenset[int]:
+        """What a loop asks memory again and again: loads that wait, and atomics by which it goes on or ends."""
+        return self.waits | polling_atomics(self.instructions, self.flow)
+
+    @cached_property
+    def updates(self) -> tuple[Update, ...]:
+        return tuple(updates(self.instructions, self.flow))
 
     @cached_property
     def looked_at(self) -> frozenset[int]:

@@ -70,6 +70,11 @@ class Flow:
         here = self.block_of(pc)
         return here in self._reached(self.next[here], EXIT)
 
+    def leads(self, first: int, last: int) -> bool:
+        """Whether a thread may come from the one instruction to the other."""
+        here, there = self.block_of(first), self.block_of(last)
+        return (here == there and first < last) or there in self._reached(self.next[here], EXIT)
+
     def loops(self) -> list[set[int]]:
         """The natural loops: for each block that a later one jumps back to, all blocks from it to there."""
         before: dict[int, list[int]] = {block: [] for block in self.starts}

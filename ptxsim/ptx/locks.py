@@ -22,15 +22,23 @@ class Lock(NamedTuple):
         return self.taken < pc < self.given
 
 
+def polling_atomics(instructions: tuple[Instruction, ...], flow: Flow) -> frozenset[int]:
+    """The atomics by which a loop goes on or ends."""
+    loops = flow.loops()
+    return frozenset(
+        pc
+        for pc, each in enumerate(instructions)
+        if each.opcode.root == "atom"
+        and any(flow.block_of(pc) in loop and _ends_by(instructions, flow, loop, pc) for loop in loops)
+    )
+
+
 def locks(instructions: tuple[Instruction, ...], flow: Flow) -> Iterator[Lock]:
     """By the order in which the compiler writes instructions down: a lock is taken before it is given back."""
-    loops = flow.loops()
-    for pc, each in enumerate(instructions):
-        if each.opcode.root != "atom" or not any(map(each.opcode.has, TAKE)):
+    for pc in sorted(polling_atomics(instructions, flow)):
+        if not any(map(instructions[pc].opcode.has, TAKE)):
             continue
-        if not any(flow.block_of(pc) in loop and _ends_by(instructions, flow, loop, pc) for loop in loops):
-            continue
-        place = _place(each)
+        place = _place(instructions[pc])
         for later in range(pc + 1, len(instructions)):
             if instructions[later].opcode.facts.writes and _place(instructions[later]) == place:
                 yield Lock(pc, later)

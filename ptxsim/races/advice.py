@@ -1,8 +1,9 @@
-"""What is missing between the two accesses of a race: advice that fits the place.
+"""What is missing between the two accesses of a race: advice that fits the place. The words stand in sentences.py.
 
-In order of how much is known: a lock, whose atomics need fences; an arrival or a flag of one thread, behind which the
-other has no order; a barrier inside a warp, or of a block, or, in a branch that not all threads take, of some warps;
-and between blocks the part that a release or an acquire lacks.
+In order of how much is known: an access whose scope is too narrow; a lock, whose atomics need fences; an arrival or a
+flag of one thread, behind which the other has no order; an update that wants an atomic; an index that leads to another
+thread's place; a flag without fences; then a barrier inside a warp, or of a block, or, in a branch that not all threads
+take, around it; and between blocks the part that a release or an acquire lacks.
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,11 @@ import numpy as np
 from ..gpus import WARP
 from ..ptx.locks import fence_between
 from ..ptx.program import Instruction
+from ..ptx.updates import Update
 from .messages import GRID
-from .shadow import Race, Watched
+from .sentences import mend
+from .shadow import Race, Shadow
+from .wrong_place import Placed, overlapping, unread_index, wrapped_index
 
 NAMES = {
     "read-after-write": ("write", "read"),
@@ -22,6 +26,9 @@ NAMES = {
     "write-after-write": ("write", "other write"),
 }
 """By the kind of a race: what the other thread did, and what this one does."""
+STRONG = ("volatile", "relaxed", "acquire", "release")
+LEAST_SHARE = 2
+"""Warps that meet at a barrier of their own."""
 
 
 class Why(NamedTuple):
@@ -41,8 +48,11 @@ class Stores(Protocol):
         """These lanes start copies to these units of `size` bytes of shared memory."""
 
 
-class Advised(Watched, Protocol):
+class Advised(Placed, Protocol):
     """What it takes to say what is missing."""
+
+    shadow: Shadow
+    """What watches shared memory."""
 
     @property
     def bulk(self) -> Stores: ...
@@ -59,48 +69,48 @@ class Advice:
 
     def in_block(self, race: Race, pc: int) -> Why:
         """Both threads are of one block."""
-        theirs, mine = NAMES[race.kind]
+        theirs, _ = NAMES[race.kind]
         cause = "two-writers" if race.kind == "write-after-write" else "no-barrier"
-        between = f"missing between that {theirs} and this {mine}"
-        if words := self._in_lock(race, pc) or self._elected(race, theirs):
+        if words := self._in_lock(race, pc) or self._elected(race, theirs, pc):
             return Why(cause, words)
-        if race.one_warp:
-            barrier = f"A __syncwarp() is {between}{self._of_some(race.lane)}"
-        elif self._parted(race.lane, pc, self._pc(race.time)):
-            barrier = (
-                f"A barrier is {between}, and no __syncthreads() can stand there: not all threads of the block take "
-                "this branch. End the branch before the barrier, or let only the warps that take it meet (bar.sync "
-                "number, threads)"
-            )
-        else:
-            barrier = f"A __syncthreads() is {between}"
-        if race.kind != "write-after-write":
-            return Why(cause, barrier)
-        return Why(cause, f"Only one thread should write it, or {barrier[0].lower()}{barrier[1:]}")
+        if why := self._misplaced(race, pc):
+            return why
+        if words := self._by_flag(race):
+            return Why("no-fence", words)
+        both = (self._instruction(at) for at in (pc, self._pc(race.time)))
+        return Why(cause, self._barrier(race, pc) + overlapping(*both))
 
     def between_blocks(self, race: Race, pc: int) -> Why:
         """They are of two blocks, and touch global memory."""
         theirs, mine = NAMES[race.kind]
-        words = self._of_store(race, pc) or self._in_lock(race, pc) or self._elected(race, theirs)
-        return Why("other-block", words or self._of_release(race, theirs, mine))
+        words = self._of_store(race, pc) or self._in_lock(race, pc) or self._elected(race, theirs, pc)
+        if words := words or self._behind_flag(race, theirs, mine):
+            return Why("other-block", words)
+        return self._misplaced(race, pc) or Why("other-block", self._of_release(race, pc, theirs, mine))
+
+    def of_scope(self, race: Race, pc: int) -> Why | None:
+        """Both accesses are strong, and one of them counts in a block alone, or in a cluster, in which the other thread
+        is not."""
+        threads, cluster = self.machine.launch.threads, self.machine.launch.cluster_size
+        mine, other = (race.lane + self.machine.orders.first_lane) // threads, race.other // threads
+        both = [self._instruction(at) for at in (pc, self._pc(race.time))]
+        if mine == other or not all(map(_is_strong, both)):
+            return None
+        for each in both:
+            group = "block" if each.opcode.has("cta") else "cluster" if each.opcode.has("cluster") else ""
+            if group == "block" or (group and mine // cluster != other // cluster):
+                return Why("narrow-scope", mend("wider-scope", place=each.where, group=group))
+        return None
 
     # ---- what there is already
 
     def _of_store(self, race: Race, pc: int) -> str:
         """One of the two is a bulk store whose thread did not wait until it had arrived."""
-        for at, line in ((pc, "this line"), (self._pc(race.time), self._line(race.time))):
+        for at, place in ((pc, "this line"), (self._pc(race.time), str(self._where(race.time)))):
             waited = self.machine.bulk.waited.get(at)
             if waited is None:
                 continue
-            how = (
-                "waits for it with cp.async.bulk.wait_group.read alone, which says only that its source has been read"
-                if waited
-                else "never waits for it"
-            )
-            return (
-                f"The thread of the bulk store at {line} {how}. Before its fence and its flag it waits until the bytes "
-                "have arrived: cp.async.bulk.wait_group, without .read"
-            )
+            return mend("store-read" if waited else "store-unwaited", place=place)
         return ""
 
     def _in_lock(self, race: Race, pc: int) -> str:
@@ -117,12 +127,11 @@ class Advice:
             if not releases.has("release") and not fence_between(instructions, both[1], lock.given):
                 missing.append(f"before it is given back ({code.where(lock.given)})")
             if missing:
-                many = "Two fences are" if len(missing) > 1 else "A fence is"
-                words = ", and ".join(f"a __threadfence() {place}" for place in missing)
-                return f"{many} missing in the lock: {words}. The atomics of a lock order nothing else by themselves"
+                name = "lock-twice" if len(missing) > 1 else "lock"
+                return mend(name, first=missing[0], second=missing[-1])
         return ""
 
-    def _elected(self, race: Race, theirs: str) -> str:
+    def _elected(self, race: Race, theirs: str, pc: int) -> str:
         """A mate of the other thread arrived, or set a flag, for it: this one knows of the mate, and not of the
         other."""
         orders, threads = self.machine.orders, self.machine.launch.threads
@@ -137,43 +146,47 @@ class Advice:
         known = mates[~unknown]
         near = known[known // WARP == other // WARP]
         if len(near) and len(near) < WARP - 1:
-            mate, barrier = int(near[0]), "__syncwarp()"
+            mate, name = int(near[0]), "elected-in-warp"
             if threads > WARP and self._warp(race) == -1:  # to another block often all warps hand over
-                barrier = "__syncthreads() (where only one warp has written: a __syncwarp())"
+                name = "elected-in-block"
         elif len(known) == 1:
-            mate, barrier = int(known[0]), "barrier of the threads of both"
+            mate, name = int(known[0]), "elected"
         else:
             return ""
-        name = self.machine.describe_lane(first + mate).partition(" of block")[0]
-        return (
-            f"This thread has an order behind what {name} did later, and that is in no order behind that {theirs}: a "
-            f"{barrier} is missing between the {theirs} and the arrival or the flag of {name}, or every thread arrives "
-            "for itself"
-        )
+        who = self.machine.describe_lane(first + mate).partition(" of block")[0]
+        return mend(name, mate=who, theirs=theirs)
 
-    def _of_release(self, race: Race, theirs: str, mine: str) -> str:
-        """Which of the four parts of a message is missing: fence and flag there, flag and fence here."""
-        machine, them = self.machine, self.machine.describe_lane(race.other)
-        fenced = self._fenced(race)
-        lane, other, time = (np.array([number]) for number in (race.lane, race.other, race.time))
-        if not machine.orders.messages.not_heard(lane, other, time)[0]:
-            return (
-                f"This thread has read the flag behind that {theirs}: a __threadfence() is missing between the read of "
-                f"the flag and this {mine}"
-            )
-        if fenced:
-            return (
-                f"There is a fence behind that {theirs}. What is missing is the flag: {them}, or a thread behind a "
-                "barrier with it, sets one by an atomic behind the fence, and this thread reads it by an atomic until "
-                f"it is set, then __threadfence(), then this {mine}"
-            )
-        words = (
-            "Blocks run in any order: what one block writes, another may use in the same launch only through atomics, "
-            "or behind a flag, with a fence on both sides"
-        )
-        if machine.orders.messages.fences[GRID].index[race.lane]:
-            return f"{words}. The fence is here; it is missing there: {theirs}, __threadfence(), flag"
-        return f"{words}: {theirs}, __threadfence(), flag there; flag, __threadfence(), {mine} here"
+    def _by_flag(self, race: Race) -> str:
+        """This thread has waited for a place that the other one changed later on."""
+        machine, me = self.machine, race.lane + self.machine.orders.first_lane
+        theirs, mine = NAMES[race.kind]
+        for shadow in (machine.shadow, *machine.launch.shadows.values()):
+            for looked in (shadow.strong_reads, shadow.strong_writes):
+                granules, times = looked.of_lane(me)
+                pcs = machine.orders.trail.pcs(times)
+                waits = np.isin(pcs, list(machine.launch.code.polls)) & (times > race.time)
+                set_there, when = shadow.strong_writes.of_lane(race.other)
+                flags = np.isin(granules[waits], set_there[when > race.time])
+                if flags.any():
+                    place = self._instruction(int(pcs[waits][flags][0])).where
+                    fence = "__threadfence_block"
+                    return mend("flag", place=place, fence=fence, theirs=theirs, mine=mine)
+        return ""
+
+    def _behind_flag(self, race: Race, theirs: str, mine: str) -> str:
+        """This thread has read a flag, and no fence follows."""
+        pair = (np.array([number]) for number in (race.lane, race.other, race.time))
+        unheard = self.machine.orders.messages.not_heard(*pair)[0]
+        return "" if unheard else mend("fence-behind-flag", theirs=theirs, mine=mine)
+
+    def _of_release(self, race: Race, pc: int, theirs: str, mine: str) -> str:
+        """Which of the other parts of a message is missing: fence and flag there, flag and fence here."""
+        if race.kind == "write-after-write" and self._once(pc, self._pc(race.time)):
+            return mend("one-block-writes")
+        if self._fenced(race):
+            return mend("no-flag", theirs=theirs, mine=mine, them=self.machine.describe_lane(race.other))
+        here = self.machine.orders.messages.fences[GRID].index[race.lane]
+        return mend("blocks-fenced-here" if here else "blocks", theirs=theirs, mine=mine)
 
     def _fenced(self, race: Race) -> bool:
         """Whether a fence of its block covers what the other thread did."""
@@ -185,10 +198,82 @@ class Advice:
         covered = (fences.of(lane) for lane in range(first, first + threads))
         return any(found is not None and found[0][race.other % threads] > race.time for found in covered)
 
-    # ---- where it is
+    # ---- what no order mends
 
-    def _parted(self, lane: int, *pcs: int) -> bool:
-        """Whether one branch decides about all of these instructions, and parts the threads of this lane's block."""
+    def _misplaced(self, race: Race, pc: int) -> Why | None:
+        """Threads that share a place and want an atomic, or that should not be at one place."""
+        if words := self._update(pc, self._pc(race.time)):
+            return Why("no-atomic", words)
+        cause = "wrong-place"
+        if words := unread_index(self.machine, race):
+            return Why(cause, words)
+        words = wrapped_index(self.machine, race, (pc, self._pc(race.time)))
+        return Why(cause, words) if words else None
+
+    def _update(self, *pcs: int) -> str:
+        """Both accesses are parts of one update, or of two of which none comes behind the other."""
+        code = self.machine.launch.code
+        first, second = ([each for each in code.updates if pc in (each.load, each.store)] for pc in pcs)
+        for mine in first:
+            for other in second:
+                if self._one_statement(mine, other):
+                    return self._in_words(mine, other)
+            if self._instruction(pcs[1]).opcode.facts.atomic and mine.store != pcs[1]:
+                return mend("atomic-too", place=code.where(mine.store), atomic=mine.atomic)
+        for other in second:
+            if self._instruction(pcs[0]).opcode.facts.atomic:
+                return mend("atomic-too", place=code.where(other.store), atomic=other.atomic)
+        return ""
+
+    def _one_statement(self, mine: Update, other: Update) -> bool:
+        code = self.machine.launch.code
+        if code.where(mine.store) == code.where(other.store):
+            return True
+        return not code.flow.leads(mine.store, other.load) and not code.flow.leads(other.store, mine.load)
+
+    def _in_words(self, mine: Update, other: Update) -> str:
+        for each in (mine, other):
+            if self._instruction(each.store).opcode.facts.atomic:
+                return mend("read-by-atomic", place=self._instruction(each.load).where)
+        return mend("atomic", atomic=mine.atomic)
+
+    # ---- barriers
+
+    def _barrier(self, race: Race, pc: int) -> str:
+        theirs, mine = NAMES[race.kind]
+        other = self._pc(race.time)
+        if race.kind == "write-after-write" and self._once(pc, other):
+            return mend("one-writer")
+        words = self._which_barrier(race, pc, other, {"theirs": theirs, "mine": mine})
+        if race.kind != "write-after-write":
+            return words
+        return mend("one-writer-or", barrier=words[0].lower() + words[1:])
+
+    def _which_barrier(self, race: Race, pc: int, other: int, names: dict[str, str]) -> str:
+        machine = self.machine
+        of, group = (machine.warp_of, "warp") if race.one_warp else (machine.block_of, "block")
+        mates = np.flatnonzero(of == of[race.lane])
+        inside = self._inside(mates, pc, other)
+        if inside is None:
+            barrier = "__syncwarp" if race.one_warp else "__syncthreads"
+            alone = self._inside(mates, pc) is not None or self._inside(mates, other) is not None
+            return mend("barrier-outside" if alone else "barrier", barrier=barrier, group=group, **names)
+        if race.one_warp:
+            bits = 1 << (machine.thread_of[mates].astype(np.int64) % WARP)
+            return mend("syncwarp-of-some", mask=int(bits[inside].sum()), whole=int(bits.sum()), **names)
+        words, (warps, counts) = (
+            mend("two-branches", **names),
+            np.unique(machine.warp_of[mates], return_counts=True),
+        )
+        taken = np.array([np.count_nonzero(machine.warp_of[mates[inside]] == warp) for warp in warps])
+        whole = taken == counts
+        if (whole | (taken == 0)).all() and whole.sum() >= LEAST_SHARE:
+            words += mend("bar.sync", warps=int(whole.sum()), threads=int(whole.sum()) * WARP)
+        return words
+
+    def _inside(self, mates: np.ndarray, *pcs: int) -> np.ndarray | None:
+        """Which of these lanes are in a branch that decides about all of these instructions, and that not all of them
+        take; None: there is none."""
         machine, code = self.machine, self.machine.launch.code
         blocks = {code.flow.block_of(pc) for pc in pcs}
         for region in code.parted:
@@ -197,19 +282,15 @@ class Advice:
                 inside[machine.active()] = True
                 for at, lanes in machine.places():
                     inside[lanes] |= code.flow.block_of(at) in region
-                if not inside[machine.block_of == machine.block_of[lane]].all():
-                    return True
-        return False
+                if not inside[mates].all():
+                    return inside[mates]
+        return None
 
-    def _of_some(self, lane: int) -> str:
-        """Where not all of a warp came to the instruction: which threads its barrier is for."""
-        machine = self.machine
-        warp = machine.warp_of == machine.warp_of[lane]
-        here = np.zeros(machine.lanes, bool)
-        here[slice(None) if machine.idx is None else machine.idx] = True
-        if (here | ~machine.alive)[warp].all():
-            return ""
-        return ", with a mask of the threads that come there"
+    # ---- helpers
+
+    def _once(self, pc: int, other: int) -> bool:
+        """Whether both are one instruction outside of any loop: no barrier can stand between."""
+        return pc == other and not self.machine.launch.code.flow.in_loop(pc)
 
     def _warp(self, race: Race) -> int:
         """Of this thread, in the block of the other one; -1: it is in another block."""
@@ -219,6 +300,12 @@ class Advice:
     def _pc(self, time: int) -> int:
         return int(self.machine.orders.trail.pcs(time))
 
-    def _line(self, time: int) -> str:
-        instruction: Instruction = self.machine.launch.code.instructions[self._pc(time)]
-        return str(instruction.where)
+    def _instruction(self, pc: int) -> Instruction:
+        return self.machine.launch.code.instructions[pc]
+
+    def _where(self, time: int) -> str:
+        return str(self._instruction(self._pc(time)).where)
+
+
+def _is_strong(access: Instruction) -> bool:
+    return access.opcode.facts.atomic or any(map(access.opcode.has, STRONG))

@@ -1,5 +1,6 @@
 """Races put into words: who, where, with whom, and what is missing."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +10,8 @@ from ..memory import SharedMemory
 from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
-from .shadow import CHANGED, NOBODY, NOT_COHERENT, OVERWRITTEN, Race, Shadow
+from .sentences import mend
+from .shadow import CHANGED, NOBODY, NOT_COHERENT, OVERWRITTEN, Race, Shadow, one_warp
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,14 @@ class Landing:
     issued: int
 
 
+class Flying(Protocol):
+    """A copy that an mbarrier counts (`Load`, units/bulk.py)."""
+
+    @property
+    def issued(self) -> int:
+        """When it was started."""
+
+
 class Copies(Protocol):
     """Asynchronous copies in flight (`CopyQueue`, units/copies.py)."""
 
@@ -27,11 +37,26 @@ class Copies(Protocol):
         """Whether a copy of this instruction is in no committed group yet."""
 
 
+class Counted(Protocol):
+    """An mbarrier (`Mbarrier`, units/mbarriers.py)."""
+
+    phase: np.ndarray
+    """By block, the phase that is not complete yet."""
+
+    @property
+    def flying(self) -> Mapping[int, Sequence[Flying]]:
+        """By block, the copies whose bytes it will count."""
+
+    def last_answer(self, lane: int) -> tuple[int, int, int]:
+        """The last phase that the lane asked for and that was over, the instruction that asked, and when. -2: none."""
+
+
 class PassersBy(Protocol):
     """Threads that pass barriers by (`SyncCheck`, units/divergence.py)."""
 
-    def left_out(self, lane: int, other: int) -> str:
-        """In words: a barrier to which only one of two threads came, a lane of the machine and one of the grid."""
+    def left_out(self, at: int, lane: int, other: int) -> str:
+        """In words: a barrier to which only one of two threads came: a lane of the machine, which is at the instruction
+        `at`, and one of the grid."""
 
 
 class Explained(Advised, Protocol):
@@ -39,11 +64,13 @@ class Explained(Advised, Protocol):
 
     shared: SharedMemory
     """Of all resident blocks, one behind the other."""
-    shadow: Shadow
-    """What watches it."""
 
     @property
     def copies(self) -> Copies: ...
+
+    @property
+    def mbarriers(self) -> Mapping[int, Counted]:
+        """Those of the resident blocks, by their place in shared memory."""
 
     @property
     def sync_check(self) -> PassersBy: ...
@@ -91,8 +118,8 @@ class Findings:
         place = machine.shared.describe(int(places[0]) % machine.shared.stride)
         line = str(self._instruction(reader).where)
         text = (
-            f"{thread} starts a copy into {place}, which the bulk store of {them} at {line} may still read: before "
-            "this copy that thread waits until its source has been read (cp.async.bulk.wait_group.read)"
+            f"{thread} starts a copy into {place}, which the bulk store of {them} at {line} may still read: "
+            f"{mend('store-still-reads')}"
         )
         meeting, count = Meeting(thread, them, line, place), len(np.unique(lanes))
         machine.log.add("write-after-read", self._instruction(pc), text, count, "copy-still-reads", meeting)
@@ -106,7 +133,8 @@ class Findings:
                 writes = "read" if self._reads(doubt.pc) else "write"
                 wrote = "read" if self._reads(self._pc(doubt.time)) else "write"
                 kind, granule, count = f"{writes}-after-{wrote}", doubt.granule, doubt.count
-                race = Race(kind, granule, doubt.lane, doubt.other, doubt.time, False, count)
+                near = one_warp(self.machine, np.array([doubt.lane]), np.array([doubt.other]))
+                race = Race(kind, granule, doubt.lane, doubt.other, doubt.time, False, count, near)
                 self._meet(shadow, doubt.pc, race, strong=True)
 
     def _reads(self, pc: int) -> bool:
@@ -167,10 +195,7 @@ class Findings:
 
     def _unfenced(self, race: Race) -> str:
         do = "write" if race.kind == OVERWRITTEN else "read"
-        return (
-            f"which {self._other(race)} wrote at {self._line(race.time)}. They {do} through a proxy of their own: "
-            "after the write and before the barrier, the writing thread calls fence.proxy.async"
-        )
+        return f"which {self._other(race)} wrote at {self._line(race.time)}. {mend('proxy-fence', do=do)}"
 
     def _not_coherent(self, instruction: Instruction, race: Race, place: str) -> str:
         them, line = self._other(race), self._line(race.time)
@@ -179,10 +204,7 @@ class Findings:
             if instruction.opcode.has("nc")
             else f"writes {place}, which {them} reads through the read-only cache at {line}"
         )
-        return (
-            f"{what}. That cache need not see what the launch writes, not even behind a barrier. The load is __ldg(), "
-            "or the compiler makes it of a const __restrict__ parameter: does another parameter name the same array?"
-        )
+        return f"{what}. {mend('read-only-cache')}"
 
     def _flight(self, race: Race, mine: str) -> Why:
         """A copy that nobody waited for before this access of `mine`."""
@@ -194,19 +216,17 @@ class Findings:
             return Why(
                 "phase-not-awaited",
                 f"the {kind} {what} into it is known to have arrived; {them} started the {what} at {line}. "
-                "Wait for the phase of its mbarrier",
+                f"{self._phase(race)}",
             )
         if "bulk_group" in started.text:
             return Why(
                 "store-not-awaited",
-                f"the bulk store into it is known to have arrived; {them} started the store at {line}. Wait for its "
-                "group with cp.async.bulk.wait_group, without .read: that one says only that the source has been read",
+                f"the bulk store into it is known to have arrived; {them} started the store at {line}. "
+                f"{mend('wait-for-store')}",
             )
-        why = Why("no-wait", "Wait for its group (cp.async.wait_group), then __syncthreads()")
+        why = Why("no-wait", mend("wait-for-group"))
         if copies.uncommitted(self._pc(race.time)):
-            why = self._late_wait(race, mine) or Why(
-                "no-commit", f"No cp.async.commit_group follows {line}, so no wait covers the copy"
-            )
+            why = self._late_wait(race, mine) or Why("no-commit", mend("commit", place=line))
         return Why(
             why.cause,
             f"the asynchronous copy into it is known to have arrived; {them} issued the copy at {line}. {why.text}",
@@ -219,12 +239,24 @@ class Findings:
         if wait is None:
             return None
         behind = race.other != self._lane(race) and self._met_since(race, race.time)
-        where = "the barrier and this" if behind else "this"
-        return Why(
-            "wait-behind-barrier" if behind else "no-wait",
-            f"The wait (cp.async.wait_all, {wait}) stands behind {where} {mine}: first the wait, then __syncthreads(), "
-            f"then the {mine}",
-        )
+        if behind:
+            return Why("wait-behind-barrier", mend("wait-before-barrier", place=wait, mine=mine))
+        return Why("no-wait", mend("wait-first", place=wait, mine=mine))
+
+    def _phase(self, race: Race) -> str:
+        """Which phase of its mbarrier this thread did not wait for."""
+        for barrier in self.machine.mbarriers.values():
+            for block, loads in barrier.flying.items():
+                if not any(load.issued == race.time for load in loads):
+                    continue
+                phase, (over, pc, time) = int(barrier.phase[block]), barrier.last_answer(race.lane)
+                if over == phase - 1 and (time > race.time or not phase):
+                    had = "was the phase before" if phase else "a fresh mbarrier has by itself"
+                    place = self._instruction(pc).where
+                    return mend(
+                        "wrong-parity", place=place, asked=over % 2, had=had, phase=phase, parity=phase % 2
+                    )
+        return mend("wait-for-phase")
 
     def _conflict(self, pc: int, race: Race, kind: str, place: str) -> Why:
         instruction, line, them = self._instruction(pc), self._line(race.time), self._other(race)
@@ -234,7 +266,7 @@ class Findings:
             return Why(
                 "copy-still-reads",
                 f"copies from {place}, which {them} wrote at {line} while the copy may still have been on its way. "
-                f"Wait for its group ({wait}) before anybody writes to its source",
+                f"{mend('source-still-read', wait=wait)}",
             )
         cause, missing = self._missing(race, kind, pc)
         if self._makes_mbarrier(race.time):
@@ -258,6 +290,8 @@ class Findings:
 
     def _missing(self, race: Race, kind: str, pc: int) -> Why:
         """What would put it right."""
+        if why := self.advice.of_scope(race, pc):
+            return why
         if kind == "block-conflict":
             return self.advice.between_blocks(race, pc)
         if race.other // self.machine.launch.threads != self._lane(race) // self.machine.launch.threads:
@@ -267,22 +301,19 @@ class Findings:
             wait = self._instruction(landing.wait_pc).where
             return Why(
                 "wait-behind-barrier",
-                f"Your wait stands behind the barrier: at {wait} the copy arrives, and only a barrier after that shows "
-                "it to the other threads. First the wait, then __syncthreads()",
+                mend("barrier-behind-wait", place=wait),
             )
-        if left := self.machine.sync_check.left_out(race.lane, race.other):
+        if left := self.machine.sync_check.left_out(pc, race.lane, race.other):
             return Why("left-out-of-barrier", left)
         return self.advice.in_block(race, pc)
 
     def _missing_in_cluster(self, race: Race) -> Why:
         """The other thread is in another block of the cluster."""
-        text = "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait"
-        if not self._makes_mbarrier(race.time):
-            text += ", or by arrivals at each other's mbarriers"
+        other = "" if self._makes_mbarrier(race.time) else ", or by arrivals at each other's mbarriers"
         program = self.machine.launch.code.program
         if any("arrive.relaxed" in instruction.opcode.text for instruction in program.instructions):
-            text += " (a .relaxed arrival tells only of what a fence before it covers)"
-        return Why("no-cluster-barrier", f"{text}, not by __syncthreads()")
+            other += " (a .relaxed arrival tells only of what a fence before it covers)"
+        return Why("no-cluster-barrier", mend("cluster", other=other))
 
     def _makes_mbarrier(self, time: int) -> bool:
         return self._instruction(self._pc(time)).opcode.text.startswith("mbarrier.init")

@@ -534,7 +534,7 @@ class Shadow:
             lanes, granules, pc = spread.at(found.bad)
             others, times = found.lanes[found.bad], found.times[found.bad]
             lane, other, count = int(lanes[0]), int(others[0]), len(np.unique(lanes))
-            near = _one_warp(machine, lanes, others)
+            near = one_warp(machine, lanes, others)
             race = Race(kind, int(granules[0]), lane, other, int(times[0]), False, count, near)
             machine.findings.race(self, pc, race)
 
@@ -547,7 +547,7 @@ class Shadow:
         if (time := int(self.write_time[granule])) == NEVER:
             race = Race(kind, granule, lane, NOBODY, 0, False, count)
         else:
-            near = _one_warp(machine, lanes, self.writer[granules])
+            near = one_warp(machine, lanes, self.writer[granules])
             other, flying = int(self.writer[granule]), time >= IN_FLIGHT
             race = Race(kind, granule, lane, other, time % IN_FLIGHT, flying, count, near)
         machine.findings.race(self, pc, race)
@@ -571,7 +571,7 @@ def _one_of_each_run(spread: Spread, writers: np.ndarray, times: np.ndarray) -> 
     return spread.at(starts_of_runs(lanes, writers[granules], times[granules]))
 
 
-def _one_warp(machine: Watched, lanes: np.ndarray, others: np.ndarray) -> bool:
+def one_warp(machine: Watched, lanes: np.ndarray, others: np.ndarray) -> bool:
     """Whether each of these lanes of the machine is of the same warp as the other one, of the grid."""
     mine, threads = lanes + machine.orders.first_lane, machine.launch.threads
     same = (mine // threads == others // threads) & (mine % threads // WARP == others % threads // WARP)

@@ -171,6 +171,17 @@ class Touches:
             lambda mine, others, times: (times >= time) & (others == mine), lanes, granules, time
         )
 
+    def of_lane(self, lane: int) -> tuple[np.ndarray, np.ndarray]:
+        """The granules that a lane of the grid touched, and when: of each the last time, as far as it is kept."""
+        self.enter(0)
+        here = np.flatnonzero((self.lane == lane) & (self.time > 0))
+        granules, times = [here], [self.time[here]]
+        for run in self.further.runs:
+            mine = run[1] == lane
+            granules.append(run[0][mine])
+            times.append(run[2][mine].astype(np.int32))
+        return np.concatenate(granules), np.concatenate(times)
+
     def _search(self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, low: int) -> Found | None:
         """For each lane a touch of its granule, since the time `low`, for which `bad(lanes, others, times)`."""
         times = self.time[granules]

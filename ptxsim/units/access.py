@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..lanes import Registers
 from ..memory import (
     LOCAL_WINDOW,
     SHARED_WINDOW,
@@ -64,7 +63,7 @@ class Access:
         return replace(self, counted=False)
 
 
-class Memories(Registers, Observed, Explained, Protocol):
+class Memories(Observed, Explained, Protocol):
     """The memories that lanes reach, and who watches what they do there."""
 
     memory: GlobalMemory

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..gpus import WARP
 from ..races.findings import Explained
+from ..races.sentences import mend
 
 
 class Here(Protocol):
@@ -48,16 +49,24 @@ class SyncCheck:
             self.came[pc] = np.zeros(self.machine.lanes, bool)
         self.came[pc][lanes] = True
 
-    def left_out(self, lane: int, other: int) -> str:
-        """In words: a barrier to which only one of these two threads of a block came. "" if there is none."""
+    def left_out(self, at: int, lane: int, other: int) -> str:
+        """In words: a barrier to which only one of these two threads of a block came, and to which the other one's way
+        does not lead. "" if there is none. `lane` is at the instruction `at`."""
         machine = self.machine
         other -= machine.orders.first_lane
         for pc, came in self.came.items():
             if came[lane] != came[other]:
                 does, does_not = (lane, other) if came[lane] else (other, lane)
-                return (
-                    f"Not all threads come to the barrier at {machine.launch.code.where(pc)}: "
-                    f"{machine.describe_other(does)} does, {machine.describe_other(does_not)} does not"
+                places = (
+                    [at] if does_not == lane else [at for at, lanes in machine.places() if does_not in lanes]
+                )
+                if any(machine.launch.code.flow.leads(place, pc) for place in places):
+                    continue
+                return mend(
+                    "left-out",
+                    place=machine.launch.code.where(pc),
+                    does=machine.describe_other(does),
+                    does_not=machine.describe_other(does_not),
                 )
         return ""
 

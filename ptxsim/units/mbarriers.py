@@ -25,6 +25,8 @@ from .registers import RegisterPool
 SIZE = 8  # bytes of an mbarrier
 MOST = 2**20 - 1
 """Arrivals and bytes that a phase may count (PTX ISA, "Contents of the mbarrier object")."""
+NEVER_ASKED = -2
+"""No phase: that before a fresh mbarrier's first one is -1."""
 ROUND = 300
 """Steps of work (work.py) of an arrival or a question."""
 
@@ -112,6 +114,8 @@ class Mbarrier(Rendezvous[Question]):
         self.flying: dict[int, list[Load]] = {}  # by block, the copies whose bytes it will count
         self.late: dict[int, list[Late]] = {}  # by block, arrivals that wait for copies of their threads
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
+        # by lane: the last phase that it asked for and that was over, the instruction, and when
+        self.answered = np.full((machine.lanes, 3), NEVER_ASKED, np.int64)
 
     def unit(self, blocks: np.ndarray) -> np.ndarray:
         """Its place in these blocks, in units of its size."""
@@ -221,7 +225,7 @@ class Mbarrier(Rendezvous[Question]):
             return f"an arrival in a phase that has all its arrivals ({self.count[block]}) already. {waited}"
         return f"{count} arrivals at once, and the phase lacks {lacks} of {self.count[block]}. {waited}"
 
-    def ask(self, lanes: np.ndarray, phases: np.ndarray, acquires: bool = True) -> np.ndarray:
+    def ask(self, pc: int, lanes: np.ndarray, phases: np.ndarray, acquires: bool = True) -> np.ndarray:
         """Whether these phases are complete, for each lane; those for which they are have acquired it, or heard of
         it."""
         self.machine.work(ROUND + 5 * len(lanes) / LANES)
@@ -232,7 +236,15 @@ class Mbarrier(Rendezvous[Question]):
         if done.any():
             self._acquire(lanes[done], acquires)
             self.told[lanes[done]] = -1
+            self.answered[lanes[done]] = np.stack(
+                np.broadcast_arrays(phases[done], pc, self.machine.orders.trail.now), 1
+            )
         return done
+
+    def last_answer(self, lane: int) -> tuple[int, int, int]:
+        """The last phase that the lane asked for and that was over, the instruction that asked, and when."""
+        phase, pc, time = self.answered[lane].tolist()
+        return phase, pc, time
 
     def is_over(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
         """Whether they are, for lanes that do not look at the answer: they acquire nothing, and nothing arrives for

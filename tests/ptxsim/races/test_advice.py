@@ -31,11 +31,11 @@ BRANCH = "no __syncthreads() can stand there: not all threads of the block take 
             TILE + "tile[t] = t; __syncwarp(); out[t] = tile[t ^ 1]; tile[t] = 0;",
             SYNCWARP + "that read and this write",
         ),
-        (128, TILE + "tile[t & ~1] = t; out[t] = tile[t & ~1];", "or a __syncwarp() is missing"),
+        (128, TILE + "tile[t & ~1] = t; out[t] = tile[t & ~1];", "Only one thread should write it"),
         (
             128,
             TILE + "if (t % 32 < 16) { tile[t] = t; out[t] = tile[t ^ 1]; }",
-            SYNCWARP + "that write and this read, with a mask",
+            "A __syncwarp(mask) is missing between that write and this read",
         ),
         (128, TILE + "tile[t] = t; out[t] = tile[(t + 1) % 128];", SYNCTHREADS + "that write and this read"),
         (128, TILE + "if (t < 64) { tile[t] = t; out[t] = tile[t ^ 32]; }", BRANCH),
