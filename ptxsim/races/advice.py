@@ -27,8 +27,6 @@ NAMES = {
 }
 """By the kind of a race: what the other thread did, and what this one does."""
 STRONG = ("volatile", "relaxed", "acquire", "release")
-LEAST_SHARE = 2
-"""Warps that meet at a barrier of their own."""
 
 
 class Why(NamedTuple):
@@ -261,14 +259,11 @@ class Advice:
         if race.one_warp:
             bits = 1 << (machine.thread_of[mates].astype(np.int64) % WARP)
             return mend("syncwarp-of-some", mask=int(bits[inside].sum()), whole=int(bits.sum()), **names)
-        words, (warps, counts) = (
-            mend("two-branches", **names),
-            np.unique(machine.warp_of[mates], return_counts=True),
-        )
-        taken = np.array([np.count_nonzero(machine.warp_of[mates[inside]] == warp) for warp in warps])
-        whole = taken == counts
-        if (whole | (taken == 0)).all() and whole.sum() >= LEAST_SHARE:
-            words += mend("bar.sync", warps=int(whole.sum()), threads=int(whole.sum()) * WARP)
+        words, warps = mend("two-branches", **names), machine.warp_of[mates]
+        taken = [inside[warps == warp] for warp in np.unique(warps)]
+        whole = sum(each.all() for each in taken)
+        if whole == sum(each.any() for each in taken) and whole > 1:  # whole warps, and several
+            words += mend("bar.sync", warps=whole, threads=whole * WARP)
         return words
 
     def _inside(self, mates: np.ndarray, *pcs: int) -> np.ndarray | None:

@@ -10,8 +10,8 @@ MISSING = (
 MENDS = {
     # ---- of one block, or of one warp
     "barrier": "A {barrier}() is missing between that {theirs} and this {mine}",
-    "barrier-outside": "A {barrier}() is missing between that {theirs} and this {mine}, outside of the branch, where "
-    "all threads of the {group} come to it",
+    "barrier-outside": "A {barrier}() is missing between that {theirs} and this {mine}, at a place to which all "
+    "threads of the {group} come",
     "syncwarp-of-some": "A __syncwarp(mask) is missing between that {theirs} and this {mine}. Not all of the warp take "
     "this branch: the mask is __ballot_sync({whole:#x}, condition), made before the branch; here it is {mask:#x}",
     "two-branches": "A barrier is missing between that {theirs} and this {mine}, and no __syncthreads() can stand "

@@ -173,6 +173,8 @@ class Touches:
 
     def of_lane(self, lane: int) -> tuple[np.ndarray, np.ndarray]:
         """The granules that a lane of the grid touched, and when: of each the last time, as far as it is kept."""
+        if not self.latest:
+            return np.zeros(0, np.int64), np.zeros(0, np.int32)
         self.enter(0)
         here = np.flatnonzero((self.lane == lane) & (self.time > 0))
         granules, times = [here], [self.time[here]]

@@ -126,10 +126,10 @@ CASES = [
     Mended("barrier", "volatile " + TILE + "tile[t] = t; $$__syncwarp();$ out[t] = tile[t ^ 1];",
            "no order either. A __syncwarp()"),
     Mended("barrier-outside", S + "if (t == 5) s = 7; $$__syncthreads();$ if (t == 40) out[0] = s;",
-           "all threads of the block"),
+           "all threads of the block come"),
     Mended("barrier-outside", TILE + "tile[t] = t; $$__syncthreads();$ if (t < 20) out[t] = tile[t + 40];"),
     Mended("barrier-outside", S + "if (t == 5) s = 7; $$__syncwarp();$ if (t == 6) out[0] = s;",
-           "all threads of the warp"),
+           "all threads of the warp come"),
     Mended("syncwarp-of-some", TILE + "$$unsigned mask = __ballot_sync(0xffffffff, in[t] % 32 < 16);$"
            "if (in[t] % 32 < 16) { tile[t] = t; $$__syncwarp(mask);$ out[t] = tile[t ^ 1]; }", "here it is 0xffff"),
     Mended("two-branches", "__shared__ int s[64]; s[t] = in[t]; __syncthreads();\n"
