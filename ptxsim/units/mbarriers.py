@@ -115,7 +115,7 @@ class Mbarrier(Rendezvous[Question]):
         self.late: dict[int, list[Late]] = {}  # by block, arrivals that wait for copies of their threads
         self.told = np.full(machine.lanes, -1, np.int64)  # the phase that a lane heard not to be complete
         # by lane: the last phase that it asked for and that was over, the instruction, and when
-        self.answered = np.full((machine.lanes, 3), NEVER_ASKED, np.int64)
+        self.answered = np.full((3, machine.lanes), NEVER_ASKED, np.int64)
 
     def unit(self, blocks: np.ndarray) -> np.ndarray:
         """Its place in these blocks, in units of its size."""
@@ -236,14 +236,15 @@ class Mbarrier(Rendezvous[Question]):
         if done.any():
             self._acquire(lanes[done], acquires)
             self.told[lanes[done]] = -1
-            self.answered[lanes[done]] = np.stack(
-                np.broadcast_arrays(phases[done], pc, self.machine.orders.trail.now), 1
-            )
+            for row, what in zip(
+                self.answered, (phases[done], pc, self.machine.orders.trail.now), strict=True
+            ):
+                row[lanes[done]] = what
         return done
 
     def last_answer(self, lane: int) -> tuple[int, int, int]:
         """The last phase that the lane asked for and that was over, the instruction that asked, and when."""
-        phase, pc, time = self.answered[lane].tolist()
+        phase, pc, time = self.answered[:, lane].tolist()
         return phase, pc, time
 
     def is_over(self, lanes: np.ndarray, phases: np.ndarray) -> np.ndarray:
