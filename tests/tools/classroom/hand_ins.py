@@ -1,5 +1,6 @@
 """What learners hand in: the solutions of a lesson, wrong answers, and programs that mean harm."""
 
+import ast
 import csv
 import re
 from pathlib import Path
@@ -77,9 +78,19 @@ def solved(code: str, answer: str, solution: str) -> str:
     if launch := re.search(r"`(Launch\(.*?\))`", solution):
         code = re.sub(r"(?m)^(\w+_launch) = .*$", rf"\1 = {launch[1]}", code)
     python = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
+    for name, statement in [found for text in python for found in _assignments(text)]:
+        code = re.sub(
+            rf'(?m)^{name} = "____".*$', lambda _, text=statement: text, code
+        )  # what follows uses it
     gaps = re.findall(r"(?m)^(my_(?!answer)\w+) = None", code)
     parts = [f"{', '.join(gaps)} = my_answer"] if gaps and "my_answer =" in solution else []
     return "\n".join([code, *python, *parts])
+
+
+def _assignments(python: str) -> list[tuple[str, str]]:
+    """(name, statement) of those that give one name a value."""
+    given = [node for node in ast.parse(python).body if isinstance(node, ast.Assign)]
+    return [(ast.unparse(node.targets[0]), ast.get_source_segment(python, node)) for node in given]
 
 
 def answered(notebook: nbformat.NotebookNode, changed: dict[str, str]) -> nbformat.NotebookNode:

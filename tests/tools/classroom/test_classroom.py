@@ -58,6 +58,7 @@ def nbgrader():
 def given(nbgrader, course: Path, *names: str) -> None:
     """Assignments, as learners get them."""
     found = release.notebooks()
+    release.write_course(course, found)  # all lessons: one may take a kernel of another
     release.write_course(course, {name: found[name] for name in names or [NAME]})
     for name in names or [NAME]:
         made = nbgrader(course, "generate_assignment", name)
