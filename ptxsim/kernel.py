@@ -21,6 +21,7 @@ from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
 from .ptx.program import Program, Variable
+from .ptx.together import predicated
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
@@ -145,6 +146,8 @@ def _linked(
         variables = tuple(_module_variables(program))
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
+    if program.reserved_shared:
+        program = replace(program, instructions=predicated(program.instructions))
     code = Code(program, {v.label: v.base for v in variables})
     declared = signature.parameters(source, entry, [param.size for param in program.params])
     return Kernel(name, entry, source, options, name_expressions, text, declared, code, variables)

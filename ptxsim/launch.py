@@ -224,7 +224,9 @@ def _start(
         block=block,
         params=np.stack([bound.params for bound in bounds]),
         memory=GlobalMemory(buffers, _reachable(code, owners)),
-        shared_bytes=program.dynamic_at + shared_mem if shared_mem else program.static_shared,
+        shared_bytes=program.dynamic_at + shared_mem
+        if shared_mem
+        else program.reserved_shared + program.static_shared,
         dynamic_shared=shared_mem,
         shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),

@@ -243,9 +243,11 @@ class SharedMemory:
         size: int,
         names: list[tuple[int, int, str]],
         shapes: Callable[[], Mapping[str, Indexed]] = dict,
+        reserved: int = 0,
     ) -> None:
-        """`names`: where each array begins, its bytes and its name. `shapes()`: of those whose shape is known."""
-        self.size = size
+        """`names`: where each array begins, its bytes and its name. `shapes()`: of those whose shape is known.
+        `reserved`: how many of the bytes, the first ones, are the system's; messages leave them out."""
+        self.size, self.reserved = size, reserved
         self.stride = -(-max(size, 1) // 16) * 16
         self.memory = Bytes(np.full(blocks * self.stride, 0xFF, np.uint8))
         self.names, self.shapes = names, shapes
@@ -294,8 +296,8 @@ class SharedMemory:
     def _outside(self, address: int, size: int) -> str:
         offset = (address + 2**31) % 2**32 - 2**31  # addresses have 32 bits: -4 reads as 2**32 - 4
         return (
-            f"an access of {in_bytes(size)} at byte {offset} of shared memory{self._near(offset)}, "
-            f"of which the block has {in_bytes(self.size)}"
+            f"an access of {in_bytes(size)} at byte {offset - self.reserved} of shared memory{self._near(offset)}, "
+            f"of which the block has {in_bytes(self.size - self.reserved)}"
         )
 
     def describe(self, offset: int) -> str:
@@ -303,11 +305,13 @@ class SharedMemory:
         for start, size, name in self.names:
             if start <= offset and (offset < start + size or not size):
                 return self._within(name, offset - start)
-        return f"byte {offset} of shared memory"
+        if offset < self.reserved:
+            return "the memory that cooperative groups work with"
+        return f"byte {offset - self.reserved} of shared memory"
 
     def _both(self, offset: int) -> str:
         """The same, and which byte of shared memory that is."""
-        place, byte = self.describe(offset), f"byte {offset} of shared memory"
+        place, byte = self.describe(offset), f"byte {offset - self.reserved} of shared memory"
         return place if place == byte else f"{place}, {byte}"
 
     def _within(self, name: str, offset: int) -> str:

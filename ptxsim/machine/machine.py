@@ -164,7 +164,8 @@ class Machine:
 
         names = [(v.offset, v.size, plain_name(v.name)) for v in code.program.shared]
         self.memory = launch.memory
-        self.shared = SharedMemory(len(blocks), launch.shared_bytes, names, launch.shapes)
+        reserved = code.program.reserved_shared
+        self.shared = SharedMemory(len(blocks), launch.shared_bytes, names, launch.shapes, reserved)
         self.local = LocalMemory(self.lanes, code.program.local_bytes)
         self.block_base = self.block_of * self.shared.stride
         self.orders = Orders(
@@ -176,6 +177,7 @@ class Machine:
         self.shadow = Shadow(
             shared_bytes, code.shared_granule, launch.budget, block=self.shared.stride if apart else 0
         )
+        self.shadow.leave_to_system(self.shared.stride, reserved)
         self.copies = CopyQueue(self)
         self.bulk = BulkCopies(self)
         self.math = AsyncMath(self)
@@ -666,7 +668,9 @@ def _special(machine: Machine, name: str) -> np.ndarray:
         "nsmid": np.array([len(machine.blocks)], np.uint32),
         "gridid": np.array([1], np.uint64),
         "dynamic_smem_size": np.array([launch.dynamic_shared], np.uint32),
-        "total_smem_size": np.array([launch.shared_bytes], np.uint32),
+        "total_smem_size": np.array([launch.shared_bytes - machine.shared.reserved], np.uint32),
+        # cooperative groups expect 288 bytes there, and give each part a value before they use it
+        "reserved_smem_offset_1": np.zeros(1, np.uint32),
         # The address of the workspace of a cooperative launch, as cooperative_groups/details/driver_abi.h reads it.
         "envreg1": np.array([_workspace(launch) >> 32], np.uint32),
         "envreg2": np.array([_workspace(launch) & 0xFFFFFFFF], np.uint32),

@@ -132,6 +132,8 @@ class Program:
     cluster: tuple[int, int, int] = (1, 1, 1)  # blocks of a cluster
     fewest_blocks: int | None = None  # on an SM, by its launch bounds
     most_registers: int | None = None  # of a thread, by __maxnreg__
+    reserved_shared: int = 0  # of the system's, before the static part
+    only_block: tuple[int, ...] | None = None  # threads in x, y, z: no block of others may be launched
 
     @property
     def param_bytes(self) -> int:
@@ -145,9 +147,15 @@ MAIN_FILE = "kernel.cu"
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _TOKEN = re.compile(r'"[^"]*"|[%$\w.]+(?:::[\w.]+)*|[^\s]')
+SCRATCH = "%reserved_smem_offset_1"
+"""Where in the system's part of shared memory cooperative groups keep what groups of several warps work with
+(cooperative_groups/details/memory.h)."""
+RESERVED_SHARED = 1024
+"""Bytes of a block that the system has for itself from compute capability 8.0 on; on an H100 the first ones."""
 _SPECIAL = re.compile(
     r"%(tid|ntid|ctaid|nctaid)\.[xyz]$|%(laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock64|globaltimer"
     r"|globaltimer_lo|globaltimer_hi|clock_hi|envreg[12]|dynamic_smem_size|total_smem_size|lanemask_\w+)$|^WARP_SZ$"
+    rf"|{SCRATCH}$"
     r"|%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.[xyz]$|%(cluster_n?ctarank|is_explicit_cluster)$"
 )
 _BITS = {name: max(8 * dtype.itemsize, 8) for name, dtype in DTYPES.items()} | {"pred": 1}
@@ -204,6 +212,7 @@ class _Function:
     cluster: tuple[int, int, int] = (1, 1, 1)
     fewest_blocks: int | None = None
     most_registers: int | None = None
+    only_block: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -305,10 +314,12 @@ class _Reader:
             elif token.isdigit():
                 numbers.append(int(token))
         scope = self.scope() if self.next() == "{" else None
-        most = math.prod(bounds[".maxntid"]) if ".maxntid" in bounds else None
+        only = (*bounds[".reqntid"], 1, 1)[:3] if ".reqntid" in bounds else None
+        threads = bounds.get(".maxntid") or only
+        most = math.prod(threads) if threads else None
         x, y, z, *_ = (*bounds.get(".reqnctapercluster", []), 1, 1, 1)
         (blocks, *_), (registers, *_) = (bounds.get(token, [None]) for token in (".minnctapersm", ".maxnreg"))
-        return _Function(name, is_kernel, results, params, scope, most, (x, y, z), blocks, registers)
+        return _Function(name, is_kernel, results, params, scope, most, (x, y, z), blocks, registers, only)
 
     def parameters(self) -> list[Variable]:
         self.next()
@@ -524,6 +535,7 @@ class _Linker:
     def kernel(self, name: str) -> Program:
         function = self.module.functions[name]
         used = self.words(name)
+        reserved = self.shared_bytes = RESERVED_SHARED if SCRATCH in used else 0
         names = {
             v.name: self.place(v, v.name) if v.space == "shared" and v.name in used else v
             for v in self.module.variables.values()
@@ -543,13 +555,15 @@ class _Linker:
             tuple(function.params),
             constants,
             tuple(replace(v, offset=dynamic_at) if v.offset < 0 else v for v in self.placed.values()),
-            self.shared_bytes,
+            self.shared_bytes - reserved,
             dynamic_at,
             self.local_bytes,
             function.most_threads,
             function.cluster,
             function.fewest_blocks,
             function.most_registers,
+            reserved,
+            function.only_block,
         )
 
     def words(self, name: str) -> set[str]:

@@ -161,6 +161,13 @@ class Shadow:
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
         """By scope, instructions whose strong accesses have no wider one."""
         self._views: dict[int, np.ndarray] = {1: self.write_time}
+        self.of_system = (1, 0)
+        """Granules of a block, and how many of them, the first ones, are the system's."""
+
+    def leave_to_system(self, block: int, size: int) -> None:
+        """The first `size` bytes of each `block` of them are the system's: NVIDIA's own code alone works there, by
+        rules of its own. What its atomics order is noted elsewhere."""
+        self.of_system = block // self.granule, size // self.granule
 
     # ---- what accesses call
 
@@ -315,7 +322,7 @@ class Shadow:
         """The same of strong writes: chance says which value stays."""
         lanes, unit, size, pc = reach
         inside, unit, count = self._inside(unit, size)
-        lanes, beaten = lanes[inside], beaten[inside]
+        lanes, unit, beaten = lanes[inside], unit[inside], beaten[inside]
         time, span = machine.orders.trail.step(pc), _span(machine, act.scope)
         for place in np.unique(unit[beaten])[:MOST_KEPT].tolist():
             here = unit == place
@@ -392,6 +399,9 @@ class Shadow:
         count = size // self.granule
         if self.clipped and (unit >= self.granules // count).any():
             return unit < self.granules // count, unit, count
+        block, reserved = self.of_system
+        if reserved and (of_system := unit * count % block < reserved).any():
+            return ~of_system, unit, count
         return ALL, unit, count
 
     def _watched(self, reach: Reach) -> Spread:
