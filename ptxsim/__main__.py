@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from . import CompileError, Report, launch
-from .command import host, kernels, places
+from .command import files, host, kernels, places
 from .command.arguments import FORMS, arguments
 from .command.orders import in_other_orders
 from .compiler.cache import ToolMissing
 from .kernel import from_ptx
+from .launch import size_in_words
 from .program import typed as whole
 from .ptx.program import file_of
 
@@ -40,18 +41,16 @@ def main(typed: Sequence[str] | None = None) -> int:
 
 def check_file(asked: argparse.Namespace) -> int:
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
+    hints: list[str] = []
     try:
         with TemporaryDirectory() as headers:
-            report, file = check(asked, options, Path(headers))
+            report, file = check(asked, options, Path(headers), hints)
     except CompileError as error:
-        print(places.of_compiler(str(error), asked.file, options), file=sys.stderr)
-        return FAILED
+        return failed(places.of_compiler(places.in_options(str(error)), asked.file, options), *hints)
     except (OSError, ValueError, ToolMissing) as error:
-        print(f"{asked.file}: {places.in_options(str(error))}", file=sys.stderr)
-        return FAILED
+        return failed(f"{asked.file}: {places.in_options(str(error))}", *hints)
     except KeyboardInterrupt as stopped:
-        print(f"{asked.file}: {str(stopped) or 'stopped'}", file=sys.stderr)
-        return FAILED
+        return failed(f"{asked.file}: {str(stopped) or 'stopped'}")
     except Exception:  # a mistake of the simulator's own, which would exit as a hazard does
         traceback.print_exc()
         return FAILED
@@ -60,29 +59,45 @@ def check_file(asked: argparse.Namespace) -> int:
     return CLEAN if report.ok else HAZARDS
 
 
-def check(asked: argparse.Namespace, options: Sequence[str], headers: Path) -> tuple[Report, str]:
+def failed(*words: str) -> int:
+    print("\n".join(words), file=sys.stderr)
+    return FAILED
+
+
+def check(
+    asked: argparse.Namespace, options: Sequence[str], headers: Path, hints: list[str]
+) -> tuple[Report, str]:
     """The report, and the file of its lines. Raises CompileError, or OSError, ValueError or ToolMissing with what could
-    not be done."""
-    source = Path(asked.file).read_text(encoding="utf-8-sig", errors="replace")
+    not be done; `hints` then has what may help besides."""
+    source = files.read(asked.file)
     if re.search(r"^\.version\s", source, re.M):
         kernel = from_ptx(source, asked.kernel)
         file = file_of(source, kernel.entry) or asked.file
     else:
         file = asked.file
-        source, options, left_out = host.divide(source, options, headers)
-        if left_out:
-            ranges = (f"{first}-{last}" if first != last else str(first) for first, last in left_out)
+        divided = host.divide(source, options, headers)
+        hints += files.hints(asked.file, host.is_program(source), divided.not_here)
+        if divided.left_out:
+            ranges = (f"{first}-{last}" if first != last else str(first) for first, last in divided.left_out)
             print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
-        kernel = kernels.find(source, asked.kernel, options)
+        kernel = kernels.find(divided.source, asked.kernel, divided.options)
+    grid, block = asked.grid or (1,), asked.block or kernel.code.program.only_block or (32,)
+    arguments(asked.arg, kernel)
+    if assumed := [f"--{name}" for name in ("grid", "block") if getattr(asked, name) is None]:
+        print(f"{asked.file}: {_assumed(assumed, grid, block)}", file=sys.stderr)
 
     def run(seed: int | None) -> Report:
         args = arguments(asked.arg, kernel)
-        return launch(
-            kernel, asked.grid, asked.block, args, asked.shared, asked.max_steps, seed, asked.cooperative
-        )
+        return launch(kernel, grid, block, args, asked.shared, asked.max_steps, seed, asked.cooperative)
 
     report = run(asked.seed)
     return report if asked.seed is not None else in_other_orders(report, run), file
+
+
+def _assumed(options: Sequence[str], grid: Sequence[int], block: Sequence[int]) -> str:
+    """Which launch was taken for options that were not given."""
+    blocks, threads = map(size_in_words, (grid, block))
+    return f"no {' and no '.join(options)}: launched as {blocks} block{'s' * (blocks != '1')} of {threads} threads"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -91,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="ptxsim", description=about, epilog=EPILOG, formatter_class=shape, allow_abbrev=False
     )
+    made.add_argument("--version", action="version", version=f"ptxsim {version()}")
     commands = made.add_subparsers(required=True, metavar="check or run")
     whole.add_to(commands)
     command = commands.add_parser(
@@ -113,13 +129,12 @@ def parser() -> argparse.ArgumentParser:
         help='scale, math::scale, a template\'s instance "tile<float, 16>" or, of several kernels of one name, '
         '"scale(int *, int)". The only kernel of a file needs no name',
     )
-    add("--grid", type=dimensions, default=(1,), metavar="X,Y,Z", help="blocks: 4 or 4,2,1 (1 if not given)")
+    add("--grid", type=dimensions, metavar="X,Y,Z", help="blocks: 4 or 4,2,1 (1 if not given)")
     add(
         "--block",
         type=dimensions,
-        default=(32,),
         metavar="X,Y,Z",
-        help="threads of a block: 256 or 16,16 (32)",
+        help="threads of a block: 256 or 16,16 (if not given, those of .reqntid in PTX, else 32)",
     )
     add("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block (0)")
     add(
@@ -140,6 +155,12 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, metavar="N", help="this legal order of the warps, and no other")
     command.set_defaults(command=check_file)
     return made
+
+
+def version() -> str:
+    """The newest one of CHANGELOG.md, which lies beside this file however ptxsim was installed."""
+    news = (Path(__file__).parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    return news.partition("\n## ")[2].partition(" ")[0]
 
 
 def dimensions(text: str) -> tuple[int, ...]:

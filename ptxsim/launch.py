@@ -406,6 +406,12 @@ def assemble(kernel: Kernel, block: Sequence[int], shared_mem: int = 0) -> None:
 
 def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) -> None:
     program = kernel.code.program
+    if program.only_block not in (None, block):
+        made_for, given = map(size_in_words, (program.only_block or block, block))
+        raise LaunchError(
+            f"{kernel.name} is made for blocks of {made_for} threads (.reqntid in its PTX), and the block is {given}: "
+            "a GPU refuses the launch. Give it that block"
+        )
     if program.most_threads is not None and threads > program.most_threads:
         raise LaunchError(
             f"{kernel.name} has __launch_bounds__ of {program.most_threads} threads a block, and the block has "
@@ -415,6 +421,12 @@ def _check_threads(kernel: Kernel, block: tuple, threads: int, shared_mem: int) 
     likely = 2 * sum(program.register_bits) // 32  # PTX has a register for each value; unrolling makes more
     if program.most_threads is None and threads * min(likely, MAX_REGISTERS) > REGISTERS:
         assemble(kernel, block, shared_mem)
+
+
+def size_in_words(sizes: Sequence[int]) -> str:
+    """128, or 16 x 8."""
+    dims = max((axis for axis, size in enumerate(sizes) if size != 1), default=0) + 1
+    return " x ".join(str(size) for size in sizes[:dims])
 
 
 def _check_memory(program: ptx.Program, shared_mem: int) -> None:

@@ -43,6 +43,36 @@ using cuda::std::uintptr_t; using cuda::std::intptr_t;
 """
 """What nvcc knows without an #include, or by the C library's headers."""
 
+LIBRARIES = ("thrust/", "cub/")
+OF_C = {
+    *(
+        "assert.h",
+        "complex.h",
+        "ctype.h",
+        "errno.h",
+        "float.h",
+        "inttypes.h",
+        "limits.h",
+        "locale.h",
+        "malloc.h",
+    ),
+    *(
+        "math.h",
+        "omp.h",
+        "pthread.h",
+        "setjmp.h",
+        "signal.h",
+        "stdarg.h",
+        "stdbool.h",
+        "stddef.h",
+        "stdint.h",
+    ),
+    *("stdio.h", "stdlib.h", "string.h", "strings.h", "time.h", "unistd.h", "wchar.h", "windows.h"),
+}
+"""Headers that a kernel does not need, though they are not here."""
+
+_MAIN = re.compile(r"\bmain\s*\(")
+_WITHIN_A_BLOCK = re.compile(r"^#include <cub/(?:block|warp|thread)/[^>]+>", re.M)
 _ERROR = re.compile(rf"^{re.escape(MAIN_FILE)}\((\d+)\): (?:catastrophic )?error", re.M)
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>\n]+)>", re.M)
 _OF_HOST = re.compile(r"^([^\s()]+)\(\d+\): error: A function explicitly marked as a __host__", re.M)
@@ -57,11 +87,13 @@ _MACRO_OF_DEVICE = re.compile(rf"^[ \t]*#[ \t]*define[ \t]+(\w+)[^\n]*{_OF_DEVIC
 
 
 class Divided(NamedTuple):
-    """A source and options for NVRTC, and the lines (first, last) that are left out."""
+    """A source and options for NVRTC, the lines (first, last) that are left out, and the headers that it includes and
+    that are not here: empty ones stand for them."""
 
     source: str
     options: tuple[str, ...]
     left_out: tuple[tuple[int, int], ...] = ()
+    not_here: tuple[str, ...] = ()
 
 
 def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
@@ -71,7 +103,9 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
         return Divided(source, tuple(options))
     (headers / PRELUDE).write_text(AS_NVCC)
     as_nvcc = (*options, f"-I{headers}", f"--pre-include={PRELUDE}", "-default-device")
-    _make_empty([name for name in _INCLUDED.findall(source) if not find_header(name, options)], headers)
+    not_here = [name for name in _INCLUDED.findall(source) if not find_header(name, options)]
+    _make_empty(not_here, headers)
+    _divide_libraries(source, as_nvcc, headers)
     rest, left_out = source, []
     for _ in range(MOST_ROUNDS):
         log = whole_log(rest, as_nvcc)
@@ -84,7 +118,28 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
             rest = rest[:start] + _emptied(rest[start:end]) + rest[end:]
         if not made and not found:
             break
-    return Divided(rest, as_nvcc, tuple(sorted(left_out)))
+    return Divided(rest, as_nvcc, tuple(sorted(left_out)), tuple(filter(_of_somebody, not_here)))
+
+
+def is_program(source: str) -> bool:
+    """Whether it has a main."""
+    return bool(_MAIN.search(_NO_CODE.sub(" ", source)))
+
+
+def _of_somebody(header: str) -> bool:
+    """Whether it is no header of the C and C++ libraries, nor of an operating system."""
+    return "." in header and header not in OF_C and not header.startswith("sys/")
+
+
+def _divide_libraries(source: str, options: Sequence[str], headers: Path) -> None:
+    """Of Thrust and CUB what a kernel can use: Thrust's algorithms and vectors and CUB's algorithms for the whole
+    device are called by the host, and NVRTC cannot read their headers."""
+    for name in _INCLUDED.findall(source):
+        path = find_header(name, options) if name.startswith(LIBRARIES) else None
+        if path and whole_log(f"#include <{name}>\n", options):
+            made = headers / name
+            made.parent.mkdir(parents=True, exist_ok=True)
+            made.write_text("\n".join(_WITHIN_A_BLOCK.findall(path.read_text(errors="replace"))))
 
 
 def _make_empty(names: Iterable[str], headers: Path) -> bool:

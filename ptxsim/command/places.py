@@ -16,6 +16,7 @@ _TYPED = (
     (r"in ptxsim launch\(\.\.\., cooperative=True\)", "give --cooperative"),
     (r"max_steps=([\d,]+) allows", r"--max-steps \1 allows"),
     (r"the launch gave none: shared_mem=\.\.\., in bytes", "give some: --shared BYTES"),
+    (r" as an option of the compiler: -Ifolder", ": --option=-Ifolder"),
     (r"give the launch shared_mem=\.\.\., in bytes", "give the launch --shared BYTES"),
 )
 """What the library says, and what is typed here."""

@@ -146,6 +146,10 @@ class Launches:
                 errors.INVALID_CONFIGURATION,
                 f"a grid of {grid}; it has at most {MAX_GRID} blocks in x, y, z",
             )
+        if program.only_block not in (None, block):
+            return errors.INVALID_VALUE, (
+                f"the kernel is made for blocks of {program.only_block} threads (.reqntid), and the block is {block}"
+            )
         if program.most_threads is not None and threads > program.most_threads:
             return errors.LAUNCH_OUT_OF_RESOURCES, (
                 f"its __launch_bounds__ are {program.most_threads} threads a block, and the block has {threads}"

@@ -118,13 +118,8 @@ def test_an_error_of_an_instance_names_both_places(folder, capsys):
 )  # fmt: skip
 def test_what_stops_a_check_is_no_hazard(folder, capsys, monkeypatch, raised, said):
     monkeypatch.setattr("ptxsim.__main__.launch", Mock(side_effect=raised))
-    assert check("--block", "256", "--arg", "float32[256]") == 2
+    assert check("--grid", "1", "--block", "256", "--arg", "float32[256]") == 2
     assert capsys.readouterr().err.startswith(said)
-
-
-def test_no_file(folder, capsys):
-    assert main(["check", "nobody.cu"]) == 2
-    assert capsys.readouterr().err.startswith("nobody.cu: ")
 
 
 def test_dimensions(folder, capsys):
