@@ -15,7 +15,7 @@ from ..gpus import WARP
 from ..ptx.locks import fence_between
 from ..ptx.program import Instruction
 from ..ptx.updates import Update
-from .messages import GRID
+from .messages import BLOCK, GRID
 from .sentences import mend
 from .shadow import Race, Shadow
 from .wrong_place import Placed, overlapping, unread_index, wrapped_index
@@ -181,18 +181,21 @@ class Advice:
         """Which of the other parts of a message is missing: fence and flag there, flag and fence here."""
         if race.kind == "write-after-write" and self._once(pc, self._pc(race.time)):
             return mend("one-block-writes")
-        if self._fenced(race):
+        if self._fenced(race, GRID):
             return mend("no-flag", theirs=theirs, mine=mine, them=self.machine.describe_lane(race.other))
-        here = self.machine.orders.messages.fences[GRID].index[race.lane]
+        fences = self.machine.orders.messages.fences
+        here = bool(fences[GRID].index[race.lane])
+        if self._fenced(race, BLOCK) or (fences[BLOCK].index[race.lane] and not here):
+            return mend("narrow-fence", theirs=theirs, mine=mine)
         return mend("blocks-fenced-here" if here else "blocks", theirs=theirs, mine=mine)
 
-    def _fenced(self, race: Race) -> bool:
-        """Whether a fence of its block covers what the other thread did."""
+    def _fenced(self, race: Race, scope: int) -> bool:
+        """Whether a fence of its block, of this scope or a wider one, covers what the other thread did."""
         machine, threads = self.machine, self.machine.launch.threads
         first = race.other // threads * threads - machine.orders.first_lane
         if not 0 <= first < machine.lanes:
             return False  # its block has ended
-        fences = machine.orders.messages.fences[GRID]
+        fences = machine.orders.messages.fences[scope]
         covered = (fences.of(lane) for lane in range(first, first + threads))
         return any(found is not None and found[0][race.other % threads] > race.time for found in covered)
 

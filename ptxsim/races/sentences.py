@@ -54,6 +54,8 @@ MENDS = {
     "blocks-fenced-here": "Blocks run in any order: what one block writes, another may use in the same launch only "
     "through atomics, or behind a flag, with a fence on both sides. The fence is here; it is missing there: {theirs}, "
     "__threadfence(), flag",
+    "narrow-fence": "A __threadfence_block() counts within its block alone. Between blocks it is __threadfence(): "
+    "{theirs}, __threadfence(), flag there; flag, __threadfence(), {mine} here",
     "one-block-writes": "Blocks run in any order, so any of them may have the last word: only one block should write "
     "it, or each to a place of its own",
     "cluster": "Blocks of a cluster know of each other by barrier.cluster.arrive and .wait{other}, not by "

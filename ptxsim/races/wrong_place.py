@@ -26,8 +26,8 @@ class Placed(Watched, Registers, Protocol):
 def unread_index(machine: Placed, race: Race) -> str:
     """Of two threads that differ in an index that the kernel does not read, that in words; "": of others."""
     launch, instructions = machine.launch, machine.launch.code.instructions
-    if any(each.opcode.facts.atomic for each in instructions):
-        return ""  # what they share is meant so, or the answer tells them apart
+    if len(launch.grids) > 1 or any(each.opcode.facts.atomic for each in instructions):
+        return ""  # what they share is meant so, or the answer of an atomic tells them apart
     specials = {each.name for ins in instructions for each in ins.operands if isinstance(each, Special)}
     blocks, threads = np.divmod([race.lane + machine.orders.first_lane, race.other], launch.threads)
     for name, shape, two in (

@@ -83,7 +83,7 @@ while (atomicCAS(lock, -1, 1) != -1) { }
 TAKEN *n += 1; GIVEN
 atomicExch(lock, -1); }
 """
-FENCE, ADDED = "__threadfence();", "$$__threadfence();$"
+FENCE, ADDED, NARROW = "__threadfence();", "$$__threadfence();$", "$__threadfence_block();$__threadfence();$"
 FLAG = """
 int *y = out, *flag = out + 64;
 if (t == 0 && blockIdx.x == 0) { y[0] = 5; THERE atomicExch(flag, 1); }
@@ -203,6 +203,9 @@ CASES = [
            .replace("THERE", FENCE).replace("HERE", ADDED), grids=(2, 2)),
     Mended("blocks", FLAG.replace("THERE", ADDED).replace("HERE", ADDED), grids=(2, 2)),
     Mended("blocks-fenced-here", FLAG.replace("THERE", ADDED).replace("HERE", FENCE), grids=(2, 2)),
+    Mended("narrow-fence", FLAG.replace("THERE", NARROW).replace("HERE", NARROW), grids=(2, 2)),
+    Mended("narrow-fence", FLAG.replace("THERE", NARROW).replace("HERE", FENCE), grids=(2, 2)),
+    Mended("narrow-fence", FLAG.replace("THERE", ADDED).replace("HERE", NARROW), grids=(2, 2)),
     Mended("one-block-writes", "$$if (blockIdx.x == 0)$ out[t] = blockIdx.x;", grids=(2, 2)),
     Mended("one-block-writes", "out[$t$blockIdx.x * 64 + t$] = blockIdx.x;", grids=(2, 2)),
     hopper("cluster", TILE + "tile[t] = blockIdx.x; $__syncthreads()$CLUSTER$; out[64 * blockIdx.x + t] = "
