@@ -1,4 +1,4 @@
-"""What a report says is to be done about a race. Who does what a sentence says is done: tests/ptxsim/races/mended.py
+"""What a report says is to be done. Who does what a sentence says is done: tests/ptxsim/races/mended.py
 has for each a kernel that gets it, and the same kernel mended as it says."""
 
 ELECTED = (
@@ -37,6 +37,10 @@ MENDS = {
     "elected": f"{ELECTED} a barrier of both (__syncthreads(), or bar.sync where not all come) is {MISSING}",
     "left-out": "Not all threads come to the barrier at {place}: {does} does, {does_not} does not. It stands where all "
     "come to it, outside of branches",
+    "barrier-in-branch": "Not all threads come to it: a barrier must not stand in a branch that only some threads take",
+    "one-barrier-for-all": "Every thread of the block must reach the same one; the GPU counts them together",
+    "mask-of-branch": "All lanes of the mask must come here: move it out of the branch, or name only those that take "
+    "this way, by a __ballot_sync() before the branch",
     # ---- locks
     "lock": "A fence is missing in the lock: a __threadfence() {first}. The atomics of a lock order nothing else by "
     "themselves",

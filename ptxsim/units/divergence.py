@@ -102,8 +102,7 @@ class SyncCheck:
             machine.launch.code.instructions[pc],
             f"{machine.describe_thread(waits)} names lane {int(machine.thread_of[absent]) % WARP} in its mask "
             f"{mask:#010x}, and {machine.describe_other(absent)} takes a way around this place: it never comes, and "
-            "only its exit lets the others go on. All lanes of the mask must come here: move it out of the branch, or "
-            "name only those that take this way, by a __ballot_sync() before the branch",
+            f"only its exit lets the others go on. {mend('mask-of-branch')}",
             cause="lane-passes-by",
         )
 
@@ -126,8 +125,7 @@ class SyncCheck:
             "barrier-divergence",
             machine.launch.code.instructions[released[0].pc],
             f"threads of one block wait at different __syncthreads(): {machine.describe_thread(lane)} at {first}, "
-            f"{machine.describe_other(other)} at {second}. Every thread of the block must reach the same one; the GPU "
-            "counts them together",
+            f"{machine.describe_other(other)} at {second}. {mend('one-barrier-for-all')}",
             cause="different-barriers",
         )
 
@@ -157,7 +155,6 @@ class SyncCheck:
             "barrier-divergence",
             machine.launch.code.instructions[pc],
             f"{machine.describe_thread(skips)} passes this barrier by, and {machine.describe_other(waits)} of the "
-            "same warp waits at it. Not all threads come to it: a barrier must not stand in a branch that only some "
-            "threads take",
+            f"same warp waits at it. {mend('barrier-in-branch')}",
             cause="barrier-passed-by",
         )

@@ -192,6 +192,13 @@ CASES = [
            .replace("init(&full, 1)", "init(&full, $1$64$)"), "every thread arrives for itself", block=128),
     Mended("elected-in-block", TO_ANOTHER, "a __syncthreads() (where only one warp", grids=(2, 2), chance=True),
     Mended("left-out", TILE + "tile[t] = t;\n$if (t < 32)$$\n$BAR(1, 32)$__syncthreads()$;\nout[t] = tile[t ^ 32];"),
+    Mended("barrier-in-branch", TILE + "tile[t] = t;\n$if (t != 5)$$\n__syncthreads();\nout[t] = tile[63 - t];"),
+    Mended("one-barrier-for-all", TILE + "if (t < 32) {\ntile[t] = 1; $__syncthreads();$$\n} else {\ntile[t] = 2; "
+           "$__syncthreads();$$\n}\n$$__syncthreads();$\nout[t] = tile[63 - t];"),
+    Mended("mask-of-branch", "$$int v = __shfl_xor_sync(~0u, t, 1);$\n"
+           "if (t < 20) out[t] = $__shfl_xor_sync(~0u, t, 1)$v$;\nout[t + 64] = t;", block=32),
+    Mended("mask-of-branch", "unsigned mask = $~0u$__ballot_sync(~0u, t < 20)$;\n"
+           "if (t < 20) out[t] = __shfl_xor_sync(mask, t, 1);\nout[t + 64] = t;", block=32),
     # ---- locks
     Mended("lock", LOCK.replace("TAKEN", FENCE).replace("GIVEN", ADDED), "before it is given back", block=96),
     Mended("lock", LOCK.replace("GIVEN", FENCE).replace("TAKEN", ADDED), "behind the taking", grids=(3, 3)),
