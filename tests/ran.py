@@ -17,8 +17,8 @@ from tests.rules import ROOT
 FOLDER = ROOT / "build" / "ran"
 WHOLE = ["tests", "notebooks"]
 """What is asked for in `make test`, `make rest` and `make long`."""
-HALF_AN_HOUR = "tests/browser/test_live_lessons.py"
-"""In `make long` only."""
+HALF_AN_HOUR = tuple(f"tests/browser/test_{name}.py" for name in ("live_lessons", "book", "lab"))
+"""With every lesson these open page behind page in one browser, half an hour or more: in `make long` only."""
 
 
 def key(item: pytest.Item) -> str:
