@@ -78,6 +78,25 @@ class Gpu:
     ceilings: Ceilings = Ceilings()
 
 
+@dataclass(frozen=True)
+class Room:
+    """How many blocks of a launch a GPU holds at once, fewer than the launch has: `blocks`, `on_sm` of them on each SM;
+    `limit` is what runs out first."""
+
+    gpu: Gpu
+    blocks: int
+    on_sm: int
+    limit: str
+
+    def __str__(self) -> str:
+        where = f"{self.on_sm} on each of {self.gpu.sms} SMs, limited by {self.limit}"
+        return f"the GPU ({self.gpu.name}) holds {self.blocks:,} of them at once ({where})"
+
+    def refuses(self, blocks: int) -> str:
+        """Why a cooperative launch of so many blocks is refused."""
+        return f"a cooperative launch of {blocks:,} blocks, and {self}"
+
+
 # Where the rates come from. M: measured on an H100 80GB HBM3 (tests/golden/clock_h100.json). P: published.
 # A: assumed, because nobody has measured it here.
 

@@ -10,15 +10,17 @@ import numpy as np
 
 from .arguments import Bound, bind
 from .clock.clock import Clock, Clocks, model_launch
-from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP
+from .compiler.cache import ToolMissing
+from .compiler.nvrtc import CompileError
+from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, Room, find_gpu
 from .interrupts import MessageOnly, interruptible
-from .kernel import Kernel, LaunchError
+from .kernel import Kernel, LaunchError, resources
 from .machine.decode import Code
 from .machine.machine import LaunchState, Machine
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .observe.counters import Counters, NoCounters
 from .observe.events import Event
-from .occupancy import launch_resources, registers_at_launch
+from .occupancy import launch_resources, registers_at_launch, room
 from .ptx import program as ptx
 from .races.hazards import FATAL, HazardLog
 from .report import Report
@@ -75,6 +77,7 @@ def launch(
     cooperative: bool = False,
     in_turn: str | None = None,
     dependent: bool = False,
+    gpu: str | Gpu = H100,
 ) -> Report:
     """Run a kernel over the whole grid and report what was found.
 
@@ -107,6 +110,7 @@ def launch(
         cooperative,
         in_turn,
         dependent,
+        gpu=find_gpu(gpu),
     )
 
 
@@ -124,23 +128,40 @@ def launch_bound(
     watch: Callable[[LaunchState, int], None] | None = None,
     counted: bool = True,
     clocks: Clocks | None = None,
+    gpu: Gpu = H100,
+    registers: Callable[[], int] | None = None,
 ) -> Report:
     """The same with parameters that are bytes already, and with dimensions that were checked. `watch(state, blocks)`
     hears before each batch of blocks how many have ended; an Ended that it raises ends the launch. Without `counted`
-    the report has no counters and no events, and comes sooner. `clocks`: what earlier launches of this kernel had."""
+    the report has no counters and no events, and comes sooner. `clocks`: what earlier launches of this kernel had.
+    `registers` of a thread on that GPU, if somebody knows better than NVRTC."""
     clocks = {} if clocks is None else clocks
     counted = counted or (kernel.code.reads_clock and (grid, block, shared_mem) not in clocks)
     budget = budget or Budget(None)
-    start = partial(
-        _start, kernel, [grid], block, [bound], shared_mem, budget, seed, cooperative, in_turn, dependent
-    )
     blocks = math.prod(grid)
+    space = _room(kernel, blocks, block, shared_mem, cooperative, gpu, registers)
+    if cooperative and space:
+        raise LaunchError(f"{space.refuses(blocks)}: it refuses the launch (too large)")
+    start = partial(
+        _start,
+        kernel,
+        [grid],
+        block,
+        [bound],
+        shared_mem,
+        budget,
+        seed,
+        cooperative,
+        in_turn,
+        dependent,
+        space,
+    )
     batch = _blocks_at_once(kernel.code, math.prod(block), shared_mem, cooperative)
     batch = math.prod(kernel.code.program.cluster) if in_turn else batch
     if cooperative and blocks > batch:
         raise LaunchError(
-            f"a cooperative launch of {blocks:,} blocks, and a GPU holds at most {batch:,} of them at once: it refuses "
-            "the launch (too large)"
+            f"a cooperative launch of {blocks:,} blocks, and the simulator holds the local arrays of {batch:,}: "
+            "simulate a smaller one"
         )
 
     def run(watched: int = 0 if counted else NOBODY, clock: Clock | None = None) -> tuple[LaunchState, list]:
@@ -179,7 +200,8 @@ def clean_side_by_side(
     for grid, (_, args) in zip(grids, launches, strict=True):
         _check_limits(grid, block, kernel, shared_mem)
         bounds.append(bind(kernel, args, bounds[-1].buffers if bounds else ()))
-    if kernel.code.reads_clock or _writes_variables(kernel):  # they would share these
+    crowded = any(_room(kernel, math.prod(grid), block, shared_mem, False, H100) for grid in grids)
+    if crowded or kernel.code.reads_clock or _writes_variables(kernel):  # they would share these
         reports = (launch(kernel, grid, block, args, shared_mem, max_steps) for grid, args in launches)
         ran = list(takewhile(lambda report: report.ok, reports))
         return ran[0].events if len(ran) == len(launches) else None
@@ -205,6 +227,7 @@ def _start(
     cooperative: bool = False,
     in_turn: str | None = None,
     dependent: bool = False,
+    space: Room | None = None,
     watched: int = 0,
     clock: Clock | None = None,
     counted: bool = True,
@@ -237,6 +260,7 @@ def _start(
         downwards=in_turn == "down",
         dependent=dependent,
         workspace=workspace,
+        room=space,
         watched=watched,
         clock=clock,
         granules=_granules(code, owners),
@@ -321,6 +345,31 @@ def _with_clock(
 
 def _stopped(state: LaunchState) -> bool:
     return any(hazard.kind in FATAL for hazard in state.log.sorted())
+
+
+def _room(
+    kernel: Kernel,
+    blocks: int,
+    block: tuple[int, int, int],
+    shared_mem: int,
+    cooperative: bool,
+    gpu: Gpu,
+    registers: Callable[[], int] | None = None,
+) -> Room | None:
+    """What the GPU has for a launch whose blocks may wait for each other; None where that is no question."""
+    program = kernel.code.program
+    if not (cooperative or kernel.code.blocks_may_wait):
+        return None
+    shared, cluster = program.static_shared + shared_mem, math.prod(program.cluster)
+    return room(gpu, blocks, math.prod(block), shared, cluster, registers or partial(_registers, kernel, gpu))
+
+
+def _registers(kernel: Kernel, gpu: Gpu) -> int:
+    """Of a thread; the fewest where there is nobody to ask, so that no block seems to lack its place."""
+    try:
+        return resources(kernel, gpu.arch).registers
+    except (CompileError, ToolMissing, ValueError):
+        return 1
 
 
 def _blocks_at_once(code: Code, threads: int, shared_mem: int, cooperative: bool = False) -> int:

@@ -4,10 +4,11 @@ Rules of allocation: the toolkit's cuda_occupancy.h.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .compiler import nvrtc
-from .gpus import REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, find_gpu
+from .gpus import MAX_REGISTERS, REGISTER_UNIT, REGISTERS, SUB_CORES, WARP, Gpu, Room, find_gpu
 from .kernel import Kernel
 from .ptx.program import Immediate, Program
 
@@ -58,6 +59,21 @@ def refusal(gpu: Gpu, threads: int, registers: int, shared: int) -> str:
         "shared memory": f"{_kb(shared)} of shared memory a block, and {gpu.name} gives {_kb(gpu.shared_block)}",
     }
     return "" if limit.blocks else f"asks for {asked[limit.limit.split(' and ')[0]]}"
+
+
+def room(
+    gpu: Gpu, blocks: int, threads: int, shared: int, cluster: int, registers: Callable[[], int]
+) -> Room | None:
+    """What a GPU has for so many blocks of `threads` threads and `shared` bytes, in clusters of `cluster` blocks; None
+    where it holds all of them at once. `registers` of a thread: asked only where they may decide, for the assembler
+    takes its time."""
+    most = min(MAX_REGISTERS, REGISTERS // threads)
+    if blocks <= max(occupancy(gpu, threads, most, shared).blocks, 1) * gpu.sms:
+        return None
+    fit = occupancy(gpu, threads, registers(), shared)
+    on_sm = max(fit.blocks, 1)
+    at_once = max(on_sm * gpu.sms // cluster, 1) * cluster
+    return Room(gpu, at_once, on_sm, fit.limit) if blocks > at_once else None
 
 
 def _kb(size: int) -> str:

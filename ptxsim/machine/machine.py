@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..gpus import WARP
+from ..gpus import WARP, Room
 from ..memory import (
     UNIT,
     Buffer,
@@ -55,7 +55,7 @@ from ..units.registers import RegisterPool
 from ..work import Budget
 from .decode import Code
 from .standstill import Watch
-from .stuck import deadlock, endless
+from .stuck import deadlock, endless, not_begun
 
 LOWEST_FIRST, OLDEST_FIRST = 2000, 100  # turns of each scheduling rule
 MOST_HURRY = 20  # log2 of the cycles that a turn takes at most where all wait for the clock
@@ -89,6 +89,7 @@ class LaunchState:
     dependent: bool = False  # it may begin before the kernel before has ended
     downwards: bool = False  # the last block (the last cluster) begins first
     workspace: Buffer | None = None  # of a cooperative launch: where the blocks of the grid meet
+    room: Room | None = None  # where blocks may wait for each other, and the GPU does not hold all at once
     watched: int = 0  # the block whose events the clock's recorder notes
     clock: Clock | None = None  # the model's, once it is known
     reader: int | None = None  # the first block that reads the clock
@@ -188,6 +189,7 @@ class Machine:
         self.counters = launch.counters
         self.recorder = Recorder(self, code.costs, launch.watched - first)
 
+        self.begun = min(len(blocks), launch.room.blocks if launch.room else len(blocks))
         self.ready: dict[int, np.ndarray | None] = {}
         self.since: dict[int, int] = {}
         self.turn = 0
@@ -223,7 +225,9 @@ class Machine:
             self.findings.doubts()
 
     def _run(self) -> None:
-        self.jump(0, None)
+        self.jump(
+            0, None if self.begun == len(self.blocks) else self.every_lane[: self.begun * self.launch.threads]
+        )
         while self.alive.any():
             while self.ready:
                 self.turn += 1
@@ -356,6 +360,17 @@ class Machine:
         for rendezvous in self.rendezvous():
             if rendezvous.waiting:
                 rendezvous.look_again(lanes)
+        if self.launch.room and self.begun < len(self.blocks):
+            self._begin_more(self.launch.room.blocks)
+
+    def _begin_more(self, at_once: int) -> None:
+        """Blocks begin, in their order, cluster by cluster, where others have ended."""
+        threads, cluster = self.launch.threads, self.launch.cluster_size
+        running = int(np.count_nonzero(self.alive[: self.begun * threads].reshape(-1, threads).any(axis=1)))
+        first = self.begun
+        self.begun += min((at_once - running) // cluster * cluster, len(self.blocks) - first)
+        if self.begun > first:
+            self.jump(0, self.every_lane[first * threads : self.begun * threads])
 
     # ------------------------------------------------------------------ lanes
 
@@ -549,8 +564,8 @@ class Machine:
         self._stop(*deadlock(self, groups, rounds))
 
     def blocks_to_come(self) -> int:
-        """Of the grid, which begin when these have ended."""
-        return len(self.launch.blocks) - self.orders.first_lane // self.launch.threads - len(self.blocks)
+        """Of the grid, which begin when some of these have ended."""
+        return len(self.launch.blocks) - self.orders.first_lane // self.launch.threads - self.begun
 
     # ------------------------------------------------------------------ memory, findings
 
@@ -610,6 +625,8 @@ class Machine:
         text = fault.message
         if fault.lane is not None:
             text = f"{self.describe_thread(int(self.active()[fault.lane]))}: {text}"
+        if fault.kind == "step-limit" and self.launch.room and (later := self.blocks_to_come()):
+            text += f". {not_begun(later, self.launch.room)}"
         self.log.add(fault.kind, self.launch.code.instructions[pc], text, cause=fault.cause)
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ..gpus import Room
 from ..instructions.memory import address_reader
 from ..lanes import Launched
 from ..memory import LOCAL_WINDOW, SHARED_WINDOW, Buffer, Fault
@@ -24,6 +25,8 @@ class Running(Launched, Protocol):
 
     workspace: Buffer | None
     """Of a cooperative launch: where its blocks meet."""
+    room: Room | None
+    """Where blocks may wait for each other, and the GPU does not hold all at once."""
 
     @property
     def code(self) -> Code: ...
@@ -43,7 +46,7 @@ class Stuck(Hopper, Protocol):
         """All at which lanes may wait."""
 
     def blocks_to_come(self) -> int:
-        """Of the grid, which begin when these have ended."""
+        """Of the grid, which begin when some of these have ended."""
 
 
 Group = tuple[int, np.ndarray]
@@ -73,15 +76,27 @@ def deadlock(
     text += "".join(f". {each[0].upper()}{each[1:]}" for each in more)
     if any(_is_grid_barrier(machine, pc, lanes) for pc, lanes in looks.items()):
         text += f". {_who_left_the_grid(machine)}"
-    if looks and (later := machine.blocks_to_come()):
+    later = machine.blocks_to_come() if looks else 0
+    if later and machine.launch.room:
+        text += f". {not_begun(later, machine.launch.room)}"
+    elif later:
         text += f". {later} blocks of the grid begin only when these have ended"
     at = waiting[0].pc if waiting else next(iter(looks), 0)
-    cause = cause_of_deadlock(lacks) or ("nobody-writes" if looks else "")
+    polls = "blocks-not-begun" if later and machine.launch.room else "nobody-writes"
+    cause = cause_of_deadlock(lacks) or (polls if looks else "")
     if machine.registers.waiting:
         cause, text = "too-few-registers", f"{text}. {machine.registers.lack()}"
     elif parted := _parted(machine):
         cause, at, text = "part-of-warpgroup", parted[0].pc, f"{text}. {_who_is_absent(machine, parted[0])}"
     return Fault("deadlock", text, cause=cause), at
+
+
+def not_begun(blocks: int, room: Room) -> str:
+    """Of so many blocks that wait for others to end."""
+    return (
+        f"{blocks:,} of the grid's blocks have not begun, for {room}. A block that waits for one of these waits for "
+        f"ever: give the launch at most {room.blocks:,} blocks, or let a block wait only for those of lower numbers"
+    )
 
 
 def endless(machine: Stuck, group: Group) -> Fault:

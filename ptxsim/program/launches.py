@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..kernel import Kernel, LaunchError
 from ..launch import MAX_BLOCK, MAX_GRID, MAX_SIMULATED, MAX_THREADS, launch_bound
 from ..memory import Buffer, Bytes, Seen, in_bytes
 from ..observe.counters import Counters
-from ..occupancy import occupancy
+from ..occupancy import occupancy, room
 from ..races.hazards import FATAL, HazardLog
 from ..report import Report
 from ..units.clusters import MOST_BLOCKS
@@ -74,7 +75,7 @@ class Launches:
             cluster = self._kernel(function).code.program.cluster
         refused = self._why_not(function, grid, block, shared, cluster)
         if cooperative and not refused:
-            refused = self._why_not_together(function, grid, block, shared)
+            refused = self._why_not_together(function, grid, block, shared, cluster)
         if refused:
             return self.context.refused(f"the launch of {function.name}", *refused, site)
         threads = int(np.prod(grid, dtype=object) * np.prod(block, dtype=object))
@@ -168,16 +169,14 @@ class Launches:
         return None
 
     def _why_not_together(
-        self, function: Function, grid: Three, block: Three, shared: int
+        self, function: Function, grid: Three, block: Three, shared: int, cluster: Three
     ) -> tuple[int, str] | None:
         """The same of a cooperative launch: all blocks must fit into the GPU at once."""
         gpu, blocks = self.context.gpu, grid[0] * grid[1] * grid[2]
-        static, registers = function.kernel.code.program.static_shared, registers_of(function, gpu)
-        fit = occupancy(gpu, block[0] * block[1] * block[2], registers, static + shared).blocks * gpu.sms
-        if blocks <= fit:
-            return None
-        why = f"a cooperative launch of {blocks:,} blocks, and the GPU holds {fit:,} of them at once"
-        return errors.COOPERATIVE_TOO_LARGE, why
+        shared += function.kernel.code.program.static_shared
+        registers = partial(registers_of, function, gpu)
+        space = room(gpu, blocks, block[0] * block[1] * block[2], shared, int(np.prod(cluster)), registers)
+        return (errors.COOPERATIVE_TOO_LARGE, space.refuses(blocks)) if space else None
 
     def _run(
         self,
@@ -200,13 +199,15 @@ class Launches:
                 watch=progress.watch,
                 counted=False,
                 clocks=function.clocks,
+                gpu=self.context.gpu,
+                registers=partial(registers_of, function, self.context.gpu),
             )
         except LaunchError as reason:
             raise Stopped(str(reason)) from None
         except (KeyboardInterrupt, TooLong):
             log = progress.state.log if progress.state else HazardLog()
-            partial = Report(kernel, grid, block, log.sorted(), Counters(()).table(), [], notes=log.notes)
-            told(partial, function.source_file, monotonic() - began, site)
+            so_far = Report(kernel, grid, block, log.sorted(), Counters(()).table(), [], notes=log.notes)
+            told(so_far, function.source_file, monotonic() - began, site)
             raise
         told(report, function.source_file, monotonic() - began, site)
         return report

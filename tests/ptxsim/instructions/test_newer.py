@@ -68,7 +68,7 @@ def test_a_launch_that_is_not_cooperative_has_no_grid_to_meet():
 def test_a_cooperative_launch_is_as_large_as_a_gpu_at_most():
     kernel, x = ptxsim.compile(MEETS, "k"), np.zeros(1024, np.int32)
     assert ptxsim.launch(kernel, 264, 1024, (x,), cooperative=True).brief() == "no hazard"
-    with pytest.raises(ptxsim.LaunchError, match=r"launch of 265 blocks, .* at most 264 of them at once"):
+    with pytest.raises(ptxsim.LaunchError, match=r"launch of 265 blocks, .* holds 264 of them at once"):
         ptxsim.launch(kernel, 265, 1024, (x,), cooperative=True)
 
 

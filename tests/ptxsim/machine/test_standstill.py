@@ -99,14 +99,6 @@ def test_the_wait_of_a_library_sleeps_by_the_clock():
     )
 
 
-def test_blocks_that_have_not_begun_are_named():
-    """A GPU holds so many at once: those behind begin when these end."""
-    body = "if (blockIdx.x == 300) atomicExch(out, 1);\nelse if (t == 0) while (atomicAdd(out, 0) == 0) { }"
-    report = run(body, np.zeros(64, np.int32), parameters="int* out", grid=301, block=1024)
-    assert report.hazards[0].kind == "deadlock"
-    assert "37 blocks of the grid begin only when these have ended" in report.hazards[0].message, report
-
-
 @pytest.mark.parametrize(
     ("body", "words"),
     [
