@@ -122,6 +122,8 @@ def _map_at(machine: Hopper, address: int, at: int, rank: int, pc: int) -> Layou
         buffer = machine.memory.find(address)
         first = address - buffer.base if buffer else 0
         data = buffer.memory.data[first : first + BYTES] if buffer else np.zeros(0, np.uint8)
+        if buffer and len(data) == BYTES:
+            machine.bulk.read_map(int(machine.active()[at]), pc, buffer, first)
     layout = Layout.unpack(np.ascontiguousarray(data)) if len(data) == BYTES else None
     if layout is None:
         raise missing(

@@ -11,7 +11,7 @@ from ..memory import LOCAL_WINDOW, SHARED_WINDOW, UNIT, Miss, in_bytes
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from ..ptx.program import Address, Immediate, Instruction, Register, Variable, Vector
 from ..races.messages import BLOCK, CLUSTER, GRID
-from ..races.proxies import ALL_SPACES
+from ..races.proxies import ALL_SPACES, map_space
 from ..races.shadow import Act
 from ..units.access import SPACES, Access, Memories, read, write
 from .registry import Operands, on_machine
@@ -200,7 +200,7 @@ def fence(decoder: Operands, ins: Instruction) -> Callable[[Memories], None]:
     if opcode.has("async::generic"):
         return _both_fences(_thread_fence(scope_of(decoder, opcode)))
     if opcode.has("proxy"):
-        return _proxy_fence(opcode)
+        return _proxy_fence(decoder, ins)
     return _thread_fence(scope_of(decoder, opcode))
 
 
@@ -226,15 +226,33 @@ def _both_fences(thread_fence: Callable) -> Callable:
     return step
 
 
-def _proxy_fence(opcode: Opcode) -> Callable[[Memories], None]:
+def _proxy_fence(decoder: Operands, ins: Instruction) -> Callable[[Memories], None]:
     """fence.proxy.async{.space}: what these lanes wrote before, there, copy engine and tensor cores may touch."""
+    opcode = ins.opcode
     if opcode.has("async"):
         named = space_of(opcode)
         spaces = ALL_SPACES & {named} or ALL_SPACES
         return lambda machine: machine.fence_proxies(spaces)
+    if "tensormap" in opcode.text and opcode.has("acquire"):
+        return _map_fence(decoder, ins.operands[0])
     if opcode.has("alias") or "tensormap" in opcode.text:
         return lambda machine: None
     raise UnsupportedInstruction("of the proxies only .async, .alias and .tensormap are simulated")
+
+
+def _map_fence(decoder: Operands, operand: Address) -> Callable[[Memories], None]:
+    """fence.proxy.tensormap::generic.acquire.scope [map], 128: what these lanes know to be written there, the copy
+    engine may take for a tensor map."""
+    read = address_reader(decoder, operand, wide=True)
+
+    def step(machine: Memories) -> None:
+        active, lanes, addresses = machine.idx, machine.active(), machine.spread(read(machine))
+        for address in np.unique(addresses).tolist():
+            machine.idx = lanes[addresses == address]
+            machine.fence_proxies(frozenset((map_space(address),)))
+        machine.idx = active
+
+    return step
 
 
 @on_machine("membar")

@@ -19,6 +19,11 @@ GLOBAL, SHARED = "global", "shared"
 ALL_SPACES = frozenset((GLOBAL, SHARED))
 
 
+def map_space(address: int) -> str:
+    """The tensor map at an address in global memory, which the copy engine reads through a proxy for maps alone."""
+    return f"tensor map at {address:#x}"
+
+
 @dataclass(frozen=True, eq=False)
 class Fence:
     """Some lanes of the grid made it at one time. For each of them: what it had seen then, of its block (`seen`, by

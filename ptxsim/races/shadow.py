@@ -284,31 +284,43 @@ class Shadow:
         fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
         if not machine.is_async(np.array([reach.pc])).all():
             return
-        spread = self._watched(reach)
-        self._tell_unfenced(machine, kind, spread, self.writer, self.write_time)
-        if self.last_strong is not None:
-            self._tell_unfenced(machine, kind, spread, *self.last_strong)
+        for race in self.unfenced(machine, reach, kind, SHARED if self.shared else GLOBAL):
+            machine.findings.race(self, reach.pc, race)
 
-    def _tell_unfenced(
-        self, machine: Watched, kind: str, spread: Spread, writers: np.ndarray, times: np.ndarray
-    ) -> None:
+    def unfenced(self, machine: Watched, reach: Reach, kind: str, space: str) -> list[Race]:
+        """What threads wrote there before, and no fence of this space lies between: the last plain write, and the last
+        strong one."""
+        spread, tables = self._watched(reach), [(self.writer, self.write_time)]
+        if self.last_strong is not None:
+            tables.append(self.last_strong)
+        races = (self._unfenced(machine, kind, space, spread, *each) for each in tables)
+        return [race for race in races if race]
+
+    def _unfenced(
+        self,
+        machine: Watched,
+        kind: str,
+        space: str,
+        spread: Spread,
+        writers: np.ndarray,
+        times: np.ndarray,
+    ) -> Race | None:
         """`writers` and `times` are tables by granule."""
-        lanes, granules, pc = _one_of_each_run(spread, writers, times)
+        lanes, granules, _ = _one_of_each_run(spread, writers, times)
         times, writers = times[granules], writers[granules].astype(np.int64)
         at = np.flatnonzero((times > 0) & (times < IN_FLIGHT))
         at = at[~machine.is_async(machine.orders.trail.pcs(times[at]))]
         at = at[~machine.orders.unseen(lanes[at], writers[at], times[at])] if len(at) else at
         if len(at):
-            space = SHARED if self.shared else GLOBAL
             left = machine.proxy_fences.uncovered(
                 machine.orders, space, lanes[at], writers[at], times[at].astype(np.int64)
             )
             at = at[left]
-        if len(at):
-            first = at[0]
-            race = Race(kind, int(granules[first]), int(lanes[first]), int(writers[first]),
-                        int(times[first]), False, len(np.unique(lanes[at])))  # fmt: skip
-            machine.findings.race(self, pc, race)
+        if not len(at):
+            return None
+        first = at[0]
+        return Race(kind, int(granules[first]), int(lanes[first]), int(writers[first]),
+                    int(times[first]), False, len(np.unique(lanes[at])))  # fmt: skip
 
     def on_clash(self, machine: Watched, reach: Reach, beaten: np.ndarray) -> None:
         """Lanes of one instruction wrote different values to one place; `beaten` ones did not prevail."""

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..memory import UNIT, Buffer, SharedMemory, note_written
+from ..races.proxies import map_space
 from ..races.shadow import CHANGED, OVERWRITTEN, UNFENCED, Act, Reach
+from ..tensor_map import BYTES
 from .access import Memories, differs
 
 CHUNK = 16
@@ -127,6 +129,28 @@ class BulkCopies:
         elif load.buffer is not None and len(load.units) and (shadow := machine.shadow_of(load.buffer)):
             shadow.on_access(machine, Act(True, False), load.source)
             shadow.on_changed(machine, load.source, load.issued)
+
+    def read_map(self, lane: int, pc: int, buffer: Buffer, first: int) -> None:
+        """A copy of this lane takes the tensor map at this byte of a buffer. What the launch itself has written there,
+        the copy engine sees behind a fence for tensor maps."""
+        machine = self.machine
+        if not (shadow := machine.shadow_of(buffer)):
+            return
+        units = first // CHUNK + np.arange(BYTES // CHUNK)
+        reach = Reach(np.full(len(units), lane), units, CHUNK, pc)
+        shadow.on_access(machine, Act(True, False), reach)
+        for race in shadow.unfenced(machine, reach, UNFENCED, map_space(buffer.base + first)):
+            line = machine.launch.code.where(int(machine.orders.trail.pcs(race.time)))
+            text = (
+                f"{machine.describe_thread(lane)} starts a copy by the tensor map at {buffer.element(first)}, which "
+                f"{machine.describe_lane(race.other)} wrote in this launch, at {line}. The copy engine reads maps "
+                "through a proxy of their own: behind its write the writer calls "
+                "fence.proxy.tensormap::generic.release.gpu, and before the copy the thread that starts it "
+                "fence.proxy.tensormap::generic.acquire.gpu [map], 128"
+            )
+            machine.log.add(
+                "missing-proxy-fence", machine.launch.code.instructions[pc], text, cause="tensor-map"
+            )
 
     # ---- out of shared memory
 
