@@ -1,7 +1,8 @@
 """What is still on its way into a block when it ends: copies into its shared memory that nobody waited for.
 
-PTX says nothing of them. Where a block copies into another one, which may have left, that is a finding. Where a block
-copies into its own memory it is a note: a GPU seems to keep the memory until such copies have landed (an H200 did).
+PTX says nothing of them. Where a block copies into another one, which may have left, that is a finding: an H200 ends
+the launch with an error. Where a block copies into its own memory it is a note: an H200 keeps the memory until such
+copies have landed.
 """
 
 from collections.abc import Iterator
@@ -32,8 +33,8 @@ def tell_of_others(machine: Leaving) -> set[tuple[int, int]]:
         text = (
             f"{machine.describe_thread(load.lane)} copies into the shared memory of block "
             f"{int(machine.blocks[block])}, and no thread there waits for that copy: the block may have exited when it "
-            "arrives. In each block that a copy goes to, a thread waits for the phase of the mbarrier that counts it, "
-            "before the end"
+            "arrives, and an H200 then ends the launch with an error. In each block that a copy goes to, a thread "
+            "waits for the phase of the mbarrier that counts it, before the end"
         )
         instruction = machine.launch.code.instructions[load.pc]
         machine.log.add("exited-block", instruction, text, cause="exit-before-arrival")
