@@ -76,13 +76,13 @@ def deadlock(
     text += "".join(f". {each[0].upper()}{each[1:]}" for each in more)
     if any(_is_grid_barrier(machine, pc, lanes) for pc, lanes in looks.items()):
         text += f". {_who_left_the_grid(machine)}"
-    later = machine.blocks_to_come() if looks else 0
-    if later and machine.launch.room:
-        text += f". {not_begun(later, machine.launch.room)}"
+    room, later = machine.launch.room, machine.blocks_to_come() if looks else 0
+    if later and room:
+        text += f". {not_begun(later, room)}"
     elif later:
         text += f". {later} blocks of the grid begin only when these have ended"
     at = waiting[0].pc if waiting else next(iter(looks), 0)
-    polls = "blocks-not-begun" if later and machine.launch.room else "nobody-writes"
+    polls = "blocks-not-begun" if later and room else "nobody-writes"
     cause = cause_of_deadlock(lacks) or (polls if looks else "")
     if machine.registers.waiting:
         cause, text = "too-few-registers", f"{text}. {machine.registers.lack()}"
@@ -186,7 +186,13 @@ def _place(machine: Stuck, pc: int, lanes: np.ndarray) -> str:
         name, memory = buffer.element(offset), buffer.memory.data
     dtype = DTYPES[instruction.opcode.types[-1]]
     value = memory[offset : offset + dtype.itemsize].view(dtype)[0]
-    return f"{name}, which is {value}, and nobody is left to change it"
+    left = "of those that have begun nobody is left" if _held_back(machine) else "nobody is left"
+    return f"{name}, which is {value}, and {left} to change it"
+
+
+def _held_back(machine: Stuck) -> int:
+    """Blocks for which the GPU has no room yet."""
+    return machine.blocks_to_come() if machine.launch.room else 0
 
 
 def _addresses(machine: Stuck, pc: int, lanes: np.ndarray, wide: bool) -> np.ndarray:
