@@ -131,13 +131,11 @@ def keep(rows: dict[str, Row]) -> None:
     commit = subprocess.run(
         ["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True
     )
-    kept = {
-        "made_by": "python -m tools.author.judges",
-        "commit": commit.stdout.strip(),
-        "date": date.today().isoformat(),
-        "rows": {name: row._asdict() for name, row in sorted((recorded() | rows).items())},
-    }
-    RECORD.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    here = {"commit": commit.stdout.strip(), "date": date.today().isoformat()}
+    before = json.loads(RECORD.read_text(encoding="utf-8"))["rows"] if RECORD.exists() else {}
+    kept = before | {name: here | row._asdict() for name, row in rows.items()}
+    whole = {"made_by": "python -m tools.author.judges", "rows": dict(sorted(kept.items()))}
+    RECORD.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def table(now: dict[str, Row | None], before: dict[str, Row]) -> str:
