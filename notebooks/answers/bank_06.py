@@ -199,11 +199,16 @@ def _last(answer: object) -> None:
             stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
             demand(not np.isnan(C).all(), stays, *causes)
             demand(not np.isnan(C).any(), "a part was added that nobody had written.", "unwritten-part")
-            expected = _in_order(_in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1)))
+            parts = _in_order(A.reshape(blocks, 3, 64).swapaxes(0, 1))
+            expected = _in_order(parts)
             near = np.allclose(C, expected, rtol=1e-4, atol=1e-4)
             demand(near, f"in the {which} launch of blocks: {blocks}, the sums are wrong.", "wrong-numbers")
             if not (expected == C).all():
                 fail("the sums are right but for the last bits: added in another order.", "last-bits")
+            held = int(np.isclose(left, parts, rtol=1e-4, atol=1e-4).all(axis=1).sum())
+            demand(
+                held == blocks, f"the sums are right, but `left` holds {held} of {blocks} parts.", "no-parts"
+            )
 
 
 def _in_order(rows: np.ndarray) -> np.ndarray:

@@ -50,7 +50,9 @@ FORM = "(kernel, my_bytes, my_arrivals, my_full, my_empty)"
 def _parities(values: object, name: str) -> list[int]:
     """Of each k-tile, as a list or as a text of digits."""
     fits = isinstance(values, (list, tuple, str, np.ndarray)) and len(values) == K_TILES
-    digits = [str(value) for value in values] if fits else []
+    digits = (
+        [str(int(value) if isinstance(value, bool | np.bool_) else value) for value in values] if fits else []
+    )
     text = f"{name} is a list of eight parities, 0 or 1 for each k-tile, and not {values!r:.60}."
     demand(fits and set(digits) <= {"0", "1"}, text, "no-parities")
     return [int(digit) for digit in digits]

@@ -127,18 +127,18 @@ def _last_in(begin: int, end: int, tile: int, k_tiles: int) -> bool:
 
 
 FINISHED: list[tuple[str, str, Callable[[int, int, int, int], bool]]] = [
-    ("whole-tiles-only", "has only tiles that lie wholly in the share",
+    ("whole-tiles-only", "only tiles that lie wholly in its share",
      lambda begin, end, tile, k_tiles: begin <= tile * k_tiles and (tile + 1) * k_tiles <= end),
-    ("all-touched", "has every tile of which a part lies in the share",
+    ("all-touched", "every tile of which a part lies in its share",
      lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles and tile * k_tiles < end),
-    ("first-k-tile", "has the tiles whose first k-tile lies in the share",
+    ("first-k-tile", "the tiles whose first k-tile lies in its share",
      lambda begin, end, tile, k_tiles: begin <= tile * k_tiles < end),
-    ("end-inside", "leaves out a tile that ends where the share ends",
+    ("end-inside", "no tile that ends where its share ends",
      lambda begin, end, tile, k_tiles: begin < (tile + 1) * k_tiles < end),
-    ("begin-counted", "has a tile that ended where the share begins",
+    ("begin-counted", "also a tile that ended where its share begins",
      lambda begin, end, tile, k_tiles: begin <= (tile + 1) * k_tiles <= end),
 ]  # fmt: skip
-"""(a word for a wrong rule, what it does, whether by it a share finishes a tile)"""
+"""(a word for a wrong rule, what a block finishes by it, whether a share finishes a tile)"""
 
 
 def _share(answer: object) -> None:
@@ -201,7 +201,7 @@ def _demand_finished(given: list[tuple[int, int, set[int]]], tiles: int, k_tiles
     if mine == right:
         return
     for cause, words, rule in FINISHED:
-        demand(mine != of(rule), f"the shares are right; what a block finishes {words} {told}.", cause)
+        demand(mine != of(rule), f"the shares are right; by yours a block finishes {words} {told}.", cause)
     for block, (one, other) in enumerate(zip(mine, right, strict=True)):
         demand(
             one == other,

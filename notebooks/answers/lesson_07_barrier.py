@@ -6,7 +6,7 @@ from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import BulkCopy, Load
+from ptxsim.observe.events import BulkCopy, Load, MbarrierWait
 
 from .common import MOST_STEPS, demand, demand_all_landed, demand_kernel, demand_no_hazard, fail
 
@@ -32,6 +32,7 @@ def _difference(answer: object) -> None:
             fail(f"piece {wrong[:1]} of {pieces} is wrong, and there is no hazard.", "wrong-numbers")
         _demand_the_engine(report, x.nbytes + y.nbytes)
         demand_all_landed(report)
+        _demand_both_at_once(report, pieces)
 
 
 def _demand_the_engine(report: Report, size: int) -> None:
@@ -42,6 +43,21 @@ def _demand_the_engine(report: Report, size: int) -> None:
     demand(brought >= size, text, "not-by-copies")
     if any(isinstance(event, Load) for event in events):
         fail("the numbers are right, but threads load from x or y themselves.", "not-by-copies")
+
+
+def _demand_both_at_once(report: Report, pieces: int) -> None:
+    """Whoever waits has started both copies of a piece, or neither."""
+    for mine in report.events:
+        of_a_piece = sum(event.bytes for event in mine if isinstance(event, BulkCopy)) / pieces
+        started = 0.0
+        for event in mine:
+            if isinstance(event, BulkCopy):
+                started += event.bytes
+            elif isinstance(event, MbarrierWait) and of_a_piece and started % of_a_piece:
+                fail(
+                    "the numbers are right, but the second copy starts when the first one has come.",
+                    "two-trips",
+                )
 
 
 def _hasty(answer: object) -> None:

@@ -2,9 +2,12 @@
 
 import re
 
+from course_lib.check.gemm import Gemm
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.launch import Launch
+from ptxsim.observe.events import BulkStore, Event
 
-from .common import checked_gemm, fail
+from .common import MOST_STEPS, checked_events, demand, fail
 
 LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 """In shared memory: a k-tile of A and of B, one box of C, a barrier."""
@@ -12,10 +15,32 @@ LAUNCH = Launch((64, 256, 64), 128, (64 * 64 + 256 * 64 + 64 * 64) * 2 + 64)
 
 def _box_by_box(answer: object) -> None:
     """A right kernel whose copy engine writes C, and which waits for it before it ends."""
-    kernel = checked_gemm(answer, LAUNCH, "float16")
+    try:
+        kernel, warps = checked_events(answer, LAUNCH, "float16")
+    except CheckFailed as error:
+        # Stores by all threads are more work than a check allows: what then ends it is no loop without end.
+        if any(hazard.kind == "step-limit" for hazard in error.hazards):
+            _demand_stored_once(_of_one_block(answer))
+        raise
+    _demand_stored_once(warps)
     code = re.sub(r"//[^\n]*", "", kernel.code)
     if not re.search(r"TensorMap\s+C\b", code):
         fail("the product is right, but C comes as a pointer in place of a map.", "pointer")
+
+
+def _of_one_block(answer: object) -> list[list[Event]]:
+    """What the warps of one block do, with one k-tile."""
+    kernel = answer[0] if isinstance(answer, tuple) else answer
+    gemm = Gemm(*LAUNCH.tile, "float16")
+    return gemm.simulated(kernel, gemm.integers(seed=0), LAUNCH, MOST_STEPS)[1].events
+
+
+def _demand_stored_once(warps: list[list[Event]]) -> None:
+    TM, TN, _ = LAUNCH.tile
+    times = sum(event.bytes for mine in warps for event in mine if isinstance(event, BulkStore)) / (
+        TM * TN * 2
+    )
+    demand(times <= 1, f"the copy engine is asked to store each box {times:.3g} times.", "stored-again")
 
 
 EXERCISES = {

@@ -15,6 +15,17 @@ def _kernel_and_tests(skeleton, solution, changes=()):
 _TIME = "return waves * -(-k_tiles // parts) + (extra if parts > 1 else 0)"
 _WAVES = "waves = -(-tiles * parts // sms)"
 _BEST = "return min(range(1, 9), key=time)"
+_LOOP_OF_ROWS = "    float sum = 0;\n"
+_ALL_BY_ONE = """    float sum = 0;
+    if (blockIdx.x) return;
+    for (int block = 0; block < gridDim.x; ++block) {
+        float own = 0;
+        for (int row = block * part; row < (block + 1) * part; ++row) own += A[row * 64 + column];
+        sum += own;
+    }
+    C[column] = sum;
+    return;
+"""
 _BARRIER = "    __syncthreads();                                  // all threads of this block have written\n"
 _COUNT = """    if (threadIdx.x == 0) {
         __threadfence();
@@ -124,6 +135,7 @@ WRONG_ANSWERS = {
         ("four things", [(_ONE, "(2, 0.5, sums, bias)")], "two numbers and three arrays"),
     ],
     "06.13": [
+        ("one block does everything", [(_LOOP_OF_ROWS, _ALL_BY_ONE)], "leaves its part in `left`"),
         ("as it was", [(_BARRIER, ""), (_BACK, "")], "what makes thread 0 know"),
         ("only the barrier", [(_BACK, "")], "what is in `count`"),
         ("only the count", [(_BARRIER, "")], "what makes thread 0 know"),

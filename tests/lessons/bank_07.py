@@ -16,6 +16,8 @@ _BEGIN = "A + mine * TK,"
 SOLVED = {"07.11": _ring, "07.12": solved_function("descriptor_of")}
 RIGHT_ANSWERS = {
     "07.11": [
+        ("as bools", [("[0, 0, 0, 1, 1, 1, 0, 0]", "[False] * 3 + [True] * 3 + [False] * 2"),
+                      ("[1, 1, 1, 0, 0, 0, 1, 1]", "[True] * 3 + [False] * 3 + [True] * 2")]),
         ("as texts", [(_FULL, '"00011100"'), (_EMPTY, '"11100011"')]),
         ("computed", [(_NUMBERS, "(128 + 256) * 64 * 2, 2.0, [t // 3 % 2 for t in range(8)], "
                                  "[(t // 3 + 1) % 2 for t in range(8)]")]),

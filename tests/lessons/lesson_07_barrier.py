@@ -68,6 +68,12 @@ HALVES = """\
 """
 LOOP = "    for (int p = 0;"
 READY = "        mbarrier_wait(&full, p % 2);\n"
+ONE_AFTER_THE_OTHER = (
+    X_ALONE
+    + READY.replace("p % 2", "0")
+    + X_ALONE.replace("xs", "ys").replace("x + p", "y + p")
+    + READY.replace("p % 2", "1")
+)
 ONE_WAITS = f"        if (threadIdx.x == 0) {READY.strip()}\n"
 ALL_ARRIVE = f"        else mbarrier_arrive(&full);\n{READY}"
 MADE = """\
@@ -134,6 +140,19 @@ WRONG_ANSWERS = {
         ("half a piece", [("sizeof ys, &full);", "sizeof ys / 2, &full);")], "compare the bytes"),
         ("nothing expected", [(f"            {EXPECT}\n", "")], "arrivals that never come"),
         ("no bytes expected", [(EXPECT, "mbarrier_arrive(&full);")], "all bytes of both copies"),
+        (
+            "floats for bytes everywhere",
+            [
+                (
+                    ONE_THREAD,
+                    ONE_THREAD.replace("sizeof xs + sizeof ys", "2 * PIECE")
+                    .replace("sizeof xs", "PIECE")
+                    .replace("sizeof ys", "PIECE"),
+                )
+            ],
+            "Sizes are counted in bytes",
+        ),
+        ("one copy after the other", [(ONE_THREAD + READY, ONE_AFTER_THE_OTHER)], "a second trip to memory"),
         ("an arrival of each thread", [("init(&full, 1)", "init(&full, 128)")], "arrivals that never come"),
         ("no wait", [(READY, "")], "a wait in every turn"),
         ("one thread waits", [(READY, ONE_WAITS)], "all threads must wait"),
