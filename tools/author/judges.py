@@ -46,7 +46,7 @@ BY_TESTS = {
         "tests/lessons/test_lesson_kernels.py::test_no_false_alarm_with_the_trace_and_another_order_of_warps",
     ],
     "after public reports of bugs": ["tests/bugs"],
-    "real bugs, before and after": ["tests/ptxsim/real_bugs"],
+    "real bugs, before and after": ["tests/bugs/beside_sanitizer"],
     "PTX of other compilers": ["tests/ptxsim/compilers"],
     "planted faults, frozen": ["tests/ptxsim/program/test_planted.py"],
     "rules of races, units and orders": ["tests/ptxsim/races", "tests/ptxsim/units"],
