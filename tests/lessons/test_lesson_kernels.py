@@ -84,6 +84,17 @@ def test_no_false_alarm_with_the_trace_and_another_order_of_warps(notebook, name
     assert np.allclose(args[2], expected, atol=1e-3 if gemm.dtype == "float32" else 5e-2)
 
 
+@pytest.mark.parametrize(("notebook", "name"), one_in(4, GEMMS), ids="-".join)
+def test_no_copy_is_on_its_way_when_a_block_ends(notebook, name):
+    """With fewer k-tiles than slots, too."""
+    gemm, launch = launch_of(notebook, name)
+    tile_m, tile_n, tile_k = launch.tile
+    for k_tiles in 1, 2:
+        small = Gemm(tile_m * 2, tile_n * 2, k_tiles * tile_k, gemm.dtype)
+        _, report = small.simulated(kernel(sources.kernel_source(notebook, name), name), small.inputs, launch)
+        assert report.ok and not [note for note in report.notes if note.cause], str(report)
+
+
 WIDE = re.compile(r"\*\((?:const )?(?:float4|uint4|Word)\*\)&(\w+)")
 
 
