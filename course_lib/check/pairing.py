@@ -84,7 +84,12 @@ def _unused(found: dict[str, np.ndarray], run: Run, rows: dict[str, int], chunks
     never = {name: [c for c in range(chunks) if not met[c].any()] for name, met in found.items()}
     names = [name for name in never if never[name]]
     if len(names) == 2:
-        return _line("no-k-step", f"{_k(never['A'][0])} of A and B is never multiplied: a k-step is missing.")
+        first = never["A"][0]
+        whole = all(first ^ 1 in missing for missing in never.values())  # both chunks of its 16
+        cause, what = (
+            ("no-k-step", "a k-step is missing") if whole else ("no-chunk", "half a k-step is left out")
+        )
+        return _line(cause, f"{_k(first)} of A and B is never multiplied: {what}.")
     if names:
         (name,) = names
         twice = ""

@@ -86,6 +86,8 @@ WRONG_ANSWERS = {
          "before an earlier one is multiplied"),
         ("the edges without the ring", [*SMALL, (TILE, BY_HAND + TILE)], "on tensor cores, at every edge"),
         ("each k-tile twice", [*SMALL, (B_TOO, COPY_OF_A + B_TOO)], "by two copies of one k-tile"),
+        ("four slots in the room of three", [("STAGES = 3", "STAGES = 4")], "as all slots take"),
+        ("half of a k-step", [*SMALL, (ROWS, "k + chunk * 8 + 8 < K ? size - first - row : 0")], "half a k-step"),
         ("too little shared memory", [*SMALL, ("launch", {"shared_mem": 8192})], "as all slots take"),
         ("a launch without a tile", [("launch", ((128, 128, 32), 128))], "Launch(tile="),
     ]
