@@ -7,11 +7,11 @@ import numpy as np
 
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
-from cupy_or_sim.simulate import simulate
+from cupy_or_sim.simulate import compiled, simulate
 from ptxsim import KINDS
 from ptxsim.observe.events import Load
 
-from .common import demand, demand_kernel, demand_no_hazard, fail, kernel_and_numbers
+from .common import demand, demand_kernel, demand_no_hazard, demand_parts, fail, kernel_and_numbers
 
 NOTEBOOK = "exercises/00_start_here"
 MOST_STEPS = 100_000
@@ -20,8 +20,8 @@ MOST_STEPS = 100_000
 KNOWN = {"no hazard"} | {kind.name for kind in KINDS}
 """All that a report says in brief, where it says one thing."""
 
-MOST_READ = 4 * (65 + 3)
-"""Bytes of x, by a block that needs 65 floats; a few may be read twice, at its ends."""
+MOST_READ = 65 + 3
+"""Floats of x, by a block that needs 65; a few may be read twice, at its ends."""
 MOST_LOADS = 300
 """Of the warps of two blocks that add by halves: they take 50 to 200. One thread that adds all takes over 500."""
 
@@ -51,10 +51,10 @@ def _smooth(answer: object) -> None:
         demand_no_hazard(report)
         expected = np.append((_ramp(n)[:-1] + _ramp(n)[1:]) / 2, np.float32(-1))
         demand(np.array_equal(y, expected), f"{(y != expected).sum()} of {n} elements are wrong.")
-    read = sum(
-        event.bytes for mine in _smoothed(kernel, 200)[0].events for event in mine if isinstance(event, Load)
-    )
-    text = f"the numbers are right, but block 0 reads {read / 4:.0f} floats of x; its results need 65."
+    # of one block alone: what several do in one go is their mean
+    alone, _ = _smoothed(kernel, 65, blocks=1)
+    read = sum(event.bytes for mine in alone.events for event in mine if isinstance(event, Load)) / 4
+    text = f"the numbers are right, but block 0 reads floats of x {read:.0f} times; its results need 65 floats, once."
     demand(read <= MOST_READ, text, "past-the-tile")
 
 
@@ -70,10 +70,10 @@ def _ramp(n: int) -> np.ndarray:
     return np.arange(n, dtype=np.float32) ** 2
 
 
-def _smoothed(kernel: object, n: int) -> tuple:
+def _smoothed(kernel: object, n: int, blocks: int | None = None) -> tuple:
     y = np.full(n, -1, np.float32)
     args = (_ramp(n), y, np.int32(n))
-    return simulate(kernel, (-(-n // 64),), (64,), args, max_steps=MOST_STEPS), y
+    return simulate(kernel, (blocks or -(-n // 64),), (64,), args, max_steps=MOST_STEPS), y
 
 
 def _block_sum(kernel: object) -> None:
@@ -84,6 +84,9 @@ def _block_sum(kernel: object) -> None:
     demand_no_hazard(report)
     expected = x.reshape(2, 256).sum(axis=1)
     demand(np.array_equal(sums, expected), f"{(sums != expected).sum()} of 2 sums are wrong.")
+    adds = any(each.opcode.root in ("atom", "red") for each in compiled(kernel).code.program.instructions)
+    demand(not adds, "the sums are right, but threads add with atomics.", "atomics")
+    demand_parts(report.events, Load, "brings")
     barriers = report.counters.total.barriers / 16  # of a warp
     if barriers > 9:
         fail(f"the sums are right, but a thread comes to {barriers:.0f} barriers.", "many-barriers")

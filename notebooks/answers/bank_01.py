@@ -4,11 +4,13 @@ import numpy as np
 
 from cupy_or_sim.simulate import simulate
 from instruments.sass import sass
+from ptxsim.observe.events import Load, Store
 
 from .common import (
     demand,
     demand_kernel,
     demand_no_hazard,
+    demand_parts,
     demand_whole_sectors,
     fail,
     kernel_and_numbers,
@@ -58,6 +60,8 @@ def _turned(kernel: object) -> None:
     taken, least = total.shared_wavefronts, total.shared_wavefronts_ideal
     text = f"B is right, but shared memory takes {taken} wavefronts; {least} are enough."
     demand(taken <= least, text, "many-wavefronts")
+    demand_parts(report.events, Load, "reads")
+    demand_parts(report.events, Store, "writes")
 
 
 def _three_types(answer: object) -> None:
@@ -92,6 +96,7 @@ def _column_sums(kernel: object) -> None:
     moved, enough = report.counters.total.global_sectors, (x.size + 32) // 8
     if moved > enough:
         fail(f"the sums are right, but {moved} sectors move in all; {enough} hold the data.", "many-sectors")
+    demand_parts(report.events, Load, "brings")
 
 
 EXERCISES = {

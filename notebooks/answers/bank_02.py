@@ -1,8 +1,8 @@
 """The exercises of the bank for lesson 02."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -10,15 +10,16 @@ import numpy as np
 from course_lib.check.verdict import CheckFailed
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
-from cupy_or_sim.simulate import simulate
+from cupy_or_sim.simulate import clean_side_by_side, simulate
 from ptxsim import Report
-from ptxsim.observe.events import Arrive, Event, Store, in_flight
+from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Store, in_flight
 
 from .common import demand, demand_kernel, fail, kernel_and_numbers
 
 NOTEBOOK = "exercises/02_producer_consumer"
 MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds."""
+MANY = 17  # pieces: far more than there are slots
 LOOKS = ("first", "second", "third")
 
 
@@ -34,50 +35,86 @@ def _groups(answer: object) -> None:
             fail(f"at the {look} look not {mine} pieces are sure to have landed.", f"{look}-look")
 
 
-def _on_their_way(events: Iterable[Event], after: type[Event]) -> int:
-    """How many groups with copies are on their way at most events of the class `after`, in a warp."""
-    found: Counter[int] = Counter()
-    for event, groups, current in in_flight(events):
-        if isinstance(event, after):
-            found[sum(map(bool, groups)) + bool(current)] += 1
-    return max(found, key=found.__getitem__, default=0)
+def _on_their_way(events: Iterable[Event], at: type[Event], last: int) -> int:
+    """How many groups with copies are on their way at each event of the class `at`, in a warp, at the least; those of
+    the `last` pieces not counted, when there is nothing left to copy."""
+    found = [
+        sum(map(bool, groups)) + bool(current)
+        for event, groups, current in in_flight(events)
+        if isinstance(event, at)
+    ]
+    return min(found[: len(found) * (MANY - last) // MANY], default=0)
 
 
-def _pieces(kernel: object, pieces: int, size: int, block: int, results: int = 1) -> tuple[Report, tuple]:
-    """A launch of one block on so many pieces of `size` floats; its report, and what went in and came out."""
-    x = np.random.default_rng(2).integers(-99, 100, pieces * size).astype(np.float32)
-    y = np.full(results * x.size, np.nan, np.float32)
-    report = simulate(kernel, (1,), (block,), (x, y, np.int32(pieces)), max_steps=MOST_STEPS)
-    return report, (x.reshape(pieces, size), y.reshape(pieces, results, size))
+@dataclass(frozen=True)
+class _Pieces:
+    """What a kernel of one block is given: pieces of `size` floats; for each it makes `results` as long."""
+
+    size: int
+    block: int
+    right: Callable[[np.ndarray], np.ndarray]
+    results: int = 1
+
+    def args(self, pieces: int) -> tuple:
+        x = np.random.default_rng(2).integers(-99, 100, pieces * self.size).astype(np.float32)
+        return x, np.full(self.results * x.size, np.nan, np.float32), np.int32(pieces)
+
+    def wrong(self, x: np.ndarray, y: np.ndarray, pieces: int) -> int:
+        """How many elements of y are not what they should be."""
+        expected = self.right(x.reshape(pieces, 1, self.size))
+        return int((y.reshape(pieces, self.results, self.size) != expected).sum())
+
+    def report(self, kernel: object, pieces: int) -> tuple[Report, tuple]:
+        args = self.args(pieces)
+        return simulate(kernel, (1,), (self.block,), args, max_steps=MOST_STEPS), args
 
 
-def _demand_right(report: Report, given: np.ndarray, expected: np.ndarray) -> None:
-    if not report.ok:
-        raise CheckFailed(f"with {len(given)} pieces: {report}", report.hazards)
-    wrong = int((given != expected).sum())
-    demand(not wrong, f"with {len(given)} pieces: {wrong} of {given.size} elements are wrong or missing.")
+def _demand_right(
+    kernel: object, given: _Pieces, counts: tuple[int, ...], cause: Callable[[Report], None] = lambda _: None
+) -> list[list[Event]]:
+    """What each warp does with MANY pieces, if the kernel is right for them and for these other numbers of pieces; else
+    the finding of the first of these. `cause` may raise a better one."""
+    demand_kernel(kernel)
+    launches = [((1,), given.args(pieces)) for pieces in (MANY, *counts)]
+    steps = MOST_STEPS * len(launches)
+    events = clean_side_by_side(kernel, launches, (given.block,), max_steps=steps)
+    if events is not None and not any(given.wrong(*args) for _, args in launches):
+        return events
+    for pieces in (*counts, MANY):
+        report, args = given.report(kernel, pieces)
+        if not report.ok:
+            cause(report)
+            raise CheckFailed(f"with {pieces} pieces: {report}", report.hazards)
+        wrong = given.wrong(*args)
+        demand(not wrong, f"with {pieces} pieces: {wrong} of {args[1].size} elements are wrong or missing.")
+    return report.events
 
 
 def _ring(kernel: object) -> None:
-    demand_kernel(kernel)
-    for pieces in 9, 1, 2, 3, 4, 6:
-        report, (x, y) = _pieces(kernel, pieces, 64, 64)
-        _demand_right(report, y[:, 0], 2 * x)
-    report, _ = _pieces(kernel, 9, 64, 64)
-    total = report.counters.total
-    demand(not total.barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
-    if total.cp_async_bytes != 4 * 9 * 64:
+    events = _demand_right(kernel, _Pieces(64, 64, lambda x: 2 * x), (9, 1, 2, 3, 4, 6))
+    all_events = [event for mine in events for event in mine]
+    barriers = any(isinstance(event, Barrier) for event in all_events)
+    demand(not barriers, "the numbers are right, but there is a barrier.", "needless-barrier")
+    if sum(event.bytes for event in all_events if isinstance(event, Copy)) != 4 * MANY * 64:
         fail("the numbers are right, but cp.async does not bring each piece, once.", "not-by-copies")
-    ahead = _on_their_way(report.events[0], after=Store)
+    ahead = min(_on_their_way(mine, Store, last=3) for mine in events)
     text = f"the numbers are right, but {ahead} later pieces are on their way when one is used."
     demand(ahead >= 2, text, "few-on-their-way")
+
+
+def _turned(x: np.ndarray) -> np.ndarray:
+    return x[:, :, ::-1]
+
+
+READERS = _Pieces(32, 96, lambda x: np.concatenate([_turned(x), 2 * _turned(x)], axis=1), results=2)
+"""The second one doubles."""
 
 
 @cache
 def _reported() -> int:
     """The line where the producer waits, as the report on the kernel as given says."""
     given = device.cp.RawKernel(kernel_source(NOTEBOOK, "two_readers"), "two_readers", options=device.OPTIONS)
-    said = re.search(r"thread 0 of block 0 among them, at line (\d+)", str(_pieces(given, 4, 32, 96, 2)[0]))
+    said = re.search(r"thread 0 of block 0 among them, at line (\d+)", str(READERS.report(given, 4)[0]))
     return int(said[1])
 
 
@@ -85,23 +122,20 @@ def _two_readers(answer: object) -> None:
     kernel, line, threads = kernel_and_numbers(answer, "the line", "the number of threads")
     demand(line == _reported(), f"the producer does not wait in line {line}.", "other-line")
     demand(threads == 96, f"not {threads} threads come to that barrier.", "other-number")
-    for pieces in 4, 1, 2, 7:
-        report, (x, y) = _pieces(kernel, pieces, 32, 96, 2)
-        _demand_right(report, y, np.stack([x[:, ::-1], 2 * x[:, ::-1]], axis=1))
+    _demand_right(kernel, READERS, (1,))
 
 
 def _one_ahead(kernel: object) -> None:
-    demand_kernel(kernel)
-    for pieces in 8, 1, 2, 3, 4:
-        report, (x, y) = _pieces(kernel, pieces, 32, 64)
-        named = {event.id for mine in report.events for event in mine if isinstance(event, Arrive)}
-        if not report.ok and 0 in named:  # no slot's: they begin at 1
-            raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.", causes=("barrier-0",))
-        _demand_right(report, y[:, 0], x[:, ::-1])
-    report, _ = _pieces(kernel, 8, 32, 64)
-    ahead = max(_on_their_way(mine, after=Arrive) for mine in report.events)
+    events = _demand_right(kernel, _Pieces(32, 64, _turned), (8, 1, 2, 3, 4, 6), _barrier_0)
+    ahead = max(_on_their_way(mine, Arrive, last=1) for mine in events)
     text = "the numbers are right, but no copy is on its way while the producer goes on."
     demand(ahead >= 1, text, "nothing-on-its-way")
+
+
+def _barrier_0(report: Report) -> None:
+    """The finding, where somebody arrives at barrier 0, which is no slot's: they begin at 1."""
+    if any(isinstance(event, Arrive) and event.id == 0 for mine in report.events for event in mine):
+        raise CheckFailed(f"{report}\nThe producer arrives at barrier 0.", causes=("barrier-0",))
 
 
 EXERCISES = {

@@ -9,8 +9,9 @@ from course_lib.check.gemm import Gemm
 from course_lib.lessons.sources import kernel_source
 from cupy_or_sim import device
 from cupy_or_sim.launch import Launch
-from cupy_or_sim.simulate import simulate
+from cupy_or_sim.simulate import clean_side_by_side, simulate
 from ptxsim import Report
+from ptxsim.observe.events import Event
 
 from .common import (
     checked_gemm,
@@ -18,38 +19,55 @@ from .common import (
     demand_kernel,
     demand_no_hazard,
     demand_whole_sectors,
+    fail,
     k_tiles_on_their_way,
     kernel_and_numbers,
 )
+from .lesson_03 import demand_overlap
 
 NOTEBOOK = "exercises/03_double_buffer"
 SMALL = Launch((32, 32, 8), 64)
 K_TILES = 8
 ONE_BLOCK = (32, 32, 8 * K_TILES)
+MANY = 17
+FEW = (32, 96, 24)
+SHAPES = (32, 32, 8 * MANY), ONE_BLOCK, (64, 32, 8), FEW, (32, 32, 16), (32, 32, 40)
 MOST_STEPS = 20_000
 """Of a launch here, which takes less than 5,000."""
 
 
-def _product(kernel: object, shape: tuple[int, int, int], *more: object) -> tuple[Report, bool]:
-    """The report on a small product, and whether C is right; `more` follow K."""
+def _launch(shape: tuple[int, int, int], *more: object) -> tuple[tuple, tuple]:
+    """Grid and arguments of a small product; `more` follow K."""
     gemm = Gemm(*shape)
-    A, B, C, *sizes = gemm.arguments(*gemm.integers(seed=0))
-    args = (A, B, C, *sizes, *more)
-    report = simulate(kernel, gemm.grid(SMALL), (64,), args, max_steps=MOST_STEPS)
-    return report, np.array_equal(C, A @ B.T)
+    return gemm.grid(SMALL), (*gemm.arguments(*gemm.integers(seed=0)), *more)
 
 
-def _right(kernel: object) -> Report:
-    """The report on one block of a kernel that is right, with many k-tiles and with few."""
+def _product(kernel: object, shape: tuple[int, int, int], *more: object) -> tuple[Report, bool]:
+    """The report on a small product, and whether C is right."""
+    grid, args = _launch(shape, *more)
+    report = simulate(kernel, grid, (64,), args, max_steps=MOST_STEPS)
+    return report, _is_right(args)
+
+
+def _is_right(args: tuple) -> bool:
+    return np.array_equal(args[2], args[0] @ args[1].T)
+
+
+def _right(kernel: object) -> list[list[Event]]:
+    """What the warps of one block do with MANY k-tiles, of a kernel that is right for many k-tiles and for few."""
     demand_kernel(kernel)
-    reports = []
-    for shape in ONE_BLOCK, (64, 32, 8), (32, 96, 24), (32, 32, 16):
+    launches = [_launch(shape) for shape in SHAPES]
+    steps = MOST_STEPS * len(SHAPES)
+    events = clean_side_by_side(kernel, launches, (64,), max_steps=steps)
+    if events is not None and all(_is_right(args) for _, args in launches):
+        return events
+    for shape in *SHAPES[1:], SHAPES[0]:
         report, right = _product(kernel, shape)
         demand_no_hazard(report)
         if not right:
             checked_gemm(kernel, SMALL)  # its words say how it is wrong
-        reports.append(report)
-    return reports[0]
+            fail(f"C is wrong with {shape[2] // 8} k-tiles.")
+    return report.events
 
 
 def _four_orders(answer: object) -> None:
@@ -61,22 +79,20 @@ def _four_orders(answer: object) -> None:
         demand(mine == counted, f"order {name} has not {mine} k-tiles on their way.", f"order-{name}")
 
 
-def _demand_overlap(report: Report) -> None:
-    found = k_tiles_on_their_way(report, K_TILES)
-    demand(found, "the product is right, but no copy is on its way during the math.", "nothing-on-its-way")
-
-
 def _wide_fragments(kernel: object) -> None:
-    report = _right(kernel)
-    _demand_overlap(report)
-    loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * K_TILES  # of two warps
+    demand_overlap(_right(kernel), MANY, SMALL, 0.5)
+    report, _ = _product(kernel, FEW)
+    loads, enough = (
+        report.counters.total.shared_loads,
+        2 * 2 * 8 * 3 * 3,
+    )  # of two warps, 3 k-tiles and 3 blocks
     text = f"the product is right, but {loads} loads from shared memory; {enough} do the same."
     demand(loads <= enough, text, "many-loads")
     demand_whole_sectors(report)
 
 
 def _fragments_ahead(kernel: object) -> None:
-    _demand_overlap(_right(kernel))
+    demand_overlap(_right(kernel), MANY, SMALL, 0.5)
 
 
 @cache

@@ -7,9 +7,18 @@ import numpy as np
 from course_lib.check.gemm import Gemm
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
-from ptxsim import fragment
+from ptxsim import Report, fragment
 
-from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, fail, results_of
+from .common import (
+    checked_gemm,
+    demand,
+    demand_kernel,
+    demand_no_hazard,
+    demand_tensor_cores,
+    fail,
+    is_whole,
+    results_of,
+)
 
 # --------------------------------------------------------------------------- 04.11: who holds this element?
 
@@ -57,8 +66,10 @@ def _holder(answer: object) -> None:
     for part, name in enumerate(PARTS):
         mine, right = [one[part] for one in given], [one[part] for one in expected]
         demand(all(value is not None for value in mine), f"there is still a gap: {name} is None.", "gap")
-        number = all(isinstance(value, int | float | np.number) for value in mine)
-        demand(number, f"the {name} is {mine[0]!r:.40}, which is no number.", "no-number")
+        no_number = next((value for value in mine if not is_whole(value)), 0)
+        demand(
+            is_whole(no_number), f"the {name} is {no_number!r:.40}, which is no whole number.", "no-number"
+        )
         for cause, what, formula in MISTAKES[name]:
             same = all(value == formula(*element) for value, element in zip(mine, ELEMENTS, strict=True))
             demand(not same, f"the {name} {what}.", cause)
@@ -70,12 +81,12 @@ def _holder(answer: object) -> None:
 # --------------------------------------------------------------------------- 04.12, 04.13: B with rows along n
 
 
-def _product(answer: object, columns: int) -> None:
-    """A kernel for C = A @ B, with one warp for 16 rows and so many columns of C. With the identity for A, C says which
-    element of B each k of A met."""
+def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
+    """A kernel for C = A @ B, with one warp for 16 rows and so many columns of C, and at least so many `ldmatrix` a
+    k-step. With the identity for A, C says which element of B each k of A met."""
     demand_kernel(answer)
     numbered = np.arange(1, 16 * columns + 1, dtype=np.float16).reshape(16, columns)
-    C = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
+    C, _ = _multiplied(answer, np.eye(16, dtype=np.float16), numbered, columns)
     if np.isnan(C).any():
         fail(f"{np.isnan(C).sum()} of {C.size} elements of C are never written, or NaN.", "not-stored")
     for k, n in sorted(np.ndindex(C.shape), key=lambda at: (at[1] // 8, at[0] // 8, at)):  # matrix by matrix
@@ -91,17 +102,19 @@ def _product(answer: object, columns: int) -> None:
         fail(f"k = {k} of A meets k = {row} of B, in column {n} of C.", f"{k}-met-{row}", "other-k")
     random = np.random.default_rng(0)
     A, B = (random.integers(-4, 5, shape).astype(np.float16) for shape in ((32, 80), (80, 3 * columns)))
-    C = _multiplied(answer, A, B, columns)
+    C, report = _multiplied(answer, A, B, columns)
     right = np.array_equal(C, (A.astype(np.float32) @ B.astype(np.float32)).astype(np.float16))
     demand(right, "right for one k-tile and one block, and wrong for more of them.", "only-one-block")
+    demand_tensor_cores(report, Launch((16, columns, 16), 32), 80 // 16, ldmatrix)
 
 
-def _multiplied(kernel, A: np.ndarray, B: np.ndarray, columns: int) -> np.ndarray:
+def _multiplied(kernel, A: np.ndarray, B: np.ndarray, columns: int) -> tuple[np.ndarray, Report]:
     (M, K), N = A.shape, B.shape[1]
     C = np.full((M, N), np.nan, np.float16)
     sizes = map(np.int32, (M, N, K))
-    demand_no_hazard(simulate(kernel, (M // 16, N // columns), (32,), (A, B, C, *sizes), max_steps=100_000))
-    return C
+    report = simulate(kernel, (M // 16, N // columns), (32,), (A, B, C, *sizes), max_steps=100_000)
+    demand_no_hazard(report)
+    return C, report
 
 
 def _packed(answer: object) -> None:
@@ -109,7 +122,7 @@ def _packed(answer: object) -> None:
 
 
 def _turned(answer: object) -> None:
-    _product(answer, 16)
+    _product(answer, 16, ldmatrix=2)
 
 
 # --------------------------------------------------------------------------- 04.14: stores that fill their sectors
@@ -124,6 +137,7 @@ def _whole(answer: object) -> None:
     text = f"the numbers are right, but {total.global_sectors} sectors move where {enough} are enough."
     demand(total.global_sectors <= enough, text, "many-sectors")
     demand(total.mma <= 16, f"{total.mma} mma are made where 16 are enough.", "many-mma")
+    demand(total.mma == 16, f"{total.mma} mma are made: the sums are not made by tensor cores.", "few-mma")
 
 
 EXERCISES = {

@@ -1,21 +1,25 @@
 """What the tests of several lessons share."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from math import prod
 from typing import NoReturn
 
 import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.check.verdict import CheckFailed, Verdict, check
+from course_lib.check.verdict import MOST, ONE_BLOCK, CheckFailed, Verdict, check
 from course_lib.draw.pictures import sector_figure
 from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
-from ptxsim.observe.events import Copy, Event, Work, in_flight
+from ptxsim.observe.events import BulkStore, Copy, Event, Store, Work, in_flight
 
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
+
+K_TILES = (17, 4, MOST)
+"""Of the launches with one block: a loop may end after 8 k-tiles, or after 16."""
 
 
 def demand(right: object, message: str, *causes: str) -> None:
@@ -69,10 +73,15 @@ def demand_kernel(answer: object) -> None:
         fail(f"the answer is a kernel, cp.RawKernel(...), and not {answer!r:.60}.", "no-kernel")
 
 
+def is_whole(value: object) -> bool:
+    """Whether it is a whole number, of any type of numbers; True and False are none."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and float(value).is_integer()
+
+
 def whole_number(value: object, name: str) -> int:
     """The number that a learner gave, as any type of number; `name` says what it is."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not float(value).is_integer():
+    if not is_whole(value):
         fail(f"{name} is a whole number, and not {value!r:.60}.", "no-whole-number")
     return int(value)
 
@@ -80,7 +89,7 @@ def whole_number(value: object, name: str) -> int:
 def kernel_and_numbers(answer: object, *names: str) -> tuple:
     """An answer that is a kernel and whole numbers, which `names` call in words."""
     form = f"(kernel, {', '.join(names)})"
-    fits = isinstance(answer, tuple) and len(answer) == 1 + len(names)
+    fits = isinstance(answer, tuple | list) and len(answer) == 1 + len(names)
     demand(fits, f"the answer is {form}, and not {answer!r:.60}.", "wrong-form")
     demand_kernel(answer[0])
     return answer[0], *(whole_number(value, name) for value, name in zip(answer[1:], names))
@@ -103,29 +112,64 @@ def results_of(answer: object, name: str, cases: Iterable[tuple]) -> list:
 
 def checked_gemm(answer: object, right: Launch, dtype: str = "float32") -> object:
     """The kernel. The answer is a kernel for this launch, or a kernel and the launch that the learner chose for it."""
-    return _checked(answer, right, dtype)[0]
-
-
-def checked_block(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, Report]:
-    """The same, and the report of one block with MOST k-tiles, which takes a launch more."""
-    kernel, verdict = _checked(answer, right, dtype)
-    return kernel, verdict.one_block
+    return checked(answer, right, dtype)[0]
 
 
 def checked_events(answer: object, right: Launch, dtype: str = "float32") -> tuple[object, list[list[Event]]]:
-    """The same, and what the warps of one block with MOST k-tiles do; without wavefronts and sectors."""
-    kernel, verdict = _checked(answer, right, dtype)
+    """The same, tried with no more k-tiles than the lessons' check, and what the warps of one block with MOST k-tiles
+    do; without wavefronts and sectors."""
+    kernel, verdict = checked(answer, right, dtype, ONE_BLOCK)
     return kernel, verdict.events
 
 
-def _checked(answer: object, right: Launch, dtype: str) -> tuple[object, Verdict]:
+def checked(
+    answer: object, right: Launch, dtype: str = "float32", k_tiles: Sequence[int] = K_TILES
+) -> tuple[object, Verdict]:
+    """The same, and the verdict, which knows what the warps of one block with the last of these k-tiles did."""
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
     demand_kernel(kernel)
     if not isinstance(launch, Launch):
         fail(f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.", "wrong-launch")
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
-    verdict = check(Job(kernel, Gemm(*(4 * size for size in right.tile), dtype), right), 0, MOST_STEPS)
+    gemm = Gemm(*(4 * size for size in right.tile), dtype)
+    try:
+        verdict = check(Job(kernel, gemm, right), 0, MOST_STEPS, k_tiles)
+    except CheckFailed as error:
+        if error.hazards or not error.problem or error.problem.K // right.tile[2] <= MOST:
+            raise
+        raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
+    if not launch.blocks:
+        _demand_own_tile(verdict.several.events, right, dtype)
     return kernel, verdict
+
+
+def _demand_own_tile(events: list[list[Event]], launch: Launch, dtype: str) -> None:
+    """A block stores its own tile of C, and no more."""
+    stored = sum(event.bytes for mine in events for event in mine if isinstance(event, Store | BulkStore))
+    tile = launch.tile[0] * launch.tile[1] * np.dtype(dtype).itemsize
+    text = f"the product is right, but block 0 stores {stored:.0f} bytes of C, and its tile has {tile}."
+    demand(round(stored) == tile, text, "other-tile")
+
+
+def demand_tensor_cores(report: Report, launch: Launch, k_tiles: int, ldmatrix: int = 0) -> None:
+    """All products of a launch of whole tiles are made by `mma.m16n8k16`; its operands come by at least so many
+    `ldmatrix` for each k-tile of a block."""
+    total, (M, N, K) = report.counters.total, launch.tile
+    turns = k_tiles * prod(report.grid)
+    enough = turns * M * N * K // (16 * 8 * 16)
+    text = f"the numbers are right, but only {total.mma} mma are made where the products take {enough}."
+    demand(total.mma >= enough, text, "few-mma")
+    text = f"the numbers are right, but only {total.ldmatrix} ldmatrix are made, and not {turns * ldmatrix}."
+    demand(total.ldmatrix >= turns * ldmatrix, text, "not-by-ldmatrix")
+
+
+def demand_parts(events: list[list[Event]], kind: type[Event], does: str, share: float = 0.5) -> None:
+    """Each warp of a block has so much of an equal part in the bytes that events of this kind move; else the finding
+    says of it what it `does`."""
+    bytes_of = [sum(event.bytes for event in mine if isinstance(event, kind)) for mine in events]
+    idle = min(range(len(bytes_of)), key=bytes_of.__getitem__)
+    text = f"the numbers are right, but warp {idle} {does} {bytes_of[idle]:.0f} of {sum(bytes_of):.0f} bytes."
+    demand(bytes_of[idle] * len(bytes_of) >= share * sum(bytes_of), text, "other-share")
 
 
 def k_tiles_on_their_way(report: Report, k_tiles: int) -> int:

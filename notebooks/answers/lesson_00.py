@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
 from ptxsim.observe.events import Store
@@ -48,7 +49,7 @@ def _difference(kernel: object) -> None:
 def _any_launch(kernel: object) -> None:
     """saxpy, whatever the number of threads; each element by one thread, neighbours by neighbours, shared by all."""
     demand_kernel(kernel)
-    for blocks, threads, n in (2, 96, 1000), (1, 32, 1000), (8, 256, 1000), (3, 64, 130):
+    for blocks, threads, n in (2, 96, 1000), (4, 64, 130), (3, 64, 130):
         total = _saxpy(kernel, blocks, threads, n).counters.total
         if total.global_sectors > total.global_sectors_ideal + total.global_requests:
             # more than a start inside a sector costs
@@ -56,6 +57,13 @@ def _any_launch(kernel: object) -> None:
     blocks, threads, turns = 2, 64, 8  # what block 0 does not do, block 1 must have done
     report = _saxpy(kernel, blocks, threads, blocks * threads * turns)
     _demand_shares(report, turns, f"of block 0, with {blocks} x {threads} threads,")
+    try:
+        for blocks, threads in (3, 100), (2, 20):
+            _saxpy(kernel, blocks, threads, 300)
+    except CheckFailed as error:
+        fail(
+            f"right with whole warps, and wrong with {blocks} x {threads} threads: {error}", "part-of-a-warp"
+        )
 
 
 def _demand_shares(report: Report, turns: int, of: str) -> None:

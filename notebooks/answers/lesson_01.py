@@ -16,6 +16,7 @@ from .common import (
     demand,
     demand_kernel,
     demand_no_hazard,
+    demand_parts,
     demand_whole_sectors,
     fail,
 )
@@ -78,6 +79,7 @@ def _rectangle(answer: object) -> None:
         f"the numbers are right, but a thread comes to {comes:.0f} barriers for each k-tile; 2 are enough.",
         "many-barriers",
     )
+    demand_parts(report.events, Load, "copies")
     blocks_m, blocks_n = gemm.grid(RECTANGLE)  # each reads its strips of A and B, and writes its tile of C
     _demand_sectors(report, blocks_n * gemm.M * gemm.K + blocks_m * gemm.N * gemm.K + gemm.M * gemm.N)
 
@@ -107,6 +109,8 @@ def _why_wrong(kernel: object, outside: bool) -> tuple[str, str] | None:
 
 def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
     wrong = _wrong(kernel, TM, TN, TK)
+    if not _product(kernel, TM, TN, TK)[0].any():
+        return "nothing-added", "All of C is zero."
     if not wrong.any() and not _wrong(kernel, TM, TN, 3 * TK).any():
         return "only-one-block", "Right is only the product of one block."
     if not _wrong(kernel, TM, TN, 3 * TK, k=slice(-TK, None)).any():
@@ -130,10 +134,16 @@ def _why_one_block_is_wrong(kernel: object) -> tuple[str, str]:
 
 def _wrong(kernel: object, M: int, N: int, K: int, ones: str = "", k: slice = slice(None)) -> np.ndarray:
     """Where C is not the product of these k; everywhere, if there is a hazard. `ones`: which operands are all 1."""
+    C, A, B, ok = _product(kernel, M, N, K, ones)
+    return A[:, k] @ B[:, k].T != C if ok else np.ones(C.shape, bool)
+
+
+def _product(kernel: object, M: int, N: int, K: int, ones: str = "") -> tuple:
+    """C as the kernel made it, A, B, and whether the report is clean."""
     gemm = Gemm(M, N, K)
     A, B = (np.ones_like(X) if name in ones else X for name, X in zip("AB", gemm.integers(seed=1)))
     (_, _, C, *_), report = gemm.simulated(kernel, (A, B), RECTANGLE, MOST_STEPS)
-    return A[:, k] @ B[:, k].T != C if report.ok else np.ones(C.shape, bool)
+    return C, A, B, report.ok
 
 
 EXERCISES = {

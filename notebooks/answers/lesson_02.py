@@ -18,7 +18,15 @@ from ptxsim import Report
 from ptxsim.compiler import ENDS, Instruction, read_by, targets_of, written_by
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Load, Work
 
-from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, fail
+from .common import (
+    checked_gemm,
+    demand,
+    demand_kernel,
+    demand_no_hazard,
+    demand_parts,
+    demand_whole_sectors,
+    fail,
+)
 
 PIECES = 4  # of 1024 floats, in 02.1
 AHEAD = Launch((64, 64, 16), 256)
@@ -41,6 +49,10 @@ def _pieces(kernel: object) -> None:
     copied = report.counters.total.cp_async_bytes
     text = f"the numbers are right, but cp.async moved {copied} bytes, and not {x.nbytes}."
     demand(copied == x.nbytes, text, "not-by-copies")
+    demand_parts(report.events, Copy, "copies", share=1.0)
+    made, enough = report.counters.total.cp_async, PIECES * len(report.events)
+    text = f"the numbers are right, but warps start {made} copies; {enough} of 16 bytes a lane are enough."
+    demand(made <= enough, text, "narrow-copies")
     past = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))
     demand(
         not past,
@@ -48,12 +60,13 @@ def _pieces(kernel: object) -> None:
         "past-the-tile",
     )
     bare = RawKernel("#define __syncthreads()\n" + kernel.code, kernel.name, kernel.options)
-    report = simulate(bare, (1,), (256,), (x, np.full_like(x, np.nan)), max_steps=MOST_STEPS)
+    alone = simulate(bare, (1,), (256,), (x, np.full_like(x, np.nan)), max_steps=MOST_STEPS)
     demand(
-        report.counters.total.barriers or not report.ok,
+        alone.counters.total.barriers or not alone.ok,
         "the numbers are right, and would be without any barrier: each thread reads only what it copied itself.",
         "nobody-shares",
     )
+    demand_whole_sectors(report)
 
 
 def _one_ahead(kernel: object) -> None:
@@ -71,6 +84,7 @@ def _one_ahead(kernel: object) -> None:
     demand(k_tiles >= K_TILES, text, "not-through-registers")
     if k_tiles > K_TILES + 1:  # the last one may be asked for once more
         fail(f"the product is right, but of {K_TILES} k-tiles {k_tiles:.0f} are loaded.", "loaded-twice")
+    demand_parts(report.events, Load, "loads")
     demand(
         not _touched_before_math(compiled(kernel).code.program.instructions),
         "the product is right, but in the loop a value that was loaded is used before any math: the math hides nothing "
@@ -97,6 +111,8 @@ def _two_roles(kernel: object) -> None:
     try:
         checked_gemm(kernel, ROLES)
     except CheckFailed as error:
+        if any(hazard.cause == "part-of-warps" for hazard in error.hazards):
+            raise
         if why := _wrong_hand_over(report, [*error.hazards, *report.hazards]):
             cause, text = why
             raise CheckFailed(f"{error}\n{text}", causes=(cause,)) from None

@@ -9,9 +9,9 @@ from course_lib.check.verdict import MOST, CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
 from ptxsim import Report
-from ptxsim.observe.events import Barrier, Copy, Event, Load, Store, Wait, Work, in_flight
+from ptxsim.observe.events import Barrier, Commit, Copy, Event, Load, Store, Wait, Work, in_flight
 
-from .common import checked_block, demand, demand_kernel, fail
+from .common import checked, demand, demand_kernel, fail, is_whole
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
@@ -36,8 +36,8 @@ def _row(name: str, given: object, right: Sequence[object]) -> None:
     demand(listed, f"{name} is a list of four, one for each turn, and not {given!r:.60}.", "wrong-form")
     for turn, (mine, value) in enumerate(zip(given, right)):
         nothing = mine is None or (isinstance(mine, str) and mine.strip().lower() in NO_COPY)
-        if not nothing and isinstance(mine, str):
-            fail(f"{name} in turn {turn}: {mine!r:.30} is a text.", "text")
+        if not nothing and not is_whole(mine):
+            fail(f"{name} in turn {turn}: {mine!r:.30} is no number.", "no-number")
         demand(nothing if value == "none" else mine == value, f"{name} in turn {turn} is not {mine}.", name)
 
 
@@ -73,7 +73,10 @@ def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
         return None
     alone = _simulated(kernel, 1)  # then there is no next k-tile
     kinds = {hazard.kind for hazard in alone.hazards}
-    waits = _waits(_simulated(kernel, 4))
+    four = _simulated(kernel, 4)
+    waits = _waits(four)
+    if "unwaited-copy" in kinds and _nothing_committed_before_the_last_wait(four.events[0]):
+        return "last-group-missing", "in the last turn no group is closed"
     if "unwaited-copy" in kinds and waits and not _waits(alone):
         return "last-not-awaited", "the last k-tile is not waited for"
     if "unwaited-copy" in kinds:
@@ -82,9 +85,18 @@ def _told_apart(kernel: object, error: CheckFailed) -> tuple[str, str] | None:
         return "other-buffer", "the other buffer is read"
     if waits < 4:
         return "not-all-awaited", "not every k-tile is waited for"
-    if _copied(_simulated(kernel, 4)) > 4 * BYTES:
+    if _copied(four) > 4 * BYTES:
         return "copied-again", "k-tiles are copied again and again"
     return "next-in-the-way", "the next k-tile is in the way"
+
+
+def _nothing_committed_before_the_last_wait(events: Sequence[Event]) -> bool:
+    """Whether each wait leaves the newest groups open, and before the last one no group has been closed as before the
+    others, so that the newest is the one that is needed."""
+    steps = [event for event in events if isinstance(event, Commit | Wait)]
+    leaves = all(event.keep for event in steps if isinstance(event, Wait))
+    last = [type(event) for event in steps[-3:]]
+    return leaves and last[1:] == [Wait, Wait] and Commit in last[:1]
 
 
 def _math_without_a_copy(events: Sequence[Event], k_tiles: int, fmas: int) -> list[float]:
@@ -111,19 +123,19 @@ def _copies_behind(events: Sequence[Event], fmas: float) -> bool:
     return False
 
 
-def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -> None:
+def demand_overlap(all_events: list[list[Event]], k_tiles: int, launch: Launch, part: float) -> None:
     """Each k-tile is copied once, by cp.async alone, and a copy is on its way during the math of every k-tile but the
-    last. `part`: of a k-tile's math that may have none."""
+    last. `part`: of a k-tile's math; so much without a copy is too much."""
     tile_m, tile_n, tile_k = launch.tile
     tile = 4 * (tile_m + tile_n) * tile_k
     fmas = tile_m * tile_n * tile_k // launch.threads
-    plain = sum(event.bytes for events in report.events for event in events if isinstance(event, Load))
+    plain = sum(event.bytes for events in all_events for event in events if isinstance(event, Load))
     demand(not plain, "the product is right, but A or B is also read without cp.async: its value is waited for.",
            "plain-copy")  # fmt: skip
-    copied = sum(e.bytes for events in report.events for e in events if isinstance(e, Copy))
+    copied = sum(e.bytes for events in all_events for e in events if isinstance(e, Copy))
     demand(copied, NOTHING_ON_ITS_WAY, "nothing-on-its-way")
     only_in_the_last = copied <= (k_tiles + 1) * tile and all(
-        _copies_behind(events, (k_tiles - 1) * fmas) for events in report.events
+        _copies_behind(events, (k_tiles - 1) * fmas) for events in all_events
     )
     demand(
         copied <= k_tiles * tile,
@@ -131,24 +143,31 @@ def _demand_overlap(report: Report, k_tiles: int, launch: Launch, part: float) -
         *(["copied-in-the-last-turn"] if only_in_the_last else []),
         "copied-again",
     )
-    for events in report.events:
+    for events in all_events:
         bare = _math_without_a_copy(events, k_tiles, fmas)[:-1]
-        turns = [turn for turn, without in enumerate(bare) if without > part * fmas]
-        if len(turns) == len(bare):
-            fail(NOTHING_ON_ITS_WAY, "nothing-on-its-way")
-        demand(not turns, f"the product is right, but in {len(turns)} of {len(bare)} turns (the first: turn "
-               f"{min(turns, default=0)}) no copy is on its way during the math.", "not-every-turn")  # fmt: skip
+        turns = [turn for turn, without in enumerate(bare) if without >= part * fmas]
+        if not turns:
+            continue
+        covered = round((1 - min(bare[turn] for turn in turns) / fmas) * tile_k)  # k-blocks, at the best
+        during = f"a copy is on its way only during {covered} of {tile_k} k-blocks"
+        during = during if covered else "no copy is on its way during the math"
+        some = f"in {len(turns)} of {len(bare)} turns (the first: turn {turns[0]}) " * (
+            len(turns) < len(bare)
+        )
+        cause = "short-overlap" if covered else "not-every-turn" if some else "nothing-on-its-way"
+        fail(f"the product is right, but {some}{during}.", cause)
 
 
 def _two_buffers(answer: object) -> None:
     """A right product with the next k-tile on its way during the math of every turn."""
-    _demand_overlap(_checked(answer), MOST, SMALL, 0.25)
+    demand_overlap(_checked(answer), MOST, SMALL, 0.3)
 
 
-def _checked(answer: object) -> Report:
-    """One block with MOST k-tiles of a right product without a hazard; of a wrong one, why a copy is read too early."""
+def _checked(answer: object) -> list[list[Event]]:
+    """What the warps of one block with MOST k-tiles do, if the product is right and without a hazard; of a wrong one,
+    why a copy is read too early."""
     try:
-        return checked_block(answer, SMALL)[1]
+        return checked(answer, SMALL)[1].events
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if why := _told_apart(kernel, error):
@@ -203,7 +222,7 @@ def _fragments_ahead(answer: object) -> None:
     """As before, and each k-block's fragments are loaded before the math of the k-block before it."""
     kernel = answer[0] if isinstance(answer, tuple) else answer
     try:
-        report = _checked(answer)
+        events = _checked(answer)
     except CheckFailed as error:
         if hasattr(kernel, "code") and "= [&]" in kernel.code and not _unfinished(error):
             try:
@@ -220,7 +239,7 @@ def _fragments_ahead(answer: object) -> None:
         "the k-block before is multiplied.",
         "no-fragments-ahead",
     )
-    _demand_overlap(report, MOST, SMALL, 0.5)
+    demand_overlap(events, MOST, SMALL, 0.5)
 
 
 def _unfinished(error: CheckFailed) -> bool:
@@ -229,10 +248,26 @@ def _unfinished(error: CheckFailed) -> bool:
     return bool(kinds & {"deadlock", "step-limit", "out-of-bounds", "beyond-shared-memory"})
 
 
-def _demand_both_between_barriers(report: Report) -> None:
+def _a_k_tile_ahead(all_events: list[list[Event]]) -> bool:
+    """Whether each warp loads its part of the next k-tile, with plain loads, before it multiplies one."""
+    tile_m, tile_n, tile_k = SMALL.tile
+    fmas, part = tile_m * tile_n * tile_k // SMALL.threads, 4 * (tile_m + tile_n) * tile_k // len(all_events)
+    for events in all_events:
+        loaded, done = 0.0, 0.0
+        for event in events:
+            if isinstance(event, Load):
+                loaded += event.bytes
+            elif isinstance(event, Work) and event.fma:
+                done += event.fma
+                if loaded < part * min(round(done / fmas) + 1, MOST):
+                    return False
+    return True
+
+
+def _demand_both_between_barriers(all_events: list[list[Event]]) -> None:
     """While a k-tile is copied with plain loads, another one is multiplied: between two barriers stand both."""
     alone = 0
-    for events in report.events[:1]:
+    for events in all_events[:1]:
         loads = math = False
         for event in (*events, Barrier(0, None)):
             loads = loads or isinstance(event, Load)
@@ -285,14 +320,15 @@ def _demand_a_tile_ahead(report: Report, tiles: int) -> None:
 
 def _taking_turns(answer: object) -> None:
     try:
-        _, report = checked_block(answer, SMALL)
+        events = checked(answer, SMALL)[1].events
     except CheckFailed as error:
         if "k-tile-ahead" in error.causes:  # its hazard would point to a barrier
             raise CheckFailed(str(error), causes=error.causes) from None
         if hasattr(answer, "code") and _empty_behind_the_loop(answer):
             raise CheckFailed(str(error), causes=("behind-the-loop",)) from None
         raise
-    _demand_both_between_barriers(report)
+    if not _a_k_tile_ahead(events):
+        _demand_both_between_barriers(events)
 
 
 def _empty_behind_the_loop(kernel: object) -> bool:
@@ -305,7 +341,8 @@ def _empty_behind_the_loop(kernel: object) -> bool:
 
 
 def _one_ahead(answer: object) -> None:
-    _demand_both_between_barriers(checked_block(answer, SMALL)[1])
+    text = "the product is right, but a k-tile is multiplied before the next one is copied: nothing is one ahead."
+    demand(_a_k_tile_ahead(checked(answer, SMALL)[1].events), text, "not-ahead")
 
 
 def _padded_by_1(kernel: object) -> None:
@@ -314,7 +351,7 @@ def _padded_by_1(kernel: object) -> None:
     if shared != PADDED_BY_1:
         fail(f"the tiles take {shared} bytes, with columns of 129 floats {PADDED_BY_1}.", "other-padding")
     launch = Launch((128, 128, 8), 256)
-    _demand_overlap(checked_block(kernel, launch)[1], MOST, launch, 0.25)
+    demand_overlap(checked(kernel, launch)[1].events, MOST, launch, 0.3)
 
 
 EXERCISES = {

@@ -1,17 +1,31 @@
 """The exercises of lesson 04."""
 
+from collections import Counter
+
 import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.verdict import CheckFailed
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import simulate
+from ptxsim import Report
+from ptxsim.observe.events import Copy
 
-from .common import checked_gemm, demand, demand_kernel, demand_no_hazard, fail
+from .common import (
+    checked,
+    demand,
+    demand_kernel,
+    demand_no_hazard,
+    demand_parts,
+    demand_tensor_cores,
+    fail,
+)
 
 _NARROW = Launch((32, 8, 32), 32)
 _SIX_CHUNKS = Launch((16, 16, 48), 32)
 _SQUARE = Launch((128, 128, 64), 128, 32768)
+
+ROW_BYTES = 96  # of a k-tile that is 48 deep
 
 _LANE = np.arange(32)[:, None]
 _ROW, _COLUMN = _LANE // 4, _LANE % 4 * 2 + np.arange(2)
@@ -34,8 +48,12 @@ def _fragments(answer: object, corners: list[tuple[int, int]]) -> None:
         right = _words(row, column)
         held, causes = _piece(found[:, i], i)
         demand(not wrong.any(), f"register {i} holds {held}; it should hold {right}.", *causes)
-    used = report.counters.total.ldmatrix
-    demand(used == 1, f"the registers are right, and {used} ldmatrix were made, not 1.", "not-by-ldmatrix")
+    total = report.counters.total
+    text = f"the registers are right, and {total.ldmatrix} ldmatrix were made, not 1."
+    demand(total.ldmatrix == 1, text, "not-by-ldmatrix")
+    others = total.shared_loads - total.ldmatrix
+    text = f"the registers are right, and {others} other loads from shared memory were made."
+    demand(not others, text, "not-by-ldmatrix")
 
 
 def _piece(found: np.ndarray, register: int) -> tuple[str, tuple[str, ...]]:
@@ -62,12 +80,14 @@ def _fragments_of_b(answer: object) -> None:
 
 
 def _narrow(answer: object) -> None:
-    checked_gemm(answer, _NARROW, "float16")
+    _, verdict = checked(answer, _NARROW, "float16")
+    demand_tensor_cores(verdict.several, _NARROW, 3, ldmatrix=1 + 2 * 2)
 
 
 def _six_chunks(answer: object) -> None:
     """Right, in the given shared memory, and without a bank conflict of `ldmatrix`."""
-    kernel = checked_gemm(answer, _SIX_CHUNKS, "float16")
+    kernel, verdict = checked(answer, _SIX_CHUNKS, "float16")
+    demand_tensor_cores(verdict.several, _SIX_CHUNKS, 3)
     gemm = Gemm(*_SIX_CHUNKS.tile, "float16")
     report = simulate(kernel, (1, 1), (_SIX_CHUNKS.threads,), gemm.arguments(*gemm.inputs))
     loads = [counts for counts in report.counters.by_line.values() if counts.ldmatrix]
@@ -82,6 +102,19 @@ def _six_chunks(answer: object) -> None:
     )
     if report.resources.static_shared > 3072:
         fail("the tiles take more than 3072 bytes of shared memory.", "much-shared-memory")
+    _demand_rows(report, [line for line, counts in report.counters.by_line.items() if counts.ldmatrix])
+
+
+def _demand_rows(report: Report, lines: list[int]) -> None:
+    """Each row of a k-tile is one piece of shared memory: what `ldmatrix`, in these lines, reads of 16 rows are two
+    chunks of each."""
+    for line in lines:
+        places = report.counters.patterns[line][0].offsets
+        chunks = Counter(place // ROW_BYTES for place in places)
+        text = (
+            "no `ldmatrix` has a bank conflict, but some chunks do not lie in the 96 bytes of their own row."
+        )
+        demand(set(chunks.values()) == {2}, text, "other-row")
 
 
 def _without_b(kernel: object) -> bool:
@@ -94,7 +127,7 @@ def _without_b(kernel: object) -> bool:
 
 def _square(answer: object) -> None:
     try:
-        kernel = checked_gemm(answer, _SQUARE, "float16")
+        kernel, verdict = checked(answer, _SQUARE, "float16")
     except CheckFailed as error:
         kernel = answer[0] if isinstance(answer, tuple) else answer
         if "wrong-numbers" in error.causes and _without_b(kernel):
@@ -110,6 +143,7 @@ def _square(answer: object) -> None:
     if total.ldmatrix < 256:
         fail("fragments did not come out of shared memory by `ldmatrix`.", "not-from-shared")
     demand(total.mma == 1024, f"{total.mma} mma for 128 x 128 x 128 of C and k; 1024 are enough.", "many-mma")
+    demand_parts(verdict.events, Copy, "copies")
 
 
 EXERCISES = {

@@ -114,13 +114,7 @@ CONSUMERS = "    for (int k_tile = 0; k_tile < K / TK; ++k_tile) { // the consum
 RIGHT_ANSWERS = {
     "02.1": [
         ("groups", [("wait_all();", "commit_group();\n        wait_group<0>();")]),
-        ("thread 0 copies all", [
-            (COPY, "        for (int i = 0; i < 1024 && t == 0; i += 4)\n"
-             "            copy_async<16>(&tile[i], &in[1024 * piece + i]);\n")]),
         ("second barrier at the top", [(PIECE_READ, ""), (COPY, "        __syncthreads();\n" + COPY)]),
-        ("4 bytes at a time", [
-            (COPY, "        for (int i = t; i < 1024; i += 256)\n"
-             "            copy_async<4>(&tile[i], in + 1024 * piece + i);\n")]),
         ("named barriers for all", [("#include <course/cp_async.cuh>", "#include <course/cp_async.cuh>\n"
           "#include <course/named_barrier.cuh>"), ("__syncthreads();", "named_sync<256>(1);")]),
     ],
@@ -176,6 +170,18 @@ WRONG_ANSWERS = {
         ("reads only its own", [
             ("for (int i = t; i < 1024; i += 256)", "for (int i = 1023 - 4 * t; i > 1019 - 4 * t; --i)")],
          "Who has copied them"),
+        ("thread 0 copies all", [
+            (COPY, "        for (int i = 0; i < 1024 && t == 0; i += 4)\n"
+             "            copy_async<16>(&tile[i], &in[1024 * piece + i]);\n")], "all 8 warps copy"),
+        ("one warp copies all", [
+            (COPY, "        for (int i = 4 * t; i < 1024 && t < 32; i += 128)\n"
+             "            copy_async<16>(&tile[i], &in[1024 * piece + i]);\n")], "all 8 warps copy"),
+        ("4 bytes at a time", [
+            (COPY, "        for (int i = t; i < 1024; i += 256)\n"
+             "            copy_async<4>(&tile[i], in + 1024 * piece + i);\n")], "one copy_async<16> of each thread"),
+        ("each thread writes four neighbours", [
+            ("for (int i = t; i < 1024; i += 256)", "for (int i = 4 * t; i < 4 * t + 4; ++i)")],
+         "neighbouring threads write neighbouring floats"),
         ("half past the tile", [("tile[1023 - i]", "(i < 512 ? tile[1023 - i] : in[1024 * piece + 1023 - i])")],
          "is read from the tile"),
         ("without cp.async", [
@@ -247,6 +253,9 @@ WRONG_ANSWERS = {
         ("one lane says full", [(SAY_FULL, "        if (lane == 0)\n    " + SAY_FULL)],
          "all 96 threads for each opening"),
         ("no empty at all", [(WAIT_FOR_EMPTY, ""), (SAY_EMPTY, "")], "What must hold it back"),
+        ("counts warps", [("<THREADS>", "<3>")], "counts threads, not warps"),
+        ("counts the warps of the consumers", [("<THREADS>", "<2>")], "counts threads, not warps"),
+        ("says empty for eight k-tiles only", [("k_tile + SLOTS < K / TK", "k_tile < 6")], "one side waits"),
         ("consumers do not wait", [(WAIT_FOR_FULL, "")], "must wait at FULL"),
         ("consumers only arrive", [(WAIT_FOR_FULL, WAIT_FOR_FULL.replace("sync", "arrive"))], "must wait at FULL"),
         ("empty before the math", [(SAY_EMPTY, ""), (WAIT_FOR_FULL, WAIT_FOR_FULL + SAY_EMPTY)], "after their math"),
