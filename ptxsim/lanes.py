@@ -75,6 +75,9 @@ class Decoded(Protocol):
     def leaves_no_trace(self, block: int) -> bool:
         """Whether the basic block that begins there changes nothing but registers."""
 
+    def is_overwritten(self, pc: int) -> bool:
+        """Whether the copy engine may overwrite what this instruction of a thread reads in shared memory."""
+
     def is_barrier(self, pc: int) -> bool:
         """Whether it is an aligned barrier of a block."""
 

@@ -102,6 +102,9 @@ class Code:
         self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in self.instructions)
         self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in self.instructions])
         self.uses_async_proxy = bool(self.in_async_proxy.any())
+        self._copies_into_shared = any(
+            "async.bulk" in ins.opcode.text and "complete_tx" in ins.opcode.text for ins in self.instructions
+        )
         self._blocks: dict[int, BasicBlock] = {}
 
     def block(self, pc: int) -> BasicBlock:
@@ -116,6 +119,14 @@ class Code:
 
     def leaves_no_trace(self, block: int) -> bool:
         return self.block(block).traceless
+
+    def is_overwritten(self, pc: int) -> bool:
+        """Whether the copy engine may overwrite what this instruction of a thread reads in shared memory."""
+        return (
+            self._copies_into_shared
+            and not self.in_async_proxy[pc]
+            and not self.instructions[pc].opcode.text.startswith("mbarrier")
+        )
 
     def is_barrier(self, pc: int) -> bool:
         """Whether the instruction is an aligned barrier of a block."""

@@ -91,11 +91,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Where:
-    """The learner's own line, the line that called the helper it stands in, and the header, if it is one."""
+    """The learner's own line, the line that called the helper it stands in, and the header, if it is one.
+    `memcpy_async`: it is inside of cuda::memcpy_async."""
 
     line: int = 0
     call_line: int | None = None
     header: str | None = None
+    memcpy_async: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         if self.header and not self.line:
@@ -221,6 +223,8 @@ class Module:
     variables: dict[str, Variable]
 
 
+MEMCPY_ASYNC = re.compile(r"/__memcpy_async/(?!memcpy_async_tx)")
+"""The headers of cuda::memcpy_async, but for those of cuda::device::memcpy_async_tx."""
 Place = tuple[int, int, int]
 """Of a `.loc`: the number of a file, a line, a column."""
 
@@ -245,7 +249,8 @@ class _Lines:
             if self._main(at):
                 own.append(at[1])
             at = self.callers.get(at)
-        return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header)
+        inside = any(MEMCPY_ASYNC.search(self.files.get(each[0], "")) for each in seen)
+        return Where(own[0] if own else 0, own[1] if len(own) > 1 else None, header, inside)
 
     def _main(self, place: Place) -> bool:
         """Whether it lies in the learner's file. That one is not always the first: a kernel may be in a header."""

@@ -11,7 +11,17 @@ from ..ptx.program import Instruction, Where
 from .advice import Advice, Advised, Why
 from .hazards import RACES, Meeting
 from .sentences import mend
-from .shadow import CHANGED, NOBODY, NOT_COHERENT, OVERWRITTEN, Race, Shadow, one_warp
+from .shadow import (
+    CHANGED,
+    NOBODY,
+    NOT_COHERENT,
+    OVERWRITTEN,
+    READ_BEFORE,
+    UNFENCED,
+    Race,
+    Shadow,
+    one_warp,
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +97,8 @@ class Findings:
 
     def race(self, shadow: Shadow, pc: int, race: Race) -> None:
         """The instruction at `pc` runs into another access."""
+        if race.kind == READ_BEFORE and self.machine.log.has_race(self._instruction(pc)):
+            return  # what nothing orders needs a barrier first
         self._meet(shadow, pc, race, strong=False)
 
     def _meet(self, shadow: Shadow, pc: int, race: Race, strong: bool) -> None:
@@ -94,7 +106,7 @@ class Findings:
         machine = self.machine
         at = race.granule * shadow.granule
         kind = "write-after-read" if race.kind == CHANGED else race.kind
-        if race.kind == OVERWRITTEN:
+        if race.kind in (OVERWRITTEN, READ_BEFORE):
             kind = "missing-proxy-fence"
         elif race.kind == NOT_COHERENT:
             kind = "read-after-write" if self._instruction(pc).opcode.has("nc") else "write-after-read"
@@ -181,8 +193,9 @@ class Findings:
         if kind == "uninitialised-read":
             return Why("never-written", f"reads {place}, which no thread has written")
         if kind == "missing-proxy-fence":
-            does = "overwrite" if race.kind == OVERWRITTEN else "read"
-            return Why("", f"lets {self._engine(instruction)} {does} {place}, {self._unfenced(race)}")
+            does = "read" if race.kind == UNFENCED else "overwrite"
+            cause = "read-before-copy" if race.kind == READ_BEFORE else ""
+            return Why(cause, f"lets {self._engine(instruction)} {does} {place}, {self._unfenced(race)}")
         if race.kind == NOT_COHERENT:
             return Why("read-only-cache", self._not_coherent(instruction, race, place))
         if kind == "unwaited-copy" or race.flying:
@@ -194,8 +207,11 @@ class Findings:
         return "the tensor cores" if instruction.opcode.root == "wgmma" else "the copy engine"
 
     def _unfenced(self, race: Race) -> str:
+        them, line = self._other(race), self._line(race.time)
+        if race.kind == READ_BEFORE:
+            return f"which {them} read at {line}. {mend('proxy-fence-read')}"
         do = "write" if race.kind == OVERWRITTEN else "read"
-        return f"which {self._other(race)} wrote at {self._line(race.time)}. {mend('proxy-fence', do=do)}"
+        return f"which {them} wrote at {line}. {mend('proxy-fence', do=do)}"
 
     def _not_coherent(self, instruction: Instruction, race: Race, place: str) -> str:
         them, line = self._other(race), self._line(race.time)

@@ -28,7 +28,7 @@ _MEANINGS = {
     "block-conflict": "the same in global memory, between threads of two blocks",
     "order-dependent": "volatile or relaxed accesses that nothing orders: another order changes what is read or stays",
     "missing-proxy-fence": "the copy engine or the tensor cores reach what a thread wrote, "
-    "with no fence.proxy.async in between",
+    "or the copy engine overwrites what a thread read, with no fence.proxy.async in between",
     "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",
     "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
     "uninitialised-read": "reads memory, or adds to sums of a wgmma, that nobody wrote",
@@ -67,6 +67,7 @@ _CAUSES = {
     "store-not-awaited": "nobody waited for a bulk store to arrive; .read waits for its source alone",
     "copy-still-reads": "the source of a copy is written while the copy may still read it",
     "wgmma-still-reads": "shared memory is written while a wgmma may still read it",
+    "read-before-copy": "the copy engine overwrites what a thread read, with no fence.proxy.async in between",
     "no-barrier": "no barrier between the two accesses",
     "no-atomic": "threads read a place and write back what they made of it, without an atomic",
     "narrow-scope": "an atomic, or a relaxed access, of a scope in which the other thread is not",

@@ -52,10 +52,22 @@ class ProxyFences:
 
     def __init__(self) -> None:
         self.made: list[Fence] = []
+        self.recent: dict[str, np.ndarray] = {}
+        """By space, when each lane of the machine made its last fence and the one before: (2, lanes)."""
+        self.first_lane = 0  # of that machine, in the grid
 
     def make(self, orders: Orders, lanes: np.ndarray, spaces: frozenset[str]) -> None:
         """These lanes of the machine that these orders are of make a fence now."""
         orders.trail.now += 2
+        if self.first_lane != orders.first_lane:
+            self.first_lane = orders.first_lane
+            self.recent = {}
+        for space in spaces:
+            self.recent.setdefault(space, np.zeros((2, len(orders.agent_of_lane)), np.int64))
+            self.recent[space][:, lanes] = (
+                np.full(len(lanes), orders.trail.now - 1),
+                self.recent[space][0, lanes],
+            )
         agents, row_of = np.unique(orders.agent_of_lane[lanes], return_inverse=True)
         known, news_of = np.unique(orders.messages.known[lanes], return_inverse=True)
         news = [orders.messages.book[each] for each in known.tolist()]
@@ -76,12 +88,22 @@ class ProxyFences:
             left[mine] = self._uncovered_for(made, orders, lane, others[mine], times[mine])
         return left
 
+    def known_of(self, orders: Orders, space: str, lane: int, lanes: np.ndarray) -> np.ndarray:
+        """When each of `lanes` made the newer of its last two fences that this lane knows of, all of the machine; 0:
+        neither is known."""
+        if space not in self.recent or self.first_lane != orders.first_lane:
+            return np.zeros(len(lanes), np.int64)
+        last, before = self.recent[space][:, lanes]
+        mine, others = np.full(len(lanes), lane), lanes + self.first_lane
+        older = np.where(orders.unseen(mine, others, before), 0, before)
+        return np.where(orders.unseen(mine, others, last), older, last)
+
     def _uncovered_for(
         self, made: list[Fence], orders: Orders, lane: int, others: np.ndarray, times: np.ndarray
     ) -> np.ndarray:
         """The same for one lane."""
         _, first, which = np.unique(others << 32 | times, return_index=True, return_inverse=True)
-        others, times = others[first], times[first]
+        others, times = others[first], times[first].astype(np.int64)
         left = ~self._by_writers(made, orders, lane, others, times)
         if left.any():
             left[left] = ~self._by_anyone(made, orders, lane, others[left], times[left])

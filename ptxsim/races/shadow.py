@@ -80,6 +80,10 @@ whatever orders the two (CUDA C++ Programming Guide, `__ldg`: the data is read-o
 UNFENCED = "missing-proxy-fence"
 OVERWRITTEN = "overwritten"
 """The copy engine writes where a thread wrote, with no fence.proxy.async: reported as missing-proxy-fence."""
+READ_BEFORE = "read-before"
+"""The copy engine writes where a thread read, with no fence.proxy.async: reported as missing-proxy-fence."""
+MOST_READS = 4096
+"""Instructions whose reads wait to be entered, of those that a copy may overwrite."""
 NOBODY = -1
 
 
@@ -156,6 +160,11 @@ class Shadow:
             None  # who wrote, and when; for the async proxy
         )
         self.read_only = Touches(self.granules, of_block, budget)  # reads through the read-only cache
+        self.by_threads = Touches(self.granules, of_block, budget) if shared else None
+        """Reads since the copy engine wrote there, in a kernel whose copies come into shared memory."""
+        self.readers = np.zeros(0, bool)  # by lane of the machine, who read so
+        self.fenced = np.zeros(max(self.granules // of_block, 1), np.int64)
+        """By block, up to when all who read so have made a fence that a copying thread knows of."""
         self.dependent: Dependent | None = None  # once there are strong accesses
         self._new_dependent = partial(Dependent, self.granules, of_block, budget)
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
@@ -202,6 +211,8 @@ class Shadow:
                 self.also_wrote.note(touch, low)
             return
         touch = Touch(lanes, machine.orders.first_lane, unit, count, time)
+        if self.by_threads and not act.writes and machine.launch.code.is_overwritten(pc):
+            self._note_reader(machine, touch, self.by_threads)
         if not act.strong:
             self.reads.note(touch, low)
             return
@@ -281,11 +292,48 @@ class Shadow:
 
     def on_async_touch(self, machine: Watched, reach: Reach, kind: str = UNFENCED) -> None:
         """The copy engine or the tensor cores reach these units, for one lane, through a proxy of their own: behind a
-        fence.proxy.async (proxies.py) of what threads wrote there before. What is not ordered before is a race."""
-        if not machine.is_async(np.array([reach.pc])).all():
+        fence.proxy.async (proxies.py) of what threads did there before. What is not ordered before is a race.
+        cuda::memcpy_async asks nobody for a fence."""
+        if (
+            not machine.is_async(np.array([reach.pc])).all()
+            or machine.launch.code.where(reach.pc).memcpy_async
+        ):
             return
         for race in self.unfenced(machine, reach, kind, SHARED if self.shared else GLOBAL):
             machine.findings.race(self, reach.pc, race)
+        if kind == OVERWRITTEN and self.by_threads and self.by_threads.latest:
+            self._tell_unfenced_reads(machine, self._watched(reach), self.by_threads)
+
+    def _tell_unfenced_reads(self, machine: Watched, spread: Spread, reads: Touches) -> None:
+        """The copy engine writes here for these lanes: behind a fence.proxy.async of what threads read here before."""
+        orders, fences = machine.orders, machine.proxy_fences
+        if not len(spread.lanes):
+            return
+
+        def unfenced(lanes: np.ndarray, others: np.ndarray, times: np.ndarray) -> np.ndarray:
+            found = ~orders.unseen(lanes, others, times)
+            found[found] = fences.uncovered(orders, SHARED, lanes[found], others[found], times[found])
+            return found
+
+        lanes, granules, _ = spread
+        block, readers = int(granules[0]) // reads.of_block, np.flatnonzero(self.readers)
+        if self.private:
+            readers = readers[readers // machine.launch.threads == block]
+        if len(readers):
+            known = fences.known_of(orders, SHARED, int(lanes[0]), readers).min()
+            self.fenced[block] = max(self.fenced[block], known)
+        self._report_found(
+            machine, READ_BEFORE, spread, reads.meeting(unfenced, lanes, granules, self.fenced)
+        )
+        reads.forget(granules, orders.trail.now)
+
+    def _note_reader(self, machine: Watched, touch: Touch, reads: Touches) -> None:
+        if not len(self.readers):
+            self.readers = np.zeros(len(machine.orders.agent_of_lane), bool)
+        self.readers[touch.lanes] = True
+        reads.note(touch, 0)
+        if len(reads.noted) > MOST_READS:
+            reads.enter(0)
 
     def unfenced(self, machine: Watched, reach: Reach, kind: str, space: str) -> list[Race]:
         """What threads wrote there before, and no fence of this space lies between: the last plain write, and the last

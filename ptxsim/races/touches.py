@@ -162,6 +162,14 @@ class Touches:
         self.enter(0)
         return self._search(lambda lanes, others, times: times >= time, lanes, granules, time)
 
+    def meeting(
+        self, bad: Callable, lanes: np.ndarray, granules: np.ndarray, lows: np.ndarray
+    ) -> Found | None:
+        """For each lane a touch of its granule for which `bad(lanes, others, times)`; None: there is none. What was
+        before `lows`, by block, does not matter. The granules are of one block."""
+        self.enter(int(lows.min()), granules, 0, lows)
+        return self._search(bad, lanes, granules, int(lows[granules[0] // self.of_block]))
+
     def own_since(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> Found | None:
         """Touches since that time by each lane itself, a lane of the grid; None: none."""
         if self.latest < time:
@@ -256,6 +264,9 @@ class _Further:
             which = np.repeat(np.arange(len(granules)), end - first)
             place = np.arange(len(which)) - np.repeat(np.cumsum(end - first) - (end - first), end - first)
             at = np.repeat(first, end - first) + place
+            if self.since is not None:
+                left = run[2, at] >= self.since[run[0, at]]
+                which, at = which[left], at[left]
             found.append((which, run[1, at], run[2, at].astype(np.int32)))
         which, lane, time = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return which, lane, time

@@ -235,7 +235,7 @@ CASES = [
            "out[t] = tile[t ^ 32];"),
     hopper("wait-for-phase", LOADED + "$$wait(&full, 0);$ out[t] = b[t]; wait(&full, 0);"),
     hopper("wrong-parity", LOADED + "wait(&full, $1$0$); out[t] = b[t]; wait(&full, 0);", "a fresh mbarrier"),
-    hopper("wrong-parity", LOADED + "wait(&full, 0); out[t] = b[t]; __syncthreads();\n"
+    hopper("wrong-parity", LOADED + "wait(&full, 0); out[t] = b[t]; PROXY; __syncthreads();\n"
            "if (t == 0) { expect(&full, 256); LOAD(b, in + 64, 256, &full); }\n__syncthreads();\n"
            "wait(&full, $0$1$); out[t] += b[t]; wait(&full, 1);", "the phase before"),
     hopper("wait-for-store", STORED + "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; $WAIT_READ$WAIT_ALL$; "
@@ -254,5 +254,7 @@ CASES = [
     # ---- proxies and caches
     hopper("proxy-fence", "__shared__ alignas(128) int b[64];\nb[t] = t; $$PROXY;$ __syncthreads();\n"
            "if (t == 0) { STORE(out, b, 256); COMMIT_BULK; WAIT_READ; }"),
+    hopper("proxy-fence-read", LOADED + "wait(&full, 0); out[t] = b[t]; $$PROXY;$ __syncthreads();\n"
+           "if (t == 0) { expect(&full, 256); LOAD(b, in + 64, 256, &full); }\nwait(&full, 1);"),
     Mended("read-only-cache", "out[t] = t; __syncthreads(); out[t + 64] = $__ldg(out + 63 - t)$out[63 - t]$;"),
 ]  # fmt: skip

@@ -32,7 +32,7 @@ __device__ void fence_global() { asm volatile("fence.proxy.async.global;" ::: "m
 __device__ void fence_all() { asm volatile("fence.proxy.async;" ::: "memory"); }
 extern "C" __global__ void k(int* g, int* y)
 {
-    __shared__ alignas(128) int s[128];
+    __shared__ alignas(128) int s[256];
     __shared__ u64 bar[4];
     int t = threadIdx.x;
     if (t < 4) init(&bar[t], t < 3 ? 1 : 64);
@@ -41,6 +41,7 @@ extern "C" __global__ void k(int* g, int* y)
 )
 END = "if (t == 0) { store(y, s, 512); commit(); wait_read(); }"
 LOAD = "expect(&bar[0], 512); load(s, g, 512, &bar[0]);"
+LOAD256 = "expect(&bar[0], 256); load(s, g, 256, &bar[0]);"
 READ = "wait(&bar[0], 0); y[t] = s[t];"
 FLAG = "__threadfence(); __syncthreads(); if (t == 0) atomicExch(&g[255], 1); }"
 AWAIT = "else { if (t == 0) { while (atomicAdd(&g[255], 0) == 0); __threadfence(); }\n__syncthreads();"
@@ -82,6 +83,21 @@ UNFENCED = [
     # shared memory that a bulk load overwrites
     case("load-over-what-others-wrote", f"s[t] = 7; __syncthreads(); if (t == 0) {{ {LOAD} }} {READ}"),
     case("load-over-what-its-thread-wrote", f"if (t == 0) {{ s[5] = 7; {LOAD} }} {READ}"),
+    case("load-over-what-its-thread-read", f"if (t == 0) {{ s[5] = 7; fence(); y[0] = s[5]; {LOAD} }} {READ}"),
+    case("load-over-what-others-read",
+         f"if (t == 0) {{ {LOAD} }} {READ} __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);"),
+    case("load-over-what-others-read-behind-a-fence-of-one",
+         f"if (t == 0) {{ {LOAD} }} {READ} if (t == 0) fence(); __syncthreads(); if (t == 0) {{ {LOAD} }}\n"
+         "wait(&bar[0], 1);"),
+    case("load-over-what-others-read-behind-their-fence",
+         f"if (t == 0) {{ {LOAD} }} wait(&bar[0], 0); fence(); y[t] = s[t]; __syncthreads(); if (t == 0) {{ {LOAD} }}\n"
+         "wait(&bar[0], 1);"),
+    case("load-over-what-others-read-before-an-arrival",
+         f"if (t == 0) {{ {LOAD} }} {READ} if (t < 64) arrive(&bar[3]);\n"
+         f"if (t == 0) {{ wait(&bar[3], 0); {LOAD256} }} wait(&bar[0], 1);"),
+    case("load-over-what-others-read-in-the-second-turn",
+         f"if (t == 0) {{ {LOAD} }} {READ} fence(); __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);\n"
+         f"y[t] += s[t]; __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 0);"),
     case("load-over-what-others-wrote-behind-an-arrival",
          f"if (t < 64) {{ s[t] = 7; arrive(&bar[3]); }} if (t == 64) {{ wait(&bar[3], 0); {LOAD} }} {READ}"),
 ]  # fmt: skip
@@ -111,7 +127,26 @@ FENCED = [
          "wait_all(); }"),
     case("load-over-what-others-wrote", f"s[t] = 7; fence(); __syncthreads(); if (t == 0) {{ {LOAD} }} {READ}"),
     case("load-over-what-others-read",
-         f"if (t == 0) {{ {LOAD} }} {READ} __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);"),
+         f"if (t == 0) {{ {LOAD} }} {READ} fence(); __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);"),
+    case("load-over-what-others-read-behind-a-fence-of-the-copying-thread",
+         f"if (t == 0) {{ {LOAD} }} {READ} __syncthreads(); if (t == 0) {{ fence(); {LOAD} }} wait(&bar[0], 1);"),
+    case("load-over-what-others-read-behind-a-fence-of-a-third-thread",
+         f"if (t == 0) {{ {LOAD} }} {READ} __syncthreads(); if (t == 64) fence(); __syncthreads();\n"
+         f"if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);"),
+    case("load-over-what-others-read-before-an-arrival",
+         f"if (t == 0) {{ {LOAD} }} {READ} fence(); if (t < 64) arrive(&bar[3]); else __syncwarp();\n"
+         f"if (t == 0) {{ wait(&bar[3], 0); {LOAD256} }} wait(&bar[0], 1);"),
+    case("load-over-what-its-thread-read", f"if (t == 0) {{ s[5] = 7; y[0] = s[5]; fence(); {LOAD} }} {READ}"),
+    case("load-over-what-nobody-read-again",
+         f"if (t == 0) {{ {LOAD} }} {READ} fence(); __syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);\n"
+         f"__syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 0);"),
+    case("load-beside-what-others-read",
+         f"if (t == 0) {{ {LOAD} }} {READ} __syncthreads(); if (t == 0) {{ expect(&bar[0], 512);\n"
+         "load(&s[128], g, 512, &bar[0]); } wait(&bar[0], 1);"),
+    case("the-copy-engine-read-it", "s[t] = t; fence(); __syncthreads();\n"
+         f"if (t == 0) {{ store(y, s, 512); commit(); wait_read(); {LOAD} }} wait(&bar[0], 0);"),
+    case("global-memory-that-others-read",
+         "s[t] = g[t]; fence(); __syncthreads(); if (t == 0) { store(g, s, 512); commit(); wait_all(); }"),
     case("load-of-what-the-copy-engine-wrote", "s[t] = 1; fence(); __syncthreads();\n"
          f"if (t == 0) {{ store(g, s, 512); commit(); wait_all(); {LOAD} }} {READ}"),
     case("threads-read-what-the-copy-engine-wrote", f"if (t == 0) {{ {LOAD} }} {READ}"),
@@ -139,6 +174,53 @@ def test_a_race_is_told_once():
 
 
 OVER = f"s[t] = 7; __syncthreads(); if (t == 0) {{ {LOAD} }} {READ}"
+
+
+def test_the_report_says_who_read():
+    again = f"__syncthreads(); if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);"
+    (hazard,) = run(f"if (t == 0) {{ {LOAD} }} {READ} {again}").hazards
+    assert hazard.cause == "read-before-copy"
+    assert (
+        "thread 0 of block 0 lets the copy engine overwrite s[0], which it itself read at line"
+        in hazard.message
+    )
+
+
+def test_a_read_that_nothing_orders_is_told_once():
+    """What nothing orders needs a barrier first."""
+    report = run(f"if (t == 0) {{ {LOAD} }} {READ} if (t == 0) {{ {LOAD} }} wait(&bar[0], 1);")
+    assert {hazard.kind for hazard in report.hazards} == {"write-after-read"}, str(report)
+
+
+MEMCPY_ASYNC = r"""
+#include <cuda/barrier>
+#include <cooperative_groups.h>
+extern "C" __global__ void k(const int* x, int* y, int turns)
+{
+    __shared__ alignas(16) int s[128];
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    auto block = cooperative_groups::this_thread_block();
+    if (threadIdx.x == 0) init(&bar, 128);
+    s[threadIdx.x] = 7;
+    block.sync();
+    for (int i = 0; i < turns; ++i) {
+        cuda::memcpy_async(block, s, x + 128 * i, cuda::aligned_size_t<16>(512), bar);
+        bar.arrive_and_wait();
+        y[128 * i + threadIdx.x] = s[127 - threadIdx.x];
+        block.sync();
+    }
+}
+"""
+
+
+def test_memcpy_async_asks_nobody_for_a_fence():
+    """It starts bulk copies all the same."""
+    x, y = np.arange(512, dtype=np.int32), np.zeros(512, np.int32)
+    kernel = ptxsim.compile(MEMCPY_ASYNC, "k", ("--std=c++17", "-arch=sm_90a"))
+    report = ptxsim.launch(kernel, 1, 128, (x, y, np.int32(4)))
+    assert report.ok, str(report)
+    assert report.counters.total.bulk_copies == 4
+    assert (y.reshape(4, 128) == x.reshape(4, 128)[:, ::-1]).all()
 
 
 @pytest.mark.parametrize(
