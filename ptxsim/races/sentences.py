@@ -95,8 +95,8 @@ MENDS = {
     # ---- proxies and caches
     "proxy-fence": "They {do} through a proxy of their own: after the write and before the barrier, the writing thread "
     "calls fence.proxy.async",
-    "proxy-fence-read": "It writes through a proxy of its own, which no barrier holds back: after the read and before the "
-    "barrier, the reading thread calls fence.proxy.async",
+    "proxy-fence-read": "It writes through a proxy of its own, which no barrier holds back: after the read and before "
+    "the barrier, the reading thread calls fence.proxy.async",
     "read-only-cache": "That cache need not see what the launch writes, not even behind a barrier. The load is "
     "__ldg(), or the compiler makes it of a const __restrict__ parameter: does another parameter name the same array?",
 }
