@@ -109,6 +109,7 @@ extern "C" __global__ void k(const float* x, const int* use, float* y, int n) {
             «} wait(&full, i & 1); {¦wait(&full, done++ & 1);» //@w
             «if (use[i])¦» sum += buf[127 - t];
         }
+        PROXY();
         __syncthreads();
     }
     y[t] = sum;
