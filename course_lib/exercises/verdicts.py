@@ -24,6 +24,8 @@ NOT_COMPILED = "does-not-compile"
 KINDS = {kind.name for kind in TABLE}
 LINE = re.compile(r"\bline (\d+)\b(?! of (?!kernel\.cu))")
 """A line of the kernel; not "line 9 of cp_async.cuh"."""
+CANDIDATE = re.compile(r'built-in operator |function "operator\W|.*: note #\d+-D: .*"operator\W')
+"""A line for one of the operators between which the compiler cannot choose: the types beside them tell more."""
 OF_COMPILER = re.compile(r"\bkernel\.cu\((\d+)\)")
 """The same, as the compiler writes it of a file that a learner does not have."""
 
@@ -117,7 +119,8 @@ def _first_error(log: str) -> str:
     said = next((part for part in log.split("\n\n") if "error" in part), log).splitlines()
     marks = [number for number, line in enumerate(said) if line.strip() == "^"]
     quoted = {*marks, *(number - 1 for number in marks)}
-    text = "; ".join(line.strip() for number, line in enumerate(said) if number not in quoted)
+    kept = (line.strip() for number, line in enumerate(said) if number not in quoted)
+    text = "; ".join(line for line in kept if not CANDIDATE.match(line))
     return OF_COMPILER.sub(r"line \1", text)
 
 

@@ -127,6 +127,8 @@ def _cure(answer: object) -> None:
     fits = isinstance(answer, tuple) and len(answer) == 4 and isinstance(answer[0], dict)
     demand(fits, f"the answer is {ANSWER}, and not {answer!r:.60}.", "wrong-form")
     kernels, kind, cures, best = answer
+    if isinstance(cures, list | tuple | set):
+        cures = " ".join(map(str, cures))
     for name, text in (("my_kind", kind), ("my_cures", cures), ("my_best", best)):
         demand(isinstance(text, str), f"{name} is a text in quotes, and not {text!r:.40}.", "no-text")
     for kernel in kernels.values():

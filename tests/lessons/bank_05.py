@@ -103,6 +103,7 @@ RIGHT_ANSWERS = {
                                          "        if (newer < 1) wait_group<0>();")]),
     ],
     "05.13": [("another order of the letters", [('"BCD"', '"D, C, B"')]),
+              ("a list", [('"BCD", "C"', '["B", "C", "D"], "C"')]),
               ("small letters", [('"BCD", "C"', '"bcd", "c"')])],
     "05.14": [
         ("no load before the loop", [("    load(0, 0);\n", ""), ("    #pragma unroll 1\n" + _LOOP, _FROM_BEFORE)]),
