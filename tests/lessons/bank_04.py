@@ -107,6 +107,17 @@ WRONG_ANSWERS = {
         ("another lane", [(_LANE, "(row + 1) % 8 * 4 + k % 8 // 2")], "lane l begins in row l / 4"),
     ],
     "04.12": [
+        (
+            "sums by hand",
+            [
+                (
+                    "mma_m16n8k16(d, a, b0, b1);",
+                    "for (int i = 0; i < 4; ++i)\n            for (int q = 0; q < 16; ++q)\n                d[i] += "
+                    "__half2float(As[lane / 4 + i / 2 * 8][q]) * __half2float(Bs[q][lane % 4 * 2 + i % 2]);",
+                )
+            ],
+            "are made by mma_m16n8k16",
+        ),
         ("as it was", [(_PACK, "__half_as_ushort(first) << 16 | __half_as_ushort(second)")],
          "two neighbours along k have changed places"),
         ("only the first register", [
@@ -124,6 +135,18 @@ WRONG_ANSWERS = {
          "the warp must meet"),
     ],
     "04.13": [
+        (
+            "packed by hand",
+            [
+                (
+                    "ldmatrix_x4_trans(b, &Bs[lane % 16][lane / 16 * 8]);",
+                    "for (int i = 0; i < 4; ++i) {\n            int k0 = i % 2 * 8 + lane % 4 * 2, n0 = i / 2 * 8 + "
+                    "lane / 4;\n            __half2 two = __halves2half2(Bs[k0][n0], Bs[k0 + 1][n0]);\n"
+                    "            b[i] = *(unsigned*)&two;\n        }",
+                )
+            ],
+            "let ldmatrix bring and turn",
+        ),
         ("as without trans", [(_AT, "Bs[lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8]")], "8 rows below"),
         ("registers exchanged", [(_FIRST, "d[0], a, b[1], b[0]")], "the first of the two registers is k = 0 to 7"),
         ("second registers exchanged", [(_SECOND, "d[1], a, b[3], b[2]")], "the first of the two registers is k = 0"),
