@@ -62,6 +62,10 @@ class Decoded(Protocol):
         """By the pc of an activemask, the instruction whose mask it makes."""
 
     @property
+    def carried(self) -> Mapping[int, tuple[int, ...]]:
+        """The loads and stores, by pc, that only carry values within shared memory, with the registers."""
+
+    @property
     def order_matters(self) -> bool:
         """Whether the order of the warps may change what the program does."""
 

@@ -21,6 +21,7 @@ from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
 from ..ptx.branches import parting
+from ..ptx.carried import carried
 from ..ptx.chance import order_matters
 from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
@@ -203,6 +204,11 @@ class Code:
     def looked_at(self) -> frozenset[int]:
         """The registers that the program looks at."""
         return looked_at(self.instructions)
+
+    @cached_property
+    def carried(self) -> dict[int, tuple[int, ...]]:
+        """The loads and stores, by pc, that only carry values within shared memory, with the registers."""
+        return carried(self.instructions)
 
     @cached_property
     def order_matters(self) -> bool:

@@ -15,5 +15,6 @@ masks       masks out of an activemask
 rounds      loops whose turns leave no trace
 updates     reads of a place whose value comes back there, changed
 together    lanes that stay together at an `if` around one atomic
+carried     values that go from one place in shared memory to another, and nowhere else
 sunk        values that the compiler sets behind a wgmma.fence
 """

@@ -165,6 +165,8 @@ class Shadow:
         self.readers = np.zeros(0, bool)  # by lane of the machine, who read so
         self.fenced = np.zeros(max(self.granules // of_block, 1), np.int64)
         """By block, up to when all who read so have made a fence that a copying thread knows of."""
+        self.unset: dict[int, np.ndarray] = {}
+        """By register that only carries values, which of its granules nobody has written, for each lane."""
         self.dependent: Dependent | None = None  # once there are strong accesses
         self._new_dependent = partial(Dependent, self.granules, of_block, budget)
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
@@ -229,6 +231,28 @@ class Shadow:
             if self.shared:  # it holds something now
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
+
+    def on_carried_load(self, machine: Watched, reach: Reach) -> None:
+        """These lanes load what they only carry to another place: who uses it there must know that it was written."""
+        registers = machine.launch.code.carried[reach.pc]
+        unset = self.write_time[granules_of(reach.unit, reach.size // self.granule)] == NEVER
+        for register, each in zip(registers, _by_element(unset, reach, registers), strict=True):
+            known = self.unset.get(register)
+            if known is None and each.any():
+                known = np.zeros((len(machine.orders.agent_of_lane), each.shape[1]), bool)
+                self.unset[register] = known
+            if known is not None:
+                known[reach.lanes] = each
+
+    def on_carried_store(self, machine: Watched, reach: Reach) -> None:
+        """These lanes have stored it: what was not written where it comes from is not written here."""
+        registers = machine.launch.code.carried[reach.pc]
+        if self.unset.keys().isdisjoint(registers):
+            return
+        granules = granules_of(reach.unit, reach.size // self.granule)
+        for register, each in zip(registers, _by_element(granules, reach, registers), strict=True):
+            if (known := self.unset.get(register)) is not None:
+                self.write_time[each[known[reach.lanes]]] = NEVER
 
     def on_read_only(self, machine: Watched, reach: Reach) -> None:
         """These lanes have read through the read-only cache: what nobody writes in this launch, not even they."""
@@ -528,7 +552,7 @@ class Shadow:
             spread = _one_of_each_run(spread, self.writer, self.write_time)
         lanes, granules, _ = spread
         times = self.write_time[granules]
-        if act.reads:
+        if act.reads and spread.pc not in machine.launch.code.carried:
             self._report(machine, "uninitialised-read", spread, times == NEVER)
         flying = (times >= IN_FLIGHT) & (times != NEVER)
         if flying.any():
@@ -621,6 +645,11 @@ class Shadow:
             other, flying = int(self.writer[granule]), time >= IN_FLIGHT
             race = Race(kind, granule, lane, other, time % IN_FLIGHT, flying, count, near)
         machine.findings.race(self, pc, race)
+
+
+def _by_element(granules: np.ndarray, reach: Reach, registers: tuple[int, ...]) -> np.ndarray:
+    """What stands at each granule of vectors, for each element: (lanes, granules of it)."""
+    return granules.reshape(len(reach.lanes), len(registers), -1).swapaxes(0, 1)
 
 
 def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray | slice) -> np.ndarray:

@@ -289,6 +289,8 @@ def _read(machine: Memories, access: Access, memory: Place, unit: np.ndarray) ->
     found = memory.memory.units(access.size)[unit]
     if access.act.strong:
         machine.look(access.pc, unit, found)
+    elif memory is machine.shared and access.pc in machine.launch.code.carried:
+        machine.shadow.on_carried_load(machine, Reach(machine.active(), unit, access.size, access.pc))
     return found
 
 
@@ -312,6 +314,8 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
     else:
         machine.orders.messages.overwrite(memory, unit * access.size)
     units[unit] = values
+    if memory is machine.shared and access.pc in machine.launch.code.carried:
+        shadow.on_carried_store(machine, reach)
     if (beaten := differs(units[unit], values)).any():
         if access.act.strong:
             shadow.on_chance(machine, access.act, reach, beaten)

@@ -12,7 +12,6 @@ THEMES = (shared, warps, blocks, memory, hopper, cupy_traps, first_contact)
 DEVIATES = {
     "shared: one element past a shared array: into the array beside it, in order",
     "shared: while (__syncthreads_or(..)): the array is searched and then set again in one round",
-    "shared: struct with padding copied within shared memory: legal",
     "shared: __syncthreads() in both arms of an if of even and odd lanes, in one line (or by one macro)",
     "blocks: cg::tiled_partition<64> of a block of 128: legal (CUDA 11 and newer)",
     "memory: float c[4] never set, then the C of mma.sync",
