@@ -6,8 +6,8 @@ missing fence. Two kinds of instructions, between a fence and the next wait, are
 behind the fence:
 
 * Their line stands before the fence, or is the fence's own: `sunk`.
-* They only move a value on, and it was not computed behind the fence either (units/async_math.py follows that):
-  `moves`. `wgmma_fence(); d[0] = 0; wgmma(d, ...)` makes the same PTX.
+* They only move a value on, in the line of a wgmma or of a branch, and it was not computed behind the fence either
+  (units/async_math.py follows that): `moves`. `wgmma_fence(); d[0] = 0; wgmma(d, ...)` makes the same PTX.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,10 @@ FENCE, WAIT = "wgmma.fence", "wgmma.wait_group"
 def moves(instructions: tuple[Instruction, ...]) -> dict[int, tuple[int, int | None]]:
     """By pc the register that is set to the value of another one, or to a constant (None)."""
     found = {}
+    lines = {each.where for each in instructions if each.opcode.root in ("wgmma", "setp", "bra")} | {Where()}
     for pc, each in enumerate(instructions):
+        if each.where not in lines:
+            continue  # the source has it there, in a line of its own
         if each.opcode.root == "mov" and each.guard is None and isinstance(each.operands[0], Register):
             source = each.operands[1]
             if isinstance(source, Immediate | Register):
