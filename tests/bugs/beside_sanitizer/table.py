@@ -1,0 +1,71 @@
+"""The table of ptxsim/docs/judges.md: `python -m tests.bugs.beside_sanitizer.table` prints it, a test compares."""
+
+import json
+import re
+from pathlib import Path
+
+import ptxsim
+from tests.bugs.beside_sanitizer.pairs import PAIRS, Pair
+from tests.bugs.beside_sanitizer.record import TOOLS
+
+RECORD = json.loads((Path(__file__).parents[2] / "golden" / "real_bugs_h200.json").read_text())
+SITES = {
+    "DeepEP": "deepseek-ai/DeepEP", "DeepGEMM": "deepseek-ai/DeepGEMM", "CUTLASS": "NVIDIA/cutlass",
+    "TransformerEngine": "NVIDIA/TransformerEngine", "FlashKDA": "MoonshotAI/FlashKDA", "Fuser": "NVIDIA/Fuser",
+    "TileOPs": "tile-ai/TileOPs", "tilelang": "tile-ai/tilelang", "sglang": "sgl-project/sglang",
+    "humming": "inclusionAI/humming", "cudnn-frontend": "NVIDIA/cudnn-frontend", "mlxcel": "lablup/mlxcel",
+    "llama.cpp": "ggml-org/llama.cpp",
+}  # fmt: skip
+
+
+def link(pair: Pair) -> str:
+    """To the report, with the state of its mend behind it."""
+    project, number, state = re.fullmatch(r"(\S+) #(\d+), (.*)", pair.where).groups()
+    return f"[{project} #{number}](https://github.com/{SITES[project]}/issues/{number}), {state}"
+
+
+def by_simulator(pair: Pair, fixed: bool) -> str:
+    """The kinds that it reports, in its first order."""
+    kernel = ptxsim.compile(pair.source, "k", pair.options(fixed))
+    report = ptxsim.launch(kernel, (pair.grid,), pair.block, pair.arguments())
+    return ", ".join(dict.fromkeys(f"`{hazard.kind}`" for hazard in report.hazards)) or "-"
+
+
+def by_tools(pair: Pair, form: str) -> str:
+    """Those of compute-sanitizer's tools that report something."""
+    row = RECORD["pairs"][pair.name][form]
+    return (
+        ", ".join(tool for tool in TOOLS if row[tool]["findings"] or row[tool]["summary"] == "hangs") or "-"
+    )
+
+
+def alone(pair: Pair) -> str:
+    """How the faulty one ends without a tool."""
+    said = RECORD["pairs"][pair.name]["faulty"]["alone"]
+    wrong = re.match(r"wrong numbers in (\d+)", said)
+    return wrong[1] if wrong else "hangs" if said == "hangs" else "ends with an error"
+
+
+def table() -> str:
+    lines = [
+        "| bug | what it is | wrong runs of 200 | compute-sanitizer: before | after | `ptxsim`: before | after |",
+        "|---|---|--:|---|---|---|---|",
+    ]
+    verdicts = [
+        (
+            by_tools(pair, "faulty"),
+            by_tools(pair, "fixed"),
+            by_simulator(pair, False),
+            by_simulator(pair, True),
+        )
+        for pair in PAIRS
+    ]
+    for pair, cells in zip(PAIRS, verdicts, strict=True):
+        lines.append(f"| {' | '.join((link(pair), pair.fault, alone(pair), *cells))} |")
+    sums = (f"**{sum(cell != '-' for cell in column)}**" for column in zip(*verdicts, strict=True))
+    lines.append(f"| **of {len(PAIRS)}** | | | {' | '.join(sums)} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")

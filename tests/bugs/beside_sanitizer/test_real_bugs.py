@@ -1,0 +1,54 @@
+"""What the simulator says of bugs that people had: the fault at its line, and nothing of the mended kernel."""
+
+import numpy as np
+import pytest
+
+import ptxsim
+from tests.bugs.beside_sanitizer.pairs import PAIRS
+from tests.bugs.beside_sanitizer.table import RECORD, table
+from tests.rules import ROOT
+
+ORDERS = (None, 1, 2, 3)
+
+
+def launched(pair, fixed, seed):
+    """The report, and whether the numbers are right."""
+    options = (*pair.options(fixed), "-arch=sm_90a" if pair.hopper else "-arch=sm_80")
+    arguments = pair.arguments()
+    report = ptxsim.launch(
+        ptxsim.compile(pair.source, "k", options), (pair.grid,), pair.block, arguments, seed=seed
+    )
+    wanted = np.asarray(pair.wanted(pair.arguments()))
+    return report, np.array_equal(arguments[pair.output].reshape(wanted.shape), wanted)
+
+
+@pytest.mark.parametrize("seed", ORDERS)
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_the_bug_is_found_at_its_line(pair, seed):
+    report, _ = launched(pair, False, seed)
+    assert [hazard for hazard in report.hazards if hazard.kind in pair.kinds and hazard.line in pair.lines], (
+        report
+    )
+
+
+@pytest.mark.parametrize("seed", ORDERS)
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
+def test_the_mended_kernel_is_clean_and_right(pair, seed):
+    report, right = launched(pair, True, seed)
+    assert report.ok, report
+    assert right
+
+
+def test_the_record_is_of_these_kernels():
+    assert {name: row["digest"] for name, row in RECORD["pairs"].items()} == {
+        pair.name: pair.digest for pair in PAIRS
+    }
+    mended = {name: row["fixed"]["alone"] for name, row in RECORD["pairs"].items()}
+    assert set(mended.values()) == {"wrong numbers in 0 of 200 launches"}, mended
+
+
+def test_the_table_of_the_page():
+    """`python -m tests.bugs.beside_sanitizer.table` prints it."""
+    page = (ROOT / "ptxsim/docs/judges.md").read_text(encoding="utf-8")
+    assert table() in page
+    assert f"{RECORD['made']['gpu'].removeprefix('NVIDIA ')}, {RECORD['made']['date']}" in page
