@@ -86,7 +86,7 @@ KERNELS = {
     __syncthreads();
     d[1] = d[2] = d[3] = 0;
     WG_FENCE;
-    asm volatile("mov.f32 %0, 0f3F800000;" : "=f"(d[0]) :: "memory");
+    asm volatile("add.f32 %0, %1, 0f3F800000;" : "=f"(d[0]) : "f"((float)threadIdx.x) : "memory");
     WGMMA(d, a, b, 1);  // HERE
     WG_COMMIT;
     WG_WAIT(0);
