@@ -20,7 +20,7 @@ from .cycles import (
 from .estimate import Estimate, estimate
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
-from .kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources
+from .kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources, variables
 from .launch import SimulatorError, assemble, clean_side_by_side, launch
 from .observe.counters import NO_LANE, Counts, global_sectors, shared_wavefronts
 from .occupancy import LaunchResources, occupancy, refusal
@@ -76,4 +76,5 @@ __all__ = [
     "resources",
     "result_of",
     "shared_wavefronts",
+    "variables",
 ]

@@ -1,12 +1,13 @@
 """What a kernel is launched with: its arguments as bytes of parameters, and arrays as buffers in global memory."""
 
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from . import numbers
+from .compiler import signature
 from .kernel import Kernel, LaunchError
 from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
@@ -14,10 +15,6 @@ from .tensor_map import TensorMap
 
 POINTER, MAP_ALIGN = 8, 64
 """Bytes of a pointer, and to what a tensor map is aligned."""
-FLOATS = {"float": "float32", "double": "float64", "half": "float16", "__half": "float16"}
-_POINTER = re.compile(
-    rf"\b({'|'.join(FLOATS)})\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)\s*[,)]"
-)
 
 
 class Struct:
@@ -62,10 +59,9 @@ def bind(kernel: Kernel, args: Sequence, buffers: Sequence[Buffer] = ()) -> Boun
         if isinstance(arg, np.ndarray):
             if kernel.declared and not is_pointer and param.size == 8:
                 raise LaunchError(
-                    f"{name} is a value of 8 bytes in the kernel, no pointer; the argument is an array"
+                    f"{name} is {_type(param)} in the kernel, no pointer; {_no_array(arg, name, param)}"
                 )
-            _check_float(arg, name, kernel.source)
-            value = _pointer(arg, name, bound.buffers, owned)
+            value = _pointer_or_record(arg, name, kernel, param, bound.buffers, owned)
         elif isinstance(arg, TensorMap):
             value = _map(arg, name, bound.buffers, owned)
         elif isinstance(arg, Struct):
@@ -80,6 +76,30 @@ def bind(kernel: Kernel, args: Sequence, buffers: Sequence[Buffer] = ()) -> Boun
         bound.params[param.offset : param.offset + param.size] = raw
         bound.buffers_of.append(tuple(owned))
     return bound
+
+
+def _pointer_or_record(
+    array: np.ndarray,
+    name: str,
+    kernel: Kernel,
+    param: ptx.Variable,
+    buffers: list[Buffer],
+    owned: list[Buffer],
+) -> np.ndarray:
+    """An array's address; of one record, for a struct, its bytes, as CuPy passes it."""
+    if array.size == 1 and array.dtype.kind == "V" and not param.kind and array.nbytes == param.size:
+        return np.array(array.reshape(1))
+    if param.size != POINTER:
+        raise LaunchError(f"{name} is {_type(param)} in the kernel, but {_no_array(array, name, param)}")
+    written = signature.pointed_to(name, kernel.source)
+    if not _is_masked(array) and numbers.misread(array.dtype, written):
+        number = numbers.number_of(written)
+        floats = array.dtype.kind == "f" and number is not None and number.kind == "f"
+        raise LaunchError(
+            f"{name} is {written}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{number})"
+            + f", or, if its bytes are meant, {name}.view(np.{number})" * (not floats)
+        )
+    return _pointer(array, name, buffers, owned)
 
 
 def _pointer(
@@ -151,7 +171,7 @@ def _checked(array: np.ndarray, name: str, gaps: bool) -> np.ndarray:
             f"GPU's; pass {name}.astype({array.dtype.newbyteorder('=').name!r})"
         )
     whole = _owner(array) if gaps else array
-    if not (whole.flags.c_contiguous or whole.flags.f_contiguous):
+    if _without_gaps(whole) is None:
         raise LaunchError(
             f"{name} is a view with gaps (shape {array.shape}, strides {array.strides}); a kernel only gets the first "
             "address. Pass np.ascontiguousarray(...) or np.asfortranarray(...) of it"
@@ -159,22 +179,6 @@ def _checked(array: np.ndarray, name: str, gaps: bool) -> np.ndarray:
     if not array.flags.writeable:
         raise LaunchError(f"{name} is read-only (writeable=False); pass a copy of it")
     return np.asarray(array)
-
-
-def _check_float(array: np.ndarray, name: str, source: str) -> None:
-    """Refuse an array of one float type for a pointer to another: a GPU would read its bytes as other numbers."""
-    kind = float_pointed_to(name, source)
-    if kind and array.dtype.name in FLOATS.values() and array.dtype != FLOATS[kind]:
-        raise LaunchError(
-            f"{name} is {kind}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{FLOATS[kind]})"
-        )
-
-
-def float_pointed_to(name: str, source: str) -> str | None:
-    """One of FLOATS, if all kernels of the source that have a pointer of this name agree that it is one to that."""
-    lists = " ".join(re.findall(r"__global__[^;{]*", source))
-    declared = {kind for kind, parameter in _POINTER.findall(lists) if parameter == name}
-    return declared.pop() if len(declared) == 1 else None
 
 
 def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np.ndarray:
@@ -186,37 +190,75 @@ def _scalar(arg: object, name: str, param: ptx.Variable, is_pointer: bool) -> np
         raise LaunchError(
             f"{name} is a pointer in the kernel, but the argument is {arg!r}; pass an array, or None for a null pointer"
         )
-    if isinstance(arg, np.generic):
-        return np.array([arg])
-    if isinstance(arg, bool):
-        return np.array([arg])
-    if isinstance(arg, int):  # CuPy passes a Python int as 64 bits and a float as a double
-        if not -(2**63) <= arg < 2**63:
-            raise LaunchError(
-                f"{name} is {arg}, which does not fit into 64 bits; pass np.uint64(...) if that does"
-            )
-        return np.array([arg], np.int64)
-    if isinstance(arg, float):
-        return np.array([arg], np.float64)
-    raise LaunchError(
-        f"{name} is a {type(arg).__name__}; pass an array, or a NumPy scalar such as np.int32(4)"
+    if not isinstance(arg, bool | int | float | complex | np.generic):
+        raise LaunchError(
+            f"{name} is a {type(arg).__name__}; pass an array, or a NumPy scalar such as np.int32(4)"
+        )
+    if isinstance(arg, np.generic) and (arg.dtype.kind not in "biufcV" or arg.dtype.char in "gG"):
+        raise LaunchError(f"{name} is a {type(arg).__name__}, which a GPU does not know; {_pass(param)}")
+    if numbers.whole(param.kind):
+        return _whole_number(arg, name, param)
+    value = np.array([arg])
+    # A Python number for a struct: CuPy passes 8 bytes of it, whatever the struct is.
+    plain = isinstance(arg, bool | int | float) and not isinstance(arg, np.generic)
+    if value.dtype.hasobject or not numbers.may_be(value.dtype, param.kind) or (plain and not param.kind):
+        raise LaunchError(
+            f"{name} is {_type(param)} in the kernel, but the argument is {arg!r}; {_pass(param)}"
+        )
+    return value
+
+
+def _whole_number(arg: object, name: str, param: ptx.Variable) -> np.ndarray:
+    """CuPy passes 64 bits of an int, and a NumPy scalar as it is, whose lower bytes the kernel reads: a number that
+    fits arrives. Of a narrower one below zero the upper bytes would be missing."""
+    if not isinstance(arg, bool | int | np.integer | np.bool_):
+        raise LaunchError(
+            f"{name} is {_type(param)} in the kernel, but the argument is {arg!r}; {_pass(param)}"
+        )
+    bits, value = 8 * param.size, int(arg)
+    narrow = value < 0 and isinstance(arg, np.integer) and arg.nbytes < param.size
+    if narrow or not -(1 << bits - 1) <= value < 1 << bits:
+        raise LaunchError(
+            f"{name} has {param.size} bytes in the kernel, and {arg!r} ({type(arg).__name__}) "
+            f"{'has fewer' if narrow else 'needs more'}; {_pass(param)}"
+        )
+    return np.array([value % (1 << bits)], f"u{param.size}")
+
+
+def _no_array(array: np.ndarray, name: str, param: ptx.Variable) -> str:
+    one = f"; {_pass(param, f'{name}.item()')}" if array.size == 1 else ""
+    return f"the argument is an array{one}"
+
+
+def _type(param: ptx.Variable) -> str:
+    kind = (
+        "a whole number"
+        if numbers.whole(param.kind)
+        else "a float"
+        if numbers.floating(param.kind)
+        else "a value"
     )
+    return f"{kind} of {param.size} byte{'s' * (param.size != 1)}"
+
+
+def _pass(param: ptx.Variable, given: str = "...") -> str:
+    """What to pass for a parameter."""
+    if param.kind and (numbers.whole(param.kind) or numbers.floating(param.kind)):
+        return f"pass np.{'int' if numbers.whole(param.kind) else 'float'}{8 * param.size}({given})"
+    return f"pass a NumPy scalar, a record or a ptxsim.Struct of {param.size} byte{'s' * (param.size != 1)}"
 
 
 def _wrong_size(arg: object, name: str, param: ptx.Variable, given: int) -> str:
-    if isinstance(arg, np.ndarray):
-        return f"{name} is a value of {param.size} bytes in the kernel, but the argument is an array"
     if isinstance(arg, Struct):
         return f"{name} has {param.size} bytes in the kernel, and the members given make {given}"
-    wrap = {
-        4: "np.int32(...) or np.float32(...)",
-        8: "np.int64(...) or np.float64(...)",
-        2: "np.float16(...)",
-    }
-    return (
-        f"{name} has {param.size} bytes in the kernel, but {arg!r} ({type(arg).__name__}) has {given}; "
-        f"pass {wrap.get(param.size, 'a NumPy scalar')} of the parameter's own type"
-    )
+    kind = type(arg).__name__
+    return f"{name} has {param.size} bytes in the kernel, but {arg!r} ({kind}) has {given}; {_pass(param)}"
+
+
+def _without_gaps(array: np.ndarray) -> np.ndarray | None:
+    """The array with its axes in the order of memory; None if it does not fill its piece of memory, forwards."""
+    in_order = array.transpose(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+    return in_order if in_order.flags.c_contiguous else None
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
@@ -230,9 +272,11 @@ def _place(array: np.ndarray, name: str, buffers: list[Buffer]) -> tuple[Buffer,
     """Put an array into global memory: its buffer and its address. As on a GPU the whole allocation is there: a view
     of an array may be left for the rest of it, and arrays that share memory share a buffer."""
     owner = _owner(array)
-    if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or owner.dtype.hasobject:
-        owner = array
-    data = (owner if owner.flags.c_contiguous else owner.T).reshape(-1).view(np.uint8)
+    whole = _without_gaps(owner)
+    if whole is None or owner.dtype.hasobject:
+        owner, whole = array, _without_gaps(array)
+    assert whole is not None  # `_checked` saw that
+    data = whole.reshape(-1).view(np.uint8)
     first = array.ctypes.data - owner.ctypes.data
     for buffer in buffers:
         at = array.ctypes.data - buffer.memory.data.ctypes.data

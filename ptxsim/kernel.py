@@ -20,10 +20,12 @@ from .machine.machine import plain_name
 from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
-from .ptx.program import Program, Variable
+from .ptx.program import Variable
 from .ptx.together import predicated
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
+_PLAIN = re.compile(r"[\w$]+")
+"""A name, and no expression."""
 
 
 class LaunchError(ValueError):
@@ -64,7 +66,9 @@ def compile(
 ) -> Kernel:
     """CUDA C++ to a kernel for the simulator.
 
-    `name` is the name of an `extern "C"` kernel, one of `name_expressions`, or a mangled name.
+    `name` is the name of an `extern "C"` kernel, an expression of C++ (`tile<float, 32>`, `math::scale`), one of
+    `name_expressions`, or a mangled name. Kernels of one source with the same options and expressions share its
+    variables.
     Raises CompileError with NVRTC's log, and LaunchError when there is no kernel of that name.
     """
     if not isinstance(source, str) or not isinstance(name, str):
@@ -73,7 +77,38 @@ def compile(
         )
     if isinstance(options, str) or isinstance(name_expressions, str):
         raise LaunchError("options and name_expressions are tuples of strings, for example ('-arch=sm_90',)")
-    return _compile(source, name, tuple(options), tuple(name_expressions))
+    options, expressions = tuple(options), tuple(name_expressions)
+    if name in expressions or _PLAIN.fullmatch(name):
+        return _compile(source, name, options, expressions)
+    try:
+        return _compile(source, name, options, (*expressions, name))
+    except nvrtc.CompileError as error:
+        if nvrtc.OF_THE_SOURCE.search(str(error)):
+            raise
+        reason = re.sub(r"^.*? error: ", "", str(error).partition("\n")[0])
+        raise LaunchError(f"the source has no kernel {name}: {reason}") from None
+
+
+def variables(
+    source: str, options: Sequence[str] = (), name_expressions: Sequence[str] = ()
+) -> dict[str, np.ndarray]:
+    """The bytes (uint8) of each __device__ and __constant__ variable of a source, by its name in PTX: they are read and
+    written by the kernels that are compiled with the same options and expressions, and may be here.
+
+    Raises CompileError, and LaunchError where the simulator cannot run it."""
+    try:
+        found = _variables(source, tuple(options), tuple(name_expressions))
+    except UnsupportedInstruction as reason:
+        raise LaunchError(f"the simulator cannot run it: {reason}") from None
+    return {each.label: each.memory.data for each in found}
+
+
+@lru_cache(maxsize=64)
+def _variables(
+    source: str, options: tuple[str, ...], name_expressions: tuple[str, ...]
+) -> tuple[Buffer, ...]:
+    module = _module(nvrtc.compile_ptx(source, name_expressions, options).ptx, ptx.MAIN_FILE)
+    return tuple(_module_variables(ptx.of_module(module)))
 
 
 @lru_cache(maxsize=64)
@@ -84,10 +119,24 @@ def _compile(source: str, name: str, options: tuple[str, ...], name_expressions:
     names = list(ptx.kernels(module))
     if entry not in names:
         raise LaunchError(
-            f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. "
-            'Is it declared extern "C" __global__?'
+            f"the source has no kernel named {name}; it has {', '.join(names) or 'none'}. {_why_not(source, name)}"
         )
-    return _linked(module, name, entry, source, options, name_expressions, compiled.ptx)
+    kernel = _linked(module, name, entry, source, options, name_expressions, compiled.ptx)
+    return (
+        replace(kernel, variables=_variables(source, options, name_expressions))
+        if kernel.variables
+        else kernel
+    )
+
+
+def _why_not(source: str, name: str) -> str:
+    """Why a kernel may have another name in the PTX, or none."""
+    text = signature.without_comments(source)
+    if re.search(rf"\btemplate\s*<[^;{{}}]*\b__global__\b[^;{{}}]*?\b{re.escape(name)}\s*\(", text):
+        return (
+            f"It is a template, of which an instance is compiled when it is named: {name}<float>, for example"
+        )
+    return 'Is it declared extern "C" __global__?'
 
 
 def from_ptx(text: str, name: str = "") -> Kernel:
@@ -125,9 +174,13 @@ def _declared(text: str, entry: str) -> tuple[tuple[str, bool], ...]:
     return parameters if any(pointer for _, pointer in parameters) else ()
 
 
+_module = lru_cache(maxsize=8)(ptx.parse)
+"""Several kernels of one text are asked for one after the other, and its variables."""
+
+
 def _parsed(text: str, name: str, main: str = ptx.MAIN_FILE) -> ptx.Module:
     try:
-        return ptx.parse(text, main)
+        return _module(text, main)
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
 
@@ -143,7 +196,7 @@ def _linked(
 ) -> Kernel:
     try:
         program = ptx.link(module, entry)
-        variables = tuple(_module_variables(program))
+        variables = tuple(_module_variables(program.globals))
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
     if program.reserved_shared:
@@ -153,21 +206,21 @@ def _linked(
     return Kernel(name, entry, source, options, name_expressions, text, declared, code, variables)
 
 
-def _module_variables(program: Program) -> list[Buffer]:
+def _module_variables(variables: Sequence[Variable]) -> list[Buffer]:
     """__device__ and __constant__ variables and string literals; they live as long as the kernel."""
     found = []
-    for number, variable in enumerate(program.globals):
+    for number, variable in enumerate(variables):
         data = np.zeros(max(variable.size, len(variable.data)), np.uint8)
         data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
         found.append(Buffer((1024 + number) * SPACING, Bytes(data), variable.name, variable.align))
-    _put_addresses(program, found)
+    _put_addresses(variables, found)
     return found
 
 
-def _put_addresses(program: Program, buffers: list[Buffer]) -> None:
+def _put_addresses(variables: Sequence[Variable], buffers: list[Buffer]) -> None:
     """Variables that are initialised with addresses of others."""
     bases = {buffer.label: buffer.base for buffer in buffers}
-    for variable, buffer in zip(program.globals, buffers, strict=True):
+    for variable, buffer in zip(variables, buffers, strict=True):
         for at, name, more in variable.addresses:
             if name not in bases:
                 raise UnsupportedInstruction(

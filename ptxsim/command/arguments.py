@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arguments import FLOATS, Struct, float_pointed_to, packed_bytes
-from ..compiler.signature import POINTER_BYTES
+from .. import numbers
+from ..arguments import Struct, packed_bytes
+from ..compiler.signature import POINTER_BYTES, pointed_to
 from ..kernel import Kernel, LaunchError
 
 FILLS = ("random", "zeros", "ones", "arange", "nan")
@@ -25,27 +26,9 @@ a parameter is one of
   {{float32[8]; int=5}}  a struct, its members in their order; one of them may be a struct, too
 with the type {", ".join(TYPES)},
 or, as in C, {", ".join(OF_C)}"""
-NUMBERS = {
-    1: "int8=5",
-    2: "int16=5 or float16=0.5",
-    4: "int32=5 or float32=0.5",
-    8: "int64=5 or float64=0.5",
-}
-"""By their bytes."""
 
 _ARRAY = re.compile(r"(?P<type>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?")
 _NUMBER = re.compile(r"(?P<type>\w+)=(?P<value>.+)")
-
-_WHOLE = {
-    *("signed char", "unsigned", "size_t", "bool", "uint", "uchar", "ushort"),
-    *(
-        f"{sign}{kind}"
-        for sign in ("", "unsigned ")
-        for kind in ("char", "short", "int", "long", "long long")
-    ),
-    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-}
-"""Types of C++ that are whole numbers."""
 
 Argument = np.ndarray | np.generic | Struct | None
 
@@ -149,7 +132,8 @@ def _check(arg: Argument, kernel: Kernel, number: int) -> None:
             )
         return
     if isinstance(arg, np.generic):
-        fits = arg.nbytes == size and not pointer
+        kind = kernel.params[number].kind
+        fits = arg.nbytes == size and not pointer and numbers.may_be(arg.dtype, kind)
     else:
         fits = size == POINTER_BYTES and (arg is None or _points_to(arg.dtype, kernel, number))
     if not fits:
@@ -158,35 +142,28 @@ def _check(arg: Argument, kernel: Kernel, number: int) -> None:
 
 def _points_to(dtype: np.dtype, kernel: Kernel, number: int) -> bool:
     """Whether a pointer may point to such numbers: those of another type would be read as other values."""
-    if kind := _float_of(kernel, number):
-        return dtype.name == kind
-    return not (dtype.kind == "f" and _is_whole(kernel, number))
-
-
-def _is_whole(kernel: Kernel, number: int) -> bool:
-    """Whether each kernel with a pointer of this name has one to whole numbers."""
-    lists = " ".join(re.findall(r"__global__[^;{]*", kernel.source))
-    name = re.escape(_name(kernel, number))
-    pointer = rf"([\w ]+?)\s*(?:\bconst\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?{name}\s*[,)]"
-    kinds = (re.sub(r"\b(?:const|volatile)\b", "", kind) for kind in re.findall(pointer, lists))
-    found = {" ".join(kind.split()) for kind in kinds}
-    return bool(found) and found <= _WHOLE
+    return not numbers.misread(dtype, _pointed_to(kernel, number))
 
 
 def _wanted(kernel: Kernel, number: int) -> str:
-    size = kernel.params[number].size
+    size, kind = kernel.params[number].size, kernel.params[number].kind
     if _is_pointer(kernel, number):
-        kind = _float_of(kernel, number) or ("whole numbers" if _is_whole(kernel, number) else "")
-        example = kind if kind in FLOATS.values() else "int32"
-        return f"a pointer{kind and f' to {kind}'}; give an array, such as {example}[1024], or null"
-    if size in NUMBERS:
-        return f"a number of {size} byte{'s' * (size > 1)}; give {NUMBERS[size]}"
+        written = _pointed_to(kernel, number)
+        example = numbers.number_of(written) or "int32"
+        return f"a pointer{written and f' to {written}'}; give an array, such as {example}[1024], or null"
+    if size in (1, 2, 4, 8):
+        known = numbers.whole(kind), numbers.floating(kind)
+        examples = [f"int{8 * size}=5"] * (not known[1]) + [f"float{8 * size}=0.5"] * (
+            not known[0] and size > 1
+        )
+        what = "a whole number" if known[0] else "a number"
+        return f"{what} of {size} byte{'s' * (size > 1)}; give {' or '.join(examples)}"
     return f"a struct of {size} bytes; give its members, such as {{float32[1024]; int32=5}}"
 
 
-def _float_of(kernel: Kernel, number: int) -> str:
-    """The dtype that a pointer points to; "" where it is no pointer to a float."""
-    return FLOATS.get(float_pointed_to(_name(kernel, number), kernel.source) or "", "")
+def _pointed_to(kernel: Kernel, number: int) -> str:
+    """The type of C++ that a pointer points to, where the source says it."""
+    return pointed_to(_name(kernel, number), kernel.source)
 
 
 def _name(kernel: Kernel, number: int) -> str:

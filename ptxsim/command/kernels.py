@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..compiler.nvrtc import CompileError, compile_ptx, find_header, whole_log
+from ..compiler.nvrtc import OF_THE_SOURCE, CompileError, compile_ptx, find_header, whole_log
 from ..compiler.signature import at_commas, qualified, without_comments
 from ..kernel import Kernel, LaunchError, compile
 from ..ptx.program import MAIN_FILE
@@ -21,8 +21,6 @@ TOO_MANY = ", ".join(["{}"] * 64)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _PLAIN = re.compile(r"[\w:]+")
 _SIGNATURE = re.compile(r"(?!static_cast\b)([\w:]+(?:\s*<.*>)?)\s*\((.*)\)")
-_OF_THE_SOURCE = re.compile(r"^(?!__nv_name_map)\S.*\berror: ", re.M)
-"""An error that is not of the name that is looked for."""
 _CANDIDATE = re.compile(r'^(\S+)\(\d+\): note .*?\bfunction (template )?"([^"]+)"', re.M)
 _SCOPE = re.compile(r"\bnamespace\s+(?P<space>[\w:]+)\s*\{|(?P<template>\btemplate\s*<)|[{}]")
 _KERNEL = re.compile(r"[^;{}]*?\b__global__\b[^;{}]*?\b(?!__)(\w+)\s*\(")
@@ -66,7 +64,7 @@ def _instance(source: str, asked: str, options: Sequence[str]) -> Kernel:
     try:
         entry = compile_ptx(source, (expression,), options).lowered[expression]
     except CompileError as error:
-        if _OF_THE_SOURCE.search(str(error)):
+        if OF_THE_SOURCE.search(str(error)):
             raise
         reason = re.sub(r"^.*? error: ", "", str(error).partition("\n")[0])
         entries = _ENTRY.findall(compile_ptx(source, (), options).ptx)

@@ -49,6 +49,8 @@ ELSEWHERE: list[Callable[[Wanted], str | None]] = []
 """Who is asked for a text where there is no compiler: answers as `packed` or `refused` pack it, or None."""
 WHY_NOT_OPENED = re.compile(r'(?:cannot|could not) open source file ("[^"\n]*")[^\n]*')
 """With all headers in memory no file is opened, and the reason says whether there is one."""
+OF_THE_SOURCE = re.compile(r"^(?!__nv_name_map)\S.*\berror: ", re.M)
+"""An error that is not of a name that is looked for."""
 MISSING = re.compile(r'cannot open source file "([^"]+)"\n\s*#\s*include\s*([<"])')
 """A header that was not found, and how its #include was written."""
 

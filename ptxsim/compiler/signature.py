@@ -121,3 +121,15 @@ def _name(piece: str, used: set[str]) -> tuple[str, bool]:
         return "", False
     name = next((word for word in reversed(words) if word in used), words[-1])
     return name, words[-1] != name
+
+
+def pointed_to(name: str, source: str) -> str:
+    """The C++ type that pointers of this name point to, as `unsigned int`, if all kernels of the source that have one
+    agree; else ""."""
+    lists = " ".join(re.findall(r"__global__[^;{]*", without_comments(source)))
+    pointer = rf"([\w: ]+?)\s*\*\s*(?:const\b\s*)?(?:__restrict(?:__)?\s+)?{re.escape(name)}\s*[,)]"
+    kinds = (
+        re.sub(r"\b(?:const|volatile)\b|\b(?:cuda::)?std::", "", kind) for kind in re.findall(pointer, lists)
+    )
+    found = {" ".join(kind.split()) for kind in kinds}
+    return found.pop() if len(found) == 1 else ""

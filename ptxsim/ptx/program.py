@@ -48,7 +48,8 @@ class Special:
 @dataclass(frozen=True)
 class Variable:
     """A named piece of memory. `space` is param, shared, local, global or const; `offset` counts within it.
-    `addresses`: where in `data` the address of another one belongs, its name, and what is added."""
+    `addresses`: where in `data` the address of another one belongs, its name, and what is added. `kind`: of one number
+    its type, such as "f32"; of several, or bytes, ""."""
 
     name: str
     space: str
@@ -57,6 +58,7 @@ class Variable:
     offset: int = 0
     data: bytes = b""
     addresses: tuple[tuple[int, str, int], ...] = ()
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -339,7 +341,7 @@ class _Reader:
 
     def variable(self, space: str, closing: tuple[str, ...] = (";",)) -> Variable:
         """`.align 4 .b8 name[12] = {1, 2}` up to (for parameters: not including) the closing token."""
-        align, itemsize, data = 0, 1, b""
+        align, itemsize, data, kind = 0, 1, b"", ""
         addresses: tuple[tuple[int, str, int], ...] = ()
         while (token := self.next()).startswith("."):
             if token == ".align":
@@ -352,15 +354,15 @@ class _Reader:
                         self.next()
             elif token[1:] in _BITS:
                 kind, itemsize = token[1:], _BITS[token[1:]] // 8
-        name, count = token, 1
+        name, count, one = token, 1, kind
         while self.accept("["):
-            inside = self.until("]")
+            inside, one = self.until("]"), ""
             count *= int(inside[0]) if inside else 0
         if self.accept("="):
             data, addresses = self.initialiser(np.dtype(DTYPES[kind]))
         if closing == (";",):
             self.until(";")
-        return Variable(name, space, count * itemsize, align or itemsize, data=data, addresses=addresses)
+        return Variable(name, space, count * itemsize, align or itemsize, 0, data, addresses, one)
 
     def initialiser(self, dtype: np.dtype) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
         """Numbers, and addresses of other variables: `{1, generic(name)+8}`."""
@@ -505,6 +507,11 @@ MOST_INLINED = 30_000
 """Instructions of a kernel with calls: ten functions that each call the next one twice are 1,024 copies of the last."""
 
 
+def of_module(module: Module) -> tuple[Variable, ...]:
+    """The variables that all its kernels share."""
+    return tuple(v for v in module.variables.values() if v.space in ("global", "const"))
+
+
 class _Linker:
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -552,7 +559,7 @@ class _Linker:
         align = max([16, *(v.align for v in self.placed.values() if v.offset < 0)])
         dynamic_at = -(-self.shared_bytes // align) * align
         instructions = tuple(self.resolve(item, dynamic_at) for item in self.pending)
-        constants = tuple(v for v in self.module.variables.values() if v.space in ("global", "const"))
+        constants = of_module(self.module)
         return Program(
             name,
             instructions,

@@ -65,8 +65,13 @@ def test_bad_shapes_are_refused(change, words):
         (1, [1.0, 2.0], "in is a pointer"),
         (1, np.zeros((10, 10), np.float32)[:, ::2], "in is a view with gaps"),
         (2, 2.0, "factor has 4 bytes"),
-        (3, 100, "n has 4 bytes"),
-        (3, np.zeros(1, np.int32), "n is a value of 4 bytes"),
+        (3, 2**32, "n has 4 bytes in the kernel, and 4294967296 .int. needs more"),
+        (3, 1.0, "n is a whole number of 4 bytes in the kernel, but the argument is 1.0; pass np.int32"),
+        (
+            3,
+            np.zeros(1, np.int32),
+            r"n is a whole number of 4 bytes .* is an array; pass np.int32\(n.item\(\)\)",
+        ),
         (3, "100", "n is a str"),
     ],
 )

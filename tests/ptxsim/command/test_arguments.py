@@ -60,18 +60,19 @@ def test_right_ones():
         (1, "floot32[4]", "no type floot32; there are bool, int8"),
         (1, "float32[4]=y.txt", "none of random, zeros, ones, arange, nan and no .npy file"),
         (1, "float32[4]=nobody.npy", "No such file"),
-        (1, "float64[4]", r"x is a pointer to float32; give an array, such as float32\[1024\], or null"),
-        (1, "int64=0", "x is a pointer to float32"),
-        (1, "int32[4]", r"x is a pointer to float32; give an array, such as float32\[1024\]"),
-        (1, "uint8[4]=zeros", "x is a pointer to float32"),
-        (2, "float32[4]", r"y is a pointer to whole numbers; give an array, such as int32\[1024\], or null"),
+        (1, "float64[4]", r"x is a pointer to float; give an array, such as float32\[1024\], or null"),
+        (1, "int64=0", "x is a pointer to float"),
+        (1, "int32[4]", r"x is a pointer to float; give an array, such as float32\[1024\]"),
+        (1, "uint8[4]=zeros", "x is a pointer to float"),
+        (2, "float32[4]", r"y is a pointer to int; give an array, such as int32\[1024\], or null"),
         (2, "int32[4]=nan", "int32 has no NaN"),
         (2, "int32[400000000000000000]=zeros", "allocate"),
+        (3, "float32=3", "n is a whole number of 4 bytes; give int32=5"),
         (3, "int32=abc", "'abc' is no whole number; write int32=5"),
         (3, "int32=0.5", "'0.5' is no whole number"),
         (3, "int32=3000000000", "3000000000 does not fit into int32"),
-        (3, "int64=3", "n is a number of 4 bytes; give int32=5 or float32=0.5"),
-        (3, "int32[1]", "n is a number of 4 bytes"),
+        (3, "int64=3", "n is a whole number of 4 bytes; give int32=5"),
+        (3, "int32[1]", "n is a whole number of 4 bytes"),
         (4, "float=0.5", "a is a number of 8 bytes"),
     ],
 )
@@ -87,10 +88,10 @@ def test_their_number():
         arguments((), KERNEL)
     assert str(error.value).splitlines() == [
         "k has 4 parameters, and no --arg is given. In their order:",
-        "    x: a pointer to float32; give an array, such as float32[1024], or null",
-        "    y: a pointer to whole numbers; give an array, such as int32[1024], or null",
-        "    n: a number of 4 bytes; give int32=5 or float32=0.5",
-        "    a: a number of 8 bytes; give int64=5 or float64=0.5",
+        "    x: a pointer to float; give an array, such as float32[1024], or null",
+        "    y: a pointer to int; give an array, such as int32[1024], or null",
+        "    n: a whole number of 4 bytes; give int32=5",
+        "    a: a number of 8 bytes; give float64=0.5",
     ]
 
 

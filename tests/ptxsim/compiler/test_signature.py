@@ -144,4 +144,7 @@ def test_an_array_of_another_float_type_is_refused():
     with pytest.raises(LaunchError, match=r"y is double\* in the kernel, and the array is float32"):
         launch(kernel, (1,), (1,), (single, single))
     assert launch(kernel, (1,), (1,), (single, double)).ok
-    assert launch(kernel, (1,), (1,), (single.view(np.int32), double)).ok  # bytes of another kind are meant
+    bits = single.view(np.int32)
+    with pytest.raises(LaunchError, match=r"or, if its bytes are meant, x\.view\(np\.float32\)"):
+        launch(kernel, (1,), (1,), (bits, double))
+    assert launch(kernel, (1,), (1,), (bits.view(np.float32), double)).ok
