@@ -1,5 +1,6 @@
 """The simulator brought upstairs: it takes kernels and arrays of CuPy or of the stand-in."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ def simulate(
         shared_mem,
         max_steps,
         seed,
+        cooperative=bool(getattr(kernel, "enable_cooperative_groups", False)),
         in_turn=in_turn,
         dependent=dependent,
     )
@@ -89,7 +91,13 @@ def compiled(kernel: Kernel) -> ptxsim.Kernel:
         # CuPy shows the name expressions of a RawModule's function in the pickled state only.
         state: Any = kernel.__getstate__()
         expressions = state["name_expressions"]
-    return ptxsim.compile(kernel.code, kernel.name, kernel.options, expressions or ())
+    name = kernel.name
+    if not re.fullmatch(r"[\w$]+", name) and name not in (expressions or ()):
+        raise ptxsim.LaunchError(
+            f"{name!r} is an expression of C++, such as a template's instance. CuPy finds it where it is named: "
+            f"cp.RawModule(code=source, options=OPTIONS, name_expressions=({name!r},)).get_function({name!r})"
+        )
+    return ptxsim.compile(kernel.code, name, kernel.options, expressions or ())
 
 
 def _on_host(arg: object, copies: Copies) -> object:

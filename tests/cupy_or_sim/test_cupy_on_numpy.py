@@ -140,6 +140,95 @@ def test_a_module_with_templates_and_a_plain_kernel():
     assert (a == 0).all()
 
 
+def test_a_template_that_nobody_named_says_how_to_name_it():
+    for make in (
+        lambda: cp.RawModule(code=SCALE).get_function("scale<float, 3>"),
+        lambda: cp.RawKernel(SCALE, "scale<float, 3>")((1,), (32,), (cp.ones(32, dtype=cp.float32),)),
+    ):
+        with pytest.raises(LaunchError, match=r"name_expressions=\('scale<float, 3>',\)\)\.get_function\("):
+            make()
+    with pytest.raises(
+        LaunchError, match=r"It is a template, .* when it is named: scale<float>, for example"
+    ):
+        cp.RawModule(code=SCALE).get_function("scale")
+
+
+TABLE = r"""
+__constant__ float table[4];
+__device__ int launches;
+extern "C" __global__ void lookup(float* a) { a[threadIdx.x] = table[threadIdx.x]; }
+extern "C" __global__ void count() { if (threadIdx.x == 0) launches += 1; }
+"""
+
+
+def test_constant_memory_is_filled_from_outside():
+    module, a = cp.RawModule(code=TABLE), cp.zeros(4, dtype=cp.float32)
+    table = cp.ndarray((4,), cp.float32, module.get_global("table"))
+    lookup = module.get_function("lookup")
+    for values in ([1, 2, 3, 4], [5, 6, 7, 8]):
+        table[:] = cp.asarray(values, dtype=cp.float32)
+        lookup((1,), (4,), (a,))
+        assert a.tolist() == values
+    module.get_global("table").copy_from_host(np.float32([9]).ctypes.data, 4)
+    second = cp.ndarray((1,), cp.float32, module.get_global("table") + 4)
+    second[...] = 8
+    lookup((1,), (4,), (a,))
+    assert a.tolist() == [9, 8, 7, 8]
+    assert isinstance(table, cp.ndarray)
+    with pytest.raises(
+        LaunchError, match="no variable named 'tables' that a kernel uses; it has table, launches"
+    ):
+        module.get_global("tables")
+
+
+def test_kernels_of_a_module_share_its_variables():
+    module = cp.RawModule(code=TABLE + "// shared\n")
+    launches = cp.ndarray((1,), cp.int32, module.get_global("launches"))
+    for _ in range(3):
+        module.get_function("count")((1,), (32,), ())
+    other = cp.RawModule(code=TABLE + "// shared\n", options=("-DOTHER",))
+    assert launches[0] == 3 and cp.ndarray((1,), cp.int32, other.get_global("launches"))[0] == 0
+
+
+def test_a_cooperative_kernel():
+    source = r"""#include <cooperative_groups.h>
+    extern "C" __global__ void meet(int* a) {
+        a[blockIdx.x] = 1;
+        cooperative_groups::this_grid().sync();
+        if (blockIdx.x == 0 && threadIdx.x == 0) a[0] += a[1] + a[2];
+    }"""
+    a = cp.zeros(3, dtype=cp.int32)
+    cp.RawKernel(source, "meet", enable_cooperative_groups=True)((3,), (1,), (a,))
+    assert a.tolist() == [3, 1, 1]
+
+
+def test_an_array_that_would_be_misread_is_refused():
+    source = (
+        'extern "C" __global__ void copy(const int* from, int* to) { to[threadIdx.x] = from[threadIdx.x]; }'
+    )
+    kernel, to = cp.RawKernel(source, "copy"), cp.zeros(4, dtype=cp.int32)
+    for dtype in (np.int64, np.int16, np.bool_, np.float32):
+        words = rf"from is int\* in the kernel, and the array is {np.dtype(dtype)}; pass from\.astype\(np\.int32\)"
+        with pytest.raises(LaunchError, match=words):
+            kernel((1,), (4,), (cp.ones(4, dtype=dtype), to))
+    kernel((1,), (4,), (cp.full(4, 7, dtype=np.uint32), to))
+    kernel((1,), (2,), (cp.arange(1, dtype=np.int64).view(np.int32), to))
+    assert to.tolist() == [0, 0, 7, 7]
+
+
+def test_sizes_and_arguments_in_the_forms_that_cupy_takes():
+    kernel, a = cp.RawKernel(REVERSE, "reverse"), cp.zeros(64, dtype=cp.float32)
+    for grid, words in (
+        (1, r"the grid is 1; CuPy takes a tuple: \(1,\)"),
+        ([1], r"the grid is \[1\]; CuPy takes a tuple"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            kernel(grid, (64,), (a,))
+    with pytest.raises(TypeError, match=r"a tuple, also of one argument: \(x,\) with its comma"):
+        kernel((1,), (64,), a)
+    kernel((1,), (64,), [a], shared_mem=np.uint8(64), stream=cp.cuda.Stream.null)
+
+
 def test_a_module_without_that_kernel():
     with pytest.raises(Exception, match="nothing"):
         cp.RawModule(code=SCALE).get_function("nothing")
