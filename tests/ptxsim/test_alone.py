@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from tests.rules import ROOT
 
 README = (ROOT / "ptxsim/README.md").read_text(encoding="utf-8")
+SOURCE = re.search(r"```cuda\n(.*?)```", README, re.DOTALL)[1]
 REPORTED = re.search(r"```text\n(.*?)```", README, re.DOTALL)[1]
 
 
@@ -85,17 +86,17 @@ def run(python: Path, *words: str, cwd: Path) -> subprocess.CompletedProcess:
 
 def test_the_readmes_kernel_runs_and_its_report_is_the_readmes(alone, tmp_path):
     program = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
+    (tmp_path / "reverse.cu").write_text(SOURCE)
     ran = run(alone, "-c", program, cwd=tmp_path)
     assert ran.stdout == REPORTED, ran.stderr
 
 
 def test_a_file_is_checked_from_the_command_line(alone, tmp_path):
-    source = re.search(r'source = """\n(.*?)"""', README, re.DOTALL)[1]
-    (tmp_path / "reverse.cu").write_text(source)
+    (tmp_path / "reverse.cu").write_text(SOURCE)
     words = re.search(r"^python (-m ptxsim check .*)$", README, re.MULTILINE)[1].replace('"', "").split()
     ran = run(alone, *words, cwd=tmp_path)
     assert (ran.returncode, "reverse.cu:4" in ran.stdout) == (1, True), ran.stdout + ran.stderr
-    (tmp_path / "reverse.cu").write_text(source.replace("    x[", "    __syncthreads();\n    x["))
+    (tmp_path / "reverse.cu").write_text(SOURCE.replace("    x[", "    __syncthreads();\n    x["))
     assert run(alone, *words, cwd=tmp_path).returncode == 0
     ran = run(alone, *words, "--arg", "int32=1", cwd=tmp_path)
     assert (ran.returncode, ran.stderr.partition(": ")[0]) == (2, "reverse.cu"), "it cannot run"
