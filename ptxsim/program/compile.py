@@ -268,11 +268,20 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
     return made
 
 
+NOT_HERE = {
+    "nvml.h": "it tells clock, power and temperature of a GPU, and there is none here: leave out what asks for them",
+    "nvToolsExt.h": "since CUDA 13 it is <nvtx3/nvToolsExt.h>, and needs no library",
+}
+"""Headers that no folder would help with, and why."""
+
+
 def _why_not_compiled(said: str, wanted: Build) -> str:
     header = re.search(r"fatal error: (\S+): No such file", said)
     name = Path(header[1]).name if header else ""
     if name == "curand_kernel.h":
         return f"{said.rstrip()}\n{name} comes with cuRAND: {CURAND}"
+    if name in NOT_HERE:
+        return f"{said.rstrip()}\n{name}: {NOT_HERE[name]}"
     for beginning, library in LIBRARIES.items():
         if name.startswith(beginning):
             return f"{said.rstrip()}\n{closed(library)}. (A program that only includes {name} needs its folder: -I)"
@@ -300,10 +309,21 @@ def _why_not_linked(said: str) -> str:
         return "no file has a main: give all files of the program"
     if "multiple definition of `main'" in said:
         return "two files have a main: give the files of one program"
+    if library := re.search(r"cannot find -l(\S+?):?(?:\s|$)", said):
+        return _no_library(library[1])
     undefined = sorted(set(re.findall(r"undefined reference to `([^']+)'", said)))
     if undefined:
         return f"no file has {', '.join(undefined)}: give all files of the program, and libraries with -l"
     return said.rstrip()
+
+
+def _no_library(name: str) -> str:
+    if name == "cuda":
+        return (
+            "-lcuda is the driver's API (cuLaunchKernel and its kin), which is not simulated; the runtime's is "
+            "(cudaLaunchKernel, <<<...>>>). A program that does not call it needs no -lcuda"
+        )
+    return f"there is no library {name} (-l{name}) in the usual folders: give its folder with -L"
 
 
 def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]:

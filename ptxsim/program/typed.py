@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
@@ -108,6 +109,8 @@ def _reported(asked: argparse.Namespace) -> int:
         print("stopped", file=sys.stderr)
         return FAILED
     sys.stdout.flush()
+    if _in_one_place():
+        print(file=sys.stderr)  # the program's last line may have no end
     print(report, file=sys.stderr)
     if asked.json == "-":
         print(report.json())
@@ -118,3 +121,11 @@ def _reported(asked: argparse.Namespace) -> int:
             print(f"--json {asked.json} cannot be written: {reason.strerror}", file=sys.stderr)
             return FAILED
     return report.status
+
+
+def _in_one_place() -> bool:
+    """Whether stdout and stderr go to the same terminal or file."""
+    try:
+        return os.path.samestat(os.fstat(1), os.fstat(2))
+    except OSError:
+        return False

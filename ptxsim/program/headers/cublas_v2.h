@@ -1,6 +1,7 @@
 // cuBLAS's types and names, for programs that include its header and have kernels of their own. None of its functions
 // computes anything here: compile.py says which may be called. The compiler comes to this file where there is no other.
 #pragma once
+#define CUBLAS_API_H_  // by which helper_cuda.h of CUDA's samples knows that cublasStatus_t is there
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

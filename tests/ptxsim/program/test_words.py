@@ -47,6 +47,9 @@ CASES = [
     Case("built", '#include "nowhere.h"\nint main() {}', "nowhere.h is in none of the folders of headers: give"),
     Case("built", "#include <cudnn.h>\nint main() {}", "the program uses cuDNN. Its kernels come as machine code"),
     Case("built", "#include <curand_kernel.h>\nint main() {}", "curand_kernel.h comes with cuRAND: pip install"),
+    Case("built", "#include <nvml.h>\nint main() {}", "nvml.h: it tells clock, power and temperature of a GPU"),
+    Case("linked", KERNEL + "int main() {}", "-lcuda is the driver's API (cuLaunchKernel and its kin)", 2, "-lcuda"),
+    Case("linked", KERNEL + "int main() {}", "there is no library other (-lother) in the usual", 2, "-lother"),
     Case("built", KERNEL + 'int main() { int x = "a"; }', "program.cu(3): error: a value of type"),
     Case("built", "int main() {}", "nvcc cannot compile for compute_76: give another --arch", typed="--arch 76"),
     Case("linked", KERNEL, "no file has a main: give all files of the program\n"),
@@ -74,6 +77,26 @@ def test_what_is_said(nvcc, tmp_path, monkeypatch, capfd, case):
     (tmp_path / "program.cu").write_text(case.text)
     assert main(["run", "program.cu", *case.typed.split()]) == case.status
     assert case.said in capfd.readouterr().err
+
+
+def test_the_report_begins_a_line_of_its_own(nvcc, tmp_path):
+    (tmp_path / "program.cu").write_text('#include <cstdio>\nint main() { printf("no end"); }\n')
+    typed = [sys.executable, "-m", "ptxsim", "run", "program.cu"]
+    ran = subprocess.run(typed, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert ran.stdout.startswith("no end\nprogram.cu: "), ran.stdout
+
+
+def test_the_samples_header_knows_that_cublas_is_there(nvcc, tmp_path, monkeypatch, capfd):
+    """As helper_cuda.h of CUDA's samples asks for it."""
+    monkeypatch.chdir(tmp_path)
+    text = """#include <cublas_v2.h>
+    #ifdef CUBLAS_API_H_
+    const char* said(cublasStatus_t) { return "cublas"; }
+    #endif
+    int main() { return said(CUBLAS_STATUS_SUCCESS)[0] != 'c'; }"""
+    (tmp_path / "program.cu").write_text(text)
+    assert main(["run", "program.cu"]) == 2
+    assert "there was nothing to look at" in capfd.readouterr().err
 
 
 def test_a_header_that_a_package_brings_along(nvcc, tmp_path, monkeypatch, capfd):
