@@ -10,6 +10,7 @@ import numpy as np
 
 from .compiler import (
     elsewhere,  # noqa: F401  it answers where there is no compiler
+    joined,
     nvrtc,
     signature,
 )
@@ -20,9 +21,12 @@ from .machine.machine import plain_name
 from .memory import SPACING, Buffer, Bytes
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
-from .ptx.program import Variable
+from .ptx.program import Program, Variable
+from .ptx.provenance import arrays_of, roots_of
 from .ptx.together import predicated
 
+JOINED = ("st", "atom", "red", "bar", "barrier")
+ALIKE = "or another one like it: the compiler has joined the two"
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 _PLAIN = re.compile(r"[\w$]+")
 """A name, and no expression."""
@@ -201,9 +205,33 @@ def _linked(
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
     if program.reserved_shared:
         program = replace(program, instructions=predicated(program.instructions))
-    code = Code(program, {v.label: v.base for v in variables})
     declared = signature.parameters(source, entry, [param.size for param in program.params])
+    program = _with_joined_lines(program, source, declared)
+    code = Code(program, {v.label: v.base for v in variables})
     return Kernel(name, entry, source, options, name_expressions, text, declared, code, variables)
+
+
+def _with_joined_lines(program: Program, source: str, declared: tuple[tuple[str, bool], ...]) -> Program:
+    """Stores and barriers for which the PTX tells no line get one that the source has."""
+    lost = [
+        pc for pc, each in enumerate(program.instructions) if each.where.joined and each.opcode.root in JOINED
+    ]
+    if not lost or not source:
+        return program
+    shared, roots = arrays_of(program), roots_of(program)
+    instructions = list(program.instructions)
+    for pc in lost:
+        where, line = instructions[pc].where, 0
+        if instructions[pc].opcode.root in ("bar", "barrier"):
+            line = joined.barrier_behind(source, where.line)
+        elif pc in shared:
+            line = joined.store_behind(source, where.line, plain_name(shared[pc].name))
+        elif (root := roots.get(pc, 0)).bit_count() == 1 and root > 0 and root.bit_length() <= len(declared):
+            line = joined.store_behind(source, where.line, declared[root.bit_length() - 1][0])
+        if line:
+            found = replace(where, line=line, joined=ALIKE)
+            instructions[pc] = replace(instructions[pc], where=found)
+    return replace(program, instructions=tuple(instructions))
 
 
 def _module_variables(variables: Sequence[Variable]) -> list[Buffer]:

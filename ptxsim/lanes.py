@@ -13,7 +13,7 @@ import numpy as np
 
 from .ptx.flow import Flow
 from .ptx.locks import Lock
-from .ptx.program import Instruction, Program, Where
+from .ptx.program import Instruction, Program, Variable, Where
 from .ptx.updates import Update
 from .work import Budget
 
@@ -29,6 +29,9 @@ class Decoded(Protocol):
     """By pc, whether copy engine or tensor cores reach memory on their own by the instruction."""
     uses_async_proxy: bool
     """Whether any does."""
+
+    shared_arrays: dict[int, Variable]
+    """By pc, the shared array that the address comes of, where that is certain."""
 
     flow: Flow
     """Its basic blocks, and the ways between them."""

@@ -16,7 +16,7 @@ from .gpus import H100, MAX_REGISTERS, REGISTERS, SHARED_BY_DEFAULT, WARP, Gpu, 
 from .interrupts import MessageOnly, interruptible
 from .kernel import Kernel, LaunchError, resources
 from .machine.decode import Code
-from .machine.machine import LaunchState, Machine
+from .machine.machine import LaunchState, Machine, plain_name
 from .memory import SPACING, Buffer, Bytes, Fault, GlobalMemory
 from .observe.counters import Counters, NoCounters
 from .observe.events import Event
@@ -241,6 +241,13 @@ def _start(
     barrier = Buffer(WORKSPACE, Bytes(np.zeros(8, np.uint8)), "the grid's barrier", 4, 0, 2)
     workspace = barrier if cooperative else None
     buffers = [*bounds[-1].buffers, *kernel.variables, *([workspace] if workspace else [])]
+    log = HazardLog()
+    if names := _begin_together(program):
+        log.note(
+            f"{names} are extern __shared__ arrays: all of them begin at the same address, so what is written to one "
+            "changes the other. For arrays side by side declare one, and begin the next behind it: "
+            "float* b = a + elements_of_a"
+        )
     return LaunchState(
         code=code,
         grids=grids,
@@ -253,7 +260,7 @@ def _start(
         dynamic_shared=shared_mem,
         shapes=lambda: kernel.shapes,
         registers=registers_at_launch(program),
-        log=HazardLog(),
+        log=log,
         counters=Counters(code.instructions) if counted and watched != NOBODY else NoCounters(),
         budget=budget.anew(),
         seed=seed,
@@ -265,6 +272,12 @@ def _start(
         clock=clock,
         granules=_granules(code, owners),
     )
+
+
+def _begin_together(program: ptx.Program) -> str:
+    """The names of the dynamic shared arrays, if there are several."""
+    names = [plain_name(each.name) for each in program.shared if not each.size]
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else ""
 
 
 def _reachable(code: Code, owners: list[tuple[Buffer, ...]]) -> dict[int, list[Buffer]]:

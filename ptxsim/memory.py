@@ -7,6 +7,7 @@ are offsets; `cvta` adds a window base to make them generic (PTX ISA 5.2 and 9.7
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -221,6 +222,16 @@ def _overflow(near: Buffer, address: int) -> str:
     return f". {words}. Compute the index in 64 bits, such as size_t(row) * columns, and signed if it may be below 0"
 
 
+class Array(Protocol):
+    """Where a shared array is (`Variable`, ptx/program.py); one of 0 bytes is dynamic."""
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
 class Indexed(Protocol):
     """The shape of an array (`Shape`, compiler/shared_arrays.py)."""
 
@@ -275,11 +286,19 @@ class SharedMemory:
             )
             raise Fault("mbarrier", text, at if lane is None else lane, "mbarrier-as-data")
 
-    def locate(self, addresses: np.ndarray, size: int, block_base: np.ndarray) -> np.ndarray:
-        """Unit indices of accesses at these offsets (int64) within each lane's block. Raises Miss."""
-        if addresses.max() > self.size - size or addresses.min() < 0:
-            bad = (addresses > self.size - size) | (addresses < 0)
+    def locate(
+        self, addresses: np.ndarray, size: int, block_base: np.ndarray, array: Array | None = None
+    ) -> np.ndarray:
+        """Unit indices of accesses at these offsets (int64) within each lane's block. `array`: the only one that they
+        may reach, where that is known. Raises Miss."""
+        low, high = (0, self.size) if array is None else (array.offset, array.offset + array.size)
+        high = high if high > low else self.size  # dynamic shared memory has what is left
+        if addresses.max() > high - size or addresses.min() < low:
+            bad = (addresses > high - size) | (addresses < low)
             address = int(addresses[bad.argmax()])
+            if array and 0 <= address <= self.size - size:
+                words = partial(self._in_another, array, address, size)
+                raise Miss("out-of-bounds", bad, words, "beyond-shared-array")
             raise Miss("out-of-bounds", bad, lambda: self._outside(address, size), "beyond-shared-memory")
         if size > 1 and int(np.bitwise_or.reduce(addresses)) & (size - 1):
             bad = (addresses & (size - 1)) != 0
@@ -298,6 +317,17 @@ class SharedMemory:
         return (
             f"an access of {in_bytes(size)} at byte {offset - self.reserved} of shared memory{self._near(offset)}, "
             f"of which the block has {in_bytes(self.size - self.reserved)}"
+        )
+
+    def _in_another(self, array: Array, offset: int, size: int) -> str:
+        """Of an access that runs out of its array."""
+        name = next(
+            name for start, length, name in self.names if (start, length) == (array.offset, array.size)
+        )
+        end = "before the beginning" if offset < array.offset else "past the end"
+        return (
+            f"an access of {size} bytes at {self._within(name, offset - array.offset)}, {end} of {name} "
+            f"({array.size or self.size - array.offset} bytes), where {self.describe(offset)} lies"
         )
 
     def describe(self, offset: int) -> str:

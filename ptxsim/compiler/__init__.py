@@ -6,6 +6,7 @@ elsewhere    PTX from another machine's compiler, where there is none here
 cache        what it made, kept in files: the one place where a compilation is looked up
 signature    the names of a kernel's parameters, from its source, for messages
 shared_arrays  shared arrays as they were declared, for messages: `full[1]`
+joined       lines of stores and barriers that the compiler has joined, from the source
 disassembly  a cubin as a list of instructions, by nvdisasm
 """
 

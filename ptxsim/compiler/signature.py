@@ -45,8 +45,8 @@ def qualified(entry: str) -> str:
 
 
 def without_comments(source: str) -> str:
-    """Nor strings."""
-    return _COMMENT_OR_STRING.sub(" ", source)
+    """Nor strings. Its lines keep their numbers."""
+    return _COMMENT_OR_STRING.sub(lambda found: "\n" * found[0].count("\n") or " ", source)
 
 
 def at_commas(text: str, opening: str = "([{", closing: str = ")]}") -> list[str]:

@@ -54,11 +54,11 @@ def _copy(decoder: Operands, ins: Instruction) -> Callable:
     source = address_reader(decoder, ins.operands[1], wide=True)
     wanted = _wanted(decoder, ins, size)
     access = Access(decoder.pc, "global", size, Act(True, False), counted=False)
-    pc = decoder.pc
+    pc, array = decoder.pc, decoder.code.shared_arrays.get(decoder.pc)
 
     def step(machine: Hopper) -> None:
         offsets = plain_offset(machine.spread(to(machine)))
-        unit = machine.shared.locate(offsets, size, machine.block_base[machine.active()])
+        unit = machine.shared.locate(offsets, size, machine.block_base[machine.active()], array)
         machine.shared.check_data(unit, size)
         addresses = machine.spread(source(machine))
         sizes = wanted(machine) if wanted else None

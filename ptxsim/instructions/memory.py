@@ -42,7 +42,9 @@ def access_of(decoder: Operands, opcode: Opcode, space: str, size: int, reads: b
     act = Act(reads, writes, strong, scope_of(decoder, opcode))
     acquires = any(opcode.has(m) for m in ("acquire", "acq_rel"))
     releases = any(opcode.has(m) for m in ("release", "acq_rel"))
-    return Access(decoder.pc, space, size, act, acquires, releases, coherent=not opcode.has("nc"))
+    array = decoder.code.shared_arrays.get(decoder.pc)
+    coherent = not opcode.has("nc")
+    return Access(decoder.pc, space, size, act, acquires, releases, coherent=coherent, array=array)
 
 
 def address_reader(decoder: Operands, operand: Address, wide: bool) -> Callable:
@@ -83,34 +85,45 @@ def plain_offset(addresses: np.ndarray) -> np.ndarray:
 @on_machine("ld")
 def ld(decoder: Operands, ins: Instruction) -> Callable:
     """ld{.space}{.v2,.v4}.type  d, [a]; cache operators and hints change nothing here."""
-    space, count = space_of(ins.opcode), vector_length(ins.opcode)
-    dtype = DTYPES[ins.opcode.types[-1]]
+    if space_of(ins.opcode) == "param" and not _is_local(ins.operands[1]):
+        put, size = _taking(decoder, ins)
+        load = _parameter(decoder, ins.operands[1], size)
+        return lambda machine: put(machine, load(machine))
+    access, address, put = loading(decoder, ins)
+    return lambda machine: put(machine, read(machine, access, address(machine)))
+
+
+def loading(decoder: Operands, ins: Instruction) -> tuple[Access, Callable, Callable]:
+    """Of a load its access, its addresses, and what takes the units that it finds to registers."""
+    put, size = _taking(decoder, ins)
+    place = ins.operands[1]
+    space = "local" if _is_local(place) else space_of(ins.opcode)
+    access = access_of(decoder, ins.opcode, space, size, True, False)
+    return access, address_reader(decoder, place, space in ("global", "const", "generic")), put
+
+
+def _is_local(place: Address) -> bool:
+    """A parameter of a device function is in local memory."""
+    return isinstance(place.base, Variable) and place.base.space == "local"
+
+
+def _taking(decoder: Operands, ins: Instruction) -> tuple[Callable, int]:
+    """A function (machine, units) that takes what a load finds to its registers, and the bytes of a unit."""
+    count, dtype = vector_length(ins.opcode), DTYPES[ins.opcode.types[-1]]
     size = count * dtype.itemsize
     if size > 16:
         raise UnsupportedInstruction("loads of more than 16 bytes need a newer GPU than sm_90")
-    place = ins.operands[1]
-    if isinstance(place.base, Variable) and place.base.space == "local":  # a device function's parameter
-        space = "local"
-    if space == "param":
-        load = _parameter(decoder, place, size)
-    else:
-        access = access_of(decoder, ins.opcode, space, size, True, False)
-        address = address_reader(decoder, place, space in ("global", "const", "generic"))
-
-        def load(machine: Memories) -> np.ndarray:
-            return read(machine, access, address(machine))
-
     if count == 1:
-        put = decoder.target(ins.operands[0])
-        return lambda machine: put(machine, load(machine).view(dtype))
+        write_one = decoder.target(ins.operands[0])
+        return lambda machine, units: write_one(machine, units.view(dtype)), size
     puts = [decoder.target(item) for item in ins.operands[0].items]
 
-    def step(machine: Memories) -> None:
-        columns = load(machine).view(dtype).reshape(-1, count)
-        for j, put in enumerate(puts):
-            put(machine, np.ascontiguousarray(columns[:, j]))
+    def put(machine: Memories, units: np.ndarray) -> None:
+        columns = units.view(dtype).reshape(-1, count)
+        for j, write_one in enumerate(puts):
+            write_one(machine, np.ascontiguousarray(columns[:, j]))
 
-    return step
+    return put, size
 
 
 def _parameter(decoder: Operands, place: Address, size: int) -> Callable[[Memories], np.ndarray]:
@@ -146,6 +159,12 @@ def ldu(decoder: Operands, ins: Instruction) -> Callable:
 @on_machine("st")
 def st(decoder: Operands, ins: Instruction) -> Callable:
     """st{.space}{.v2,.v4}.type  [a], b."""
+    access, address, values = storing(decoder, ins)
+    return lambda machine: write(machine, access, address(machine), values(machine))
+
+
+def storing(decoder: Operands, ins: Instruction) -> tuple[Access, Callable, Callable]:
+    """Of a store its access, its addresses, and the units that it stores: one for each active lane, or one."""
     space, count = space_of(ins.opcode), vector_length(ins.opcode)
     if space == "param":  # parameters of device functions live in local memory
         space = "local"
@@ -158,15 +177,15 @@ def st(decoder: Operands, ins: Instruction) -> Callable:
     items = ins.operands[1].items if count > 1 else (ins.operands[1],)
     gets = [decoder.source(item, f"b{8 * DTYPES[kind].itemsize}") for item in items]
     if count == 1:
-        return lambda machine: write(machine, access, address(machine), gets[0](machine))
+        return access, address, gets[0]
 
-    def step(machine: Memories) -> None:
-        values = np.empty((machine.count(), count), f"u{size // count}")
+    def values(machine: Memories) -> np.ndarray:
+        found = np.empty((machine.count(), count), f"u{size // count}")
         for j, get in enumerate(gets):
-            values[:, j] = get(machine)
-        write(machine, access, address(machine), values.reshape(-1).view(UNIT[size]))
+            found[:, j] = get(machine)
+        return found.reshape(-1).view(UNIT[size])
 
-    return step
+    return access, address, values
 
 
 @on_machine("cvta")

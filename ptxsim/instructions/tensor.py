@@ -102,7 +102,9 @@ def ldmatrix(decoder: Operands, ins: Instruction) -> Callable:
     trans = ins.opcode.has("trans")
     address = address_reader(decoder, ins.operands[1], wide=False)
     writes = [decoder.target(item) for item in getattr(ins.operands[0], "items", (ins.operands[0],))]
-    access = Access(decoder.pc, "shared", 16, Act(True, False))
+    access = Access(
+        decoder.pc, "shared", 16, Act(True, False), array=decoder.code.shared_arrays.get(decoder.pc)
+    )
 
     def step(machine: Memories) -> None:
         warps = whole_warps(machine)

@@ -112,7 +112,7 @@ def _mma(decoder: Operands, ins: Instruction) -> Callable:
         first_a = machine.spread(descriptor_a(machine))[::WARP] if descriptor_a else first_b
         adds = np.full(count, always) if keep is None else machine.spread(keep(machine))
         if adds.any():
-            machine.math.must_be_set(numbers[adds[::WARP]], pc, registers)
+            machine.math.must_be_set(adds, pc, registers)
         old = _sums(machine, read_sums, order, dtype)
         old[~adds[::WARP]] = 0
         result = np.empty_like(old)
@@ -242,7 +242,8 @@ def stmatrix(decoder: Operands, ins: Instruction) -> Callable:
     trans = ins.opcode.has("trans")
     address = address_reader(decoder, ins.operands[0], wide=False)
     reads = [decoder.source(item, "b32") for item in getattr(ins.operands[1], "items", (ins.operands[1],))]
-    half, word = (Access(decoder.pc, "shared", size, Act(False, True)) for size in (2, 4))
+    array = decoder.code.shared_arrays.get(decoder.pc)
+    half, word = (Access(decoder.pc, "shared", size, Act(False, True), array=array) for size in (2, 4))
     lane = np.arange(WARP)
 
     def step(machine: Memories) -> None:

@@ -3,6 +3,11 @@ multiply-accumulate operation using wmma instructions").
 
 Here a lane holds elements of a matrix that follow each other, row by row, the next lane the next ones. Where fragments
 have more room than the matrix, it begins again.
+
+Where a matrix may lie has two rules. PTX ("Matrix Storage for WMMA"): each row (column) begins at a multiple of the
+bytes that a fragment has. The CUDA C++ Programming Guide ("Warp Matrix Functions"): a multiple of 32 bytes for the
+pointer, and rows that are a multiple of 8 halfs, or 4 floats, apart. What breaks both is reported: a pointer that is no
+multiple of the fragment, and rows that are no multiple of 16 bytes apart.
 """
 
 import re
@@ -12,7 +17,7 @@ import numpy as np
 
 from ..gpus import WARP
 from ..lanes import Lanes, Registers
-from ..memory import UNIT
+from ..memory import UNIT, Miss
 from ..ptx.opcode import Opcode, UnsupportedInstruction
 from ..ptx.program import Instruction, Vector
 from ..races.shadow import Act
@@ -22,6 +27,9 @@ from .memory import address_reader, space_of
 from .registry import Operands, on_machine
 from .tensor import whole_warps
 
+ROW = 16
+"""What the bytes from one row to the next are a multiple of, for the types of which the guide says it."""
+SAID = ("f16", "bf16", "tf32", "f32")
 SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "s32": 4}
 """Bytes of an element."""
 
@@ -30,7 +38,8 @@ SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "f32": 4, "f64": 8, "s8": 1, "u8": 1, "
 def load(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.load.{a,b,c}.sync.aligned.{row,col}.shape{.space}.type  fragment, [p]{, stride}."""
     fragment = _Fragment(ins.opcode, ins.opcode.modifiers[1], ins.operands[0])
-    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(True, False))
+    array = decoder.code.shared_arrays.get(decoder.pc)
+    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(True, False), array=array)
     places = _places(decoder, ins, fragment, 1)
     puts = [decoder.target(item) for item in ins.operands[0].items]
 
@@ -47,7 +56,8 @@ def load(decoder: Operands, ins: Instruction) -> Callable:
 def store(decoder: Operands, ins: Instruction) -> Callable:
     """wmma.store.d.sync.aligned.{row,col}.shape{.space}.type  [p], fragment{, stride}."""
     fragment = _Fragment(ins.opcode, "d", ins.operands[1])
-    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(False, True))
+    array = decoder.code.shared_arrays.get(decoder.pc)
+    access = Access(decoder.pc, space_of(ins.opcode), fragment.size, Act(False, True), array=array)
     places = _places(decoder, ins, fragment, 0)
     gets = [decoder.source(item, f"u{8 * fragment.register}") for item in ins.operands[1].items]
 
@@ -96,6 +106,7 @@ class _Fragment:
         self.kind, self.size = kind, SIZES[kind]
         self.rows, self.columns = {"a": (rows, depth), "b": (depth, columns)}.get(name, (rows, columns))
         self.register = max(self.size, 4)
+        self.bytes = len(operand.items) * self.register  # of a lane
         self.each = len(operand.items) * self.register // self.size
 
     def elements(self, machine: Lanes, gets: list[Callable]) -> np.ndarray:
@@ -115,6 +126,7 @@ def _places(decoder: Operands, ins: Instruction, fragment: _Fragment, at: int) -
         whole_warps(machine)
         base = machine.spread(address(machine))
         apart = machine.spread(stride(machine)).astype(np.int64) if stride else least
+        _check_place(fragment, base, apart)
         first = machine.thread_of[machine.active()] % WARP * fragment.each
         for i in range(fragment.each):
             row, column = np.divmod((first + i) % (fragment.rows * fragment.columns), fragment.columns)
@@ -122,6 +134,31 @@ def _places(decoder: Operands, ins: Instruction, fragment: _Fragment, at: int) -
             yield base + (element * fragment.size).astype(base.dtype)
 
     return places
+
+
+def _check_place(fragment: _Fragment, base: np.ndarray, apart: np.ndarray | int) -> None:
+    """Raises Miss where a matrix may not lie there (see above)."""
+    beside = base % fragment.bytes
+    if beside.any():
+        words = (
+            f"the pointer of a wmma matrix of {fragment.kind} is {int(beside[beside.argmax()])} bytes past a multiple "
+            f"of {fragment.bytes}; it must be a multiple of {fragment.bytes} bytes (the CUDA guide asks for 32)"
+        )
+        raise Miss("misaligned", _whole(beside != 0), lambda: words)
+    between = np.broadcast_to(apart * fragment.size, len(base))
+    if fragment.kind in SAID and (between % ROW).any():
+        wrong = between % ROW != 0
+        given = int(between[wrong.argmax()]) // fragment.size
+        words = (
+            f"the rows (or columns) of a wmma matrix of {fragment.kind} are {given} elements apart; its leading "
+            f"dimension must be a multiple of {ROW // fragment.size}"
+        )
+        raise Miss("misaligned", _whole(wrong), lambda: words)
+
+
+def _whole(lanes: np.ndarray) -> np.ndarray:
+    """All lanes of the warps of these: a warp loads a matrix together."""
+    return lanes.reshape(-1, WARP).any(axis=1).repeat(WARP)
 
 
 def _matrices(decoder: Operands, fragment: _Fragment, operand: Vector) -> Callable:

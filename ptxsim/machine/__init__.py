@@ -2,6 +2,7 @@
 
 decode    instructions to steps: which registers a step reads and writes, basic blocks
 runs      FMAs in a row, or mma, as one step
+unset     the steps that may read registers which nobody has set
 machine   the state of a launch, and who runs next
 standstill  threads that go round and round, and nobody who could end it
 stuck     who waits for what when nobody can go on, in words

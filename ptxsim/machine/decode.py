@@ -7,7 +7,7 @@ group of lanes first reaches them; an instruction that nobody executes need not 
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 import numpy as np
@@ -42,14 +42,16 @@ from ..ptx.program import (
     Vector,
     Where,
 )
-from ..ptx.provenance import ANY, Roots, roots_of, written_by
+from ..ptx.provenance import ANY, Roots, arrays_of, roots_of, written_by
 from ..ptx.rounds import leaves_no_trace
 from ..ptx.sunk import moves, sunk
+from ..ptx.unset import Unset, unset
 from ..ptx.updates import Update, updates
 from ..ptx.waits import waiting_loads
 from ..units.mbarriers import Hopper
 from ..work import Work, work_of
 from . import runs
+from .unset import Watched
 
 for _module in pkgutil.iter_modules(instructions.__path__):
     importlib.import_module(f"{instructions.__name__}.{_module.name}")
@@ -94,6 +96,10 @@ class Code:
         self.leaders = self._leaders()
         self.flow = Flow(self.instructions, self.leaders)
         self.roots = roots_of(program)  # which arguments the address of each instruction may come from
+        several = len({each.offset for each in program.shared}) > 1
+        self.shared_arrays = (
+            arrays_of(program) if several else {}
+        )  # a single one ends where its block's memory does
         self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
         self.meeting_points = {
             pc: self.flow.meeting_points(pc)
@@ -176,6 +182,19 @@ class Code:
     def waits(self) -> frozenset[int]:
         """The loads that only wait for a value."""
         return waiting_loads(self.instructions, self.flow)
+
+    @cached_property
+    def unset(self) -> Unset:
+        """Registers that may be read before anything has written them, but for those that are written when lanes go on
+        behind a wait."""
+        found = unset(self.program, self.flow, self.carry.index)
+        ends = (each for each in self.instructions if found.registers and each.opcode.root in CONTROL)
+        late = {index for each in ends for index in written_by(each)}
+        return replace(found, registers=found.registers - late)
+
+    @cached_property
+    def _second(self) -> Watched:
+        return Watched(self.program, self.unset, self.carry.index)
 
     @cached_property
     def first_guesses(self) -> frozenset[int]:
@@ -278,18 +297,23 @@ class Code:
             if instruction.opcode.root == "ld" and instruction.opcode.has("global"):
                 loading |= _registers(instruction.operands[0])
             pc += 1
-        end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._build(CONTROL, instruction, pc))
+        end_pc, end = (pc - 1, _go_to(pc)) if leads else (pc, self._end(instruction, pc))
         masks = gathering(Decoder(self, first), self.instructions[first])
         mine = self.instructions[first : end_pc + 1]
         costs = [instruction.opcode.work for instruction in mine]
-        joined = tuple(runs.joined(steps, self.instructions, self._run_step))
+        joined = tuple(runs.joined(steps, self.instructions, self._run_step, self._second.concerns))
         length, counts = len(steps) + 1, counts_of(mine)
         traceless = all(leaves_no_trace(instruction) for instruction in mine)
         return BasicBlock(first, joined, end, end_pc, pc, masks, traceless, work_of(costs), length, counts)
 
     def _step(self, instruction: Instruction, pc: int) -> Callable:
         step = self._watched(self._build(MACHINE, instruction, pc), [pc])
-        return _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
+        step = self._second.step(step, pc, Decoder(self, pc))
+        step = _guarded(Decoder(self, pc), instruction.guard, step) if instruction.guard else step
+        return self._second.guarded(step, pc)
+
+    def _end(self, instruction: Instruction, pc: int) -> Callable:
+        return self._second.guarded(self._build(CONTROL, instruction, pc), pc)
 
     def _run_step(self, run: list[runs.Step]) -> Callable:
         decoder, instructions = Decoder(self, run[0][0]), self.instructions

@@ -52,6 +52,7 @@ from ..units.dependents import Dependence
 from ..units.divergence import SyncCheck
 from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
+from ..units.unset import SecondValues
 from ..work import Budget
 from .decode import Code
 from .standstill import Watch
@@ -173,6 +174,7 @@ class Machine:
             launch.trail, launch.letters, first, len(blocks), threads, code.lanes_apart, launch.cluster_size
         )
         self.findings = Findings(self)
+        self.second = SecondValues(self, code.unset.registers)
         shared_bytes = len(self.shared.memory.data)
         apart = launch.cluster_size == 1  # blocks do not touch each other's
         self.shadow = Shadow(

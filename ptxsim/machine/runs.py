@@ -21,8 +21,14 @@ MOST_LANES = 4096
 Step = tuple[int, Callable]  # pc, step
 
 
-def joined(steps: list[Step], instructions: Sequence[Instruction], step_of: Callable) -> Iterator[Step]:
-    """The steps of a basic block, those of each run as one. `step_of` makes it of the run's steps."""
+def joined(
+    steps: list[Step],
+    instructions: Sequence[Instruction],
+    step_of: Callable,
+    alone: Callable[[int], bool] = lambda pc: False,
+) -> Iterator[Step]:
+    """The steps of a basic block, those of each run as one. `step_of` makes it of the run's steps; `alone(pc)`: not of
+    this instruction."""
     run: list[Step] = []
     written: set[int] = set()
 
@@ -32,7 +38,7 @@ def joined(steps: list[Step], instructions: Sequence[Instruction], step_of: Call
         written.clear()
 
     for pc, step in steps:
-        registers = _registers(instructions[pc])
+        registers = set() if alone(pc) else _registers(instructions[pc])
         same = run and instructions[run[0][0]].opcode.text == instructions[pc].opcode.text
         if not registers or not same or written & registers:
             yield from end()

@@ -4,7 +4,8 @@ facts       each instruction in a row: what others ask of it; what is not simula
 opcode      an opcode and the types it names
 program     text to a flat program: operands, jump targets, source lines and call lines; calls are inlined
 flow        basic blocks, and where the ways of threads that part meet again
-provenance  which arguments an address can come from
+provenance  which arguments an address can come from, and which shared array
+unset       registers that may be read before anything has written them
 answers     registers that the program looks at
 waits       loads that only wait, in a loop that does nothing else
 branches    branches that threads of a block may take differently

@@ -65,6 +65,21 @@ class Flow:
         """The blocks that a branch decides about: from it to where all its ways meet."""
         return frozenset(self._reached(self.next[branch], self.behind[branch]))
 
+    def in_two_arms(self, first: int, second: int) -> bool:
+        """Whether a branch leads one way to one of these instructions, and another way to the other, before its ways
+        meet again. Copies that a compiler makes of a loop's body follow each other."""
+        one, other = self.block_of(first), self.block_of(second)
+        for branch, ways in self.next.items():
+            arms = [self._reached((way,), self.behind[branch]) for way in ways] if len(ways) > 1 else []
+            of_one, of_other = ([one in arm for arm in arms], [other in arm for arm in arms])
+            if (
+                any(of_one)
+                and any(of_other)
+                and not any(a and b for a, b in zip(of_one, of_other, strict=True))
+            ):
+                return True
+        return False
+
     def in_loop(self, pc: int) -> bool:
         """Whether a thread may come to this instruction again."""
         here = self.block_of(pc)

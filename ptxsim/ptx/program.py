@@ -94,12 +94,14 @@ class Target:
 @dataclass(frozen=True)
 class Where:
     """The learner's own line, the line that called the helper it stands in, and the header, if it is one.
-    `memcpy_async`: it is inside of cuda::memcpy_async."""
+    `memcpy_async`: it is inside of cuda::memcpy_async. `joined`: the PTX has no line here, since the compiler has
+    joined several, and this one was found otherwise: how, in words."""
 
     line: int = 0
     call_line: int | None = None
     header: str | None = None
     memcpy_async: bool = field(default=False, compare=False)
+    joined: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         if self.header and not self.line:
@@ -107,7 +109,8 @@ class Where:
             return f"line {number} of {name}"
         if not self.line:
             return "a line that the PTX does not name"
-        return f"line {self.line}" + (f", called from line {self.call_line}" if self.call_line else "")
+        called = f", called from line {self.call_line}" if self.call_line else ""
+        return f"line {self.line}{called}{self.joined and f' ({self.joined})'}"
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,7 @@ class Module:
 
 MEMCPY_ASYNC = re.compile(r"/__memcpy_async/(?!memcpy_async_tx)")
 """The headers of cuda::memcpy_async, but for those of cuda::device::memcpy_async_tx."""
+NEAR = "or near it: the compiler has joined several lines here, and tells none"
 Place = tuple[int, int, int]
 """Of a `.loc`: the number of a file, a line, a column."""
 
@@ -434,8 +438,10 @@ class _Reader:
             self.lines.callers[place] = self.place()
         else:
             self.lines.callers.pop(place, None)
-        if place[1]:  # line 0 is code without a line of its own: it keeps the line before it
+        if place[1]:
             self.where = self.lines.resolve(place)
+        else:  # code without a line of its own: it keeps the line before it
+            self.where = replace(self.where, joined=NEAR)
 
     def place(self) -> Place:
         return int(self.next()), int(self.next()), int(self.next())

@@ -5,6 +5,8 @@ and an array that no store can reach is only read, so nobody needs to watch it. 
 instructions at once, whatever their order: what a register may hold only grows.
 """
 
+from collections.abc import Iterable
+
 from .opcode import DTYPES
 from .program import Address, Instruction, Pair, Program, Register, Variable, Vector
 
@@ -16,24 +18,79 @@ Roots = int
 
 def roots_of(program: Program) -> dict[int, Roots]:
     """For each instruction with an address to global memory the arguments that the address may come from."""
+    known = _spread(program, [_own(i, program) for i in program.instructions])
+    return {
+        pc: _address_roots(address, known, program)
+        for pc, instruction in enumerate(program.instructions)
+        if (address := _global_address(instruction)) is not None
+    }
+
+
+def arrays_of(program: Program) -> dict[int, Variable]:
+    """For each instruction whose address comes of one shared array and of no other that array: PTX keeps them apart,
+    and in C++ no way leads from one to another. Where all may be dynamic shared memory it is that as a whole."""
+    static = [each for each in program.shared if each.size]
+    numbers = {each.name: 1 << number for number, each in enumerate(static)}
+    others = [each for each in program.shared if not each.size]
+    if len(numbers) < len(static):
+        return {}
+    dynamic = 1 << len(static)  # several such arrays begin at one place
+
+    def of(operand: object) -> Roots:
+        if not isinstance(operand, Variable) or operand.space != "shared":
+            return 0
+        return numbers.get(operand.name, dynamic)
+
+    own = [ANY if _brings_addresses(i) else _joined(map(of, i.operands[1:])) for i in program.instructions]
+    known = _spread(program, own)
+    arrays = {numbers[each.name]: each for each in static}
+    if others:
+        arrays[dynamic] = others[0]
+    found = {}
+    for pc, instruction in enumerate(program.instructions):
+        for operand in instruction.operands:
+            if isinstance(operand, Address):
+                base = operand.base
+                roots = known[base.index] if isinstance(base, Register) else of(base)
+                if roots in arrays:
+                    found[pc] = arrays[roots]
+                break
+    return found
+
+
+def _brings_addresses(instruction: Instruction) -> bool:
+    """Whether it may give an address that does not come of its registers. A number of four bytes out of memory is taken
+    for an index."""
+    opcode = instruction.opcode
+    if opcode.root == "call":
+        return True
+    if not opcode.facts.reads or opcode.has("param"):
+        return False
+    return not opcode.types or DTYPES[opcode.types[-1]].itemsize >= 8
+
+
+def _joined(several: Iterable[Roots]) -> Roots:
+    found = 0
+    for each in several:
+        found |= each
+    return found
+
+
+def _spread(program: Program, own: list[Roots]) -> list[Roots]:
+    """What each register may come from; `own`: what each instruction brings in besides the registers that it reads."""
     known = [0] * (len(program.register_bits) + 1)
-    flows = [(written_by(i), read_by(i), _own(i, program)) for i in program.instructions]
+    flows = [(written_by(i), read_by(i), each) for i, each in zip(program.instructions, own, strict=True)]
     changed = True
     while changed:
         changed = False
-        for targets, sources, own in flows:
-            value = own
+        for targets, sources, value in flows:
             for source in sources:
                 value |= known[source]
             for target in targets:
                 if known[target] | value != known[target]:
                     known[target] |= value
                     changed = True
-    return {
-        pc: _address_roots(address, known, program)
-        for pc, instruction in enumerate(program.instructions)
-        if (address := _global_address(instruction)) is not None
-    }
+    return known
 
 
 def _global_address(instruction: Instruction) -> Address | None:

@@ -31,7 +31,7 @@ _MEANINGS = {
     "or the copy engine overwrites what a thread read, with no fence.proxy.async in between",
     "unwaited-wgmma": "uses a register of a wgmma before anybody waited for it",
     "missing-wgmma-fence": "a wgmma on registers that other instructions wrote, with no wgmma.fence",
-    "uninitialised-read": "reads memory, or adds to sums of a wgmma, that nobody wrote",
+    "uninitialised-read": "reads memory that nobody wrote, or a variable that nobody set",
     "barrier-divergence": "not all threads come to the same barrier",
     "exited-block": "uses the shared memory of a block that may have exited, or may not have started",
     "warp-mask": "a lane that is not in its own mask, or a value from a lane that is not there",
@@ -84,7 +84,8 @@ _CAUSES = {
     "unknown-mbarrier": "an mbarrier is used where nobody need know yet that it was made",
     "never-written": "no thread has written what is read",
     "local-array": "a thread reads its own local array, in which it never wrote",
-    "sums-not-set": "a wgmma adds to registers that nobody has set",
+    "sums-not-set": "an mma or a wgmma adds to registers that nobody has set",
+    "variable-not-set": "results depend on a variable to which nothing was assigned",
     "barrier-passed-by": "some threads of a warp take a way around the barrier at which others wait",
     "different-barriers": "threads of one block wait at different __syncthreads()",
     "part-of-warp": "an instruction of the whole warp, and some of its lanes are not there",
@@ -97,6 +98,7 @@ _CAUSES = {
     "lane-passes-by": "a mask names a lane that goes another way, and exits",
     "absent-lane": "a value is taken from a lane that is not there",
     "beyond-shared-memory": "an address outside of the block's shared memory",
+    "beyond-shared-array": "an index that runs out of one shared array into another",
     "beyond-local-array": "an address outside of the thread's local arrays",
     "read-beyond-array": "a read behind the end of an array in global memory, or before it",
     "write-beyond-array": "a write behind the end of an array in global memory, or before it",
@@ -236,6 +238,8 @@ class HazardLog:
         where, key = instruction.where, self._key(kind, instruction)
         if where.header and where.line:
             message = f"{message} (in {where.header})"
+        if where.joined:
+            message = f"{message}. (This line, {where.joined}.)"
         if old := self._found.get(key):
             count = old.count
         self._found[key] = Hazard(

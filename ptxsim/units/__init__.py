@@ -7,6 +7,7 @@ bulk        Hopper's copy engine: copies in flight
 async_math  wgmma in flight: what it reads, the registers that it holds
 barriers    lanes that wait for others: barriers, named barriers, instructions of a warp
 registers   registers that warpgroups give back and take: setmaxnreg
+unset       what would come out if registers that nobody has set held something else
 divergence  barriers that not all threads come to
 leaving     copies that nobody waited for when their block ends
 clusters    blocks that touch each other's shared memory; their barrier

@@ -19,6 +19,7 @@ from ..memory import (
     LOCAL_WINDOW,
     SHARED_WINDOW,
     UNIT,
+    Array,
     Buffer,
     GlobalMemory,
     LocalMemory,
@@ -42,7 +43,8 @@ WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
 class Access:
     """`size` bytes for each lane in `space` ("generic": the address says which). `acquires` and `releases`: the
     operation itself does, by `.acquire` or `.release`. `counted`: not counted by somebody else. Not `coherent`: through
-    the read-only cache (`ld.global.nc`), which need not see what this launch writes."""
+    the read-only cache (`ld.global.nc`), which need not see what this launch writes. `array`: the only one in shared
+    memory that its addresses may reach, where that is known."""
 
     pc: int
     space: str
@@ -52,6 +54,7 @@ class Access:
     releases: bool = False
     counted: bool = True
     coherent: bool = True
+    array: Array | None = None
 
     @cached_property
     def by_space(self) -> "dict[str, Access]":
@@ -133,7 +136,9 @@ def read_rows(
     """ldmatrix: rows of shared memory (units of `access.size` bytes) at the addresses that these lanes give, one warp
     after the other. Other lanes receive them: each of `readers` has a lane for every 4 bytes of the rows."""
     try:
-        unit = machine.shared.locate(addresses.ravel(), access.size, machine.block_base[lanes.ravel()])
+        unit = machine.shared.locate(
+            addresses.ravel(), access.size, machine.block_base[lanes.ravel()], access.array
+        )
     except Miss as miss:
         return _rows_that_are_there(machine, miss, access, addresses.ravel(), lanes.ravel(), readers)
     if access.counted:
@@ -204,7 +209,7 @@ def _locate(machine: Memories, access: Access, addresses: np.ndarray) -> tuple |
             blocks, addresses = machine.clusters.place(addresses, machine.active())
             base = blocks * memory.stride
             machine.clusters.touch(machine.active(), blocks, access.pc)
-        unit = memory.locate(addresses, access.size, base)
+        unit = memory.locate(addresses, access.size, base, access.array)
         memory.check_data(unit, access.size)
         if access.counted:
             machine.counters.shared(machine, access.pc, addresses, access.size)

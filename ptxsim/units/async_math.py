@@ -12,7 +12,7 @@ import numpy as np
 from ..gpus import WARP, WARPGROUP
 from ..ptx.program import Instruction
 from ..races.shadow import Reach
-from .access import Memories
+from .unset import Twofold
 
 THREADS = WARPGROUP * WARP
 CHUNK = 16
@@ -36,7 +36,7 @@ class Flight:
 class AsyncMath:
     """Of one machine."""
 
-    def __init__(self, machine: Memories) -> None:
+    def __init__(self, machine: Twofold) -> None:
         self.machine = machine
         self.committed = np.zeros(machine.warps, np.int64)
         self.flights: list[Flight] = []
@@ -87,9 +87,13 @@ class AsyncMath:
         self.flights.append(flight)
         return flight
 
-    def must_be_set(self, warps: np.ndarray, pc: int, sums: list[int]) -> None:
-        """These warps add to sums: an instruction should have written the registers that hold them."""
-        if any(self.machine.R[register] is self.machine.unset[register] for register in sums):
+    def must_be_set(self, adds: np.ndarray, pc: int, sums: list[int]) -> None:
+        """Those of the active lanes that add to sums: instructions should have set the registers that hold them."""
+        second = self.machine.second
+        lanes = self.machine.active()
+        unset = adds & second.any_unequal(sums)
+        if unset.any():
+            warps = np.unique(self.machine.warp_of[lanes[unset]])
             text = (
                 "adds to sums that nobody has set: its registers hold anything. Set them to zero before the "
                 "wgmma.fence, or make scale-d of the first wgmma zero"

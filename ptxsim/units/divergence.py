@@ -116,16 +116,27 @@ class SyncCheck:
             self._report(pc, int(skips), int(waits))
 
     def _report_places(self, released: Sequence[Here]) -> None:
-        machine = self.machine
-        where = {machine.launch.code.where(entry.pc): int(entry.lanes[0]) for entry in released}
-        if len(where) < 2:
+        """Threads of one block have come to different barriers. (A copy of a macro's has the line of the other one.)"""
+        machine, where = self.machine, self.machine.launch.code.where
+        lanes = np.concatenate([entry.lanes for entry in released])
+        pcs = np.repeat([entry.pc for entry in released], [len(entry.lanes) for entry in released])
+        lowest = np.full(len(machine.blocks), np.iinfo(pcs.dtype).max)
+        np.minimum.at(lowest, machine.block_of[lanes], pcs)
+        others = np.flatnonzero(pcs != lowest[machine.block_of[lanes]])
+        if not len(others):
             return
-        (first, lane), (second, other) = list(where.items())[:2]
+        second, other = int(pcs[others[0]]), int(lanes[others[0]])
+        first = int(lowest[machine.block_of[other]])
+        lane = int(lanes[(pcs == first) & (machine.block_of[lanes] == machine.block_of[other])][0])
+        same = where(first) == where(second)
+        if same and not machine.launch.code.flow.in_two_arms(first, second):
+            return  # copies of one, in a loop that the compiler has unrolled
+        place = "at another one in the same line" if same else f"at {where(second)}"
         machine.log.add(
             "barrier-divergence",
-            machine.launch.code.instructions[released[0].pc],
-            f"threads of one block wait at different __syncthreads(): {machine.describe_thread(lane)} at {first}, "
-            f"{machine.describe_other(other)} at {second}. {mend('one-barrier-for-all')}",
+            machine.launch.code.instructions[first],
+            f"threads of one block wait at different __syncthreads(): {machine.describe_thread(lane)} at "
+            f"{where(first)}, {machine.describe_other(other)} {place}. {mend('one-barrier-for-all')}",
             cause="different-barriers",
         )
 

@@ -10,12 +10,7 @@ from tests.bugs.judge import judged
 
 THEMES = (shared, warps, blocks, memory, hopper, cupy_traps, first_contact)
 DEVIATES = {
-    "shared: one element past a shared array: into the array beside it, in order",
-    "shared: while (__syncthreads_or(..)): the array is searched and then set again in one round",
-    "shared: __syncthreads() in both arms of an if of even and odd lanes, in one line (or by one macro)",
     "blocks: cg::tiled_partition<64> of a block of 128: legal (CUDA 11 and newer)",
-    "memory: float c[4] never set, then the C of mma.sync",
-    "memory: wmma::load_matrix_sync: rows 20 halfs apart (ldm must be a multiple of 8)",
     "hopper: arrival at the peer's mbarrier with scope .cta: what it releases is not for the peer (its page calls this lenient)",
     "cupy_traps: template: get_function without name_expressions",
     "cupy_traps: constant memory: RawModule.get_global",
@@ -24,7 +19,6 @@ DEVIATES = {
     "first_contact: thrust and <cub/cub.cuh> included, kernel with cub::BlockReduce",
     "first_contact: CuTe kernel, cutlass not installed: names the header and how to give its folder",
     "first_contact: a .py with a CuPy RawKernel",
-    "first_contact: float sum; never set: some word",
     "first_contact: directory / missing file: words of the tool's own",
 }
 """Cases that are not judged as they should be."""

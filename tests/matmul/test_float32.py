@@ -156,7 +156,7 @@ WRONG = {
     "copied while others read": ("(k - TK / 2) * GROUPS + group;", "k * GROUPS + group;", "after"),
     "wait for one copy less": ("wait_group<SLOTS - 3>", "wait_group<SLOTS - 2>", "unwaited-copy|read-after-write"),
     "no barrier in the loop": ("__syncthreads();                  // and all", "//", "after"),
-    "fragments of the next k": ("b[k % 2]", "b[(k + 1) % 2]", "wrong"),
+    "fragments of the next k": ("b[k % 2]", "b[(k + 1) % 2]", "wrong|uninitialised-read"),
     "the second half of the columns": ("column + g * 32];", "column + g * 16];", "wrong|race|write-after|conflict"),
     "the second half of the columns, of parts": ("i % 2 * 32)]", "i % 2 * 16)]", "wrong|race|write-after|conflict"),
     "rows that are not there": ("row + group * 16 + r < M && ", "", "out-of-bounds"),

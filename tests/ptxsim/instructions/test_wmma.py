@@ -56,7 +56,69 @@ def test_a_barrier_between_two_warps(between, right, seed):
 
 def test_a_matrix_outside_of_the_array():
     kernel = ptxsim.compile(
-        SHARED.format(between="__syncthreads();").replace("tile, 16);", "tile, 17);"), "k", OPTIONS
+        SHARED.format(between="__syncthreads();").replace("tile, 16);", "tile, 24);"), "k", OPTIONS
     )
     report = ptxsim.launch(kernel, 1, 64, (np.zeros(32, "f2"),))
     assert found(report) == (["out-of-bounds"], set()), str(report)
+
+
+PLACE = """
+#include <mma.h>
+using namespace nvcuda::wmma;
+extern "C" __global__ void k(const {element}* a, {sums}* c) {{
+    __shared__ __align__(32) {element} s[1024];
+    for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = a[i];
+    __syncthreads();
+    fragment<matrix_a, 16, 16, 16, {element}, row_major> A;
+    fragment<matrix_b, 16, 16, 16, {element}, col_major> B;
+    fragment<accumulator, 16, 16, 16, {sums}> C;
+    fill_fragment(C, 0);
+    load_matrix_sync(A, {where} + {first}, {apart});
+    load_matrix_sync(B, s + 512, 16);
+    mma_sync(C, A, B, C);
+    if (threadIdx.x < 32) store_matrix_sync(c + 512 * blockIdx.x + {first_c}, C, {apart_c}, mem_row_major);
+}}
+"""
+HALF = {
+    "element": "half",
+    "sums": "float",
+    "where": "s",
+    "first": 0,
+    "apart": 16,
+    "first_c": 0,
+    "apart_c": 16,
+}
+BYTES = HALF | {"element": "signed char", "sums": "int"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "given", "mended"),
+    [
+        (HALF | {"apart": 20}, "are 20 elements apart; its leading dimension must be a multiple of 8", 24),
+        (HALF | {"apart": 20, "where": "a"}, "are 20 elements apart", 24),
+        (HALF | {"first": 8}, "is 16 bytes past a multiple of 32; it must be a multiple of 32 bytes", 16),
+        (HALF | {"first": 8, "where": "a"}, "is 16 bytes past a multiple of 32", 16),
+        (
+            HALF | {"apart_c": 18},
+            "of f32 are 18 elements apart; its leading dimension must be a multiple of 4",
+            20,
+        ),
+        (HALF | {"first_c": 4}, "is 16 bytes past a multiple of 32", 8),
+        (BYTES | {"first": 4}, "is 4 bytes past a multiple of 8", 8),
+    ],
+)
+@pytest.mark.parametrize(("grid", "block", "seed"), [(1, 32, None), (2, 32, 1), (3, 64, 2)])
+def test_where_a_matrix_may_lie(wrong, given, mended, grid, block, seed):
+    changed = next(key for key in ("first", "apart", "first_c", "apart_c") if wrong[key] != HALF[key])
+    for form, right in ((wrong, False), (wrong | {changed: mended}, True)):
+        kernel = ptxsim.compile(PLACE.format(**form), "k", OPTIONS)
+        a = np.ones(1024, "f2" if form["element"] == "half" else "i1")
+        c = np.zeros(2048, "f4" if form["sums"] == "float" else "i4")
+        report = ptxsim.launch(kernel, grid, block, (a, c), seed=seed)
+        assert report.ok == right, report
+        if right:
+            assert c[form["first_c"]] == 16
+        else:
+            line = PLACE[: PLACE.index(f"{{{changed}}}")].count("\n") + 1
+            assert [(each.kind, each.line) for each in report.hazards] == [("misaligned", line)], report
+            assert given in report.hazards[0].message, report
