@@ -41,14 +41,15 @@ def main(typed: Sequence[str] | None = None) -> int:
 
 def check_file(asked: argparse.Namespace) -> int:
     options = [f"-I{Path(asked.file).resolve().parent}", *asked.option]
-    hints: list[str] = []
+    hints = files.Hints()
     try:
         with TemporaryDirectory() as headers:
             report, file = check(asked, options, Path(headers), hints)
     except CompileError as error:
-        return failed(places.of_compiler(places.in_options(str(error)), asked.file, options), *hints)
+        said = places.of_compiler(places.in_options(str(error)), asked.file, options)
+        return failed(*hints.headers, said, *hints.program)
     except (OSError, ValueError, ToolMissing) as error:
-        return failed(f"{asked.file}: {places.in_options(str(error))}", *hints)
+        return failed(f"{asked.file}: {places.in_options(str(error))}", *hints.program)
     except KeyboardInterrupt as stopped:
         return failed(f"{asked.file}: {str(stopped) or 'stopped'}")
     except Exception:  # a mistake of the simulator's own, which would exit as a hazard does
@@ -65,7 +66,7 @@ def failed(*words: str) -> int:
 
 
 def check(
-    asked: argparse.Namespace, options: Sequence[str], headers: Path, hints: list[str]
+    asked: argparse.Namespace, options: Sequence[str], headers: Path, hints: files.Hints
 ) -> tuple[Report, str]:
     """The report, and the file of its lines. Raises CompileError, or OSError, ValueError or ToolMissing with what could
     not be done; `hints` then has what may help besides."""
@@ -76,7 +77,7 @@ def check(
     else:
         file = asked.file
         divided = host.divide(source, options, headers)
-        hints += files.hints(asked.file, host.is_program(source), divided.not_here)
+        hints.add(asked.file, host.is_program(source), divided.not_here)
         if divided.left_out:
             ranges = (f"{first}-{last}" if first != last else str(first) for first, last in divided.left_out)
             print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)

@@ -31,14 +31,16 @@ def number_of(written: str) -> np.dtype | None:
 def misread(array: np.dtype, written: str) -> bool:
     """Whether a kernel with a pointer to this type of C++ would have other numbers than the array's.
 
-    Bytes (`char*`) and words (`unsigned*`) may be of floats; a sign makes no difference; of complex numbers each part
-    may be read.
+    Bytes (`char*`) and words (`unsigned*`) may be of floats, and words of their size be floats; a sign makes no
+    difference; of complex numbers each part may be read.
     """
     number = number_of(written)
     if number is None or written in RAW or array.kind == "V" or array == number:
         return False
     if array.kind == "f" and number.kind == "u":  # words of anything, too
         return False
+    if array.kind == "u" and number.kind == "f":  # the bits of floats
+        return array.itemsize != number.itemsize
     if array.kind in "iu" and number.kind in "iu":
         return array.itemsize != number.itemsize
     if array.kind == "c" and number.kind == "f":

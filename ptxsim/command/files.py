@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..kernel import LaunchError
@@ -55,18 +56,24 @@ def _some_of(folder: Path, words: str) -> str:
     return words + ", ".join(map(str, found[:MOST_NAMED])) if found else ""
 
 
-def hints(name: str, program: bool, not_here: Sequence[str]) -> list[str]:
-    """What may help where a file cannot be checked: `program`, whether it has a main; headers that are not here."""
-    found = []
-    if not_here:
-        named = ", ".join(f"<{header}>" for header in not_here[:MOST_NAMED])
-        more = f" and {len(not_here) - MOST_NAMED} more" if len(not_here) > MOST_NAMED else ""
-        found.append(
-            f"{name}: not found, and left out: {named}{more}. If the kernel needs it, give the folder in which it "
-            "lies: --option=-Ifolder"
-        )
-    if program:
-        found.append(
-            f"{name}: it has a main: `ptxsim run {shlex.quote(name)}` takes the program as it is, with its own launches"
-        )
-    return found
+@dataclass
+class Hints:
+    """What may help where a file cannot be checked: before the compiler's words, and behind all others."""
+
+    headers: list[str] = field(default_factory=list)
+    program: list[str] = field(default_factory=list)
+
+    def add(self, name: str, program: bool, not_here: Sequence[str]) -> None:
+        """`program`: whether the file has a main. `not_here`: headers that it includes and nobody found."""
+        if not_here:
+            named = ", ".join(f"<{header}>" for header in not_here[:MOST_NAMED])
+            more = f" and {len(not_here) - MOST_NAMED} more" if len(not_here) > MOST_NAMED else ""
+            self.headers.append(
+                f"{name}: not found, and left out: {named}{more}. If the kernel needs it, give the folder in which it "
+                "lies: --option=-Ifolder"
+            )
+        if program:
+            typed = f"`ptxsim run {shlex.quote(name)}`"
+            self.program.append(
+                f"{name}: it has a main: {typed} takes the program as it is, with its own launches"
+            )

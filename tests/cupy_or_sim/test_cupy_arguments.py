@@ -49,6 +49,7 @@ DIFFERENT = {
     r"np\.complex128 for a struct|array: records": TAKEN,
     # bytes, and words without a sign, stand for anything; each part of a complex number
     r"array of \w+ for unsigned char\*|array of float\d+ for unsigned( short| long long)?\*": TAKEN,
+    r"array of uint16 for half\*|array of uint32 for float\*|array of uint64 for double\*": TAKEN,
     r"array of complex64 for float\*|array of complex128 for double\*": TAKEN,
 }
 """Names of cases: what became of them with CuPy, and here."""

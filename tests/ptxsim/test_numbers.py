@@ -71,7 +71,8 @@ def test_what_is_no_number_may_be_anything(written):
     ("dtype", "written", "other"),
     [("int64", "int", True), ("int16", "int", True), ("bool", "int", True), ("uint32", "int", False),
      ("float32", "int", True), ("float16", "unsigned", False), ("int64", "unsigned", True), ("int8", "bool", False),
-     ("int32", "float", True), ("complex64", "float", False), ("complex128", "float", True), ("float64", "half", True),
+     ("int32", "float", True), ("uint32", "float", False), ("uint32", "double", True),
+     ("complex64", "float", False), ("complex128", "float", True), ("float64", "half", True),
      ("float32", "unsigned char", False), ("float32", "char", False), ("float32", "signed char", True)],
 )  # fmt: skip
 def test_arrays_that_would_be_misread(dtype, written, other):
