@@ -60,7 +60,8 @@ class SyncCheck:
                 places = (
                     [at] if does_not == lane else [at for at, lanes in machine.places() if does_not in lanes]
                 )
-                if any(machine.launch.code.flow.leads(place, pc) for place in places):
+                # Who is behind it in a loop, and never came, has passed it by; before it, may still come.
+                if any(place <= pc and machine.launch.code.flow.leads(place, pc) for place in places):
                     continue
                 return mend(
                     "left-out",
