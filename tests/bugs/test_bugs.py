@@ -10,20 +10,12 @@ from tests.bugs.judge import judged
 
 THEMES = (shared, warps, blocks, memory, hopper, cupy_traps, first_contact)
 DEVIATES = {
-    "blocks: cg::tiled_partition<64> of a block of 128: legal (CUDA 11 and newer)",
+    # lenient, and races.md says why
     "hopper: arrival at the peer's mbarrier with scope .cta: what it releases is not for the peer (its page calls this lenient)",
-    "cupy_traps: template: get_function without name_expressions",
-    "cupy_traps: constant memory: RawModule.get_global",
-    "cupy_traps: int64 array (NumPy's default) for int*",
-    "first_contact: program with main(), given to check: says that `ptxsim run` takes it",
-    "first_contact: thrust and <cub/cub.cuh> included, kernel with cub::BlockReduce",
-    "first_contact: CuTe kernel, cutlass not installed: names the header and how to give its folder",
-    "first_contact: a .py with a CuPy RawKernel",
-    "first_contact: directory / missing file: words of the tool's own",
 }
 """Cases that are not judged as they should be."""
 CASES = [
-    pytest.param(case, id=name, marks=pytest.mark.xfail(strict=False) if name in DEVIATES else ())
+    pytest.param(case, id=name, marks=pytest.mark.xfail(strict=True) if name in DEVIATES else ())
     for theme in THEMES
     for case in theme.CASES
     for name in [f"{theme.__name__.rpartition('.')[2]}: {case.name}"]
