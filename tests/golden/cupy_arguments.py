@@ -10,6 +10,7 @@ environment variable OUT names, else to this one. A case that ends the process, 
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -736,7 +737,7 @@ def outcome(case: Callable[[ModuleType], str], cp: ModuleType) -> Outcome:
         with np.errstate(all="ignore"):
             return {"outcome": case(cp)}
     except Exception as error:
-        words = (str(error).strip().splitlines() or [""])[0]
+        words = re.sub(r"/tmp/\w+/\w+\.cubin\.cu", "kernel.cu", (str(error).strip().splitlines() or [""])[0])
         return {"outcome": "refused", "error": type(error).__name__, "words": words[:160]}
 
 
