@@ -11,7 +11,7 @@ from course_lib.check import mistakes, pairing, verdict
 from course_lib.check.verdict import CheckFailed
 from course_lib.exercises import hints, verdicts
 from course_lib.notebooks import answers
-from course_lib.notebooks.answers import bank_07, common, lesson_07_ring
+from course_lib.notebooks.answers import bank_07, common, lesson_03, lesson_07_ring
 from ptxsim.races.hazards import WORDS, Hazard
 
 checklist = import_module("instruments.checklist")
@@ -19,7 +19,7 @@ ROOMS = [
     import_module(f"{answers.__name__}.{path.stem}")
     for path in sorted(Path(answers.__file__).parent.glob("*_0*.py"))
 ]
-SHARED = (common, bank_07, lesson_07_ring, verdict, verdicts, mistakes, pairing, checklist)
+SHARED = (common, bank_07, lesson_03, lesson_07_ring, verdict, verdicts, mistakes, pairing, checklist)
 
 
 def given_causes(room) -> list[str]:
