@@ -73,6 +73,7 @@ ON_HOPPER = {
         }
         while (!ptx::mbarrier_try_wait_parity(&bar, i & 1)) {}
         sum += tile[t ^ 37];
+        ptx::fence_proxy_async(ptx::space_shared);
         __syncthreads();
     }""",
 }  # fmt: skip
