@@ -75,7 +75,9 @@ def test_a_cooperative_launch_is_as_large_as_a_gpu_at_most():
 def test_who_leaves_a_grid_out_waits_for_ever():
     source = MEETS.replace("{ coop", "{ if (blockIdx.x == 1) return; coop")
     report = ptxsim.launch(ptxsim.compile(source, "k"), 3, 32, (np.zeros(32, np.int32),), cooperative=True)
-    assert report.hazards[-1].kind == "deadlock" and "element 1 of the grid's barrier" in str(report), report
+    assert report.hazards[
+        -1
+    ].kind == "deadlock" and "Each block of the grid must come to each grid.sync()" in str(report), report
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_mistakes_of_the_host(ran):
 
 
 def test_the_program_of_the_page(nvcc, monkeypatch, capfd, tmp_path):
-    """docs/programs.md has it, and what is said of it; README.md the beginning of that."""
+    """docs/programs.md has it, and what is said of it; README.md's own is in test_pages_as_typed.py."""
     page = (ROOT / "ptxsim/docs/programs.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```cuda\n(.*?)```", page, re.S)
     (shown,) = re.findall(r"```text\n(reduce.*?)```", page, re.S)
@@ -84,11 +84,6 @@ def test_the_program_of_the_page(nvcc, monkeypatch, capfd, tmp_path):
     printed, report = capfd.readouterr()
     assert printed == "1024\n"
     assert re.sub(r"[\d.]+ s:", "s:", report) == re.sub(r"[\d.]+ s:", "s:", shown)
-    (short,) = re.findall(
-        r"```text\n(reduce.*?)```", (ROOT / "ptxsim/README.md").read_text(encoding="utf-8"), re.S
-    )
-    begin, launch = short.splitlines()
-    assert report.startswith(begin.removesuffix("...")) and launch in report.splitlines()
 
 
 class Case(NamedTuple):
