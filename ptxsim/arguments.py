@@ -92,7 +92,7 @@ def _pointer_or_record(
     if param.size != POINTER:
         raise LaunchError(f"{name} is {_type(param)} in the kernel, but {_no_array(array, name, param)}")
     written = signature.pointed_to(name, kernel.source)
-    if not _is_masked(array) and numbers.misread(array.dtype, written):
+    if not _is_masked(array) and _has_numbers(array) and numbers.misread(array.dtype, written):
         number = numbers.number_of(written)
         floats = array.dtype.kind == "f" and number is not None and number.kind == "f"
         raise LaunchError(
@@ -159,11 +159,15 @@ def _is_masked(array: np.ndarray) -> bool:
     return masked is not None and isinstance(array, masked.MaskedArray)
 
 
+def _has_numbers(array: np.ndarray) -> bool:
+    return not array.dtype.hasobject and array.dtype.kind not in "US"
+
+
 def _checked(array: np.ndarray, name: str, gaps: bool) -> np.ndarray:
     """The array as plain numbers in memory; with `gaps` it may be a view of an array that has none."""
     if _is_masked(array):
         raise LaunchError(f"{name} is a masked array; pass its data: {name}.data, or {name}.filled(...)")
-    if array.dtype.hasobject or array.dtype.kind in "US":
+    if not _has_numbers(array):
         raise LaunchError(f"{name} is an array of dtype {array.dtype}; a kernel takes arrays of numbers")
     if not array.dtype.isnative:
         raise LaunchError(
