@@ -38,6 +38,7 @@ def test_a_suite_that_is_not_there_has_no_row(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(judges, "RECORD", tmp_path / "judges.json")
     assert suites.indigo(tmp_path) is None and programs.public_programs(tmp_path, tmp_path) is None
     assert programs.planted_faults(tmp_path, tmp_path / "into") is None
+    assert programs.in_repositories(tmp_path, tmp_path) is None
     monkeypatch.setattr("sys.argv", ["judges", str(tmp_path), "--only", "HiRace"])
     assert judges.main() == 0
     assert "| Indigo on HiRace's six graphs | not there | | - | |" in capsys.readouterr().out
@@ -86,3 +87,26 @@ def test_the_page_of_programs_is_read():
     assert (
         found["transpose"].arguments == "-dimX=64 -dimY=64" and found["nw"].repository == "yuhc/gpu-rodinia"
     )
+
+
+def test_each_kind_of_a_file_with_main_is_a_case(tmp_path, monkeypatch):
+    folder = tmp_path / programs.TWELVE[0].replace("/", "+")
+    folder.mkdir()
+    for name, text in {
+        "a": "int main() {}",
+        "b": "int main (void) {}",
+        "c": "int main() {}",
+        "d": "void f();",
+    }.items():
+        (folder / f"{name}.cu").write_text(text)
+    reports = {
+        "a.cu": {"hazards": [{"kind": "leak"}, {"kind": "leak"}, {"kind": "race"}]},
+        "b.cu": {"hazards": []},
+    }
+    monkeypatch.setattr(programs, "_report", lambda folder, files, *rest: reports.get(files[0]))
+    assert programs.in_repositories(tmp_path, tmp_path) == {
+        f"{folder.name}/a.cu: leak": "reported",
+        f"{folder.name}/a.cu: race": "reported",
+        f"{folder.name}/b.cu": "right",
+        f"{folder.name}/c.cu": "right",
+    }
