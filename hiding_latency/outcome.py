@@ -7,6 +7,8 @@ from pathlib import Path
 
 import nbformat
 
+from ptxsim import printable
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -68,7 +70,7 @@ def failures(notebook: nbformat.NotebookNode) -> list[str]:
         raised = [output for output in cell.outputs if output.output_type == "error"]
         expected = "raises-exception" in cell.metadata.get("tags", [])
         if raised and not expected:
-            reason = _COLOUR.sub("", raised[0].evalue).strip().partition("\n")[0]
+            reason = printable(_COLOUR.sub("", raised[0].evalue).strip().partition("\n")[0])
             found.append(f"code cell {number} raised {raised[0].ename}: {reason}")
         elif expected and not raised:
             found.append(f"code cell {number} should have raised an exception and did not")
@@ -100,6 +102,7 @@ def table(outcomes: list[Outcome], machine: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A line for each row of a table, its columns below each other."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    """A line for each row of a table, its columns below each other. Others may have written what is in it."""
+    shown = [[printable(cell).replace("\n", "\\n") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in shown]

@@ -18,6 +18,7 @@ from .cycles import (
     launch_cycles,
 )
 from .estimate import Estimate, estimate
+from .foreign import printable, printable_line
 from .instructions.tensor import fragment
 from .interrupts import MessageOnly, in_background, result_of
 from .kernel import Kernel, LaunchError, compile, from_ptx, machine_code, resources, variables
@@ -72,6 +73,8 @@ __all__ = [
     "line_link",
     "machine_code",
     "occupancy",
+    "printable",
+    "printable_line",
     "refusal",
     "resources",
     "result_of",

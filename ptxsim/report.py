@@ -7,7 +7,8 @@ from pathlib import Path
 
 from .clock.clock import model_launch
 from .clock.played import Segment
-from .compiler.nvrtc import find_header
+from .compiler.nvrtc import find_header, header_inside
+from .foreign import printable
 from .interrupts import MessageOnly
 from .kernel import Kernel
 from .observe.counters import CounterTable
@@ -94,7 +95,9 @@ class Report:
             name, _, number = hazard.header.rpartition(":")
             source, wanted = _lines_of_header(self.kernel, name), [int(number)]
         return [
-            f"    {line:4d} | {source[line - 1].strip()}" for line in wanted if line and line <= len(source)
+            f"    {line:4d} | {printable(source[line - 1].strip())}"
+            for line in wanted
+            if line and line <= len(source)
         ]
 
     def _repr_html_(self) -> str:
@@ -142,17 +145,25 @@ def line_link(kernel: str, line: int, shown: str, found: str) -> str:
 
 def header_of(kernel: Kernel, name: str) -> Path | None:
     """Where the compiler found a header of this name; None if it is not there now."""
-    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
-    return find_header(found[1], kernel.options) if found else None
+    found = _named(kernel, name)
+    return find_header(found, kernel.options) if found else None
 
 
 def _lines_of_header(kernel: Kernel, name: str) -> list[str]:
-    """The text of a header of this name, from where the compiler finds it; [] if it is not there."""
-    path = header_of(kernel, name)
+    """The text of a header of this name, from where the compiler finds it; [] if it is not there, or in no folder of
+    headers: `#line 1 "/any/file"` in a text of somebody else shows nothing of that file."""
+    found = _named(kernel, name)
+    path = header_inside(found, kernel.options) if found else None
     try:
         return path.read_text(errors="replace").splitlines() if path else []
     except OSError:
         return []
+
+
+def _named(kernel: Kernel, name: str) -> str:
+    """A header as the PTX names it, with its folder."""
+    found = re.search(rf'\.file\s+\d+\s+"([^"]*\b{re.escape(name)})"', kernel.ptx)
+    return found[1] if found else ""
 
 
 def _row(text: str, indent: int = 0, hang: int = 2) -> str:

@@ -6,13 +6,15 @@ on machines that do not have it.
 
 import contextlib
 import json
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
+from ..foreign import printable
 from ..interrupts import in_background, result_of
 from ..ptx.program import MAIN_FILE
 from . import cache, headers
@@ -179,10 +181,23 @@ def whole_log(source: str, options: Sequence[str] = ()) -> str:
 
 def find_header(name: str, options: Sequence[str]) -> Path | None:
     """Where the header is whose name stands in a text; None where the folders of CUDA's headers are not known."""
+    return next((path for _, path in _found(name, options)), None)
+
+
+def header_inside(name: str, options: Sequence[str]) -> Path | None:
+    """The same, if it lies in one of the folders of headers: a text may name any file of a machine, by `#line`."""
+    return next((path for folder, path in _found(name, options) if path.is_relative_to(folder)), None)
+
+
+def _found(name: str, options: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """(folder, file) where a header of this name is; a name with `..` or `/` in front leads out of the folder."""
     folders = [option[2:] for option in options if option.startswith("-I")]
     with contextlib.suppress(ImportError):
         folders += _include_paths()
-    return next((path for path in (Path(folder, name) for folder in folders) if path.is_file()), None)
+    for folder in map(os.path.abspath, folders):
+        path = Path(os.path.normpath(os.path.join(folder, name)))
+        if path.is_file():
+            yield folder, path
 
 
 def asked_arch(options: Sequence[str]) -> str:
@@ -385,4 +400,4 @@ def _readable(log: str, enclosed: bool = False) -> str:
     if missing := MISSING.search(log):
         nearer = NOT_AMONG_THESE if enclosed else NOT_FOUND
         lines.append(NO_HEADERS if missing[2] == "<" else nearer)
-    return "\n".join(lines)
+    return printable("\n".join(lines))
