@@ -28,12 +28,13 @@ from course_lib.lessons import sources
 from cupy_or_sim.style import with_words
 from hiding_latency import linked
 from hiding_latency.places import Place
-from hiding_latency.safely import alone, write_whole
+from hiding_latency.safely import alone
+from ptxsim import foreign, whole
 
 COLAB_CELL = "host-colab"
 STAYS = "you changed it, so it stays as it is. The new version is beside it: "
 LOCK = ".course.lock"
-NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError)
+NO_NOTEBOOK = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a file raises that is no JSON, or JSON but no notebook."""
 
 
@@ -69,7 +70,7 @@ def update(place: Place) -> list[str]:
         if place.alone:
             linked.write(folder, texts)
         known["version"] = version
-        write_whole(folder / GIVEN, json.dumps(known, indent=1))
+        whole.write(folder / GIVEN, json.dumps(known, indent=1))
     return said + [
         f"{folder.name}: {made} notebooks made, lessons and exercises. Work on these; nothing you write there is lost."
     ] * (made > 0)
@@ -137,7 +138,7 @@ def note_given(place: Place, name: str, cells: dict[str, str | None]) -> None:
     known, _ = _read_given(file)
     noted = known["cells"].get(name, {}) | cells
     known["cells"][name] = {cell: text for cell, text in noted.items() if text}
-    write_whole(file, json.dumps(known, indent=1))
+    whole.write(file, json.dumps(known, indent=1))
 
 
 def last_used(place: Place) -> Path:
@@ -172,7 +173,7 @@ def _is_used(copy: Path, lesson: Path, place: Place) -> bool:
     """Whether the learner ran or changed something in it; a newer Python alone does not count."""
     try:
         return sources.cells_of(copy) != json.loads(copy_of(lesson, place.alone))["cells"]
-    except NO_NOTEBOOK:
+    except (OSError, *NO_NOTEBOOK):
         return True
 
 
@@ -180,7 +181,7 @@ def _update_one(text: str, new: str, copy: Path, given: str | None, version: str
     """See the table above. `text` is a new copy; `new` and `given` are fingerprints of it and of what the learner was
     given last. Returns the news in words."""
     if not os.path.lexists(copy):
-        write_whole(copy, text)
+        whole.write(copy, text)
         return "made"
     try:
         mine = fingerprint(sources.cells_of(copy))
@@ -189,21 +190,21 @@ def _update_one(text: str, new: str, copy: Path, given: str | None, version: str
     except NO_NOTEBOOK:
         aside = free(copy.with_name(f"{copy.stem}.broken.ipynb"))
         os.replace(copy, aside)
-        write_whole(copy, text)
+        whole.write(copy, text)
         return (
             f"it could not be read as a notebook. It is kept as {aside.name}, and the lesson is made again."
         )
     if mine == new:
         return ""
     if mine == given:
-        write_whole(copy, text)
+        whole.write(copy, text)
         return f"replaced by the version of course {version}. You had not changed it."
     if given == new:
         return ""
     beside = copy.with_name(f"{copy.stem}.new-{version}.ipynb")
     if not (beside.is_file() and beside.read_text(encoding="utf-8", errors="replace") == text):
         beside = free(beside)
-        write_whole(beside, text)
+        whole.write(beside, text)
     return f"{STAYS}{beside.name}"
 
 
@@ -219,7 +220,7 @@ def _read_given(path: Path) -> tuple[dict, list[str]]:
     """What the learner was given, and what to say about it."""
     empty: dict[str, Any] = {"version": "", "lessons": {}, "cells": {}}
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = foreign.json_of(foreign.text_of(path))
         cells = {
             name: dict(texts) for name, texts in known.get("cells", {}).items()
         }  # not in those of course 2.0

@@ -14,7 +14,7 @@ import nbformat
 
 from hiding_latency.copies import NO_NOTEBOOK
 from hiding_latency.packages import PACKAGES
-from hiding_latency.safely import write_whole
+from ptxsim import foreign, whole
 
 LIBRARY = (
     *PACKAGES,
@@ -65,22 +65,22 @@ def load(place: Path, key: str) -> tuple[nbformat.NotebookNode, float] | None:
     try:
         notebook = nbformat.read(place, as_version=4)
         kept = notebook.metadata.pop(_OWN)
+        return (notebook, float(kept["seconds"])) if kept["key"] == key else None
     except (OSError, *NO_NOTEBOOK):
         return None
-    return (notebook, kept["seconds"]) if kept["key"] == key else None
 
 
 def save(place: Path, key: str, notebook: nbformat.NotebookNode, seconds: float) -> None:
     """Keep a notebook as it ran; a whole file or nothing."""
     kept = nbformat.from_dict(notebook)
     kept.metadata[_OWN] = {"key": key, "seconds": seconds}
-    write_whole(place, nbformat.writes(kept))
+    whole.write(place, nbformat.writes(kept))
 
 
 def _text(path: Path) -> str:
     """A notebook without what running it writes; "" for a file that is no notebook."""
     try:
-        notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook = foreign.json_of(foreign.text_of(path))
         for cell in notebook["cells"]:
             cell.pop("outputs", None), cell.pop("execution_count", None)
     except (OSError, *NO_NOTEBOOK):

@@ -47,7 +47,10 @@ def progress(folder: Path) -> str:
     """One line: how much is solved."""
     from course_lib.exercises.answers import exercises
 
-    states = Progress(entries(folder / FILE), list(exercises())).states()
+    try:
+        states = Progress(entries(folder / FILE), list(exercises())).states()
+    except OSError as error:
+        return f"{folder.name}/{FILE} cannot be read ({error.strerror}), so what is solved is not known."
     solved = list(states.values()).count("solved")
     return f"Solved so far: {solved} of {len(states)} exercises." if solved else ""
 

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.lessons import folders
 from hiding_latency import places
+from ptxsim import whole
 
 PAGES, NEWS = "pages", "CHANGELOG.md"
 _TOPS = "docs|assets|ptxsim|matmul|cupy_or_sim"
@@ -88,4 +89,4 @@ def write(folder: Path, texts: Iterable[str]) -> None:
             data = _TO_A_LESSON.sub(r"](\1../", data.decode()).encode()
         if not (place.is_file() and place.read_bytes() == data):
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(data)
+            whole.write(place, data)

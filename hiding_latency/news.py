@@ -18,7 +18,7 @@ from course_lib.lessons import sources
 from hiding_latency import copies
 from hiding_latency.copies import NO_NOTEBOOK, cell_hash, is_own
 from hiding_latency.places import Place
-from hiding_latency.safely import write_whole
+from ptxsim import foreign, whole
 
 SAID = {
     "new": "is new",
@@ -123,12 +123,12 @@ def take(place: Place, name: str, lesson: Path, numbers: list[int]) -> Path:
     file = place.folder / name
     found = _changes(place, name, lesson)
     chosen = [found[number - 1] for number in numbers]
-    text = file.read_text(encoding="utf-8")
-    notebook = json.loads(text)
+    text = foreign.text_of(file)
+    notebook = foreign.json_of(text)
     notebook["cells"] = taken_over(notebook["cells"], _as_copied(place, lesson), chosen)
     before = copies.free(file.with_name(f"{file.stem}.before-{place.version}.ipynb"))
-    write_whole(before, text)
-    write_whole(file, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    whole.write(before, text)
+    whole.write(file, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
     copies.note_given(place, name, {each.name: cell_hash(each.new) if each.new else None for each in chosen})
     return before
 

@@ -21,6 +21,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
 from hiding_latency.outcome import Outcome, name_of, outcome
+from ptxsim import foreign
 
 CELL_SECONDS = 300
 
@@ -55,17 +56,19 @@ class InvalidNotebook(ValueError):
 def read(path: Path) -> nbformat.NotebookNode:
     """A notebook with the outputs that it has. Raises InvalidNotebook."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = foreign.text_of(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidNotebook(error) from error
     if not text.strip():
         raise InvalidNotebook("it is empty")
     try:
-        json.loads(text)  # it names line and column, as nbformat does not
+        foreign.json_of(text)  # it names line and column, as nbformat does not
+    except ValueError as error:
+        reason = f"it is not JSON, {error}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise InvalidNotebook(reason) from error
+    try:
         notebook = nbformat.reads(text, as_version=4)
         nbformat.validate(notebook)
-    except json.JSONDecodeError as error:
-        raise InvalidNotebook(f"it is not JSON, {error}") from error
     except Exception as error:  # over JSON that is no notebook, nbformat stumbles in its own code
         reason = str(error).partition("\n")[0]
         raise InvalidNotebook(f"it is JSON, and nbformat says: {reason}") from error

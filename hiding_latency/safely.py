@@ -1,5 +1,5 @@
-"""Files that several processes may use: one at a time, and whole or not at all. Needs nothing but Python, since
-`tools/install.py` runs before anything is installed."""
+"""Files that several processes may use, one at a time. Needs nothing but Python, since `tools/install.py` runs before
+anything is installed."""
 
 import contextlib
 import os
@@ -28,21 +28,18 @@ def _took(file: IO) -> bool:
     return True
 
 
+def _own(path: str, flags: int) -> int:
+    """No link that somebody laid there: the file that it leads to would be made."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
 @contextlib.contextmanager
 def alone(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock; when another process holds it, say `busy` and wait. It goes with the process, however that ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "a") as file:
+    with open(path, "a", opener=_own) as file:
         if not _took(file):
             print(busy, flush=True)
             while not _took(file):
                 time.sleep(0.2)
         yield
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a whole file or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)

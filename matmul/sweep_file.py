@@ -1,10 +1,8 @@
 """A sweep on file, `sweeps/<gpu>.json`: the plan chosen for each problem, and the time of every plan tried."""
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict
-from pathlib import Path
 
 from .plans import Plan, Shape, plan_of
 
@@ -37,14 +35,6 @@ def text(provenance: dict, chosen: dict[Shape, dict], times: dict[Shape, Times],
 
 def _numbers(row: dict) -> dict:
     return {name: value for name, value in row.items() if name != "plan"}
-
-
-def write(path: Path, content: str) -> None:
-    """The file is never half written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_text(content, encoding="utf-8")
-    os.replace(partial, path)
 
 
 def chosen_of(record: dict) -> dict[Shape, dict]:

@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from hiding_latency.safely import alone, write_whole
+from hiding_latency.safely import alone
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
@@ -236,8 +236,8 @@ def install(venv: Path, extras: tuple[str, ...], afresh: bool) -> None:
 
 
 def done(venv: Path, stamp: str) -> None:
-    """Mark the environment as whole."""
-    write_whole(venv / "course-installed", stamp)
+    """Mark the environment as whole: while the other mark is there, this one does not count."""
+    (venv / "course-installed").write_text(stamp, encoding="utf-8")
     (venv / "course-installing").unlink()
 
 

@@ -14,6 +14,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ptxsim import foreign
+
 from ..lessons import lite, sources
 from .ids import id_of
 
@@ -99,7 +101,7 @@ class Progress:
 def entries(path: Path) -> list[dict]:
     """The lines of a progress file that can be read; none when there is no file. Raises OSError for other reasons."""
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = foreign.text_of(path, errors="replace").splitlines()
     except FileNotFoundError:
         return []
     return [entry for entry in map(_parsed, lines) if entry]
@@ -108,7 +110,7 @@ def entries(path: Path) -> list[dict]:
 def _parsed(line: str) -> dict:
     """An entry, empty when the line is none."""
     try:
-        entry = json.loads(line)
+        entry = foreign.json_of(line)
     except ValueError:
         return {}
     return entry if isinstance(entry, dict) and all(type(v) in (str, bool) for v in entry.values()) else {}

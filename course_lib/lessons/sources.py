@@ -3,7 +3,6 @@
 import ast
 import difflib
 import html
-import json
 import operator
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from cupy_or_sim import device
 from cupy_or_sim.headers import in_one_piece
 from cupy_or_sim.launch import Launch
+from ptxsim import foreign
 
 from .folders import place
 
@@ -144,7 +144,7 @@ def _cells(notebook: str) -> list[dict]:
 
 def cells_of(notebook: Path) -> list[dict]:
     """The cells of a notebook, as its file has them."""
-    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return foreign.json_of(foreign.text_of(notebook))["cells"]
 
 
 def _assigned(source: str, tag: str) -> tuple[str, Launch | None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cupy_or_sim import timing
 from cupy_or_sim.keys import digest, options_that_count, source_key
+from ptxsim import whole
 
 from ..check.job import Job
 from ..check.problem import Problem
@@ -89,6 +90,4 @@ def write(path: Path, record: dict) -> None:
     for part in PARTS:
         entries = [f'  "{key}": {json.dumps(entry)}' for key, entry in sorted(record.get(part, {}).items())]
         lines.append(f' "{part}": {{\n' + ",\n".join(entries) + "\n }")
-    temporary = path.with_suffix(".partial")
-    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    os.replace(temporary, path)
+    whole.write(path, "{\n" + ",\n".join(lines) + "\n}\n")

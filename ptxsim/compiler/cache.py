@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
 
+from .. import whole
 from ..interrupts import MessageOnly
 
 FOLDERS: list[Path] = []
@@ -120,13 +121,14 @@ def write(path: Path, folder: Path) -> int:
     texts = {file.name: file.read_bytes().decode() for file in sorted(folder.iterdir()) if not file.suffix}
     if path.exists() and read(path) == (made_by(), texts):
         return len(texts)
-    part = path.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with (
+        whole.replaced(path) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+    ):
         for name, text in {MADE_BY: made_by(), **texts}.items():
             entry = zipfile.ZipInfo(name)  # with the date 1980-01-01
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, text.encode(), compresslevel=9)
-    os.replace(part, path)
     return len(texts)
 
 
@@ -146,10 +148,7 @@ def _reused(folder: Path, key: str, make: Callable[[], str]) -> str:
 
 
 def _keep(folder: Path, key: str, text: str) -> str:
-    folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f"{key}.{os.getpid()}.part"
-    part.write_text(text, encoding="utf-8", newline="")
-    os.replace(part, folder / key)
+    whole.write(folder / key, text)
     return text
 
 

@@ -6,13 +6,13 @@ with 1 to 32 warps on an SM: {"one SM": {"1": 1.22, ..., "32": 8.46}}, and "all 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..foreign import json_of, text_of
 from ..gpus import H100, SUB_CORES, WARP, Gpu, file_name, find_gpu
 from .costs import OF_AN_H100, Costs
 from .walk import readable
@@ -166,7 +166,7 @@ def _read(name: str) -> dict:
     """The rates file of a GPU, by its name at the driver; {} where there is none."""
     path = _path(name)
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        found = json_of(text_of(path)) if path.is_file() else {}
     except ValueError as why:
         raise _broken(name, why) from None
     if not isinstance(found, dict):

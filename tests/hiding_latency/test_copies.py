@@ -13,6 +13,7 @@ import pytest
 
 from course_lib.lessons import sources
 from hiding_latency import copies, lab, places, safely
+from ptxsim import whole
 from tests.rules import ROOT
 
 NAME = "01_first.ipynb"
@@ -235,16 +236,71 @@ def test_interrupted_between_a_copy_and_its_note(begun):
     assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 3"] and list(begun.files()) == [NAME]
 
 
+NESTED = "[" * 100_000 + "]" * 100_000
+BROKEN = {
+    "nested": NESTED,
+    "nested cells": f'{{"cells": {NESTED}}}',
+    "cut": '{"cells": [',
+    "binary": "\0\x7f\x80",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_copy_that_is_no_notebook_is_kept_and_made_again(begun, text):
+    (begun.mine / NAME).write_text(text)
+    (said,) = begun.update()
+    assert "It is kept as 01_first.broken.ipynb, and the lesson is made again." in said
+    assert begun.files() == {NAME: begun.files()[NAME], "01_first.broken.ipynb": text}
+    assert cell_sources(begun.mine / NAME) == ["# A lesson", "k = 1"]
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_note_and_a_progress_that_cannot_be_read_end_nothing(begun, text, capsys):
+    (begun.mine / copies.GIVEN).write_text(text)
+    (begun.mine / "progress.jsonl").write_text(text)
+    lab.bring(places.clone(begun.root))
+    said = "my_lessons/.course.json could not be read and is made again; no lesson is overwritten.\n"
+    assert capsys.readouterr().out == said
+    assert begun.update() == []
+
+
+def test_a_pipe_in_the_place_of_a_file_holds_up_nothing(begun, capsys):
+    """Who opens one to read waits for whoever writes."""
+    for name in (NAME, "progress.jsonl"):
+        (begun.mine / name).unlink(missing_ok=True)
+        os.mkfifo(begun.mine / name)
+    lab.bring(places.clone(begun.root))
+    assert capsys.readouterr().out == (
+        f"my_lessons/{NAME}: left as it is, because it cannot be opened (it is no plain file).\n"
+        "my_lessons/progress.jsonl cannot be read (it is no plain file), so what is solved is not known.\n"
+    )
+
+
+def test_nothing_is_written_through_a_link(begun, tmp_path):
+    """Not through a link with the name of a file that is written first, and then takes the place of another."""
+    other = tmp_path / "other"
+    other.write_text("not mine")
+    (begun.mine / f".{NAME}.part").symlink_to(other)
+    (begun.mine / copies.LOCK).unlink()
+    (begun.mine / NAME).unlink()
+    begun.update()
+    assert (other.read_text(), cell_sources(begun.mine / NAME)) == ("not mine", ["# A lesson", "k = 1"])
+    (begun.mine / copies.LOCK).unlink()
+    (begun.mine / copies.LOCK).symlink_to(tmp_path / "none")
+    with pytest.raises(OSError):
+        begun.update()
+    assert not (tmp_path / "none").exists()
+
+
 def test_a_write_that_fails_leaves_the_old_file(begun, monkeypatch):
     begun.publish("1.1.0", "k = 2")
     before = begun.files()
 
-    def full(path, text, **_):
-        path.write_bytes(b"half")
+    def full(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", full)
+        patch.setattr(whole.os, "replace", full)
         with pytest.raises(OSError, match="No space"):
             begun.update()
     assert begun.files() == before

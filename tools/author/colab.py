@@ -10,7 +10,7 @@ from course_lib.lessons import sources
 from hiding_latency.copies import COLAB_CELL as CELL
 from hiding_latency.copies import first_code
 from hiding_latency.packages import pyproject
-from hiding_latency.safely import write_whole
+from ptxsim import whole
 
 FOLDED = {"jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
 
@@ -41,7 +41,7 @@ def main() -> None:
     for path in sorted(sources.NOTEBOOKS.rglob("[0-9][0-9]_*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         put(notebook)
-        write_whole(path, nbformat.writes(notebook) + "\n")
+        whole.write(path, nbformat.writes(notebook) + "\n")
 
 
 if __name__ == "__main__":

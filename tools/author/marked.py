@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.install import write_whole
+from ptxsim import whole
 
 
 def between(text: str, name: str, table: str) -> str:
@@ -21,4 +21,4 @@ def write(page: Path, name: str, table: str) -> None:
         text = between(page.read_text(encoding="utf-8"), name, table)
     except ValueError as error:
         raise ValueError(f"{page.name}: {error}") from None
-    write_whole(page, text)
+    whole.write(page, text)

@@ -22,8 +22,8 @@ import nbformat
 from course_lib.lessons import sources
 from course_lib.lessons.folders import COMPILED
 from cupy_or_sim import device
+from ptxsim import whole
 from ptxsim.compiler import cache, nvrtc
-from tools.install import write_whole
 
 CELL_TIMEOUT = 600  # seconds
 
@@ -62,7 +62,7 @@ def renew(path: Path) -> int:
         if notebook is None:
             print(f"{named(path)} failed, and is left as it was")
             return 1
-        write_whole(path, nbformat.writes(notebook) + "\n")
+        whole.write(path, nbformat.writes(notebook) + "\n")
         archive_of(path).parent.mkdir(parents=True, exist_ok=True)
         texts = cache.write(archive_of(path), Path(folder))
     print(f"{named(path)}: {time.monotonic() - start:.0f} s; {texts} texts of the compiler")

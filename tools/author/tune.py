@@ -11,6 +11,7 @@ from course_lib import show_env
 from cupy_or_sim import device, keys, timing
 from matmul import matmul_source, plans, sweep_file, tuner
 from matmul.matmul import LESSON
+from ptxsim import whole
 from ptxsim.gpus import file_name
 
 CUBES = (512, 1024, 2048, 4096, 8192)
@@ -63,7 +64,7 @@ def main(shapes: tuple[plans.Shape, ...] = SHAPES, power: tuple[plans.Shape, ...
     others |= {"power": drawn, "registers": used}
     path = plans.FOLDER / file_name(name)
     times = {shape: each.times for shape, each in found.items()}
-    sweep_file.write(path, sweep_file.text(about, chosen, times, others))
+    whole.write(path, sweep_file.text(about, chosen, times, others))
     print(
         f"{sum(map(len, times.values()))} plans of {len(times)} problems are in {path.name}: {about['seconds']} s"
     )

@@ -24,10 +24,11 @@ from pathlib import Path
 import nbformat
 
 from hiding_latency.outcome import aligned
+from ptxsim import whole
 from tools.classroom import mend, rebuild, results, sandbox, wide
 from tools.classroom.release import COURSE, unusable
 from tools.classroom.results import Found
-from tools.install import ROOT, alone, write_whole
+from tools.install import ROOT, alone
 
 ONE = "tools.classroom.one"
 SECONDS = {ONE: 900, "nbgrader": 120}
@@ -95,7 +96,7 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
             result = done.result()
             print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
             noted[f"{student}/{name}"] = result.note()
-            write_whole(course / "graded.json", json.dumps(noted, indent=1))
+            whole.write(course / "graded.json", json.dumps(noted, indent=1))
             whys = [result.why] if result.why else result.unknown()
             wrong += [f"cannot be graded: submitted/{student}/{name}, {why}" for why in whys]
             if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():

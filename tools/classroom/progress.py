@@ -4,12 +4,16 @@ FOLDER holds the learners' `progress.jsonl` files, renamed (`ada.jsonl`) or in f
 `ada/my_lessons/progress.jsonl`). A learner is called as the file or the folder is.
 """
 
+import re
 import sys
 from pathlib import Path
 
 from course_lib.exercises import logbook
 from hiding_latency.outcome import aligned
 from hiding_latency.places import FOLDER
+from ptxsim import printable_line
+
+DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def name_of(path: Path) -> str:
@@ -20,12 +24,13 @@ def name_of(path: Path) -> str:
 
 
 def line_of(path: Path, exercises: list[str]) -> list[str]:
-    """One line of the table: name, solved of all in each lesson, predictions, the last day."""
+    """A learner's line behind the name: solved of all in each lesson, predictions, the last day. Raises OSError."""
     entries = logbook.entries(path)
     rows = logbook.Progress(entries, exercises).rows()
     solved = [f"{list(states.values()).count('solved')}/{len(states)}" for _, states, _ in rows]
-    last = max((entry.get("date", "") for entry in entries), default="never")
-    return [name_of(path), *solved, str(sum(count for *_, count in rows)), last]
+    dates = (str(entry.get("date")) for entry in entries)
+    last = max(filter(DATE.fullmatch, dates), default="never")
+    return [*solved, str(sum(count for *_, count in rows)), last]
 
 
 def main(arguments: list[str]) -> int:
@@ -45,7 +50,15 @@ def main(arguments: list[str]) -> int:
     known = list(exercises())
     lessons = sorted({name.partition(".")[0] for name in known})
     head = ["name", *lessons, "predictions", "last day"]
-    print("\n".join(aligned([head, *(line_of(path, known) for path in paths)])))
+    table = [head]
+    for path in paths:
+        try:
+            line = line_of(path, known)
+        except OSError as error:
+            print(printable_line(f"{path} cannot be read: {error.strerror}."), file=sys.stderr)
+            line = ["?"] * (len(head) - 1)
+        table.append([printable_line(name_of(path)), *line])
+    print("\n".join(aligned(table)))
     return 0
 
 

@@ -14,8 +14,9 @@ import nbformat
 
 from course_lib.lessons import sources
 from hiding_latency.outcome import title_of
+from ptxsim import whole
 from tools.classroom.assignment import assignment, exercises, without_solutions
-from tools.install import ROOT, alone, write_whole
+from tools.install import ROOT, alone
 
 COURSE = ROOT / "build" / "classroom"
 BANK = "exercises"
@@ -41,15 +42,15 @@ def write_course(course: Path, found: dict[str, Path]) -> list[str]:
     """Write settings, assignments, and the lessons without solutions that the sandbox shows. Returns what is made."""
     course.mkdir(parents=True, exist_ok=True)
     if not is_edited(course):
-        write_whole(course / CONFIG, Path(__file__).with_name(CONFIG).read_text(encoding="utf-8"))
+        whole.write(course / CONFIG, Path(__file__).with_name(CONFIG).read_text(encoding="utf-8"))
     made = []
     for name, path in found.items():
         lesson = nbformat.read(path, as_version=4)
         bare = without_solutions(lesson)
-        write_whole(course / "lessons" / path.relative_to(sources.NOTEBOOKS), nbformat.writes(bare))
+        whole.write(course / "lessons" / path.relative_to(sources.NOTEBOOKS), nbformat.writes(bare))
         if exercises(lesson):
             text = nbformat.writes(assignment(lesson, title_of(lesson, name)))
-            write_whole(course / "source" / name / f"{name}.ipynb", text)
+            whole.write(course / "source" / name / f"{name}.ipynb", text)
             made.append(name)
     for old in sorted(set(os.listdir(course / "source")) - set(made)):
         shutil.rmtree(course / "source" / old)

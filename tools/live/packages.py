@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ptxsim import whole
 from tools.live.bytecode import SCRIPT, Place, compile_in_place, node
 from tools.live.pins import LIST, File, pins
 
@@ -64,10 +65,7 @@ def put_compiled(archives: Sequence[Path], target: Path, pyodide: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             made = _unpack(new, Path(folder), pyodide)
             for archive in new if made else ():
-                kept[archive].parent.mkdir(exist_ok=True)
-                part = kept[archive].with_suffix(".part")
-                part.write_bytes(zipped(Path(folder, archive.name), zipfile.ZIP_DEFLATED))
-                part.replace(kept[archive])
+                whole.write(kept[archive], zipped(Path(folder, archive.name), zipfile.ZIP_DEFLATED))
     target.mkdir(parents=True, exist_ok=True)
     for archive in archives:
         shutil.copy(kept[archive] if kept[archive].is_file() else archive, target / archive.name)

@@ -1,6 +1,8 @@
 """Progress: kept from a learner's own notebooks only, nothing lost, and never in the way of a verdict."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from datetime import date
@@ -218,6 +220,32 @@ def test_a_summary_of_a_folder(notebook, tmp_path, capsys):
         ["grace", "1/2", "1", TODAY],
         ["linus", "0/2", "0", "never"],
     ]
+
+
+HOSTILE = {
+    "nested": "[" * 100_000 + "]" * 100_000 + "\n",
+    "a date that a terminal obeys": json.dumps({"exercise": "x", "date": "\x1b[2J\x1b[1;1Hall solved"})
+    + "\n",
+    "a date that is none": '{"exercise": "x", "date": true}\n{"exercise": "x", "date": "2026-01-01x"}\n',
+}
+
+
+def test_a_file_of_one_learner_never_ends_the_table(notebook, tmp_path, capsys):
+    notebook.run(7)
+    room = tmp_path / "room"
+    for name, text in HOSTILE.items():
+        (room / f"{name}\x1b[2J").mkdir(parents=True)
+        (room / f"{name}\x1b[2J" / "progress.jsonl").write_text(text + notebook.file.read_text() + text)
+    (room / "pipe").mkdir()
+    os.mkfifo(room / "pipe" / "progress.jsonl")
+    (room / "zoe.jsonl").mkdir()
+    capsys.readouterr()
+    assert summary.main([str(room)]) == 0
+    out, err = capsys.readouterr()
+    lines = [[rf"{name}\x1b[2J", "1/2", "0", TODAY] for name in sorted(HOSTILE)]
+    lines += [["pipe", "?", "?", "?"], ["zoe", "?", "?", "?"]]
+    assert [re.split("  +", line) for line in out.splitlines()[1:]] == lines
+    assert err.count("cannot be read: ") == 2 and "it is no plain file." in err
 
 
 def test_a_summary_says_what_it_needs(tmp_path, capsys):
