@@ -1,6 +1,7 @@
 """The exercises of the bank for lesson 03."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -30,8 +31,9 @@ SMALL = Launch((32, 32, 8), 64)
 K_TILES = 8
 ONE_BLOCK = (32, 32, 8 * K_TILES)
 MANY = 17
-FEW = (32, 96, 24)
-SHAPES = (32, 32, 8 * MANY), ONE_BLOCK, (64, 32, 8), FEW, (32, 32, 16), (32, 32, 40)
+LONG = (32, 32, 8 * MANY)
+ONE_K_TILE = (64, 32, 8)
+FEW = ONE_K_TILE, (32, 32, 16), (32, 96, 24)
 MOST_STEPS = 20_000
 """Of a launch here, which takes less than 5,000."""
 
@@ -53,21 +55,30 @@ def _is_right(args: tuple) -> bool:
     return np.array_equal(args[2], args[0] @ args[1].T)
 
 
-def _right(kernel: object) -> list[list[Event]]:
-    """What the warps of one block do with MANY k-tiles, of a kernel that is right for many k-tiles and for few."""
+def _right(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> list[list[Event]]:
+    """What the warps of one block do with MANY k-tiles, of a kernel that is right for many k-tiles and for these."""
     demand_kernel(kernel)
-    launches = [_launch(shape) for shape in SHAPES]
-    steps = MOST_STEPS * len(SHAPES)
-    events = clean_side_by_side(kernel, launches, (64,), max_steps=steps)
-    if events is not None and all(_is_right(args) for _, args in launches):
+    # By itself: blocks that go on while others have ended take twice the time.
+    if (events := _events_if_right(kernel, [LONG])) and _events_if_right(kernel, few):
         return events
-    for shape in *SHAPES[1:], SHAPES[0]:
-        report, right = _product(kernel, shape)
-        demand_no_hazard(report)
-        if not right:
-            checked_gemm(kernel, SMALL)  # its words say how it is wrong
-            fail(f"C is wrong with {shape[2] // 8} k-tiles.")
-    return report.events
+    return [_right_product(kernel, shape) for shape in (ONE_BLOCK, *few, LONG)][-1].events
+
+
+def _right_product(kernel: object, shape: tuple[int, int, int]) -> Report:
+    """The report on a small product, if it is right and without a hazard."""
+    report, right = _product(kernel, shape)
+    demand_no_hazard(report)
+    if not right:
+        checked_gemm(kernel, SMALL)  # its words say how it is wrong
+        fail(f"C is wrong with {shape[2] // 8} k-tile{'s' * (shape != ONE_K_TILE)}.")
+    return report
+
+
+def _events_if_right(kernel: object, shapes: Sequence[tuple[int, int, int]]) -> list[list[Event]] | None:
+    """What the warps of the first one's first block do, if all of these products are right and without a hazard."""
+    launches = [_launch(shape) for shape in shapes]
+    events = clean_side_by_side(kernel, launches, (64,), max_steps=MOST_STEPS * len(shapes))
+    return events if all(_is_right(args) for _, args in launches) else None
 
 
 def _four_orders(answer: object) -> None:
@@ -80,12 +91,9 @@ def _four_orders(answer: object) -> None:
 
 
 def _wide_fragments(kernel: object) -> None:
-    demand_overlap(_right(kernel), MANY, SMALL, 0.5)
-    report, _ = _product(kernel, FEW)
-    loads, enough = (
-        report.counters.total.shared_loads,
-        2 * 2 * 8 * 3 * 3,
-    )  # of two warps, 3 k-tiles and 3 blocks
+    demand_overlap(_right(kernel, FEW[1:]), MANY, SMALL, 0.5)
+    report = _right_product(kernel, ONE_K_TILE)
+    loads, enough = report.counters.total.shared_loads, 2 * 2 * 8 * 2  # of two warps, and two blocks
     text = f"the product is right, but {loads} loads from shared memory; {enough} do the same."
     demand(loads <= enough, text, "many-loads")
     demand_whole_sectors(report)

@@ -119,9 +119,8 @@ def _taking(decoder: Operands, ins: Instruction) -> tuple[Callable, int]:
     puts = [decoder.target(item) for item in ins.operands[0].items]
 
     def put(machine: Memories, units: np.ndarray) -> None:
-        columns = units.view(dtype).reshape(-1, count)
-        for j, write_one in enumerate(puts):
-            write_one(machine, np.ascontiguousarray(columns[:, j]))
+        for write_one, element in zip(puts, units.view(dtype).reshape(-1, count).T.copy(), strict=True):
+            write_one(machine, element)
 
     return put, size
 

@@ -4,13 +4,13 @@ another writes.
 NumPy then works on one array of FMAs x lanes, or of mma x warps, in place of one small array after the other.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from ..instructions import tensor
 from ..instructions.registry import Operands
-from ..instructions.rounding import fma32_ftz
+from ..instructions.rounding import fma32_ftz, subnormal
 from ..lanes import Registers
 from ..ptx.program import Instruction, Register, Vector
 
@@ -97,13 +97,24 @@ def fma_step(
             for _, single in run:
                 single(machine)
             return
+        _look_for_subnormals(machine, inputs)
         values = np.empty((len(reads), machine.count()), np.float32)
         for row, read in enumerate(reads):
             values[row] = read(machine)
-        results = fma32_ftz(*(values[which] for which in places))
+        results = fma32_ftz(*values[places])
         for (write, index), result in zip(writes, results, strict=True):
             clean = machine.idx is None or machine.clean[index]
             write(machine, result)
             machine.clean[index] = clean
 
     return step
+
+
+def _look_for_subnormals(machine: Registers, registers: Iterable[int]) -> None:
+    """Find out whether these are clean, at once: else each of them is looked at when it is read."""
+    unknown = [index for index in registers if not machine.clean[index]]
+    if unknown and not np.count_nonzero(
+        subnormal(np.concatenate([machine.R[index].view(np.float32) for index in unknown]))
+    ):
+        for index in unknown:
+            machine.clean[index] = True
