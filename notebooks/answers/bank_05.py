@@ -183,6 +183,9 @@ def _ping_pong(answer: object) -> None:
         total = report.counters.total
         if total.mma != 2 * steps:
             fail(f"{total.mma} mma are made for {steps} k-steps; {2 * steps} are needed.", "other-k-steps")
+        loads, enough = total.ldmatrix // 2, steps + 2  # the last k-step once more, and one more ahead
+        text = f"right, but fragments are loaded {loads} times for {steps} k-steps: {steps + 1} are enough."
+        demand(loads <= enough, text, "loaded-twice")
     behind = _not_loaded_ahead(kernel)
     text = (
         f"right, but the mma of k-step {behind} come before the fragments of k-step {behind + 1} are loaded."

@@ -182,6 +182,8 @@ LAUNCHES: list[tuple[str, str, dict]] = [
     ("fifth", " (one block after the other, the last one first)", {"in_turn": "down"}),
 ]
 """With one count: which launch, how it differs, and the order of its warps or blocks."""
+SECTORS = 8
+"""Of a row of 64 columns: three of A are read for each part, which is written once and read once; and C."""
 
 
 def _last(answer: object) -> None:
@@ -193,7 +195,8 @@ def _last(answer: object) -> None:
             A = np.random.default_rng(number).standard_normal((3 * blocks, 64)).astype(np.float32)
             C, was_0 = np.full(64, np.nan, np.float32), count[0] == 0
             args = (A, left, count, C, np.int32(len(A)))
-            demand_no_hazard(ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order))
+            report = ptxsim.launch(compiled(answer), (blocks,), (64,), args, 0, 100_000, **order)
+            demand_no_hazard(report)
             lost = number > 0 and ("in_turn" in order or was_0)
             causes = "counts-lost" if lost else f"{which}-launch-stores-nothing", "launch-stores-nothing"
             stays = f"in the {which} launch of blocks: {blocks}{told}, C stays as it was."
@@ -209,6 +212,9 @@ def _last(answer: object) -> None:
             demand(
                 held == blocks, f"the sums are right, but `left` holds {held} of {blocks} parts.", "no-parts"
             )
+            moved, enough = report.counters.total.global_sectors_ideal, SECTORS * (5 * blocks + 1)
+            text = f"the sums are right, but {moved} sectors are read and written, and about {enough} are enough."
+            demand(moved <= enough + SECTORS * blocks, text, "read-again")
 
 
 def _in_order(rows: np.ndarray) -> np.ndarray:

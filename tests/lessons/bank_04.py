@@ -3,6 +3,7 @@
 from tests.lessons import solved_function
 
 _LANE, _REGISTER, _HALF = "row % 8 * 4 + k % 8 // 2", "row // 8 + k // 8 * 2", "half = k % 2"
+_LOOKED_UP = "lane = [(r == row) & (c == k) for r, c in [{}]][0].any(axis=1).argmax()"
 _PACK = "__half_as_ushort(second) << 16 | __half_as_ushort(first)"
 _B0, _B1 = "pack(Bs[row][column], Bs[row + 1][column])", "pack(Bs[row + 8][column], Bs[row + 9][column])"
 _AT = "Bs[lane % 16][lane / 16 * 8]"
@@ -61,6 +62,9 @@ RIGHT_ANSWERS = {
         ("bits", [(_LANE, "(row & 7) << 2 | (k & 7) >> 1"), (_REGISTER, "row >> 3 | k >> 3 << 1")]),
         ("divmod", [("lane = " + _LANE, "across, inside = divmod(k, 8)\n    lane = row % 8 * 4 + inside // 2"),
                     (_REGISTER, "across * 2 + row // 8")]),
+        ("a helper, and NumPy", [
+            ("def holder", "import numpy as np\n\ndef within(i):\n    return int(np.remainder(i, 8))\n\ndef holder"),
+            (_LANE, "within(row) * 4 + within(k) // 2")]),
         ("conditions", [(_REGISTER, "(row >= 8) + 2 * (k >= 8)"), (_HALF, "half = 1 if k & 1 else 0")]),
     ],
     "04.12": [
@@ -104,6 +108,15 @@ WRONG_ANSWERS = {
         ("halves exchanged", [(_HALF, "half = 1 - k % 2")], "the smaller k is in the lower"),
         ("half of the tile", [(_HALF, "half = k // 8")], "two neighbours along k share a register"),
         ("only the lane", [(_REGISTER, "None")], "there is still a gap: register"),
+        ("the simulator asked", [
+            ("lane = " + _LANE, "from ptxsim import fragment\n    " + _LOOKED_UP.format('fragment("A")'))],
+         "make lane, register and half of row and k"),
+        ("the simulator asked in another function", [
+            ("def holder", 'import ptxsim\n\ndef told():\n    return ptxsim.fragment("A")\n\ndef holder'),
+            ("lane = " + _LANE, _LOOKED_UP.format("told()"))], "make lane, register and half of row and k"),
+        ("what the simulator said, looked up", [
+            ("def holder", 'from ptxsim import fragment\nTOLD = fragment("A")\n\ndef holder'),
+            ("lane = " + _LANE, _LOOKED_UP.format("TOLD"))], "make lane, register and half of row and k"),
         ("another lane", [(_LANE, "(row + 1) % 8 * 4 + k % 8 // 2")], "lane l begins in row l / 4"),
     ],
     "04.12": [

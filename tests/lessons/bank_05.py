@@ -82,6 +82,12 @@ _SELECTED = """    for (int step = 0; step < steps; ++step) {
         else load(1, next), multiply(0);
     }
 """
+_DOUBLED = """    for (int step = 0; step < steps; ++step) {
+        load(0, step);
+        load(1, steps - 1 - step);
+        multiply(0);
+    }
+"""
 _BRANCHES = [("#pragma unroll 1\n" + _LOOP, "#pragma unroll 1\n" + _SELECTED)]
 
 GAPS = ["05.12"]
@@ -179,6 +185,8 @@ WRONG_ANSWERS = {
          "into the other set first"),
         ("both loads, then both multiplies", [("    load(0, 0);\n", ""), (_LOOP, _TOGETHER)],
          "into the other set first"),
+        ("one set, and a k-step that nobody needs", [("    load(0, 0);\n", ""), (_LOOP, _DOUBLED)],
+         "what a set holds already need not come again"),
         ("ahead before the loop only", [("    load(0, 0);\n", ""), ("    #pragma unroll 1\n" + _LOOP, _AHEAD_ONCE)],
          "into the other set first"),
         ("odd numbers forgotten", [("if (step + 1 == steps) break;", "")],

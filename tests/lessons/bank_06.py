@@ -41,6 +41,14 @@ _RESET = "    if (threadIdx.x == 0) atomicExch(count, 0);\n"
 _IN_0 = _RESET.replace("threadIdx.x", "blockIdx.x + threadIdx.x")
 _IN_LAST = _RESET.replace("(threadIdx.x == 0", "(threadIdx.x == 0 && blockIdx.x == gridDim.x - 1")
 _ORDER = "for (int block = 0; block < gridDim.x; ++block)"
+_AGAIN = (
+    _ORDER
+    + """ {
+        float own = 0;
+        for (int row = block * part; row < (block + 1) * part; ++row) own += A[row * 64 + column];
+        sum += own;
+    }"""
+)
 _CHOICE = """    if (all % 8 == 0) copy<uint4>(from + first, to, count, width, stride);
     else if (all % 4 == 0) copy<uint2>(from + first, to, count, width, stride);
     else if (all % 2 == 0) copy<unsigned>(from + first, to, count, width, stride);
@@ -136,6 +144,8 @@ WRONG_ANSWERS = {
     ],
     "06.13": [
         ("one block does everything", [(_LOOP_OF_ROWS, _ALL_BY_ONE)], "leaves its part in `left`"),
+        ("the last block adds up all rows again", [
+            (_ORDER + " sum += left[block * 64 + column];", _AGAIN)], "by the last one, once"),
         ("as it was", [(_BARRIER, ""), (_BACK, "")], "what makes thread 0 know"),
         ("only the barrier", [(_BACK, "")], "what is in `count`"),
         ("only the count", [(_BARRIER, "")], "what makes thread 0 know"),
