@@ -70,4 +70,4 @@ def printable_line(text: object) -> str:
 
 
 def _written_out(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return ascii(character)[1:-1]  # no codec: a compile service prints where no file can be opened

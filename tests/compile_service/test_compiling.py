@@ -66,12 +66,13 @@ def test_name_expressions_and_registers(service):
         (LARGE % 1, "broke off|stopped after"),
         (DEEP % 1, "broke off"),
         ('#include "kernel.cu"', "includes itself"),
+        ("#error \x1b[2J", r"directive: \x1b[2J"),
         (
             "template <int N> struct F { static constexpr int v = F<N + 1>::v; }; int x = F<0>::v;",
             "recursion",
         ),
     ],
-    ids=["endless", "eager", "large", "deep", "itself", "recursive"],
+    ids=["endless", "eager", "large", "deep", "itself", "an order for a terminal", "recursive"],
 )
 def test_a_text_that_goes_too_far_is_stopped_and_its_author_told(service, text, words):
     began = time.monotonic()
