@@ -6,6 +6,7 @@ process of a run has a file of its own.
 
 import hashlib
 import os
+import pprint
 import re
 import shutil
 
@@ -24,7 +25,8 @@ HALF_AN_HOUR = tuple(f"tests/browser/test_{name}.py" for name in ("live_lessons"
 def key(item: pytest.Item) -> str:
     """The same in each process, and another one where another case has the name."""
     given = getattr(getattr(item, "callspec", None), "params", {})
-    words = re.sub(r" at 0x[0-9a-f]+", "", repr(sorted(given.items())))
+    # a set's own order differs from process to process; pprint sorts it, where it does not fit into a line
+    words = re.sub(r" at 0x[0-9a-f]+", "", pprint.pformat(given, width=1))
     return f"{hashlib.sha256(words.encode()).hexdigest()[:12]} {item.nodeid}"
 
 

@@ -9,10 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar
 
+import pytest
+
 Case = TypeVar("Case")
 
 EVERY = bool(os.environ.get("COURSE_EVERY_CASE"))
 REST = os.environ.get("COURSE_EVERY_CASE") == "rest"
+
+in_long = pytest.mark.skipif(not EVERY, reason="in make long, and in make rest")
+"""Marks what takes long and fails seldom."""
 
 cut: set[str] = set()
 """Tests that asked for a sample while they ran: they did not try all."""

@@ -18,7 +18,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
-from tests.sample import EVERY
+from tests.sample import in_long
 
 FIRST, *OTHERS = (path.name for path in sources.notebooks(sources.NOTEBOOKS))
 MORE = [
@@ -362,7 +362,7 @@ def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edit
     at_rest(page)
 
 
-@pytest.mark.skipif(not EVERY, reason="make long: its parts are tested without a browser in hiding_latency")
+@in_long  # its parts are tested without a browser in hiding_latency
 def test_an_update_leaves_what_was_written(lab, opened, keep):
     page = opened(FIRST)
     cell = cell_with(page, "my_blocks = None")

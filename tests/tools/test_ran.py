@@ -1,11 +1,15 @@
 """tests/ran.py: what `make rest` leaves out."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests import ran, sample
+from tests.rules import ROOT
 
 
 class Item(SimpleNamespace):
@@ -32,6 +36,18 @@ def test_another_case_under_the_same_name_is_another_test():
     assert ran.key(first) != ran.key(other)
     drawn = [Item("tests/a.py::one", how=lambda: None) for _ in range(2)]
     assert ran.key(drawn[0]) == ran.key(drawn[1])  # whatever the address
+
+
+def test_a_set_has_the_same_key_in_each_process():
+    words = "from tests.tools.test_ran import *; print(ran.key(Item('a', given=({'x', 'y', 'z'}, {'k': {'u', 'v'}}))))"
+    keys = [
+        subprocess.run(
+            [sys.executable, "-c", words],
+            cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True,
+        ).stdout
+        for seed in "123"
+    ]  # fmt: skip
+    assert len(set(keys)) == 1
 
 
 @pytest.mark.parametrize("every", [False, True])

@@ -7,8 +7,11 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from matmul.hopper_plans import MENU, HopperPlan, cost, plans
+from tests.sample import in_long
 from tools.author.hopper_fit import gathered, improved, lines, read
 from tools.author.shapes import drawn
+
+pytestmark = in_long
 
 GOOD = {
     HopperPlan((128, 256), 4, 2): 0.9,

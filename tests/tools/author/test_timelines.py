@@ -4,6 +4,7 @@ import re
 
 from course_lib.measure import marks
 from course_lib.measure.events import Event, to_rows
+from tests.sample import in_long, one_in
 from tools.author import marked, timelines
 
 ENTRY = {
@@ -15,13 +16,32 @@ ENTRY = {
 }  # fmt: skip
 
 
+MODELLED = 10
+"""A row's cell, the bar before it counted."""
+
+
 def remarks(**changes) -> list[str]:
     return timelines._line("05", ENTRY | changes)[1]
 
 
+@in_long
 def test_the_page_is_made_from_the_records():
     page = timelines.PAGE.read_text(encoding="utf-8")
     assert page == marked.between(page, "measured", timelines.table()), "run python -m tools.author.timelines"
+
+
+def test_rows_of_the_page_are_made_from_the_records():
+    """Each but its modelled turn; one of ten with it."""
+    page = timelines.PAGE.read_text(encoding="utf-8").splitlines()
+    rows = page[page.index(timelines.HEADER[-1]) + 1 :]
+    entries = timelines.entries()
+    again = one_in(10, range(len(entries)))
+    for at, ((lesson, entry), row) in enumerate(zip(entries, rows, strict=False)):
+        turn = timelines.modelled(entry) if at in again else None
+        cells, made = row.split("|"), timelines._line(lesson, entry, turn)[0].split("|")
+        if at not in again:
+            made[MODELLED] = cells[MODELLED]
+        assert cells == made, "run python -m tools.author.timelines"
 
 
 def test_no_point_is_drawn_that_disturbs_more_than_the_limit():
