@@ -5,6 +5,8 @@ Exit status: 0 without a hazard, 1 with one, 2 when the kernel could not run.
 """
 
 import argparse
+import codecs
+import io
 import re
 import sys
 import traceback
@@ -17,6 +19,7 @@ from .command import files, host, kernels, places
 from .command.arguments import FORMS, arguments
 from .command.orders import in_other_orders
 from .compiler.cache import ToolMissing
+from .foreign import printable
 from .kernel import from_ptx
 from .launch import size_in_words
 from .program import typed as whole
@@ -33,10 +36,29 @@ The exit status is 0 without a finding, 1 with one, 2 when nothing could be run.
 
 
 def main(typed: Sequence[str] | None = None) -> int:
+    _speak()
     typed = list(sys.argv[1:] if typed is None else typed)
     end = typed.index("--") if "run" in typed[:1] and "--" in typed else len(typed)
     asked = parser().parse_args(typed[:end], argparse.Namespace(args=typed[end + 1 :]))
     return asked.command(asked)
+
+
+def _speak() -> None:
+    """A file's name may be of any bytes and a report has characters of its own, whatever the terminal is said to know:
+    with LC_ALL=C that is ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            name = codecs.lookup(stream.encoding).name
+            any_bytes = name in ("ascii", "utf-8")
+            stream.reconfigure(
+                encoding="utf-8" if name == "ascii" else None,
+                errors="surrogateescape" if any_bytes else "backslashreplace",
+            )
+
+
+def shown(text: str) -> str:
+    """What others wrote, without what a terminal obeys. Bytes of a file's name stay as they are."""
+    return re.sub("[^\udc80-\udcff]+", lambda found: printable(found[0]), text)
 
 
 def check_file(asked: argparse.Namespace) -> int:
@@ -50,18 +72,20 @@ def check_file(asked: argparse.Namespace) -> int:
         return failed(*hints.headers, said, *hints.program)
     except (OSError, ValueError, ToolMissing) as error:
         return failed(f"{asked.file}: {places.in_options(str(error))}", *hints.program)
+    except MemoryError:
+        return failed(f"{asked.file}: it takes more memory than there is. Simulate a smaller problem")
     except KeyboardInterrupt as stopped:
         return failed(f"{asked.file}: {str(stopped) or 'stopped'}")
     except Exception:  # a mistake of the simulator's own, which would exit as a hazard does
         traceback.print_exc()
         return FAILED
-    print(report.output, end="")
-    print("\n".join(places.lines(file, report)))
+    print(shown(report.output), end="")
+    print(shown("\n".join(places.lines(file, report))))
     return CLEAN if report.ok else HAZARDS
 
 
 def failed(*words: str) -> int:
-    print("\n".join(words), file=sys.stderr)
+    print(shown("\n".join(words)), file=sys.stderr)
     return FAILED
 
 
@@ -80,12 +104,15 @@ def check(
         hints.add(asked.file, host.is_program(source), divided.not_here)
         if divided.left_out:
             ranges = (f"{first}-{last}" if first != last else str(first) for first, last in divided.left_out)
-            print(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}", file=sys.stderr)
+            print(
+                shown(f"{asked.file}: left out, as only the host's: lines {', '.join(ranges)}"),
+                file=sys.stderr,
+            )
         kernel = kernels.find(divided.source, asked.kernel, divided.options)
     grid, block = asked.grid or (1,), asked.block or kernel.code.program.only_block or (32,)
     arguments(asked.arg, kernel)
     if assumed := [f"--{name}" for name in ("grid", "block") if getattr(asked, name) is None]:
-        print(f"{asked.file}: {_assumed(assumed, grid, block)}", file=sys.stderr)
+        print(shown(f"{asked.file}: {_assumed(assumed, grid, block)}"), file=sys.stderr)
 
     def run(seed: int | None) -> Report:
         args = arguments(asked.arg, kernel)

@@ -1,7 +1,8 @@
 """From CUDA C++ to a kernel that the simulator can launch."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,9 +17,11 @@ from .compiler import (
 )
 from .compiler.disassembly import SassInstruction, instructions_of, literals_of
 from .compiler.shared_arrays import Shape, shapes
+from .foreign import text_of
 from .machine.decode import Code
 from .machine.machine import plain_name
 from .memory import SPACING, Buffer, Bytes
+from .ptx import limits
 from .ptx import program as ptx
 from .ptx.opcode import UnsupportedInstruction
 from .ptx.program import Program, Variable
@@ -112,7 +115,9 @@ def _variables(
     source: str, options: tuple[str, ...], name_expressions: tuple[str, ...]
 ) -> tuple[Buffer, ...]:
     module = _module(nvrtc.compile_ptx(source, name_expressions, options).ptx, ptx.MAIN_FILE)
-    return tuple(_module_variables(ptx.of_module(module)))
+    variables = ptx.of_module(module)
+    limits.check_variables(sum(each.size for each in variables))
+    return tuple(_module_variables(variables))
 
 
 @lru_cache(maxsize=64)
@@ -158,12 +163,17 @@ def from_ptx(text: str, name: str = "") -> Kernel:
             f"the PTX has {which}; it has {', '.join(names) or 'none'}: ask for one of them by name"
         )
     place = ptx.file_of(text, entry)
-    path = Path(place)
-    source = (
-        path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else "" if place else text
-    )
+    source = _source(Path(place)) if place else text
     kernel = _linked(_parsed(text, entry, place), entry, entry, source, (), (), text)
     return kernel if kernel.declared else replace(kernel, declared=_declared(text, entry))
+
+
+def _source(path: Path) -> str:
+    """The file that the lines of a PTX name; "" if it cannot be read."""
+    try:
+        return text_of(path, errors="replace").removeprefix("\ufeff")
+    except (OSError, ValueError):  # a path may hold a NUL
+        return ""
 
 
 def _declared(text: str, entry: str) -> tuple[tuple[str, bool], ...]:
@@ -182,11 +192,23 @@ _module = lru_cache(maxsize=8)(ptx.parse)
 """Several kernels of one text are asked for one after the other, and its variables."""
 
 
-def _parsed(text: str, name: str, main: str = ptx.MAIN_FILE) -> ptx.Module:
+@contextmanager
+def _read(name: str) -> Iterator[None]:
+    """While the PTX of a kernel is read, which somebody may have cut or written by hand. Raises LaunchError."""
     try:
-        return _module(text, main)
+        yield
     except UnsupportedInstruction as reason:
         raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise LaunchError(
+            f"the PTX of {name} cannot be read ({type(error).__name__}: {limits.shown(str(error))}): does an assembler "
+            "take it? If it does, this is a mistake in the simulator; please report it, with the PTX"
+        ) from error
+
+
+def _parsed(text: str, name: str, main: str = ptx.MAIN_FILE) -> ptx.Module:
+    with _read(name):
+        return _module(text, main)
 
 
 def _linked(
@@ -198,16 +220,14 @@ def _linked(
     name_expressions: tuple[str, ...],
     text: str,
 ) -> Kernel:
-    try:
+    with _read(name):
         program = ptx.link(module, entry)
         variables = tuple(_module_variables(program.globals))
-    except UnsupportedInstruction as reason:
-        raise LaunchError(f"the simulator cannot run {name}: {reason}") from None
-    if program.reserved_shared:
-        program = replace(program, instructions=predicated(program.instructions))
-    declared = signature.parameters(source, entry, [param.size for param in program.params])
-    program = _with_joined_lines(program, source, declared)
-    code = Code(program, {v.label: v.base for v in variables})
+        if program.reserved_shared:
+            program = replace(program, instructions=predicated(program.instructions))
+        declared = signature.parameters(source, entry, [param.size for param in program.params])
+        program = _with_joined_lines(program, source, declared)
+        code = Code(program, {v.label: v.base for v in variables})
     return Kernel(name, entry, source, options, name_expressions, text, declared, code, variables)
 
 

@@ -155,7 +155,7 @@ def _lines_of_header(kernel: Kernel, name: str) -> list[str]:
     found = _named(kernel, name)
     path = header_inside(found, kernel.options) if found else None
     try:
-        return path.read_text(errors="replace").splitlines() if path else []
+        return path.read_text(encoding="utf-8", errors="replace").splitlines() if path else []
     except OSError:
         return []
 

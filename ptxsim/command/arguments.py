@@ -1,5 +1,6 @@
 """`--arg float32[64]=zeros` as an array, `--arg int32=5` as a number, and the word for one that does not fit."""
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -30,6 +31,11 @@ or, as in C, {", ".join(OF_C)}"""
 _ARRAY = re.compile(r"(?P<type>\w+)\[(?P<shape>\d+(?:,\d+)*)\](?:=(?P<fill>.+))?")
 _NUMBER = re.compile(r"(?P<type>\w+)=(?P<value>.+)")
 
+MOST_ELEMENTS = 1 << 26
+"""Of an array: 8,192 x 8,192. What is filled with random numbers needs 8 bytes for each."""
+MOST_DEEP = 20
+"""Structs within each other."""
+
 Argument = np.ndarray | np.generic | Struct | None
 
 
@@ -47,7 +53,7 @@ def arguments(texts: Sequence[str], kernel: Kernel) -> list[Argument]:
     return found
 
 
-def argument(text: str) -> Argument:
+def argument(text: str, depth: int = 0) -> Argument:
     """An argument as FORMS says. Raises LaunchError, or what NumPy says of the value."""
     if text == "null":
         return None
@@ -57,7 +63,9 @@ def argument(text: str) -> Argument:
     if found := _NUMBER.fullmatch(text):
         return _number(_type(found["type"]), found["value"])
     if text.startswith("{") and text.endswith("}"):
-        return Struct(*(argument(member.strip()) for member in _members(text[1:-1])))
+        if depth == MOST_DEEP:
+            raise LaunchError(f"more than {MOST_DEEP} structs stand within each other")
+        return Struct(*(argument(member.strip(), depth + 1) for member in _members(text[1:-1])))
     raise LaunchError(
         "it is no array (float32[1024], int32[16,64]=zeros), no number with its type (int32=5), no struct "
         "({float32[64]; int32=5}), and not null"
@@ -93,6 +101,10 @@ def _number(dtype: np.dtype, text: str) -> np.generic:
 
 
 def _array(dtype: np.dtype, shape: tuple[int, ...], fill: str) -> np.ndarray:
+    if (size := math.prod(shape)) > MOST_ELEMENTS:
+        raise LaunchError(
+            f"it has {size:,} elements; an array takes at most {MOST_ELEMENTS:,} here. Simulate a smaller problem"
+        )
     if fill == "random":
         random = np.random.default_rng(0)
         return (
@@ -106,12 +118,14 @@ def _array(dtype: np.dtype, shape: tuple[int, ...], fill: str) -> np.ndarray:
         return np.full(shape, {"zeros": 0, "ones": 1, "nan": np.nan}[fill], dtype)
     if not fill.endswith(".npy"):
         raise LaunchError(f"{fill!r} is none of {', '.join(FILLS)} and no .npy file")
-    loaded = np.load(fill)
+    loaded = np.load(fill, mmap_mode="r")  # what it holds is read when its shape is known
+    if not isinstance(loaded, np.ndarray):
+        raise LaunchError(f"{fill} is an archive of arrays; save one with np.save")
     if loaded.dtype != dtype or loaded.shape != shape:
         raise LaunchError(
             f"the file holds {loaded.dtype}[{','.join(map(str, loaded.shape))}]; write that before the ="
         )
-    return loaded
+    return np.array(loaded)
 
 
 def _wrong_count(given: int, kernel: Kernel) -> str:

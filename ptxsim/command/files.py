@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..foreign import LARGEST
 from ..kernel import LaunchError
 
 ELF, FAT_BINARY = b"\x7fELF", b"\x50\xed\x55\xba"
@@ -34,13 +35,16 @@ def read(name: str) -> str:
     if path.suffix == ".ipynb":
         raise LaunchError(NOTEBOOK)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:  # a pipe will do, and /dev/zero never ends
+            data = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise LaunchError(f"there is no such file{_some_of(path.parent, '; beside it lie ')}") from None
     except IsADirectoryError:
         raise LaunchError(f"it is a folder; name a file{_some_of(path, ', such as ')}") from None
     except OSError as reason:
         raise LaunchError(f"it cannot be read: {(reason.strerror or str(reason)).lower()}") from None
+    if len(data) > LARGEST:
+        raise LaunchError(f"it has more than {LARGEST:,} bytes; give the file of one kernel")
     if data.startswith((ELF, FAT_BINARY)):
         raise LaunchError(MACHINE_CODE)
     if data.startswith(UTF_16):

@@ -101,7 +101,7 @@ def divide(source: str, options: Sequence[str], headers: Path) -> Divided:
     to stay while the result is compiled."""
     if not whole_log(source, options):
         return Divided(source, tuple(options))
-    (headers / PRELUDE).write_text(AS_NVCC)
+    (headers / PRELUDE).write_text(AS_NVCC, encoding="utf-8")
     as_nvcc = (*options, f"-I{headers}", f"--pre-include={PRELUDE}", "-default-device")
     not_here = [name for name in _INCLUDED.findall(source) if not find_header(name, options)]
     _make_empty(not_here, headers)
@@ -139,7 +139,8 @@ def _divide_libraries(source: str, options: Sequence[str], headers: Path) -> Non
         if path and whole_log(f"#include <{name}>\n", options):
             made = headers / name
             made.parent.mkdir(parents=True, exist_ok=True)
-            made.write_text("\n".join(_WITHIN_A_BLOCK.findall(path.read_text(errors="replace"))))
+            text = path.read_text(encoding="utf-8", errors="replace")
+            made.write_text("\n".join(_WITHIN_A_BLOCK.findall(text)), encoding="utf-8")
 
 
 def _make_empty(names: Iterable[str], headers: Path) -> bool:

@@ -118,7 +118,7 @@ def _meant(source: str, names: Iterable[str], options: Sequence[str]) -> Rows:
 
 def _text(file: str, source: str, options: Sequence[str]) -> str:
     header = None if file == MAIN_FILE else find_header(file, options)
-    return header.read_text(errors="replace") if header else source
+    return header.read_text(encoding="utf-8", errors="replace") if header else source
 
 
 def _templates(source: str) -> Rows:

@@ -12,6 +12,7 @@ import platform
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -140,11 +141,18 @@ def read(path: Path) -> tuple[str, dict[str, str]]:
 
 
 def _reused(folder: Path, key: str, make: Callable[[], str]) -> str:
+    """The text of the file, below its hash in a line of its own; one that is not there, or damaged, is made again."""
     try:
-        with open(folder / key, encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return _keep(folder, key, make())
+        hashed, _, data = (folder / key).read_bytes().partition(b"\n")
+        if hashed.decode() == hashlib.sha256(data).hexdigest():
+            return data.decode()
+    except (OSError, UnicodeDecodeError):
+        pass
+    text = make()
+    with suppress(OSError):  # it is made without being kept
+        data = text.encode()
+        whole.write(folder / key, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+    return text
 
 
 def _keep(folder: Path, key: str, text: str) -> str:

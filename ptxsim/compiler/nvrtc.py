@@ -350,7 +350,7 @@ def _compile_now(
     try:
         for name in names:
             nvrtc.nvrtcAddNameExpression(program, name.encode())
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [os.fsencode(flag) for flag in flags])
         log = _text(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
             log = WHY_NOT_OPENED.sub(r"cannot open source file \1", log) if known else log

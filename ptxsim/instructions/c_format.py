@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-_CONVERSION = re.compile(r"%%|%([-+ #0]*)(\*|\d+)?(?:\.(\d*))?(hh|h|ll|l|z)?([diouxXeEfFgGaAcsp])")
+_CONVERSION = re.compile(r"%%|%([-+ #0]*)(\*|\d{1,9})?(?:\.(\d{0,9}))?(hh|h|ll|l|z)?([diouxXeEfFgGaAcsp])")
 
 WIDEST = 999  # characters that a width or a precision may ask for
 

@@ -26,6 +26,7 @@ from ..ptx.chance import order_matters
 from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
 from ..ptx.guesses import first_guesses
+from ..ptx.limits import check_meetings
 from ..ptx.locks import Lock, locks, polling_atomics
 from ..ptx.masks import by_chance
 from ..ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
@@ -101,11 +102,7 @@ class Code:
             arrays_of(program) if several else {}
         )  # a single one ends where its block's memory does
         self.shared_granule = min([4, *(size for _, size in self._accesses("shared"))])
-        self.meeting_points = {
-            pc: self.flow.meeting_points(pc)
-            for pc, instruction in enumerate(self.instructions)
-            if self.is_barrier(pc) or takes_mask(instruction)
-        }
+        self.meeting_points = self._meeting_points()
         self.lanes_apart = any(_syncs_part_of_a_warp(instruction) for instruction in self.instructions)
         self.in_async_proxy = np.array([_in_async_proxy(ins.opcode.text) for ins in self.instructions])
         self.uses_async_proxy = bool(self.in_async_proxy.any())
@@ -243,6 +240,15 @@ class Code:
     def blocks_may_wait(self) -> bool:
         """Whether a block may wait for another one: a strong read of global memory stands in a loop."""
         return any(_reads_strongly(i) and self.flow.in_loop(pc) for pc, i in enumerate(self.instructions))
+
+    def _meeting_points(self) -> dict[int, frozenset[int]]:
+        found, count = {}, 0
+        for pc, instruction in enumerate(self.instructions):
+            if self.is_barrier(pc) or takes_mask(instruction):
+                found[pc] = self.flow.meeting_points(pc)
+                count += len(found[pc])
+                check_meetings(count)
+        return found
 
     def _leaders(self) -> set[int]:
         leaders = {0}
@@ -391,11 +397,22 @@ class Code:
             return step or pure_step(decoder, instruction)
         except UnsupportedInstruction as reason:
             message = f"the simulator does not know '{instruction.text}': {reason}"
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:  # other operands
+            message = (
+                f"the simulator cannot read '{instruction.text}' ({error}): does an assembler take it? If it does, "
+                "this is a mistake in the simulator; please report it, with the PTX"
+            )
 
-            def stop(machine: Lanes) -> None:
-                raise Fault("unsupported-instruction", message)
+        def stop(machine: Lanes) -> None:
+            raise Fault("unsupported-instruction", message)
 
-            return stop
+        return stop
 
 
 class Decoder:

@@ -28,7 +28,7 @@ def _log(text: str, arch: str) -> str:
     """What ptxas says of all kernels of a text."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "module.ptx")
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         wanted = arch + "a" if f".target {arch}a" in text else arch
         command = [tool_beside_nvcc("ptxas"), "-v", f"-arch={wanted}", "-o", f"{folder}/cubin", str(file)]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+        return subprocess.run(command, capture_output=True, errors="surrogateescape", check=False).stderr

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from .. import whole
 from ..interrupts import MessageOnly
 
 SHIM = Path(__file__).parent / "shim"
@@ -118,7 +119,7 @@ def build(wanted: Build, folder: Path) -> Built:
         *(_host_compiler(), "-o", str(program), *map(str, objects), *more, str(library), *wanted.libraries),
         *("-lpthread", "-ldl", "-lm"),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(_why_not_linked(done.stderr))
     return Built(program, library.parent)
@@ -155,29 +156,48 @@ def runtime_library(tools: Toolkit) -> Path:
     key = hashlib.sha256(repr((texts, tools.version, tools.include)).encode()).hexdigest()[:16]
     folder = _kept() / key
     library = folder / f"libcudart.so.{tools.version // 1000}"
-    if library.exists():
+    hashed = folder / "sha256"
+    if _is_whole(library, hashed):
         return library
-    part, names = folder / f"{os.getpid()}.part", folder / "versions"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        names.write_text(f"{library.name} {{ global: *; }};\n")  # as NVIDIA's calls it: programs ask for that
+        names = folder / "versions"
+        # as NVIDIA's calls it: programs ask for that
+        whole.write(names, f"{library.name} {{ global: *; }};\n")
+        with whole.replaced(library) as made:
+            _build_runtime(tools, library.name, names, Path(made.name))
+        whole.write(hashed, _hash(library))
     except OSError as reason:
         raise BuildError(
             f"the runtime library is kept in {folder}, which cannot be written ({reason.strerror}): "
             "set XDG_CACHE_HOME to a folder that can"
         ) from None
+    return library
+
+
+def _is_whole(library: Path, hashed: Path) -> bool:
+    """Whether a library has the hash that was noted when it was built: a full disk, or an end of the machine, may have
+    damaged it."""
+    try:
+        return hashed.read_text(encoding="utf-8") == _hash(library)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _build_runtime(tools: Toolkit, name: str, names: Path, made: Path) -> None:
     command = [
-        *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{library.name}"),
-        *(f"-Wl,--version-script={names}", f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(part)),
+        *(_host_compiler(), "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"),
+        *(f"-Wl,--version-script={names}", f"-I{tools.include}", str(SHIM / "shim.cpp"), "-o", str(made)),
         "-lpthread",
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(
             f"the runtime library could not be built with the headers in {tools.include}:\n{done.stderr}"
         )
-    os.replace(part, library)
-    return library
 
 
 def _kept() -> Path:
@@ -196,7 +216,9 @@ def _on_path() -> list[Toolkit]:
     nvcc = shutil.which("nvcc")
     if nvcc is None or (version := _version(nvcc)) < OLDEST * 1000:
         return []
-    said = subprocess.run([nvcc, "--dryrun", "x.cu"], capture_output=True, text=True, check=False).stderr
+    said = subprocess.run(
+        [nvcc, "--dryrun", "x.cu"], capture_output=True, errors="surrogateescape", check=False
+    ).stderr
     top = re.search(r"^#\$ TOP=(.+)$", said, re.M)
     include = Path(top[1], "include") if top else Path(os.path.realpath(nvcc)).parents[1] / "include"
     return (
@@ -223,7 +245,9 @@ def _headers_of_packages(tools: Toolkit) -> list[Path]:
 def _version(nvcc: str) -> int:
     """13000 for CUDA 13.0; 0 where it does not say."""
     try:
-        said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
+        said = subprocess.run(
+            [nvcc, "--version"], capture_output=True, errors="surrogateescape", check=False
+        ).stdout
     except OSError:
         return 0
     found = re.search(r"release (\d+)\.(\d+)", said)
@@ -262,7 +286,7 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
         *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
         *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
     if done.returncode:
         raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted))
     return made
@@ -342,7 +366,7 @@ def _missing(objects: Sequence[Path], library: Path, wanted: Build) -> list[str]
 
 def _symbols(file: Path, *options: str) -> str:
     command = ["nm", *options, str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return subprocess.run(command, capture_output=True, errors="surrogateescape", check=False).stdout
 
 
 def _stubs(missing: Sequence[str], folder: Path) -> Path:
@@ -354,7 +378,7 @@ def _stubs(missing: Sequence[str], folder: Path) -> Path:
         *map(_stub, missing),
     ]
     source, made = folder / "missing.c", folder / "missing.o"
-    source.write_text("\n".join(lines) + "\n")
+    source.write_text("\n".join(lines) + "\n", encoding="utf-8")
     compiler = shutil.which("gcc") or _host_compiler()
     subprocess.run([compiler, "-x", "c", "-c", str(source), "-o", str(made)], check=True)
     return made

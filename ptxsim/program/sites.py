@@ -103,7 +103,7 @@ def _lines_of(file: str, addresses: list[int]) -> list[str]:
     if not (tool := shutil.which("addr2line")):
         return [""] * len(addresses)
     command = [tool, "-a", "-i", "-e", file, *map(hex, addresses)]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False).stdout
     places: list[list[str]] = []
     for line in said.splitlines():
         if line.startswith("0x"):

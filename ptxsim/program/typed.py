@@ -16,8 +16,9 @@ EPILOG = """\
 example:
   ptxsim run reduce.cu more.cu -I include -D N=1024 -- --blocks 4
 
-The program's own code runs as it is, its kernels run in the simulator. What it prints is its own; the report goes to
-stderr. The exit status is 0 when nothing was found and the program ended with 0; 1 with a hazard, a call that CUDA
+The program's own code runs as it is and with your rights, as any program that you start: it may read and write your
+files, so run none that you do not trust. Its kernels run in the simulator. What it prints is its own; the report goes
+to stderr. The exit status is 0 when nothing was found and the program ended with 0; 1 with a hazard, a call that CUDA
 refuses, or another status of the program; 2 when it could not be built or run to its end."""
 
 

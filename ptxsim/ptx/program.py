@@ -10,11 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from . import limits
 from .facts import not_simulated
+from .limits import shown, whole
 from .opcode import DTYPES, Opcode, UnsupportedInstruction, opcode_of
 
 # --------------------------------------------------------------------------- what a program is made of
@@ -193,9 +196,10 @@ class _Targets:
 
 @dataclass
 class _Scope:
-    """A braced block: registers and variables declared in it hide outer ones of the same name."""
+    """A braced block: registers and variables declared in it hide outer ones of the same name. `registers`: a name,
+    how many there are (`%r<8>`; None: just this one), and the bits of each."""
 
-    registers: list[tuple[str, int]] = field(default_factory=list)
+    registers: list[tuple[str, int | None, int]] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     body: list = field(default_factory=list)
 
@@ -231,6 +235,7 @@ class Module:
 MEMCPY_ASYNC = re.compile(r"/__memcpy_async/(?!memcpy_async_tx)")
 """The headers of cuda::memcpy_async, but for those of cuda::device::memcpy_async_tx."""
 NEAR = "or near it: the compiler has joined several lines here, and tells none"
+CUT = "its PTX is not whole: it ends within a function, or a statement. Make it again"
 Place = tuple[int, int, int]
 """Of a `.loc`: the number of a file, a line, a column."""
 
@@ -250,7 +255,7 @@ class _Lines:
         header = None if self._main(place) else f"{name}:{place[1]}"
         seen: set[Place] = set()
         at: Place | None = place
-        while at is not None and at not in seen:
+        while at is not None and at not in seen and len(seen) < limits.MOST_DEEP:
             seen.add(at)
             if self._main(at):
                 own.append(at[1])
@@ -278,12 +283,17 @@ class _Reader:
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ""
 
     def next(self) -> str:
+        if self.at == len(self.tokens):
+            raise UnsupportedInstruction(CUT)
         self.at += 1
         return self.tokens[self.at - 1]
 
     def until(self, end: str) -> list[str]:
         start = self.at
-        self.at = self.tokens.index(end, start) + 1
+        try:
+            self.at = self.tokens.index(end, start) + 1
+        except ValueError:
+            raise UnsupportedInstruction(CUT) from None
         return self.tokens[start : self.at - 1]
 
     def accept(self, token: str) -> bool:
@@ -322,13 +332,13 @@ class _Reader:
             token = self.next()
             if token.startswith("."):
                 numbers = bounds.setdefault(token, [])
-            elif token.isdigit():
-                numbers.append(int(token))
+            elif token.isdecimal():
+                numbers.append(whole(token))
         scope = self.scope() if self.next() == "{" else None
         only = (*bounds[".reqntid"], 1, 1)[:3] if ".reqntid" in bounds else None
         threads = bounds.get(".maxntid") or only
         most = math.prod(threads) if threads else None
-        x, y, z, *_ = (*bounds.get(".reqnctapercluster", []), 1, 1, 1)
+        x, y, z, *_ = (max(number, 1) for number in (*bounds.get(".reqnctapercluster", []), 1, 1, 1))
         (blocks, *_), (registers, *_) = (bounds.get(token, [None]) for token in (".minnctapersm", ".maxnreg"))
         return _Function(name, is_kernel, results, params, scope, most, (x, y, z), blocks, registers, only)
 
@@ -349,7 +359,7 @@ class _Reader:
         addresses: tuple[tuple[int, str, int], ...] = ()
         while (token := self.next()).startswith("."):
             if token == ".align":
-                align = int(self.next())
+                align = whole(self.next())
             elif token == ".attribute":  # (.managed)
                 self.until(")")
             elif token == ".ptr":  # `.ptr .global .align 4` describes what a pointer points to
@@ -361,12 +371,14 @@ class _Reader:
         name, count, one = token, 1, kind
         while self.accept("["):
             inside, one = self.until("]"), ""
-            count *= int(inside[0]) if inside else 0
+            count *= whole(inside[0]) if inside else 0
         if self.accept("="):
-            data, addresses = self.initialiser(np.dtype(DTYPES[kind]))
+            data, addresses = self.initialiser(np.dtype(DTYPES[kind or "b8"]))
         if closing == (";",):
             self.until(";")
-        return Variable(name, space, count * itemsize, align or itemsize, 0, data, addresses, one)
+        variable = Variable(name, space, count * itemsize, align or itemsize, 0, data, addresses, one)
+        limits.check_alignment(name, variable.align)
+        return variable
 
     def initialiser(self, dtype: np.dtype) -> tuple[bytes, tuple[tuple[int, str, int], ...]]:
         """Numbers, and addresses of other variables: `{1, generic(name)+8}`."""
@@ -377,22 +389,23 @@ class _Reader:
             tokens.append(token)
         words = "".join(token for token in tokens if token not in "{}").split(",")
         addresses = [
-            (at * dtype.itemsize, found[1], int(found[2] or 0))
+            (at * dtype.itemsize, found[1], whole(found[2] or "0"))
             for at, word in enumerate(words)
             if (found := re.fullmatch(r"(?:generic\()?([A-Za-z_$][\w$.]*)\)?(?:\+(\d+))?", word))
         ]
         elsewhere = {at // dtype.itemsize for at, *_ in addresses}
-        numbers = [0 if at in elsewhere else _number(word, dtype) for at, word in enumerate(words) if word]
+        numbers = [0 if at in elsewhere else literal(word, dtype) for at, word in enumerate(words) if word]
         return np.array(numbers).astype(dtype).tobytes(), tuple(addresses)
 
     # ---- inside a function
 
-    def scope(self) -> _Scope:
+    def scope(self, depth: int = 1) -> _Scope:
+        limits.check_depth(depth)
         scope = _Scope()
         while not self.accept("}"):
             token = self.next()
             if token == "{":
-                scope.body.append(self.scope())
+                scope.body.append(self.scope(depth + 1))
             elif token == ".reg" or token.startswith(".reg."):
                 scope.registers += self.registers(token[5:] or self.next()[1:])
             elif token in (".local", ".shared", ".param"):
@@ -414,16 +427,18 @@ class _Reader:
             self.until(";")
         return _Label(name)
 
-    def registers(self, kind: str) -> list[tuple[str, int]]:
-        bits = _BITS[kind]
-        found, tokens = [], self.until(";")
-        while tokens:
-            name = tokens.pop(0)
-            if tokens[:1] == ["<"]:
-                found += [(f"{name}{i}", bits) for i in range(int(tokens[1]))]
-                tokens = tokens[3:]
-            elif name != ",":
-                found.append((name, bits))
+    def registers(self, kind: str) -> list[tuple[str, int | None, int]]:
+        if kind not in _BITS:
+            raise UnsupportedInstruction(f"registers of the type {shown(kind)} are not simulated")
+        found: list[tuple[str, int | None, int]] = []
+        tokens = iter(self.until(";"))
+        for token in tokens:
+            if token == "<":  # `%r<8>`
+                count = whole(next(tokens, ""))
+                name, _, bits = found.pop() if found else ("", None, 0)
+                found.append((name, count, bits))
+            elif token not in ">,":
+                found.append((token, None, _BITS[kind]))
         return found
 
     def loc(self) -> None:
@@ -444,7 +459,7 @@ class _Reader:
             self.where = replace(self.where, joined=NEAR)
 
     def place(self) -> Place:
-        return int(self.next()), int(self.next()), int(self.next())
+        return whole(self.next()), whole(self.next()), whole(self.next())
 
     def statement(self, token: str) -> _Statement:
         guard = None
@@ -470,14 +485,18 @@ def parse(text: str, main: str = MAIN_FILE) -> Module:
 
 def files_of(text: str) -> dict[int, str]:
     """The files that a text's lines come from."""
-    return {int(number): name for number, name in re.findall(r'\.file\s+(\d+)\s+"([^"]*)"', text)}
+    return {int(number): name for number, name in re.findall(r'\.file\s+(\d{1,9})\s+"([^"]*)"', text)}
 
 
 def file_of(text: str, entry: str) -> str:
     """The file in which a kernel begins; "" where no lines are known."""
     begin = re.search(rf"\.entry\s+{re.escape(entry)}\b", text)
-    line = re.compile(r"^\s*\.loc\s+(\d+)", re.M).search(text, begin.end()) if begin else None
+    line = re.compile(r"^\s*\.loc\s+(\d{1,9})\b", re.M).search(text, begin.end()) if begin else None
     return files_of(text).get(int(line[1]), "") if line else ""
+
+
+LONGEST = 400
+"""Characters of a number: a float64 may be written with as many digits as its smallest one has."""
 
 
 def _number(text: str, dtype: np.dtype) -> int | float:
@@ -497,6 +516,17 @@ def _number(text: str, dtype: np.dtype) -> int | float:
         value &= (1 << bits) - 1
         return value - (1 << bits) if dtype.kind == "i" and value >> (bits - 1) else value
     return bool(value) if dtype.kind == "b" else value
+
+
+@lru_cache(maxsize=1 << 14)
+def literal(text: str, dtype: np.dtype = np.dtype("i8")) -> int | float:  # noqa: B008  never changed
+    """The number that a text stands for. Raises UnsupportedInstruction for one that PTX does not have."""
+    try:
+        if len(text) <= LONGEST:
+            return _number(text, dtype)
+    except (ValueError, OverflowError):
+        pass
+    raise UnsupportedInstruction(f"{shown(text)} is no number that PTX has")
 
 
 def _from_bits(value: int, bits: type, floating: type, dtype: np.dtype) -> int | float:
@@ -527,6 +557,7 @@ class _Linker:
         self.shared_bytes = 0
         self.local_bytes = 0
         self.active: list[str] = []
+        self.depth = 0
         self.placed: dict[str, Variable] = {}
 
     # ---- names
@@ -552,6 +583,8 @@ class _Linker:
 
     def kernel(self, name: str) -> Program:
         function = self.module.functions[name]
+        limits.check_parameters(sum(each.size for each in function.params))
+        limits.check_variables(sum(each.size for each in of_module(self.module)))
         used = self.words(name)
         reserved = self.shared_bytes = RESERVED_SHARED if SCRATCH in used else 0
         names = {
@@ -609,10 +642,14 @@ class _Linker:
 
     def walk(self, scope: _Scope, names: dict, end: object) -> None:
         """`names`: what each name stands for here; what the scope declares hides others, and only until its end."""
+        self.depth += 1
+        limits.check_depth(self.depth)
+        limits.check_registers(len(self.register_bits) + sum(n or 1 for _, n, _ in scope.registers))
         own: dict[str, object] = {}
-        for name, bits in scope.registers:
-            own[name] = Register(len(self.register_bits), bits)
-            self.register_bits.append(bits)
+        for prefix, count, bits in scope.registers:
+            for name in (prefix,) if count is None else (f"{prefix}{i}" for i in range(count)):
+                own[name] = Register(len(self.register_bits), bits)
+                self.register_bits.append(bits)
         for variable in scope.variables:
             own[variable.name] = self.place(variable, f"{self.active[0]}/{variable.name}")
         labels = {item.name: (id(scope), object()) for item in scope.body if isinstance(item, _Label)}
@@ -629,6 +666,7 @@ class _Linker:
         for name in own:
             del names[name]
         names.update(hidden)
+        self.depth -= 1
 
     # ---- instructions
 
@@ -641,7 +679,7 @@ class _Linker:
     def instruction(self, item: _Statement, names: dict, end: object) -> None:
         guard = None
         if item.guard:
-            guard = replace(names[item.guard[0]], negated=item.guard[1])
+            guard = replace(_register(names, item.guard[0]), negated=item.guard[1])
         if item.opcode.split(".")[0] == "call":
             self.call(item, names, guard)
             return
@@ -713,6 +751,14 @@ class _Linker:
         return instruction if same else replace(instruction, operands=operands)
 
 
+def _register(names: dict, name: str) -> Register:
+    """What a guard, or a `!`, names."""
+    found = names.get(name)
+    if not isinstance(found, Register):
+        raise UnsupportedInstruction(f"{shown(name)} is no register here")
+    return found
+
+
 class _Operands:
     """Operand tokens of one instruction, read left to right."""
 
@@ -720,6 +766,7 @@ class _Operands:
         self.tokens = tokens
         self.names = names
         self.at = 0
+        self.depth = 0
 
     def read(self) -> tuple:
         found = []
@@ -743,15 +790,22 @@ class _Operands:
         if token == "[":
             return self.address()
         if token == "!":
-            return replace(self.one(), negated=True)
+            return replace(_register(self.names, self.advance()), negated=True)
         return self.name(token if token != "-" else token + self.advance())
 
     def items(self) -> Iterator[object]:
+        self.depth += 1
+        limits.check_depth(self.depth)
         while not self.take("}"):
             yield self.one()
             self.take(",")
+        self.depth -= 1
 
     def advance(self) -> str:
+        if self.at == len(self.tokens):
+            raise UnsupportedInstruction(
+                f"its PTX has a statement that is not whole: {shown(' '.join(self.tokens))}. Make it again"
+            )
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -761,18 +815,19 @@ class _Operands:
             if isinstance(found, tuple) and found and isinstance(found[0], str):  # .branchtargets
                 return tuple(self.names[label] for label in found)
             if isinstance(found, Variable) and self.take("+"):
-                return replace(found, offset=found.offset + int(self.advance(), 0))
+                return replace(found, offset=found.offset + whole(self.advance()))
             return found
         if _SPECIAL.search(token) or not_simulated(token):
             return Special(token)
         if token == "_":
             return None
         if re.match(r"-?[\d.]", token):
+            literal(token)
             return Immediate(token)
         if token[0] == "%":
-            raise UnsupportedInstruction(f"the special register {token} is not simulated")
+            raise UnsupportedInstruction(f"the special register {shown(token)} is not simulated")
         raise UnsupportedInstruction(
-            f"the name {token} is not known here; function pointers are not simulated"
+            f"the name {shown(token)} is not known here; function pointers are not simulated"
         )
 
     def address(self) -> Address:
@@ -785,13 +840,18 @@ class _Operands:
             if token in "+-":
                 sign = -1 if token == "-" else 1
             elif token == ",":
-                coordinates = self.one().items
+                found = self.one()
+                if not isinstance(found, Vector):
+                    raise UnsupportedInstruction("an address with a comma has no coordinates behind it")
+                coordinates = found.items
             elif re.match(r"\d", token):
-                offset += sign * int(token, 0)
+                offset += sign * whole(token)
             else:
                 base = self.names.get(token)
                 if base is None:
-                    raise UnsupportedInstruction(f"the address of {token} is not known in this function")
+                    raise UnsupportedInstruction(
+                        f"the address of {shown(token)} is not known in this function"
+                    )
         if isinstance(base, Variable) and base.offset >= 0:
             base, offset = replace(base, offset=base.offset + offset), 0
         return Address(base, offset, coordinates)

@@ -1,5 +1,8 @@
 """`--arg`: what a text means, and which one is told to be wrong."""
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -66,7 +69,7 @@ def test_right_ones():
         (1, "uint8[4]=zeros", "x is a pointer to float"),
         (2, "float32[4]", r"y is a pointer to int; give an array, such as int32\[1024\], or null"),
         (2, "int32[4]=nan", "int32 has no NaN"),
-        (2, "int32[400000000000000000]=zeros", "allocate"),
+        (2, "int32[400000000000000000]=zeros", "at most 67,108,864 here"),
         (3, "float32=3", "n is a whole number of 4 bytes; give int32=5"),
         (3, "int32=abc", "'abc' is no whole number; write int32=5"),
         (3, "int32=0.5", "'0.5' is no whole number"),
@@ -81,6 +84,33 @@ def test_a_wrong_one_is_named_with_what_is_allowed(number, text, words):
     with pytest.raises(LaunchError, match=words) as error:
         arguments(texts, KERNEL)
     assert str(error.value).startswith(f"--arg {text} (number {number}): ")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{" * 20_000 + "int=1" + "}" * 20_000, "more than 20 structs"),
+        ("int32[9,9999999]", "it has 89,999,991 elements; an array takes at most 67,108,864 here"),
+        (f"int32[{'9' * 5000}]", "digits"),
+        (f"int32[{','.join('1' * 100)}]", "dimension"),
+        ("float32[8]=zip.npy", "zip.npy is an archive of arrays"),
+        ("float32[8]=huge.npy", r"the file holds float32\[268435456\]"),
+    ],
+)
+def test_what_asks_for_too_much_is_refused_before_it_is_made(text, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("zip.npy", "wb") as file:
+        np.savez(file, x=np.zeros(8, np.float32))
+    np.save("huge.npy", np.broadcast_to(np.float32(0), 8))
+    file = Path("huge.npy")
+    head = file.read_bytes()[:128].replace(b"(8,), }" + b" " * 8, b"(268435456,), }")
+    with open(file, "wb") as sparse:
+        sparse.write(head)
+        sparse.truncate(len(head) + (1 << 30))
+    begin = time.thread_time()
+    with pytest.raises(LaunchError, match=words):
+        arguments((text, *RIGHT[1:]), KERNEL)
+    assert time.thread_time() - begin < 1
 
 
 def test_their_number():

@@ -1,5 +1,8 @@
 """`ptxsim check`: its exit status, and places that an editor jumps to."""
 
+import os
+import subprocess
+import sys
 from unittest.mock import Mock
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from ptxsim.__main__ import main
 from ptxsim.compiler.nvrtc import compile_ptx
 from ptxsim.interrupts import Interrupted
+from tests.rules import ROOT
 
 HEADER = """template <typename T> __device__ void put(T* tile, T x) { tile[threadIdx.x] = x; }
 template <typename T, int N> __global__ void flip(T* x) {
@@ -50,6 +54,36 @@ def test_a_race(folder, capsys):
 def test_a_race_in_a_header(folder, capsys):
     assert check("--kernel", "flip<float, 64>", "--block", "64", "--arg", "float32[64]") == 1
     assert capsys.readouterr().out.startswith("src/tile.h:5: read-after-write")
+
+
+def test_a_name_of_any_bytes_where_the_terminal_knows_ascii(folder):
+    """With LC_ALL=C, as in many containers: the name has no characters there, only bytes."""
+    (folder / "für").mkdir()
+    (folder / "für" / "bad.cu").write_text(
+        REVERSE.replace('"tile.h"', '"../src/tile.h" // …'), encoding="utf-8"
+    )
+    typed = ["-m", "ptxsim", "check", "für/bad.cu", "--block", "256", "--arg", "float32[256]=arange"]
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, *typed], cwd=folder, env=environment, capture_output=True, encoding="utf-8"
+    )
+    assert (ran.returncode, ran.stdout[:28]) == (1, "für/bad.cu:6: read-after-wri"), ran.stdout + ran.stderr
+
+
+def test_a_terminal_obeys_nothing_that_a_file_says(folder, capsys):
+    (folder / "src/bad\x1b[2J.cu").write_text(
+        'extern "C" __global__ void k(int* x) { printf("\\x1b[2Jall right"); x[0] = threadIdx.x; }'
+    )
+    assert main(["check", "src/bad\x1b[2J.cu", "--arg", "int32[1]"]) == 1
+    assert main(["check", "src/bad\x1b[2J.cu"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith(r"\x1b[2Jall right") and r"bad\x1b[2J.cu" in out and r"bad\x1b[2J.cu" in err
+    assert "\x1b" not in out + err
+
+
+def test_a_file_without_end_is_refused(capsys):
+    assert main(["check", "/dev/zero"]) == 2
+    assert "it has more than 67,108,864 bytes" in capsys.readouterr().err
 
 
 def test_no_hazard(folder, capsys):

@@ -127,6 +127,30 @@ def test_a_text_is_made_once_for_a_folder_that_is_reused(archive, tmp_path, monk
     assert cache.kept("k", missing) == "shipped", "what ships comes first"
 
 
+@pytest.mark.parametrize(
+    "damage", [b"", b"\xff\xfe\x00", b"owned\n{}\n", None], ids=["empty", "binary", "foreign", "cut"]
+)
+def test_a_damaged_text_of_a_folder_that_is_reused_is_made_again(damage, tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.REUSE, str(tmp_path))
+    made = []
+
+    def text():
+        return cache.kept("new", lambda: made.append("once") or "a text\n")
+
+    assert text() == "a text\n"
+    file = tmp_path / "new"
+    file.write_bytes(file.read_bytes()[:-3] if damage is None else damage)
+    assert [text(), text(), len(made)] == ["a text\n", "a text\n", 2]
+
+
+def test_a_folder_that_cannot_be_reused_hinders_nothing(tmp_path, monkeypatch):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "file").touch()
+    for folder in tmp_path, tmp_path / "file":
+        monkeypatch.setenv(cache.REUSE, str(folder))
+        assert cache.kept("new", lambda: "a text") == "a text"
+
+
 def missing():
     raise cache.ToolMissing("not here")
 

@@ -139,6 +139,25 @@ def test_the_library_cannot_be_kept(tmp_path, monkeypatch):
         compiler.runtime_library(compiler.Toolkit("nvcc", "nowhere", 13000))
 
 
+def test_a_damaged_library_is_built_again(nvcc, tmp_path, monkeypatch):
+    """Emptied by a full disk, cut off by the end of a machine; or another file in its place."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    built = []
+
+    def build(tools, name, names, made):
+        built.append(name)
+        made.write_bytes(b"a library")
+
+    monkeypatch.setattr(compiler, "_build_runtime", build)
+    library = compiler.runtime_library(nvcc)
+    for damaged in b"", b"a lib", b"another one":
+        library.write_bytes(damaged)
+        assert compiler.runtime_library(nvcc).read_bytes() == b"a library"
+    (library.parent / "sha256").unlink()
+    assert compiler.runtime_library(nvcc) == compiler.runtime_library(nvcc) == library
+    assert len(built) == 5
+
+
 def test_two_files_have_a_main(nvcc, typed, tmp_path):
     for name in ("first.cpp", "second.cpp"):
         (tmp_path / name).write_text("int main() {}\n")

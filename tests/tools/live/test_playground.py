@@ -94,6 +94,21 @@ def test_what_is_no_argument_is_said_with_what_is_one(line):
         playground.arguments_of(f"\n{line}")
 
 
+def test_what_is_too_much_in_all_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(playground, "FILLS", {"zeros": lambda *_: pytest.fail("an array is made")})
+    with pytest.raises(
+        playground.AskedWrong, match=r"the arrays have 838,860,800 elements; all together .* 16,777,216"
+    ):
+        playground.arguments_of("float64 4194304 zeros\n" * 200)
+    for line in (
+        f"float32 {'x'.join('1' * 5000)} zeros",
+        f"float32 {'9' * 5000} zeros",
+        f"int32 = 1{'0' * 40}",
+    ):
+        with pytest.raises(playground.AskedWrong, match="argument in line 1"):
+            playground.arguments_of(line)
+
+
 @pytest.mark.parametrize("shape", ["0", "-1", "99999x99999x99999"])
 def test_an_array_has_a_size_that_fits(shape):
     with pytest.raises(playground.AskedWrong, match="1 to 4,194,304 elements"):

@@ -1,6 +1,7 @@
 """Any kernel with its launch: what the playground starts with, and how it runs a text."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from . import blame, outputs
 
 LARGEST = 1 << 22
 """Elements of one array."""
+LARGEST_IN_ALL = 4 * LARGEST
+"""Elements of all of them."""
+MOST_AXES = 8
 SHOWN = 8
 """Of an array that a launch changed, so many values are shown."""
 SMALL = {
@@ -169,23 +173,35 @@ def numbers(text: str, what: str, count: int | None = None) -> tuple[int, ...]:
 def arguments_of(text: str) -> list:
     """One argument a line: `float32 1024 arange`, `float32 64x32 random 7`, `int32 = 5`. Raises AskedWrong."""
     lines = [(number, line.split("#")[0].split()) for number, line in enumerate(text.splitlines(), 1)]
-    return [_argument(number, *words) for number, words in lines if words]
+    sizes_and_makers = [_argument(number, *words) for number, words in lines if words]
+    size = sum(size for size, _ in sizes_and_makers)  # before any of them is made
+    if size > LARGEST_IN_ALL:
+        raise AskedWrong(f"the arrays have {size:,} elements; all together may have {LARGEST_IN_ALL:,}")
+    return [make() for _, make in sizes_and_makers]
 
 
-def _argument(line: int, kind: str, *rest: str) -> object:
+def _argument(line: int, kind: str, *rest: str) -> tuple[int, Callable[[], object]]:
+    """How many elements an argument has, of a value none, and what makes it."""
     try:
         dtype = np.dtype(kind)
         if dtype.kind not in "fiu":
             raise TypeError(kind)
         if rest[0] == "=":
-            return dtype.type(float(rest[1]) if dtype.kind == "f" else int(rest[1], 0))
+            value = dtype.type(float(rest[1]) if dtype.kind == "f" else int(rest[1], 0))
+            return 0, lambda: value
         shape = tuple(int(each) for each in rest[0].split("x"))
-        if not 0 < np.prod(shape, dtype=object) <= LARGEST:
-            raise AskedWrong(f"argument in line {line}: an array has 1 to {LARGEST:,} elements")
-        return FILLS[rest[1]](shape, *(int(seed) for seed in rest[2:3])).astype(dtype)
+        size = math.prod(shape)
+        if not 0 < size <= LARGEST or len(shape) > MOST_AXES:
+            raise AskedWrong(
+                f"argument in line {line}: an array has 1 to {LARGEST:,} elements, and at most {MOST_AXES} axes"
+            )
+        fill, seeds = FILLS[rest[1]], [int(seed) for seed in rest[2:3]]
+        if min(seeds, default=0) < 0:
+            raise ValueError(seeds)
+        return size, lambda: fill(shape, *seeds).astype(dtype)
     except AskedWrong:
         raise
-    except (TypeError, ValueError, IndexError, KeyError):
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
         given = " ".join((kind, *rest))
         raise AskedWrong(
             f"argument in line {line}: {given!r} is none. An array is TYPE SHAPE FILL, such as float32 64x32 random 7 "

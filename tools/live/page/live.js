@@ -11,6 +11,13 @@ function make(kind, options = {}, ...inside) {
   return made;
 }
 
+// One after the other: in a call like `box.replaceChildren(...parts)` each part is an argument, and a browser takes only
+// so many.
+function put(box, parts) {
+  box.replaceChildren();
+  for (const part of parts) box.append(part);
+}
+
 // --- Python: one worker for all cells of a page.
 
 const python = {
@@ -91,7 +98,7 @@ class Editor {
   draw(blamed = new Map()) {
     const lines = this.area.value.split("\n");
     this.area.rows = lines.length;
-    this.numbers.replaceChildren(...lines.map((_, at) => make("span", {
+    put(this.numbers, lines.map((_, at) => make("span", {
       textContent: at + 1, className: blamed.has(at + 1) ? "blamed" : "", title: blamed.get(at + 1) ?? "",
     })));
   }
@@ -126,7 +133,8 @@ function shownHtml(text) {
 }
 
 function shownPicture(form, data, words) {
-  const coded = form.includes("svg") ? btoa(String.fromCharCode(...new TextEncoder().encode(data))) : data;
+  const bytes = (text) => Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+  const coded = form.includes("svg") ? btoa(bytes(data)) : data;
   return make("img", { src: `data:${form};base64,${coded}`, alt: words });
 }
 
@@ -261,7 +269,8 @@ class Cell {
     this.live?.remove();
     if (this.made) this.made.hidden = true;
     const pages = reports.map((page) => make("div", { className: "output text_html", innerHTML: page }));
-    this.live = make("div", { className: "cell_output live-output" }, ...outputs.map(shownOutput), ...pages);
+    this.live = make("div", { className: "cell_output live-output" });
+    put(this.live, [...outputs.map(shownOutput), ...pages]);
     blame(this.cells, this, blamed);
     if (outputs.some(({ ename }) => ename === "NvrtcMissing")) this.live.append(offer(() => this.run()));
     if (!this.live.childElementCount) this.live.append(make("p", { className: "live-state", textContent: "Nothing was printed." }));

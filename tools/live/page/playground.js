@@ -118,7 +118,7 @@ class Playground {
 
   show({ outputs, reports, blamed }, check) {
     const pages = reports.map((page) => make("div", { className: "output text_html", innerHTML: page }));
-    this.report.replaceChildren(...outputs.map(shownOutput), ...pages);
+    put(this.report, [...outputs.map(shownOutput), ...pages]);
     if (outputs.some(({ ename }) => ename === "NvrtcMissing")) this.report.append(offer(() => this.run(check)));
     this.report.hidden = false;
     this.editor.draw(new Map(blamed.map(({ line, kinds }) => [line, kinds.join(", ")])));
@@ -169,7 +169,7 @@ function input(name, value) {
     made.value = value;
     return made;
   }
-  return name === "args" ? make("textarea", { name, value, rows: Math.max(3, value.split("\n").length), spellcheck: false })
+  return name === "args" ? make("textarea", { name, value, rows: Math.min(Math.max(3, value.split("\n").length), 20), spellcheck: false })
     : make("input", { name, value, spellcheck: false, inputMode: NUMBERS.includes(name) ? "numeric" : "text" });
 }
 
