@@ -3,6 +3,7 @@
 facts       each instruction in a row: what others ask of it; what is not simulated, by name
 opcode      an opcode and the types it names
 program     text to a flat program: operands, jump targets, source lines and call lines; calls are inlined
+limits      how large a program may be: what asks for more is refused before anything is made
 flow        basic blocks, and where the ways of threads that part meet again
 provenance  which arguments an address can come from, and which shared array
 unset       registers that may be read before anything has written them

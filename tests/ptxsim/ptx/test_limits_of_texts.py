@@ -51,7 +51,7 @@ REFUSED = {
     "an end": (ptx("mov.u32 %r1, 1;")[:-10], "is not whole"),
     "an end in a statement": (ptx("").partition("ret")[0] + "mov.u32 %r1", "is not whole"),
     "a statement": (ptx("ld.global.u32 %r1, [%rd1;"), "not whole: '%r1 , \\[ %rd1'"),
-    "barriers": (ptx("B:\n" + "@%p1 bra B;\nbar.sync 0;\n" * 1000), "so many barriers and branches"),
+    "barriers": (ptx("AGAIN :\n" + "@%p1 bra AGAIN;\nbar.sync 0;\n" * 1000), "so many barriers and branches"),
     "a guard": (ptx("@%rd9 mov.u32 %r1, 1;"), "'%rd9' is no register"),
     "a jump": (ptx("bra nowhere;"), "name 'nowhere' is not known"),
     "a call's arguments": (ptx("call f, (%r9);", before=".func f(.param .b32 a){ ret; }\n"), "does an assembler"),
