@@ -1,6 +1,7 @@
 """The files of the book: which one a path means, what it is, and whether it gets smaller."""
 
 import gzip
+import re
 import threading
 from functools import lru_cache
 from pathlib import Path
@@ -58,6 +59,15 @@ def find(root: Path, path: str) -> Path | None:
     except (OSError, ValueError, RuntimeError):
         return None
     return found if found.is_relative_to(root.resolve()) else None  # no link leads out
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether an Accept-Encoding has gzip, and not as what is not to be sent."""
+    wanted = {}
+    for part in accepted.lower().split(","):
+        name, _, weight = part.partition(";")
+        wanted[name.strip()] = not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", weight)
+    return wanted.get("gzip", wanted.get("*", False))
 
 
 def type_of(file: Path) -> str:

@@ -30,10 +30,18 @@ class Limits:
     """Texts that wait for their turn."""
     connections: int = 400
     """At a time; a browser opens six."""
+    share: float = 0.25
+    """Of places at work, places to wait and connections, what one sender (an address) may take."""
     request: float = 15.0
-    """Until a request has come, from its connection's begin or from the answer before it."""
+    """Until a request's head has come, from its connection's begin or from the answer before it; and then its body."""
+    sign: float = 5.0
+    """Until the process that holds the compiler gives a sign of life; one that gives none is replaced."""
     kept: int = 64 << 20
     """Of answers that are kept."""
+
+    def of_one(self, most: int) -> int:
+        """What one sender may take of so many."""
+        return max(1, int(most * self.share))
 
     def told(self) -> dict[str, float]:
         """Those that a page tells its reader."""

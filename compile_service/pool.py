@@ -1,22 +1,27 @@
-"""Who waits for the compiler, and what was compiled already."""
+"""Who waits for the compiler, and what was compiled already.
 
+All of it runs in one event loop. Who does not wait for an answer any more cancels the question: it loses its place, and
+what is compiled for it ends at once.
+"""
+
+import asyncio
 import contextlib
 import json
 import os
-import subprocess
 import sys
-import threading
-from collections import OrderedDict
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as Unanswered
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator
 from dataclasses import asdict
+from itertools import count
 
 from .limits import Limits
-from .questions import Question
+from .questions import Question, Refused
 
 Answer = tuple[int, dict]
 
 ENDED = (503, {"error": "The compiler was ended by the system. Try it again in a few seconds."})
+LONGEST_LINE = 64 << 20
+"""Of the worker, in bytes: JSON writes some characters of an answer as six."""
 
 
 class Pool:
@@ -25,121 +30,188 @@ class Pool:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._worker = Worker(limits)
-        self._turns = threading.Semaphore(limits.at_once)
-        self._places = threading.BoundedSemaphore(limits.at_once + limits.waiting)
+        self._turns = Turns(limits)
         self._kept = Kept(limits.kept)
 
-    def compiler(self) -> dict:
+    async def compiler(self) -> dict:
         """{"compiler": name}, or {"error": why there is none}; starts it."""
-        return self._worker.hello()
+        return await self._worker.hello()
 
-    def answer(self, question: Question) -> Answer:
-        """Status and answer."""
+    async def answer(self, question: Question, sender: str) -> Answer:
+        """Status and answer. Raises Refused where no more texts may wait."""
         if known := self._kept.get(question):
             return known
-        if not self._places.acquire(blocking=False):
-            waiting = f"{self.limits.waiting} texts wait for the compiler"
-            return 429, {"error": f"{waiting}, and no more are taken. Try it again in a few seconds."}
-        try:
-            with self._turns:
-                if known := self._kept.get(question):  # while this one waited, somebody else asked the same
-                    return known
-                answer, lasting = self._worker.ask(question)
-        finally:
-            self._places.release()
+        async with self._turns.one(sender):
+            if known := self._kept.get(question):  # while this one waited, somebody else asked the same
+                return known
+            answer, lasting = await self._worker.ask(question)
         if lasting:
             self._kept.put(question, answer)
         return answer
 
-    def close(self) -> None:
-        self._worker.close()
+    async def close(self) -> None:
+        await self._worker.close()
 
 
-class Worker:
-    """The process of worker.py, started when it is needed, and again when the system ended it."""
+class Turns:
+    """Who is next: of those that wait, a text of the sender whose last turn is longest ago. No sender has more than its
+    share of the places, at work and waiting."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._process: subprocess.Popen | None = None
-        self._hello: dict = {}
-        self._asked: dict[int, Future] = {}
-        self._listener: threading.Thread | None = None
-        self._number = 0
-        self._lock = threading.Lock()
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._at_work: Counter[str] = Counter()
+        self._last: dict[str, int] = {}
+        self._numbers = count(1)
 
-    def hello(self) -> dict:
-        """What it said of itself when it started."""
-        with self._lock:
-            self._run()
-            return self._hello
-
-    def ask(self, question: Question) -> tuple[Answer, bool]:
-        """Its answer, and whether it would be the same another time."""
-        with self._lock:
-            self._run()
-            if "error" in self._hello:
-                return (503, self._hello), False
-            self._number += 1
-            answer = self._asked[self._number] = Future()
-            with contextlib.suppress(OSError):  # it has ended: the listener says so
-                assert self._process and self._process.stdin, "it says an error where it could not be started"
-                self._process.stdin.write(f"{json.dumps([self._number, asdict(question)])}\n")
-                self._process.stdin.flush()
+    @contextlib.asynccontextmanager
+    async def one(self, sender: str) -> AsyncIterator[None]:
+        """A turn. Raises Refused where no more may wait."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(sender, deque()).append(turn)
+        self._give()
         try:
-            return answer.result(timeout=self._limits.patience + 30)
-        except Unanswered:
-            return ENDED, False
+            if not turn.done():
+                self._check_room(sender)
+            await turn
+            yield
+        finally:
+            if turn.done() and not turn.cancelled():
+                self._at_work[sender] -= 1
+            else:
+                self._waiting[sender].remove(turn)
+            self._forget(sender)
+            self._give()
 
-    def close(self) -> None:
-        with self._lock:
-            self._end()
+    def _check_room(self, sender: str) -> None:
+        most, of_one = self._limits.waiting, self._limits.of_one(self._limits.waiting)
+        again = "and no more are taken. Try it again in a few seconds."
+        if len(self._waiting[sender]) > of_one:
+            raise Refused(429, f"{of_one} texts from your address wait for the compiler, {again}")
+        if sum(map(len, self._waiting.values())) > most:
+            raise Refused(429, f"{most} texts wait for the compiler, {again}")
 
-    def _run(self) -> None:
-        if self._process is None or self._process.poll() is not None:
-            self._end()
-            self._start()
+    def _give(self) -> None:
+        of_one = self._limits.of_one(self._limits.at_once)
+        while self._at_work.total() < self._limits.at_once:
+            may = [each for each, turns in self._waiting.items() if turns and self._at_work[each] < of_one]
+            if not may:
+                return
+            sender = min(may, key=lambda each: self._last.get(each, 0))
+            self._last[sender] = next(self._numbers)
+            self._at_work[sender] += 1
+            self._waiting[sender].popleft().set_result(None)
 
-    def _start(self) -> None:
+    def _forget(self, sender: str) -> None:
+        if not self._waiting[sender] and not self._at_work[sender]:
+            for known in (self._waiting, self._at_work, self._last):
+                known.pop(sender, None)
+
+
+class Worker:
+    """The process of worker.py, started when it is needed, and again when it ended or does not answer."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._process: asyncio.subprocess.Process | None = None
+        self._hello: dict = {}
+        self._asked: dict[int, asyncio.Future[tuple[Answer, bool]]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._numbers = count(1)
+        self._starting: asyncio.Task[None] | None = None
+        self._heard = 0.0
+
+    async def hello(self) -> dict:
+        """What it said of itself when it started."""
+        ended = self._process is None or self._process.returncode is not None
+        if self._starting is None or (self._starting.done() and ended):
+            self._starting = asyncio.create_task(self._start())
+        await asyncio.shield(self._starting)  # it goes on for others when this one is taken back
+        return self._hello
+
+    async def ask(self, question: Question) -> tuple[Answer, bool]:
+        """Its answer, and whether it would be the same another time."""
+        if "error" in (said := await self.hello()):
+            return (503, said), False
+        number = next(self._numbers)
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._write([number, asdict(question)])
+        try:
+            return await answer
+        finally:
+            if self._asked.pop(number, None):  # nobody waits for it any more
+                self._write([number, None])
+
+    async def close(self) -> None:
+        if self._starting:
+            self._kill()
+            await asyncio.wait({self._starting})
+        await self._end()
+
+    def _kill(self) -> None:
+        if self._process:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def _end(self) -> None:
+        self._kill()
+        process, self._process = self._process, None
+        if process:
+            await process.wait()
+            await asyncio.gather(*self._tasks)
+
+    async def _start(self) -> None:
+        await self._end()
         if not sys.platform.startswith("linux"):
             self._hello = {"error": "The compile service needs Linux; on Windows it runs inside WSL."}
             return
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "compile_service.worker", json.dumps(asdict(self._limits))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "compile_service.worker", json.dumps(asdict(self._limits))),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=LONGEST_LINE,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # a process with threads is not copied safely
             start_new_session=True,  # Ctrl-C is for the server, which ends this one
         )
+        assert self._process.stdout
         try:
-            assert self._process.stdout
-            self._hello = json.loads(self._process.stdout.readline())
+            self._hello = json.loads(await self._process.stdout.readline())
         except ValueError:
             self._hello = {"error": "The compiler could not be started; the server's window says why."}
-        self._asked = {}
-        self._listener = threading.Thread(target=_listen, args=(self._process, self._asked), daemon=True)
-        self._listener.start()
+        jobs = (self._listen(self._process), self._watch(self._process))
+        self._tasks = [asyncio.create_task(job) for job in jobs]
 
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            if self._listener:
-                self._listener.join()
-            for pipe in filter(None, (process.stdin, process.stdout)):
-                with contextlib.suppress(OSError):  # what was not read any more is lost
-                    pipe.close()
+    def _write(self, line: object) -> None:
+        """A line for the process. One that has ended takes none, and `_listen` tells all who wait."""
+        if self._process and self._process.stdin:
+            self._process.stdin.write(f"{json.dumps(line)}\n".encode())
 
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        """Give each answer to who waits for it; when the process ends, tell all."""
+        assert process.stdout
+        while line := await process.stdout.readline():
+            self._heard = asyncio.get_running_loop().time()
+            if said := json.loads(line):
+                number, status, answer, lasting = said
+                self._tell(number, ((status, answer), lasting))
+        await process.wait()
+        for number in list(self._asked):
+            self._tell(number, (ENDED, False))
 
-def _listen(process: subprocess.Popen, asked: dict[int, Future]) -> None:
-    """Give each answer of the process to who waits for it; when it ends, tell all."""
-    for line in process.stdout or ():
-        number, status, answer, lasting = json.loads(line)
-        asked.pop(number).set_result(((status, answer), lasting))
-    process.wait()
-    for number in list(asked):
-        asked.pop(number).set_result((ENDED, False))
+    def _tell(self, number: int, answer: tuple[Answer, bool]) -> None:
+        asked = self._asked.pop(number, None)
+        if asked and not asked.done():
+            asked.set_result(answer)
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        """End a process that gives no sign of life: somebody stopped it, or the machine has no memory for it."""
+        loop, ended = asyncio.get_running_loop(), asyncio.create_task(process.wait())
+        while not ended.done():
+            asked = loop.time()
+            self._write(None)
+            await asyncio.wait({ended}, timeout=self._limits.sign)
+            if self._heard < asked and not ended.done():
+                process.kill()
 
 
 class Kept:
@@ -148,19 +220,16 @@ class Kept:
     def __init__(self, most: int) -> None:
         self._most, self._size = most, 0
         self._answers: OrderedDict[Question, tuple[Answer, int]] = OrderedDict()
-        self._lock = threading.Lock()
 
     def get(self, question: Question) -> Answer | None:
-        with self._lock:
-            if question not in self._answers:
-                return None
-            self._answers.move_to_end(question)
-            return self._answers[question][0]
+        if question not in self._answers:
+            return None
+        self._answers.move_to_end(question)
+        return self._answers[question][0]
 
     def put(self, question: Question, answer: Answer) -> None:
         size = len(question.source) + sum(len(str(part)) for part in answer[1].values())
-        with self._lock:
-            self._size += size - self._answers.pop(question, (answer, 0))[1]
-            self._answers[question] = answer, size
-            while self._size > self._most:
-                self._size -= self._answers.popitem(last=False)[1][1]
+        self._size += size - self._answers.pop(question, (answer, 0))[1]
+        self._answers[question] = answer, size
+        while self._size > self._most:
+            self._size -= self._answers.popitem(last=False)[1][1]

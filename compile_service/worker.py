@@ -1,11 +1,13 @@
 """A process that holds the compiler and all headers, and copies itself for each text.
 
-It reads a question a line and writes an answer a line, in the order in which they are done. The compiler cannot be
+It reads a question a line, [number, question], and writes an answer a line, in the order in which they are done. The
+line [number, null] drops a question: its copy ends. The line null is answered by null, at once. The compiler cannot be
 interrupted, and a hostile text may take all memory or break it; so it works in a copy (a fork), which the system ends
 when its time is over, and whose memory is given back whatever happens. Before a copy sees the text it gives up its
 rights: it can open no file and no connection, and of those that were open only the way back to this process is left.
 """
 
+import ctypes
 import json
 import os
 import select
@@ -24,6 +26,8 @@ Headers = dict[bytes, bytes]
 """Name -> text, as `nvrtc.all_headers` gives them."""
 BACK = 3
 """The one open file of a copy that leads anywhere."""
+END_WITH_PARENT = 1
+"""PR_SET_PDEATHSIG of Linux: the signal for a copy when the process that made it is gone."""
 FIRST = 'extern "C" __global__ void first() {}'
 
 
@@ -72,8 +76,17 @@ class Desk:
                     return self._end_all()
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
-                    number, question = json.loads(line)
-                    self._begin(number, Question.of(question))
+                    self._do(json.loads(line))
+
+    def _do(self, line: list | None) -> None:
+        if line is None:
+            return self._say(None)
+        number, question = line
+        if question:
+            return self._begin(number, Question.of(question))
+        for copy in self._at_work.values():
+            if copy.number == number:
+                os.kill(copy.process, signal.SIGKILL)
 
     def _begin(self, number: int, question: Question) -> None:
         here, back = os.pipe()
@@ -100,11 +113,10 @@ class Desk:
         os.close(pipe)
         del self._at_work[pipe]
         _, status = os.waitpid(copy.process, 0)
-        print(
-            json.dumps([copy.number, *judged(bytes(copy.said), status, self._limits)]),
-            file=self._answers,
-            flush=True,
-        )
+        self._say([copy.number, *judged(bytes(copy.said), status, self._limits)])
+
+    def _say(self, answer: list | None) -> None:
+        print(json.dumps(answer), file=self._answers, flush=True)
 
     def _end_all(self) -> None:
         for copy in self._at_work.values():
@@ -144,6 +156,7 @@ def give_up_rights(back: int, limits: Limits) -> None:
     """From here on this process can compute, and write to `back`, for a while."""
     import resource  # not on Windows
 
+    ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(back, BACK + 1)
     for number in range(BACK):

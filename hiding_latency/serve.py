@@ -1,16 +1,24 @@
-"""`hiding-latency serve`: the book and a compile service for a room."""
+"""`hiding-latency serve`: the book and a compile service for a room. The server itself needs tornado, and is imported
+when it is to run."""
 
 import argparse
 import ipaddress
 import socket
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from compile_service.limits import Limits
-from compile_service.server import Server
 from hiding_latency.places import ROOT
 
+if TYPE_CHECKING:
+    from compile_service.server import Server
+
+MISSING = (
+    "The server needs tornado, which is not installed here: pip install 'hiding-latency[learn]' brings it."
+)
 BOOK = ROOT / "build" / "course"
 OPEN = (
     "Everybody who reaches this machine over the network can read the book and have texts compiled here. Nothing that\n"
@@ -20,34 +28,36 @@ OPEN = (
 
 def main(asked: argparse.Namespace) -> int:
     """Serve until Ctrl-C; the exit status."""
+    if find_spec("tornado") is None:
+        print(MISSING, file=sys.stderr)
+        return 2
     root = Path(asked.folder) if asked.folder else BOOK if BOOK.is_dir() else None
     if asked.folder and root and not root.is_dir():
         print(f"There is no folder {root}. `make course` writes the book to build/course.", file=sys.stderr)
         return 2
+    from compile_service.server import Server
+
     try:
         server = Server((asked.host, asked.port), root, limits(asked), asked.name)
     except OSError as error:
-        print(
-            f"{asked.host}:{asked.port} cannot be used: {error.strerror}. Try another --port.",
-            file=sys.stderr,
-        )
+        why = str(error.strerror).partition(" (while")[0]
+        print(f"{asked.host}:{asked.port} cannot be used: {why}. Try another --port.", file=sys.stderr)
         return 2
-    with server:
-        try:
-            print(*words(asked.host, server), sep="\n", flush=True)
-            server.serve_forever()
-        except KeyboardInterrupt:
-            print("\nStopped.")
+    try:
+        server.run(lambda said: print(*words(asked.host, server, said), sep="\n", flush=True))
+    except KeyboardInterrupt:
+        print("\nStopped.")
     return 0
 
 
 def limits(asked: argparse.Namespace) -> Limits:
-    return replace(Limits(), at_once=asked.at_once) if asked.at_once else Limits()
+    """Where all come from one address, nobody can be told from the others: it may have all places."""
+    most = replace(Limits(), at_once=asked.at_once) if asked.at_once else Limits()
+    return replace(most, share=1.0) if asked.one_address or is_closed(asked.host) else most
 
 
-def words(host: str, server: Server) -> list[str]:
-    """What the teacher reads."""
-    said = server.pool.compiler()
+def words(host: str, server: "Server", said: dict) -> list[str]:
+    """What the teacher reads. `said`: by the compiler, of itself."""
     compiler = said.get("compiler")
     has = f"{compiler}, {server.limits.at_once} texts at a time" if compiler else f"none. {said['error']}"
     book = (
@@ -106,4 +116,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     add(
         "--at-once", type=int, default=0, metavar="N", help="compilations at a time (twice the cores, 4 to 8)"
+    )
+    add(
+        "--one-address",
+        action="store_true",
+        help="all readers come from one address (a router, a proxy): it may have all places, not a quarter of them",
     )

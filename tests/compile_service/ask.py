@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import socket
 
 GOOD = 'extern "C" __global__ void k(float* x) { x[threadIdx.x] = %d; }'
 ENDLESS = """template <class T, class U> struct Two {};
@@ -16,9 +17,21 @@ LARGE = 'extern "C" __global__ void k(int* x) { *x = %d; }\n__device__ int a[1 <
 DEEP = 'extern "C" __global__ void k(int* x) { *x = %d + ' + "(" * 30_000 + "1" + ")" * 30_000 + "; }"
 
 
-def ask(server, source="", *, method="POST", path="/api/compile", body=None, headers=None, **more):
-    """Status, answer, and headers of the answer."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
+def ask(
+    server,
+    source="",
+    *,
+    method="POST",
+    path="/api/compile",
+    body=None,
+    headers=None,
+    sender="127.0.0.1",
+    **more,
+):
+    """Status, answer, and headers of the answer. All of 127.x.x.x is this machine, so there are many senders."""
+    connection = http.client.HTTPConnection(
+        "127.0.0.1", server.server_port, timeout=60, source_address=(sender, 0)
+    )
     if body is None and method == "POST":
         body = json.dumps({"source": source, **more}).encode()
     given = {"Content-Type": "application/json"} if method == "POST" else {}
@@ -38,3 +51,12 @@ def error(server, source="", **more):
     status, said, _ = ask(server, source, **more)
     assert set(said) == {"error"}
     return status, said["error"]
+
+
+def sent(server, source, sender="127.0.0.1"):
+    """A connection on which a text was sent, for whose answer nobody waits: closing it takes the text back."""
+    body = json.dumps({"source": source}).encode()
+    head = "POST /api/compile HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    connection = socket.create_connection(("127.0.0.1", server.server_port), source_address=(sender, 0))
+    connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return connection

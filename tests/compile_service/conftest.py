@@ -13,18 +13,16 @@ SECONDS = 2
 
 
 @contextmanager
-def serving(root=None, **limits):
+def serving(root=None, names=(), **limits):
     """A server on this machine, at a port that is free."""
-    server = Server(
-        ("127.0.0.1", 0), root, Limits(**{"seconds": SECONDS, "patience": 60, "at_once": 2} | limits)
-    )
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    limits = Limits(**{"seconds": SECONDS, "patience": 60, "at_once": 2} | limits)
+    server = Server(("127.0.0.1", 0), root, limits, names)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         yield server
     finally:
         server.shutdown()
-        server.server_close()
         thread.join()
 
 
@@ -49,6 +47,8 @@ def book(tmp_path_factory):
         (folder / "_static" / "live" / name).write_bytes(b"0123456789" * 500)
     (folder / "leads_out.html").symlink_to(outside / "secret.html")
     (folder / "up").symlink_to(outside)
+    (folder / "index_leads_out").mkdir()
+    (folder / "index_leads_out" / "index.html").symlink_to(outside / "secret.html")
     return folder
 
 

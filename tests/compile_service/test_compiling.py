@@ -1,11 +1,13 @@
 """Thirty who ask at once, and texts that are broken, endless, huge or hostile: each gets what is right for it."""
 
+import asyncio
+import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from compile_service.limits import Limits
-from compile_service.pool import Kept, Pool, Worker
+from compile_service.pool import ENDED, Kept, Pool, Turns, Worker
 from compile_service.questions import Question
 from compile_service.worker import compiled
 from course_lib import kernel_source
@@ -21,7 +23,7 @@ from cupy_or_sim.device import INCLUDE, OPTIONS
 from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.rules import ROOT
 
-from .ask import DEEP, EAGER, ENDLESS, GOOD, LARGE, ask, error
+from .ask import DEEP, EAGER, ENDLESS, GOOD, LARGE, ask, error, sent
 from .conftest import SECONDS, serving
 
 
@@ -32,6 +34,8 @@ def process_of(server):
 
 def copies(server):
     """Compilations at work."""
+    if not server.pool._worker._process:
+        return []
     number = process_of(server)
     return Path(f"/proc/{number}/task/{number}/children").read_text().split()
 
@@ -56,6 +60,13 @@ def test_name_expressions_and_registers(service):
     )
     status, said, _ = ask(service, GOOD % 1, kind="log", arch="sm_90")
     assert status == 200 and re.search(r"Used \d+ registers", said["log"]) and not said["ptx"]
+
+
+def until(true, why="it came true"):
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < 30, why
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize(
@@ -150,20 +161,16 @@ def test_no_folder_of_this_machine_is_named(service):
 
 def test_a_copy_of_the_compiler_has_no_rights_left(service):
     """What the kernel says of it while it is at work."""
-    thread = threading.Thread(target=ask, args=(service, ENDLESS % 151))
-    thread.start()
-    try:
-        while not (at_work := copies(service)):
-            time.sleep(0.05)
+    with sent(service, ENDLESS % 151):
+        until(lambda: copies(service))
         time.sleep(0.3)
-        limits = Path(f"/proc/{at_work[0]}/limits").read_text()
-        open_files = {os.readlink(path) for path in Path(f"/proc/{at_work[0]}/fd").iterdir()}
-    finally:
-        thread.join()
+        (at_work,) = copies(service)
+        limits = Path(f"/proc/{at_work}/limits").read_text()
+        open_files = {os.readlink(path) for path in Path(f"/proc/{at_work}/fd").iterdir()}
     assert re.search(r"Max open files +0 +0", limits) and re.search(r"Max file size +0 +0", limits)
     assert sum(name.startswith("pipe:") for name in open_files) == 1
     assert all(name.startswith(("pipe:", "/dev/null")) for name in open_files)
-    assert not copies(service), "nothing is left of it"
+    until(lambda: not copies(service), "nothing is left of it")
 
 
 def test_thirty_at_once_get_each_their_own(service):
@@ -173,7 +180,7 @@ def test_thirty_at_once_get_each_their_own(service):
         text = "\n" * number + (GOOD.replace("float", "int") % (1000 + number)).replace(
             "= ", "= wrong" if number % 3 == 0 else "= "
         )
-        return ask(service, text)[:2]
+        return ask(service, text, sender=f"127.0.1.{number}")[:2]
 
     with ThreadPoolExecutor(30) as room:
         answers = list(room.map(learner, range(30)))
@@ -189,18 +196,59 @@ def test_thirty_at_once_get_each_their_own(service):
 
 def test_who_comes_when_all_places_are_taken_is_told(book):
     with serving(book, at_once=1, waiting=1) as server:
-        with ThreadPoolExecutor(2) as others:
-            for number in (152, 153):
-                others.submit(ask, server, ENDLESS % number)
-            while server.pool._places._value:
-                time.sleep(0.02)
-            status, said, headers = ask(server, GOOD % 5)
-        assert status == 429 and headers["Retry-After"] == "5"
-        assert (
-            said["error"]
-            == "1 texts wait for the compiler, and no more are taken. Try it again in a few seconds."
-        )
+        with sent(server, ENDLESS % 152), sent(server, ENDLESS % 153):
+            until(lambda: server.pool._turns._waiting.get("127.0.0.1"))
+            again = "wait for the compiler, and no more are taken. Try it again in a few seconds."
+            assert error(server, GOOD % 5) == (429, f"1 texts from your address {again}")
+            status, said, headers = ask(server, GOOD % 5, sender="127.0.0.2")
+            assert (status, said["error"]) == (429, f"1 texts {again}") and headers["Retry-After"] == "5"
         assert ask(server, GOOD % 5)[0] == 200
+
+
+def test_what_nobody_waits_for_is_dropped(book):
+    """A text that waits loses its place, one at work ends."""
+    with serving(book, at_once=1, seconds=60) as server:
+        with sent(server, ENDLESS % 161), sent(server, ENDLESS % 162):
+            until(lambda: copies(server) and server.pool._turns._waiting["127.0.0.1"])
+        until(lambda: not copies(server) and not server.pool._turns._waiting)
+        assert ask(server, GOOD % 5)[0] == 200
+
+
+def test_one_sender_shuts_nobody_out(book):
+    """As many endless texts and connections as are taken, and more."""
+    with serving(book, at_once=4, seconds=60) as server:
+        assert ask(server, GOOD % 16)[0] == 200
+        with contextlib.ExitStack() as held:
+            for number in range(64):
+                held.enter_context(sent(server, ENDLESS % 163 + f"// {number}", "127.0.0.2"))
+            for _ in range(420):
+                held.enter_context(
+                    socket.create_connection(
+                        ("127.0.0.1", server.server_port), source_address=("127.0.0.3", 0)
+                    )
+                )
+            until(lambda: copies(server))
+            began = time.monotonic()
+            assert ask(server, GOOD % 17, sender="127.0.0.4")[0] == 200
+            assert time.monotonic() - began < 5 and len(copies(server)) == 1
+            assert len(server.pool._turns._waiting["127.0.0.2"]) == 15
+            assert ask(server, GOOD % 18, sender="127.0.0.2")[0] == 429
+
+
+def test_whose_turn_was_longest_ago_is_next():
+    async def order():
+        turns, began = Turns(Limits(at_once=2, share=0.5)), []
+
+        async def one(sender):
+            async with turns.one(sender):
+                began.append(sender)
+                await asyncio.sleep(0)
+
+        await asyncio.gather(*map(one, "aaabbca"))
+        assert not turns._waiting and not turns._last and not turns._at_work, "nobody is remembered"
+        return "".join(began)
+
+    assert asyncio.run(order()) == "abcabaa"
 
 
 def test_a_text_that_was_compiled_is_not_compiled_again(service, monkeypatch):
@@ -212,7 +260,7 @@ def test_a_text_that_was_compiled_is_not_compiled_again(service, monkeypatch):
     ask(service, GOOD % 6, arch="sm_90")
     assert len(asked) == 2
     with ThreadPoolExecutor(30) as room:
-        list(room.map(lambda _: ask(service, GOOD % 7), range(30)))
+        list(room.map(lambda number: ask(service, GOOD % 7, sender=f"127.0.2.{number}"), range(30)))
     assert len(asked) <= 2 + service.limits.at_once, "thirty with one text wait for it"
     asked.clear()
     for _ in range(2):
@@ -234,48 +282,42 @@ def test_a_compiler_that_the_system_ended_is_started_again(book):
     with serving(book, at_once=1) as server:
         assert ask(server, GOOD % 8)[0] == 200
         os.kill(process_of(server), signal.SIGKILL)
-        server.pool._worker._process.wait()
+        until(lambda: server.pool._worker._process.returncode is not None)
         assert ask(server, GOOD % 9)[0] == 200
-        thread = threading.Thread(target=lambda: said.append(error(server, ENDLESS % 155)))
-        said = []
-        thread.start()
-        while not copies(server):
-            time.sleep(0.05)
-        os.kill(process_of(server), signal.SIGKILL)
-        thread.join()
-        assert said == [(503, "The compiler was ended by the system. Try it again in a few seconds.")]
+        with ThreadPoolExecutor(1) as other:
+            said = other.submit(error, server, ENDLESS % 155)
+            until(lambda: copies(server))
+            left = copies(server)
+            os.kill(process_of(server), signal.SIGKILL)
+            assert said.result() == (503, ENDED[1]["error"])
         assert ask(server, GOOD % 10)[0] == 200
+        assert not Path(f"/proc/{left[0]}").exists(), "its copies end with it"
+
+
+def test_a_compiler_that_does_not_answer_is_replaced(book):
+    """Stopped, as by a machine that has no memory left for it."""
+    with serving(book, at_once=1, sign=1.0) as server:
+        assert ask(server, GOOD % 8)[0] == 200
+        stopped = process_of(server)
+        os.kill(stopped, signal.SIGSTOP)
+        assert error(server, GOOD % 9) == (503, ENDED[1]["error"])
+        assert ask(server, GOOD % 9)[0] == 200 and process_of(server) != stopped
 
 
 def test_nothing_is_left_when_the_server_ends(book):
     with serving(book, at_once=2) as server:
         ask(server, GOOD % 11)
-        thread = threading.Thread(target=ask, args=(server, ENDLESS % 156))
-        thread.start()
-        while not copies(server):
-            time.sleep(0.05)
+        connection = sent(server, ENDLESS % 156)
+        until(lambda: copies(server))
         left = [process_of(server), *map(int, copies(server))]
-    thread.join()
-    began = time.monotonic()
-    while any(Path(f"/proc/{number}").exists() for number in left):
-        assert time.monotonic() - began < 30
-        time.sleep(0.1)
+    connection.close()
+    until(lambda: not any(Path(f"/proc/{number}").exists() for number in left))
 
 
 def test_a_machine_that_is_busy_is_not_the_learners_fault(book):
     with serving(book, seconds=30, patience=1.0) as server:
         status, why = error(server, ENDLESS % 157)
     assert status == 503 and why.endswith("busy: this text was not done in 1 seconds. Try it again.")
-
-
-def test_some_that_never_end_leave_room_for_the_others(book):
-    with serving(book, at_once=4, seconds=8) as server, ThreadPoolExecutor(3) as others:
-        ask(server, GOOD % 14)
-        for number in range(3):
-            others.submit(ask, server, ENDLESS % (158 + number))
-        while len(copies(server)) < 3:
-            time.sleep(0.05)
-        assert ask(server, GOOD % 15)[0] == 200 and len(copies(server)) == 3
 
 
 def test_without_a_compiler_it_says_so(book, monkeypatch):
@@ -329,4 +371,4 @@ def test_a_machine_without_a_compiler_checks_edited_kernels(service):
 
 
 def test_closing_a_pool_that_never_started():
-    Pool(Limits(at_once=1)).close()
+    asyncio.run(Pool(Limits(at_once=1)).close())

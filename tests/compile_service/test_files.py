@@ -43,6 +43,15 @@ def test_what_gets_smaller_is_packed_for_who_takes_it(service, book):
     assert headers["Content-Encoding"] is None
 
 
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [("gzip", True), ("br, GZIP;q=0.5", True), ("*", True), ("identity", False), ("gzip;q=0", False),
+     ("gzip ; q=0.000, *", False), ("*;q=0", False), ("xgzip", False), ("", False)],
+)  # fmt: skip
+def test_gzip_is_for_who_takes_it(accepted, packed):
+    assert files.takes_gzip(accepted) is packed
+
+
 def test_a_changed_file_is_sent_anew_and_another_is_not(service, book):
     tag = get(service, "/_static/live/page.js")[2]["ETag"]
     assert get(service, "/_static/live/page.js", **{"If-None-Match": tag})[:2] == (304, b"")
@@ -60,6 +69,7 @@ def test_a_folder_is_its_first_page(service):
     assert (status, headers["Location"]) == (301, "./a%20lesson/")
     assert get(service, "/a%20lesson/")[1] == b"one"
     assert get(service, "/_static/empty/")[0] == 404, "no list of files"
+    assert get(service, "/index_leads_out/")[0] == 404, "its first page is a link to elsewhere"
 
 
 def test_head_has_no_body(service):

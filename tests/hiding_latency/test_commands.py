@@ -113,7 +113,7 @@ def test_the_course_runs_and_keeps_what_ran(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     ("arguments", "needs"),
-    [(["lab"], "jupyterlab"), (["test"], "nbval"), (["course"], "nbclient")],
+    [(["lab"], "jupyterlab"), (["test"], "nbval"), (["course"], "nbclient"), (["serve"], "tornado")],
 )
 def test_what_is_missing_is_said_with_how_to_get_it(mine, arguments, needs):
     """The bare wheel: the copies are made all the same."""
