@@ -18,6 +18,8 @@ ADDRESS = "PTXSIM_COMPILER"
 """Environment variable: the address of a compile service, for example http://192.168.1.20:8000"""
 SECONDS = 120
 """How long a service may take, its queue included."""
+LONGEST = 32 << 20
+"""Bytes of an answer; `compile_service` sends no text of more than 4 MB."""
 OK, REFUSED = 200, 422
 
 Answer = tuple[int, Mapping]
@@ -55,22 +57,42 @@ def question(wanted: nvrtc.Wanted) -> dict:
 def over_http(address: str) -> Callable[[dict], Answer]:
     """Ask the service at this address."""
 
-    from urllib import error, request  # a browser's Python would load it for nothing
+    # a browser's Python would load these for nothing
+    from http.client import HTTPException
+    from urllib import error, parse, request
+
+    near = _is_near(parse.urlsplit(address).hostname or "")
+    opener = request.build_opener(*([request.ProxyHandler({})] if near else []))
 
     def send(asked: dict) -> Answer:
         url, headers = f"{address.rstrip('/')}/api/compile", {"Content-Type": "application/json"}
         try:
             post = request.Request(url, json.dumps(asked).encode(), headers)
             try:
-                reply = request.urlopen(post, timeout=SECONDS)
+                reply = opener.open(post, timeout=SECONDS)
             except error.HTTPError as refusal:
                 reply = refusal
             with reply:
-                return reply.status, json.load(reply)
-        except (OSError, ValueError) as why:
+                said = reply.read(LONGEST + 1)
+                if len(said) > LONGEST:
+                    raise ValueError(f"the answer has more than {LONGEST:,} bytes")
+                return reply.status, json.loads(said)
+        except (OSError, ValueError, RecursionError, HTTPException) as why:
             return 503, {"error": f"no compile service answers at {address} ({why})"}
 
     return send
+
+
+def _is_near(host: str) -> bool:
+    """Whether a host is this machine, or in its own network: a proxy for the world outside does not lead there."""
+    import ipaddress
+    import socket
+
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return host in ("localhost", socket.gethostname().lower()) or host.endswith((".localhost", ".local"))
+    return number.is_private or number.is_loopback or number.is_link_local
 
 
 def _asked(wanted: nvrtc.Wanted) -> str | None:
@@ -81,14 +103,28 @@ def _asked(wanted: nvrtc.Wanted) -> str | None:
     send = _send[0] if _send else over_http(address) if address else None
     if send is None:
         return None
-    status, answer = send(question(wanted))
-    if status not in (OK, REFUSED):
-        raise nvrtc.NvrtcMissing(answer.get("error", f"the compile service answered with status {status}"))
-    if status == OK:
-        made = nvrtc.packed(answer["ptx" if wanted[0] == "ptx" else "log"], answer.get("lowered", {}))
-    else:
-        made = nvrtc.refused(answer["error"])
-    return _known.setdefault(wanted, made)
+    return _known.setdefault(wanted, _kept_form(*send(question(wanted)), wanted[0]))
+
+
+def _kept_form(status: int, answer: object, kind: str) -> str:
+    """An answer as it is kept. Raises NvrtcMissing, in the service's words or ours, for one that is no text."""
+    said = answer if isinstance(answer, Mapping) else {}
+    text, lowered, error = (
+        said.get("ptx" if kind == "ptx" else "log"),
+        said.get("lowered", {}),
+        said.get("error"),
+    )
+    if status == OK and isinstance(text, str) and isinstance(lowered, Mapping):
+        if all(isinstance(name, str) for pair in lowered.items() for name in pair):
+            return nvrtc.packed(text, dict(lowered))
+    elif status != OK and isinstance(error, str):
+        if status == REFUSED:
+            return nvrtc.refused(error)
+        raise nvrtc.NvrtcMissing(error)
+    raise nvrtc.NvrtcMissing(
+        f"the compile service answered with status {status}, and not as one does. Is its address right, and its "
+        "version that of the course here?"
+    )
 
 
 nvrtc.ELSEWHERE.append(_asked)

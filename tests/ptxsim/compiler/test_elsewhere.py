@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
@@ -98,11 +99,13 @@ def test_what_is_asked_names_no_folder():
     assert not any(each.startswith(("-I", "-arch")) for each in asked["options"])
 
 
-def test_an_address_in_the_environment_is_asked(no_compiler, monkeypatch):
+@contextmanager
+def served(reply):
+    """The address of a service whose answers are `reply(asked)`: status and bytes."""
+
     class Service(BaseHTTPRequestHandler):
         def do_POST(self):
-            status, said = answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            body = json.dumps(said).encode()
+            status, body = reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -111,15 +114,54 @@ def test_an_address_in_the_environment_is_asked(no_compiler, monkeypatch):
         def log_message(self, *_):
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Service)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        monkeypatch.setenv(elsewhere.ADDRESS, f"http://127.0.0.1:{server.server_port}/")
+    with HTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def truly(asked):
+    status, said = answer(asked)
+    return status, json.dumps(said).encode()
+
+
+def test_an_address_in_the_environment_is_asked_past_a_proxy(no_compiler, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with served(truly) as address:
+        monkeypatch.setenv(elsewhere.ADDRESS, address)
         assert ".entry of_elsewhere" in nvrtc.compile_ptx(SOURCE).ptx
         with pytest.raises(nvrtc.CompileError, match="identifier"):
             nvrtc.compile_ptx(SOURCE.replace("= 1", "= one"))
-    finally:
-        server.shutdown()
-        server.server_close()
     with pytest.raises(nvrtc.NvrtcMissing, match="no compile service answers at http://"):
         nvrtc.compile_ptx(SOURCE + "\n")
+
+
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("192.168.1.20", True), ("10.1.2.3", True),
+     ("teacher.local", True), ("8.8.8.8", False), ("compiler.example", False), ("", False)],
+)  # fmt: skip
+def test_a_proxy_is_for_the_world_outside(host, near):
+    assert elsewhere._is_near(host) is near
+
+
+ODD = {
+    "list": (200, b"[]"), "empty": (200, b"{}"), "null": (200, b"null"), "number": (200, b'{"ptx": 5}'),
+    "names": (200, b'{"ptx": "", "lowered": {"k": 1}}'), "list of names": (200, b'{"ptx": "", "lowered": []}'),
+    "no error": (422, b"{}"), "error list": (503, b'{"error": []}'), "moved": (302, b"{}"), "page": (500, b"<html>"),
+    "binary": (200, bytes(range(256))), "nested": (200, b"[" * 100_000), "huge": (200, b" " * 5000 + b"{}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_what_a_service_does_not_answer_is_said_in_words(no_compiler, monkeypatch, kind):
+    monkeypatch.setattr(elsewhere, "LONGEST", 4000 if kind == "huge" else elsewhere.LONGEST)
+    with served(lambda _: ODD[kind]) as address:
+        monkeypatch.setenv(elsewhere.ADDRESS, address)
+        with pytest.raises(
+            nvrtc.NvrtcMissing,
+            match=r"no compile service answers at .*|answered with status \d+, and not as one does",
+        ):
+            nvrtc.compile_ptx(SOURCE + f"// {kind}")
