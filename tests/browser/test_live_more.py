@@ -192,7 +192,14 @@ def test_compiler_explorer_is_asked_after_a_yes_and_a_link_needs_no_compiler(pla
     page.goto(link)
     page.locator("#which").wait_for()
     page.wait_for_function("window.playground?.inputs")
-    assert SAID in press(page, "Run") and len(explorer.asked) == 2
+    report = press(page, "Run")
+    assert "PTX that came with the link" in report and SAID in report and len(explorer.asked) == 2
+    assert page.get_by_role("button", name="Send it to godbolt.org").is_visible()
+    text = page.evaluate("playground.content().ptx && playground.editor.area.value")
+    for changed in (f"{text} ", text):
+        page.locator("#live-playground .live-editor textarea").fill(changed)
+        assert page.evaluate("playground.content().ptx") is None, "it was of another text"
+    assert "a browser has no CUDA compiler" in press(page, "Run")
 
 
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])

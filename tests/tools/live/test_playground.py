@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_lib import kernel_source
 from course_lib.lessons import sources
+from cupy_or_sim import device
 from ptxsim.compiler import cache, elsewhere, nvrtc
 from tests.sample import sample
 from tools.live.inside import playground
@@ -126,14 +126,69 @@ def test_a_launch_that_cannot_be_read_is_an_output():
     )
 
 
-def test_ptx_that_came_with_a_link_is_used_and_told(monkeypatch):
+RACY = """extern "C" __global__ void mine(const float* in, float* out)
+{
+    __shared__ float tile[64];
+    tile[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+"""
+REPAIRED = RACY.replace("    out", "    __syncthreads();\n    out", 1)
+PLAIN = {
+    "kind": "plain",
+    "grid": "1",
+    "block": "64",
+    "shared_mem": 0,
+    "args": "float32 64 arange\nfloat32 64 zeros",
+}
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """PTX of a text, from before the compiler goes; and then there is none."""
+    made = {text: nvrtc.compile_ptx(text, (), device.options_for(text)).ptx for text in (RACY, REPAIRED)}
+    nvrtc._compile.cache_clear()
     monkeypatch.setattr(elsewhere, "_known", {})
-    source = kernel_source("00_start_here", "saxpy").replace("a * x[i]", "7 * a * x[i]")
-    assert "7 * a" in source
-    given = next(each for each in ALL if each["name"] == "saxpy")
-    ptx = nvrtc.compile_ptx(source, (), playground.device.options_for(source)).ptx
-    nvrtc._compile.cache_clear()
+    monkeypatch.setattr(elsewhere, "_send", [])
     monkeypatch.setattr(nvrtc, "_fresh", lambda *_: (_ for _ in ()).throw(nvrtc.NvrtcMissing("none here")))
-    answer = playground.run(source, "saxpy", given["launch"], check=False, ptx=ptx)
+    yield made
     nvrtc._compile.cache_clear()
-    assert answer["ptx"] == ptx and "argument 3 is now" in answer["outputs"][0]["text"]
+
+
+def said(answer) -> str:
+    return "".join(each["text"] for each in answer["outputs"])
+
+
+def test_ptx_of_a_link_is_named_beside_the_report_and_forgotten(compiled):
+    """A racy text with the PTX of the repaired one."""
+    text = f"{RACY}// with another's PTX"
+    answer = playground.run(text, "mine", PLAIN, check=False, ptx=compiled[REPAIRED])
+    assert answer["lent"] and answer["ptx"] == "", "it does not become the text's own"
+    assert said(answer).startswith(playground.OF_A_LINK) and "no hazard found" in said(answer)
+    again = playground.run(text, "mine", PLAIN, check=False)
+    assert "none here" in said(again) and not again["lent"], "typed again, nobody knows it"
+    other = playground.run(text, "mine", PLAIN, check=False, ptx=compiled[RACY])
+    assert "read-after-write" in said(other), "each PTX is itself"
+
+
+def test_ptx_of_a_link_gives_way_to_a_compiler(compiled):
+    asked = []
+    elsewhere.ask_with(
+        lambda question: asked.append(question) or (200, {"ptx": compiled[RACY], "lowered": {}})
+    )
+    text = f"{RACY}// of a host"
+    for _ in range(2):
+        answer = playground.run(text, "mine", PLAIN, check=False, ptx=compiled[REPAIRED])
+        assert "read-after-write" in said(answer) and playground.OF_A_LINK not in said(answer)
+        assert not answer["lent"] and answer["ptx"] == compiled[RACY]
+    assert len(asked) == 1
+    elsewhere.ask_with(lambda _: (422, {"error": "kernel.cu(1): error: no"}))
+    refused = playground.run(f"{text} 2", "mine", PLAIN, check=False, ptx=compiled[REPAIRED])
+    assert "error: no" in said(refused) and not refused["lent"]
+
+
+def test_ptx_of_a_link_gives_way_to_what_ships(compiled):
+    given = next(each for each in ALL if each["name"] == "saxpy")
+    false = compiled[REPAIRED].replace("mine", "saxpy")
+    answer = playground.run(given["source"], "saxpy", given["launch"], check=False, ptx=false)
+    assert not answer["lent"] and "argument 3 is now 1 3 5" in said(answer)

@@ -1,5 +1,6 @@
 """Any kernel with its launch: what the playground starts with, and how it runs a text."""
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 
@@ -47,6 +48,13 @@ BREAKS = (
 that the notebook that has the edit, where it is another one."""
 
 
+OF_A_LINK = (
+    "This report is of PTX that came with the link. Nobody compiled the text above here, so it may be the PTX of\n"
+    "another text, and what is wrong in yours may be missing below. `make serve` has a compiler, and so has Compiler\n"
+    "Explorer.\n"
+)
+
+
 class AskedWrong(ValueError):
     """A launch or its arguments cannot be read; the message says where and what is allowed."""
 
@@ -88,12 +96,15 @@ def _launch_of(lesson: str, name: str, below: Launch | None) -> dict:
 
 
 def run(source: str, name: str, launch: Mapping, check: bool, ptx: str = "", **_: object) -> dict:
-    """Launch a text once, or check it at all sizes: outputs, reports, blamed lines; and PTX that does not ship."""
+    """Launch a text once, or check it at all sizes: outputs, reports, blamed lines; PTX that does not ship; and whether
+    what ran is `ptx`, which came with a link and has to do where nobody compiles the text."""
     options = device.options_for(source)
-    if ptx:
-        elsewhere.use(source, options, ptx)
-    kernel = cp.RawKernel(source, name, options=options)
+    lent = bool(ptx) and _nobody_compiles(source, options)
     with outputs.collected() as said, blame.noted() as reports:
+        if lent:
+            print(OF_A_LINK)
+        taken = _of_link(source, options, ptx) if lent else options
+        kernel = cp.RawKernel(source, name, options=taken)
         try:
             _checked(kernel, launch) if check else _launched(kernel, launch)
         except CheckFailed as failed:
@@ -107,7 +118,26 @@ def run(source: str, name: str, launch: Mapping, check: bool, ptx: str = "", **_
         "reports": pages,
         "blamed": blame.lines(bad),
         "ptx": _not_shipped(source, options),
+        "lent": lent,
     }
+
+
+def _nobody_compiles(source: str, options: tuple[str, ...]) -> bool:
+    """Whether a text neither ships nor has a compiler here that takes it, or refuses it."""
+    try:
+        nvrtc.compile_ptx(source, (), options)
+    except nvrtc.NvrtcMissing:
+        return True
+    except nvrtc.CompileError:
+        pass  # said when the kernel is launched
+    return False
+
+
+def _of_link(source: str, options: tuple[str, ...], ptx: str) -> tuple[str, ...]:
+    """Options with which this text compiles to this PTX. Nobody else has them: the same text asks a compiler again."""
+    marked = (*options, f"-DPTX_OF_A_LINK=0x{hashlib.sha256(ptx.encode()).hexdigest()[:16]}")
+    elsewhere.use(source, marked, ptx)
+    return marked
 
 
 def _not_shipped(source: str, options: tuple[str, ...]) -> str:

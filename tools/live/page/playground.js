@@ -37,7 +37,7 @@ class Playground {
     this.kind = make("select", { id: "launch-kind" }, new Option("a GEMM problem", "gemm"), new Option("grid, block, arguments", "plain"));
     this.kind.addEventListener("change", () => this.fill({ ...this.launch(), kind: this.kind.value }));
     this.fields = make("div", { className: "live-fields" });
-    this.editor = new Editor("", "CUDA source of the kernel", () => { this.ptx = ""; this.editor.draw(); });
+    this.editor = new Editor("", "CUDA source of the kernel", () => { this.made = null; this.editor.draw(); });
     this.buttons = Object.fromEntries([["run", "Run"], ["check", "Check all sizes"], ["link", "Link to this"], ["stop", "Stop"]].map(
       ([name, words]) => [name, make("button", { type: "button", className: "live-button", textContent: words })]));
     this.buttons.run.classList.add("live-run");
@@ -67,7 +67,7 @@ class Playground {
   take(content) {
     this.lesson = content.lesson ?? "";
     this.texts = content.texts ?? [];
-    this.ptx = content.ptx ?? "";
+    this.made = content.ptx ? { source: content.source, ptx: content.ptx } : null;
     this.name.value = content.name;
     this.fill(content.launch);
     this.editor.area.value = content.source;
@@ -90,8 +90,10 @@ class Playground {
     return { kind: this.kind.value, ...Object.fromEntries(given) };
   }
 
+  // PTX, of a link or of a compiler, belongs to exactly the text with which it came.
   content() {
-    return { version, name: this.name.value.trim(), source: this.editor.area.value, launch: this.launch(), ...(this.ptx && { ptx: this.ptx }) };
+    const source = this.editor.area.value, ptx = this.made?.source === source && this.made.ptx;
+    return { version, name: this.name.value.trim(), source, launch: this.launch(), ...(ptx && { ptx }) };
   }
 
   busy(on) {
@@ -107,7 +109,7 @@ class Playground {
     const begin = performance.now(), { source, name, launch, ptx = "" } = this.content();
     try {
       const answer = await python.ask("play", { lesson: this.lesson, source, name, launch, check, ptx }, { lessons: this.texts.length ? this.texts : all(this.all) });
-      this.ptx = answer.ptx;
+      if (!answer.lent) this.made = answer.ptx ? { source, ptx: answer.ptx } : null;
       this.show(answer, check);
       this.state.textContent = `${((performance.now() - begin) / 1000).toFixed(1)} s`;
     } catch (error) {
@@ -116,10 +118,10 @@ class Playground {
     this.busy(false);
   }
 
-  show({ outputs, reports, blamed }, check) {
+  show({ outputs, reports, blamed, lent }, check) {
     const pages = reports.map((page) => make("div", { className: "output text_html", innerHTML: page }));
     put(this.report, [...outputs.map(shownOutput), ...pages]);
-    if (outputs.some(({ ename }) => ename === "NvrtcMissing")) this.report.append(offer(() => this.run(check)));
+    if (lent || outputs.some(({ ename }) => ename === "NvrtcMissing")) this.report.append(offer(() => this.run(check)));
     this.report.hidden = false;
     this.editor.draw(new Map(blamed.map(({ line, kinds }) => [line, kinds.join(", ")])));
     for (const link of this.report.querySelectorAll('a[href^="#cuda-line/"]')) {
