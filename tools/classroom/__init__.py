@@ -1,4 +1,4 @@
-"""What a teacher needs; docs/instructor.md says how to use it.
+"""What a teacher needs; docs/instructor.md says how to use it, docs/grading.md what grading trusts.
 
 | file | one idea |
 |---|---|
@@ -6,6 +6,7 @@
 | assignment.py | an assignment, cut out of a lesson |
 | grade.py | `make grade`: what was handed in, several at once |
 | one.py | one submission, with nbgrader's own steps |
+| places.py | where it lies |
 | results.py | what was found in it, in a line |
 | nbgrader_config.py, settings.py | what that needs of nbgrader, as: |
 | rebuild.py | a submission, put together anew |

@@ -5,13 +5,15 @@ A cell that takes too long, prints too much or ends the kernel gets an error as 
 fresh kernel goes on behind it, with the locked cells above it run again.
 
 A check does not run in this kernel, where an answer may have changed everything: the kernel only hands the answer over,
-and what the other process (verdicts.py) says becomes the check's output.
+and another process (verdicts.py) says what it is worth. That is kept here, and stands in the notebook when the kernel
+is gone: whatever a kernel sends, and in whose name, reaches no verdict. docs/grading.md says who trusts whom.
 """
 
 import json
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import nbformat
 import zmq
 from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.manager import AsyncKernelManager
+from nbclient.client import CellExecutionComplete
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 from nbgrader.converters.base import NbGraderException
@@ -29,13 +32,15 @@ from traitlets.config import Config
 
 from tools.classroom import sandbox
 from tools.classroom.assignment import checked
-from tools.classroom.results import UNKNOWN
+from tools.classroom.results import GIVEN, UNKNOWN
 from tools.classroom.verdicts import CheckStopped, Judge, NoVerdict
 from tools.classroom.watch import Watch, end, started
 from tools.classroom.wire import FORM
 
 MOST_OUTPUT = 2_000_000
 """Bytes that a cell may print or draw."""
+MOST_IN_ALL = 10 * MOST_OUTPUT
+"""Bytes that all cells of a submission may."""
 CONNECTION = Path("/run/connection.json")  # inside, as the next one
 SOCKETS = str(Path("/tmp", "k"))
 WIRE = Path(__file__).resolve().with_name("wire.py")
@@ -88,6 +93,14 @@ def lessons_seen(config: Config) -> dict[Path, Path]:
     return {each: sandbox.ROOT / "notebooks" / each.name for each in lessons}
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a check gave: its outputs, and its points; None where nobody knows what the answer is worth."""
+
+    outputs: list[NotebookNode]
+    points: float | None
+
+
 class SandboxedExecute(Execute):
     """Runs a submission and always comes to its end."""
 
@@ -107,56 +120,79 @@ class SandboxedExecute(Execute):
         self.ends = time.monotonic() + self.all_seconds
         self.stopped = ""
         """Why a cell above the next check was stopped."""
+        self.printed = self.printed_in_all = 0
+        self.given: dict[int, Given] = {}
+        """What the checks gave, by the numbers of their cells."""
         self.watch = Watch(self.most_memory)
         self.judge = Judge(lessons_seen(self.config), self.most_memory)
         try:
-            return super().preprocess(nb, resources, km)
+            nb, resources = super().preprocess(nb, resources, km)
         finally:
             self.watch.stop()
             self.judge.stop()
+        for index, given in self.given.items():  # now nobody is there any more who could change them
+            nb.cells[index].outputs, nb.cells[index].metadata[GIVEN] = given.outputs, given.points
+        return nb, resources
 
     def preprocess_cell(self, cell: NotebookNode, resources: dict, index: int) -> tuple[NotebookNode, dict]:
         if cell.cell_type != "code" or not cell.source.strip():
             return cell, resources
         self.printed = 0
+        self._display_id_map = {}  # a cell changes no output of an earlier one
+        check = _asked_for(cell.source) if is_grade(cell) else None
+        if check:
+            self.given[index] = Given([_error("Not graded.")], 0.0)
         try:
-            if time.monotonic() < self.ends:
-                self.watch.begin(self.km.provisioner.pid)
-                if is_grade(cell) and (asked := _asked_for(cell.source)):
-                    self._check(cell, index, *asked)
-                else:
-                    super().preprocess_cell(cell, resources, index)
-                if left := started(self.km.provisioner.pid):
-                    self._stop(cell, index, f"it left {left} processes running")
+            if why := self._over():
+                self._fail(cell, index, f"Not run: {why}, which is all there is.")
                 return cell, resources
-            _fail(cell, f"Not run: the cells above took {self.all_seconds} seconds, which is all there is.")
+            self.watch.begin(self.km.provisioner.pid)
+            if check:
+                self.given[index] = self._checked(cell, index, *check)
+            else:
+                super().preprocess_cell(cell, resources, index)
+            if left := started(self.km.provisioner.pid):
+                self._stop(cell, index, f"it left {left} processes running")
         except CellTimeoutError:
             self._stop(cell, index, f"no complete answer in {self.timeout} seconds, or a very large one")
         except DeadKernelError:
             printed = f"it printed more than {MOST_OUTPUT} bytes" if self.printed > MOST_OUTPUT else ""
             why = "the cell ended its kernel, or took more memory than there is"
             self._stop(cell, index, printed or self.watch.why or why)
+        except (
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+            RecursionError,
+        ):  # nbclient believes what comes
+            self._stop(cell, index, "its kernel sent what no kernel sends")
         finally:
             self.watch.pid = 0
         return cell, resources
 
-    def _check(self, cell: NotebookNode, index: int, exercise: str, answer: str) -> None:
-        """Put the verdict on an answer into its check's outputs; "answer" is the expression that gives it."""
-        cell.outputs = []
+    def _over(self) -> str:
+        """What the cells above have used up; "" where another one may run."""
+        if self.printed_in_all > MOST_IN_ALL:
+            return f"the cells above printed {MOST_IN_ALL} bytes"
+        return f"the cells above took {self.all_seconds} seconds" if time.monotonic() > self.ends else ""
+
+    def _checked(self, cell: NotebookNode, index: int, exercise: str, answer: str) -> Given:
+        """What a check gives; "answer" is the expression that gives what is checked."""
         self.stopped, stopped = "", self.stopped
         try:
             packed = self._handed_over(f"_wire.hand_over({answer})", index)
-            given = self.judge.verdict(exercise, packed, partial(self._called, index))
+            said = self.judge.verdict(exercise, packed, partial(self._called, index))
         except NoAnswer as error:
-            cell.outputs = [_error(stopped)] if stopped else error.outputs
+            return Given([_error(stopped)] if stopped else error.outputs, 0.0)
         except NoVerdict as error:
-            _fail(cell, f"Stopped: {error}.")
+            return Given([_error(f"Stopped: {error}.")], 0.0)
         except CheckStopped as error:
             raise NbGraderException(str(error)) from None
-        else:
-            unknown = given.get("unknown")
-            points = cell.metadata.nbgrader.points
-            cell.outputs = [_error(UNKNOWN + unknown)] if unknown else _outputs(given, points)
+        if unknown := said.get("unknown"):
+            return Given([_error(UNKNOWN + unknown)], None)
+        points = cell.metadata.nbgrader.points * bool(said["ok"])
+        return Given(_outputs(said, points), float(points))
 
     def _called(self, index: int, number: int, arguments: object) -> object:
         """What a function of the answer gives, or the exception that it raises."""
@@ -184,17 +220,26 @@ class SandboxedExecute(Execute):
             ) from None
 
     def process_message(self, msg: dict, cell: NotebookNode, cell_index: int) -> NotebookNode | None:
-        """Count what comes, keep no more than allowed, and end the kernel that sends more."""
-        self.printed += len(repr(msg["content"]))
+        """Count what comes, keep no more than allowed, and end the kernel that sends more. A learner's code may send
+        anything in the kernel's name: what is no message is not heard, nor what works widgets, which no page shows."""
+        size = len(repr(msg["content"]))
+        self.printed, self.printed_in_all = self.printed + size, self.printed_in_all + size
         if self.printed > MOST_OUTPUT and msg["msg_type"] != "status":
             end(self.km.provisioner.pid)  # these were its last words
             return None
-        return super().process_message(msg, cell, cell_index)
+        if msg["msg_type"].startswith("comm"):
+            return None
+        try:
+            return super().process_message(msg, cell, cell_index)
+        except CellExecutionComplete:
+            raise
+        except Exception:
+            return None
 
     def _stop(self, cell: NotebookNode, index: int, why: str) -> None:
         """Note why a cell was stopped; then a fresh kernel, and in it what the assignment gives above this cell."""
         self.watch.pid, self.stopped = 0, f"Stopped: {why}."
-        _fail(cell, self.stopped)
+        self._fail(cell, index, self.stopped)
         self._cleanup_kernel()
         self.create_kernel_manager()
         self.start_new_kernel()
@@ -203,6 +248,12 @@ class SandboxedExecute(Execute):
             if above.cell_type == "code" and is_locked(above) and not is_grade(above):
                 self.printed = 0
                 self.execute_cell(above, self.nb.cells.index(above))
+
+    def _fail(self, cell: NotebookNode, index: int, why: str) -> None:
+        """Leave an error as the last output of a cell, and as the only one of a check, which gives no points then."""
+        cell.outputs = [*cell.outputs[:20], _error(why)]
+        if index in self.given:
+            self.given[index] = Given([_error(why)], 0.0)
 
 
 class NoAnswer(Exception):
@@ -237,14 +288,8 @@ def _outputs(verdict: dict, points: float) -> list[NotebookNode]:
         )
         for svg, alt in verdict["pictures"]
     ]
-    shown = {"text/plain": f"{points * verdict['ok']:g}"}
+    shown = {"text/plain": f"{points:g}"}
     return [said, *pictures, nbformat.v4.new_output("execute_result", shown, execution_count=None)]
-
-
-def _fail(cell: NotebookNode, why: str) -> None:
-    """Leave an error as the last output of a cell."""
-    cell.outputs = cell.outputs[:20]
-    cell.outputs.append(_error(why))
 
 
 def _error(why: str) -> NotebookNode:

@@ -1,8 +1,8 @@
 """Grade what learners handed in, with nbgrader's own commands: `make grade` calls this.
 
 submitted/STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb in build/classroom is graded once, in the sandbox, and again when its
-content changes: graded.json knows which content the marks are of, because a file's date says nothing about that.
-Feedback for each learner is written, all marks to grades.csv, and a table is printed.
+content changes, or the judge does: graded.json knows which content the marks are of, because a file's date says
+nothing about that. Feedback for each learner is written, all marks to grades.csv, and a table is printed.
 """
 
 import csv
@@ -14,18 +14,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
-
 from hiding_latency.outcome import aligned
-from ptxsim import whole
-from tools.classroom import mend, rebuild, results, sandbox, wide
+from ptxsim import printable, printable_line, whole
+from tools.classroom import sandbox, verdicts, wide
+from tools.classroom.places import LARGEST, MENDED, SUBMITTED, graded, submitted
 from tools.classroom.release import COURSE, unusable
 from tools.classroom.results import Found
 from tools.install import ROOT, alone
@@ -34,44 +33,51 @@ ONE = "tools.classroom.one"
 SECONDS = {ONE: 900, "nbgrader": 120}
 """For a submission, whose cells may run for 600 of them, and for the table."""
 
+SLOW = 20
+"""Seconds after which a submission leaves its place to the next one, and goes on beside it."""
+SLOW_AT_ONCE = 8
+"""So many go on beside the others."""
+MOST_SAID = 1 << 20
+"""Bytes of what is said about one."""
 
-MENDED = "mended"
-"""The folder of what was put together anew, beside submitted/, whose files stay as they came."""
 
-
-def handed_in(course: Path, folder: str = "submitted") -> dict[str, list[str]]:
+def handed_in(course: Path, folder: str = SUBMITTED) -> dict[str, list[str]]:
     """Assignment -> the students who handed it in; only assignments that the course has."""
     found: dict[str, list[str]] = {}
     for place in sorted((course / folder).glob("*/*")):
-        if (course / "release" / place.name).is_dir() and not place.parent.name.startswith("."):
+        if (course / "release" / place.name).is_dir() and is_name(place.parent.name):
             found.setdefault(place.name, []).append(place.parent.name)
     return found
 
 
+def is_name(student: str) -> bool:
+    """Whether a folder is called as a learner may be: a table shows that name, and a spreadsheet computes nothing."""
+    return student.isprintable() and not student.startswith((".", "=", "+", "-", "@"))
+
+
 def misplaced(course: Path) -> list[str]:
-    """The notebooks in submitted/ that are no `STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb`, one line each."""
+    """The notebooks in submitted/ that are no `STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb`, and the folders whose name no
+    learner can have, one line each."""
     expected = {
         submitted(course, student, name)
         for name, students in handed_in(course).items()
         for student in students
     }
+    folders = sorted(each.name for each in (course / SUBMITTED).iterdir() if each.is_dir())
+    named = [each for each in folders if not each.startswith(".") and not is_name(each)]
     there = {
-        path for path in (course / "submitted").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts
+        path
+        for path in (course / SUBMITTED).rglob("*.ipynb")
+        if ".ipynb_checkpoints" not in path.parts and path.relative_to(course).parts[1] not in named
     }
+    why = "a learner's name has only letters that are seen, and none of = + - @ in front: rename the folder"
     return [
-        f"not graded, it is in the wrong place: {path.relative_to(course)}"
-        for path in sorted(there - expected)
+        *(
+            f"not graded, it is in the wrong place: {path.relative_to(course)}"
+            for path in sorted(there - expected)
+        ),
+        *(f"not graded, {why}: {SUBMITTED}/{each}" for each in named),
     ]
-
-
-def submitted(course: Path, student: str, name: str, folder: str = "submitted") -> Path:
-    """Where a learner's notebook is put."""
-    return course / folder / student / name / f"{name}.ipynb"
-
-
-def graded(course: Path, student: str, name: str) -> Path:
-    """Where the same notebook lies, run, when it has marks."""
-    return course / "autograded" / student / name / f"{name}.ipynb"
 
 
 def notes(course: Path) -> dict[str, dict]:
@@ -85,25 +91,49 @@ def notes(course: Path) -> dict[str, dict]:
 
 def grade(course: Path, at_once: int = 0) -> list[str]:
     """Grade, write feedback and export; returns what could not be done, one line each. `at_once`: how many submissions;
-    0: one for each processor."""
-    wrong, noted = [], notes(course)
-    new = [each for each in _all(course) if _is_new(course, each, noted)]
+    0: one for each processor. One that takes long leaves its place to the next."""
+    wrong, noted, judge = [], notes(course), verdicts.version()
+    new = [each for each in _all(course) if _is_new(course, each, noted, judge)]
     print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
-    with ThreadPoolExecutor(at_once or len(os.sched_getaffinity(0))) as pool:
-        running = {pool.submit(_grade_safely, course, *each): each for each in new}
+    at_once = at_once or len(os.sched_getaffinity(0))
+    places = threading.Semaphore(at_once)
+    with ThreadPoolExecutor(at_once + SLOW_AT_ONCE) as pool:
+        running = {pool.submit(_grade_safely, course, *each, Place(places)): each for each in new}
         for number, done in enumerate(as_completed(running), 1):
             name, student = running[done]
             result = done.result()
-            print(f"  {number} of {len(new)}, {student}, {name}: {result.told()}", flush=True)
-            noted[f"{student}/{name}"] = result.note()
+            told = f"{number} of {len(new)}, {student}, {name}: {result.told()}"
+            print(f"  {printable_line(told)}", flush=True)
+            noted[f"{student}/{name}"] = result.note(judge, noted.get(f"{student}/{name}", {}))
             whole.write(course / "graded.json", json.dumps(noted, indent=1))
             whys = [result.why] if result.why else result.unknown()
-            wrong += [f"cannot be graded: submitted/{student}/{name}, {why}" for why in whys]
+            wrong += [f"cannot be graded: {SUBMITTED}/{student}/{name}, {why}" for why in whys]
             if not result.why and not (course / "feedback" / student / name / f"{name}.html").is_file():
-                wrong.append(f"no feedback page: submitted/{student}/{name}")
+                wrong.append(f"no feedback page: {SUBMITTED}/{student}/{name}")
     exported, said = _run(course, "nbgrader", "export")
     _log(course, said)
     return sorted(wrong) + ["failed: nbgrader export, so grades.csv is as it was"] * (not exported)
+
+
+class Place:
+    """One of a few places, from when it is free until it is left: at the end, or before."""
+
+    def __init__(self, places: threading.Semaphore) -> None:
+        self._places, self._held = places, False
+
+    def __enter__(self) -> "Place":
+        self._places.acquire()
+        self._held = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Let the next one in, once."""
+        held, self._held = self._held, False
+        if held:
+            self._places.release()
 
 
 def _all(course: Path) -> list[tuple[str, str]]:
@@ -111,14 +141,12 @@ def _all(course: Path) -> list[tuple[str, str]]:
     return [(name, student) for name, students in handed_in(course).items() for student in students]
 
 
-def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict]) -> bool:
-    """Whether a submission has no marks yet, or those of another content."""
+def _is_new(course: Path, each: tuple[str, str], noted: dict[str, dict], judge: str) -> bool:
+    """Whether a submission has no marks yet, or those of another content, or by a judge of another version."""
     name, student = each
-    content = _hash(submitted(course, student, name))
-    return (
-        not graded(course, student, name).is_file()
-        or noted.get(f"{student}/{name}", {}).get("hash") != content
-    )
+    before = noted.get(f"{student}/{name}", {})
+    known = {"hash": _hash(submitted(course, student, name)), "judge": judge}
+    return not graded(course, student, name).is_file() or before | known != before
 
 
 @dataclass(frozen=True)
@@ -147,97 +175,100 @@ class Result:
         """The exercises that nobody knows the points of, and why."""
         return [f"{each.exercise} {each.reason}" for each in self.found if each.points is None]
 
-    def note(self) -> dict[str, object]:
-        """As graded.json keeps it."""
+    def note(self, judge: str, before: dict) -> dict[str, object]:
+        """As graded.json keeps it, with the judge's version. `before`: what was noted last."""
         points = {each.exercise: each.points for each in self.found}
         claims = [each.exercise for each in self.found if each.claimed]
         claimed = f"the file says passed and the check does not: {', '.join(claims)}" if claims else ""
-        remark = "; ".join(filter(None, [self.remark, *self.unknown(), claimed]))
-        return {"hash": self.content, "why": self.why, "points": points, "remark": remark}
+        remark = "; ".join(filter(None, [self.remark, *self.unknown(), claimed, self._other(before, points)]))
+        return {"hash": self.content, "judge": judge, "why": self.why, "points": points, "remark": remark}
+
+    def _other(self, before: dict, points: dict[str, float | None]) -> str:
+        """What the judge before said of the same file, where that was something else; "" where it was not."""
+        old = before.get("points", {})
+        if before.get("hash") != self.content or not old or old == points:
+            return ""
+        return f"an earlier version of the course gave {sum(each or 0 for each in old.values()):g}"
 
 
-def _grade_safely(course: Path, name: str, student: str) -> Result:
+def _grade_safely(course: Path, name: str, student: str, place: Place) -> Result:
     """Grade a submission; what goes wrong with one, whatever its file may hold, ends no other one's grading."""
     try:
-        return _grade_one(course, name, student)
+        with place:
+            return _grade_one(course, name, student, place)
     except Exception as error:
         shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)
         return Result("", f"grading stops with {type(error).__name__}: {' '.join(str(error).split())[:80]}")
 
 
-def _grade_one(course: Path, name: str, student: str) -> Result:
+def _grade_one(course: Path, name: str, student: str, place: Place) -> Result:
     """Grade a submission, and forget what was said of an older one."""
     begin = time.monotonic()
-    file, marked = submitted(course, student, name), graded(course, student, name)
-    content = _hash(file)  # of the file as it is graded, whatever comes meanwhile
+    content = _hash(submitted(course, student, name))  # of the file as it is graded, whatever comes meanwhile
     for folder in "autograded", "feedback", MENDED:
         shutil.rmtree(course / folder / student / name, ignore_errors=True)
-    release, folder, lost, remark = course / "release" / name / f"{name}.ipynb", "submitted", [], ""
-    if why := unreadable(file, release):
-        folder = MENDED
-        try:
-            lost = _mend(file, release, submitted(course, student, name, MENDED))
-        except (OSError, rebuild.NoAnswers):  # there is no file, or nothing of use in it
-            return Result(content, why)
-        remark = "put together anew from a damaged file"
-    worked, said = _run(course, ONE, str(course), name, student, folder)
+    with tempfile.TemporaryDirectory() as empty:
+        told = Path(empty, "told.json")
+        worked, said = _run(course, ONE, str(course), name, student, str(told), slow=place.leave)
+        answer = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
     _log(course, said)
-    if worked and marked.is_file():
-        found = results.found(marked, file, lost)
-        return Result(content, "", time.monotonic() - begin, tuple(found), remark)
+    if worked and answer and graded(course, student, name).is_file():
+        found = tuple(Found(**each) for each in answer["found"])
+        return Result(content, "", time.monotonic() - begin, found, answer["remark"])
     shutil.rmtree(course / "autograded" / student / name, ignore_errors=True)  # it may lie there, not run
+    if why := answer.get("why"):
+        return Result(content, printable_line(why))
     errors = re.findall(r"(?m)^[\w.]*(?:Error|Exception): .+$", said)
-    return Result(content, f"nbgrader stopped ({errors[-1][:80] if errors else 'see grade.log'})")
-
-
-def _mend(file: Path, release: Path, place: Path) -> list[str]:
-    """Write what can be read of a damaged file as a whole one; returns the exercises whose answers were lost."""
-    notebook, lost = mend.mended(file.read_bytes(), nbformat.read(release, as_version=4))
-    mend.write(notebook, place, file)
-    return lost
-
-
-def unreadable(path: Path, assignment: Path) -> str:
-    """Why a file is not this assignment, filled by a learner; "" where it is."""
-    if not path.is_file():
-        return f"the file {path.name} is missing"
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            rebuild.rebuilt(nbformat.read(path, as_version=4), nbformat.read(assignment, as_version=4))
-    except rebuild.NoAnswers as error:
-        return str(error)
-    except Exception as error:  # whatever a file may hold
-        return f"it is no notebook ({' '.join(str(error).split())[:80]})"
-    return ""
+    return Result(
+        content, f"nbgrader stopped ({printable_line(errors[-1])[:80] if errors else 'see grade.log'})"
+    )
 
 
 def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+    """Of a file's content; of one that is not read because of its size, that."""
+    if not path.is_file():
+        return ""
+    size = path.stat().st_size
+    return hashlib.sha256(path.read_bytes()).hexdigest() if size <= LARGEST else f"{size} bytes"
 
 
-def _run(course: Path, module: str, *arguments: str) -> tuple[bool, str]:
+def _run(
+    course: Path, module: str, *arguments: str, slow: Callable[[], None] = lambda: None
+) -> tuple[bool, str]:
     """Run a module in the course's folder. Returns whether it went well, and what it said. What learners wrote passes
-    through it, so it has limits."""
+    through it, so it has limits. `slow` is called once when it takes long."""
     limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}"]
     command = [*limits, sys.executable, "-W", "ignore", "-m", module, *arguments]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path}
     with tempfile.TemporaryFile() as log:
         outputs = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        process = subprocess.Popen(command, cwd=course, env=environment, **outputs)
         try:
-            environment = os.environ | {"PYTHONPATH": path}
-            done = subprocess.run(command, cwd=course, env=environment, timeout=SECONDS[module], **outputs)
-            worked = done.returncode == 0
-        except subprocess.TimeoutExpired:
-            log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
-            worked = False
+            if not _ended(process, SLOW):
+                slow()
+            if not _ended(process, SECONDS[module] - SLOW):
+                log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
+        finally:
+            process.kill()  # one that has ended hears nothing
+            process.wait()
         log.seek(0)
-        return worked, log.read().decode(errors="replace")
+        return process.returncode == 0, log.read(MOST_SAID).decode(errors="replace")
+
+
+def _ended(process: subprocess.Popen, seconds: float) -> bool:
+    """Whether a process ends in this time."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _log(course: Path, said: str) -> None:
     """Keep what was said, in one piece, also where several submissions are graded at once."""
     with open(course / "grade.log", "a", encoding="utf-8") as log:
-        log.write(said)
+        log.write(printable(said))
 
 
 def table(rows: Iterable[dict[str, str]]) -> str:
@@ -273,7 +304,8 @@ def main() -> int:
     print("Marks: build/classroom/grades.csv, and grades_wide.csv with a line for each learner.")
     print("Feedback, a page for each learner: build/classroom/feedback.")
     if wrong:
-        print("\n".join([*wrong, "What nbgrader said is in build/classroom/grade.log."]), file=sys.stderr)
+        said = [*map(printable_line, wrong), "What nbgrader said is in build/classroom/grade.log."]
+        print("\n".join(said), file=sys.stderr)
     return 1 if wrong else 0
 
 

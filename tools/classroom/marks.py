@@ -11,7 +11,9 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
+from tools.classroom import verdicts
 from tools.classroom.grade import graded, handed_in, notes
+from tools.classroom.wide import in_a_cell
 
 COLUMNS = (
     *("assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email"),
@@ -31,7 +33,8 @@ class Marks(ExportPlugin):
                 name = assignment.name
                 for student in sorted({*came.get(name, ()), *marked.get(name, ())}):
                     if name in (self.assignment or [name]) and student in (self.student or [student]):
-                        table.writerow(_row(course, gradebook, assignment, student))
+                        row = _row(course, gradebook, assignment, student)
+                        table.writerow({column: in_a_cell(value) for column, value in row.items()})
 
 
 def _row(course: Path, gradebook: Gradebook, assignment: object, student: str) -> dict[str, object]:
@@ -53,7 +56,12 @@ def _row(course: Path, gradebook: Gradebook, assignment: object, student: str) -
         return row | {"remark": noted.get("why") or "not graded yet"}
     penalty = submission.late_submission_penalty
     late = submission.total_seconds_late
-    remarks = [f"late by {timedelta(seconds=round(late))}" if late else "", noted.get("remark", "")]
+    older = noted and noted.get("judge") != verdicts.version()  # its file is gone, or nobody has graded since
+    remarks = [
+        f"late by {timedelta(seconds=round(late))}" if late else "",
+        noted.get("remark", ""),
+        "the marks are of an earlier version of the course" if older else "",
+    ]
     return row | {
         "remark": "; ".join(filter(None, remarks)),
         "timestamp": submission.timestamp,

@@ -17,9 +17,10 @@ from tools.classroom import rebuild
 
 BEGIN = re.compile(r"\{\s*\"(?=attachments|cell_type|execution_count|id|metadata|outputs|source)")
 """Where a cell may begin: its names stand in any order."""
-CONFLICT = re.compile(r"(?ms)^<{7}[^\n]*\n(.*?)^={7}[^\n]*\n.*?^>{7}[^\n]*\n?")
-"""What git leaves where two versions differ; the first one is the learner's own."""
-
+OURS, THEIRS, END = ("<" * 7, "=" * 7, ">" * 7)
+"""How the lines begin that git leaves where two versions differ; the first one is the learner's own."""
+PATIENCE = 5
+"""How often a text may be read in vain, from a place where a cell could begin to where it turns out to be none."""
 NOTES = ("timestamp.txt", "submission_secret.txt")
 """When a file came, and by which its feedback is found again."""
 
@@ -48,17 +49,47 @@ def write(notebook: NotebookNode, place: Path, beside: Path) -> None:
 
 
 def cells(text: str) -> Iterator[NotebookNode]:
-    """The cells in a text, whatever stands around them."""
-    text, place = CONFLICT.sub(r"\1", text), 0
-    decoder = json.JSONDecoder(strict=False)  # a line may end inside a string
-    while begin := BEGIN.search(text, place):
+    """The cells in a text, whatever stands around them. Takes time in proportion to the text: in one that is made to be
+    slow, what comes late is not found."""
+    text, place = _own_of_conflicts(text), 0
+    decoder, left = json.JSONDecoder(strict=False), PATIENCE * len(text)  # a line may end inside a string
+    while left >= 0 and (begin := BEGIN.search(text, place)):
         try:
             found, place = decoder.raw_decode(text, begin.start())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
             place = begin.end()
+            left -= (
+                _read(error, len(text)) - begin.start() + begin.start() // 100
+            )  # it counts the lines above
             continue
         if cell := _cell(found):
             yield cell
+
+
+def _read(error: ValueError | RecursionError, length: int) -> int:
+    """How far a text was read until it was no JSON: a string that does not end is known for it at the text's end."""
+    ended = isinstance(error, json.JSONDecodeError) and not error.msg.startswith("Unterminated")
+    return error.pos if ended else length
+
+
+def _own_of_conflicts(text: str) -> str:
+    """The text with the learner's own version of what git could not merge. A mark without its others stays."""
+    kept: list[str] = []
+    theirs: list[str] | None = None
+    begin = None  # where in `kept` the mark stands
+    for line in text.splitlines(keepends=True):
+        if begin is None and line.startswith(OURS):
+            begin = len(kept)
+        elif begin is not None and theirs is None and line.startswith(THEIRS):
+            theirs = []
+        if theirs is None:
+            kept.append(line)
+            continue
+        theirs.append(line)
+        if line.startswith(END):
+            del kept[begin]
+            begin = theirs = None
+    return "".join([*kept, *(theirs or ())])
 
 
 def _cell(found: dict) -> NotebookNode | None:

@@ -52,9 +52,11 @@ def rebuilt(submitted: NotebookNode, assignment: NotebookNode) -> NotebookNode:
             made.cells[-1].source = there[name].source
         waiting = waiting + own.get(name, [])
     made.cells += waiting
-    for number, cell in enumerate(made.cells):
-        if cell.get("id") in {None, *(above.get("id") for above in made.cells[:number])}:
+    seen = {None}
+    for cell in made.cells:
+        if cell.get("id") in seen:
             cell.id = uuid.uuid4().hex[:8]
+        seen.add(cell.id)
     return made
 
 
@@ -67,12 +69,13 @@ def _sorted_out(
     """
     known = {name for name, _ in _named(assignment)}
     names = [_name(cell, known) for cell in submitted.cells]
+    last = {name: number for number, name in enumerate(names)}
     there, own, behind = {}, {}, ""
     for number, (name, cell) in enumerate(zip(names, copy.deepcopy(submitted.cells))):
-        if name and name not in names[number + 1 :]:
+        cell.metadata.pop("nbgrader", None)  # what counts is the assignment's
+        if name and number == last[name]:
             there[name], behind = cell, name
         else:
-            cell.metadata.pop("nbgrader", None)
             own.setdefault(behind, []).append(cell)
     return there, own
 

@@ -6,9 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from ptxsim import printable_line
+
 CLAIM = re.compile(r"\b(\d\d\.\d+) passed\b")
 UNKNOWN = "cannot be graded, "
 """So begins the reason where nobody knows what an answer is worth."""
+GIVEN = "given"
+"""In the metadata of a cell with points, who runs a submission writes what its check gave: a number, or None where
+nobody knows. Of a test that a teacher wrote there is none; its outputs count, as nbgrader reads them."""
 LONGEST = 100
 """Letters of a reason."""
 
@@ -39,12 +44,13 @@ def _found(cell: dict, claimed: set[str], lost: Collection[str]) -> Found:
     mark = cell["metadata"]["nbgrader"]
     exercise = mark["grade_id"].removeprefix("check-").replace("-", ".", 1)
     said = next(filter(None, map(_text, cell["outputs"])), "no answer came")
-    reason = " ".join(said.removeprefix(exercise).split())
+    reason = printable_line(said.removeprefix(exercise))
     shorter = reason if len(reason) <= LONGEST else reason[: LONGEST - 3] + "..."
-    points, most = _points(cell["outputs"]), float(mark["points"])
+    most = float(mark["points"])
+    points = cell["metadata"][GIVEN] if GIVEN in cell["metadata"] else _points(cell["outputs"])
     if exercise in lost:
         return Found(exercise, None, most, f"{UNKNOWN}the answer was lost")
-    if said.startswith(UNKNOWN):
+    if points is None:
         return Found(exercise, None, most, shorter)
     if not points and exercise in claimed:
         return Found(exercise, points, most, f"{shorter} (the file that came says passed)", claimed=True)

@@ -5,6 +5,8 @@ values that the notebook hands over, knows the tests of the exercises, and says 
 """
 
 import contextlib
+import functools
+import hashlib
 import json
 import os
 import queue
@@ -15,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hiding_latency.packages import PACKAGES
 from tools.classroom import sandbox
 from tools.classroom.watch import Watch, end
 
@@ -24,6 +27,17 @@ TOO_MUCH = "the check took more of the machine than it may"
 HERE = Path(__file__).resolve().parent
 NEEDED = [HERE / "judge.py", HERE / "wire.py", sandbox.ROOT / "notebooks" / "answers"]
 """What this process has beside the course."""
+TAKES_PART = {".py", ".sh", ".cuh", ".toml", ".json"}
+"""Files that a verdict may depend on."""
+
+
+@functools.cache
+def version() -> str:
+    """Which judge this is: another one after each change of the course, of its answers, or of how it grades."""
+    places = [HERE, sandbox.ROOT / "notebooks" / "answers", *(sandbox.ROOT / name for name in PACKAGES)]
+    files = [path for place in places for path in place.rglob("*") if path.suffix in TAKES_PART]
+    texts = ((str(path.relative_to(sandbox.ROOT)), path.read_bytes()) for path in sorted(files))
+    return hashlib.sha256(b"".join(repr(each).encode() for each in texts)).hexdigest()[:16]
 
 
 class NoVerdict(Exception):

@@ -5,8 +5,11 @@ printed table "?" is what cannot be graded; what never came is empty.
 """
 
 import csv
+import re
 from collections.abc import Iterable
 from pathlib import Path
+
+from ptxsim import printable_line
 
 PERSON = ("student_id", "last_name", "first_name", "email")
 
@@ -29,7 +32,15 @@ def write(path: Path, rows: Iterable[dict[str, str]], notes: dict[str, dict]) ->
     ) as file:  # spreadsheets know by the mark that it is UTF-8
         table = csv.DictWriter(file, [*PERSON, *names, "remarks"], restval="")
         table.writeheader()
-        table.writerows(learners[student] for student in sorted(learners))
+        for student in sorted(learners):
+            table.writerow({column: in_a_cell(value) for column, value in learners[student].items()})
+
+
+def in_a_cell(value: object) -> object:
+    """A text as a spreadsheet may open it: nothing in it is a formula, also where `;` begins the next cell there."""
+    return (
+        re.sub(r"(^|[;,]\s*)(?=[=+@-])", r"\1'", printable_line(value)) if isinstance(value, str) else value
+    )
 
 
 def _shown(points: float | None) -> str:

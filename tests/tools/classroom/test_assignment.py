@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tools import install
-from tools.classroom import grade, mend, rebuild, release, results, sandbox, wide
+from tools.classroom import grade, mend, one, rebuild, release, results, sandbox, wide
 from tools.classroom.assignment import assignment, exercises, tags, without_solutions
 
 NOTEBOOKS = release.notebooks()
@@ -242,7 +243,7 @@ def test_what_cannot_be_graded_says_why(tmp_path, text, why):
     if text:
         path.write_text(text)
     write(tmp_path / "form.ipynb", nbformat.writes(form()))
-    found = grade.unreadable(path, tmp_path / "form.ipynb")
+    found = one.unreadable(path, tmp_path / "form.ipynb")
     assert why in found and bool(why) == bool(found)
 
 
@@ -251,7 +252,8 @@ def checked_cell(exercise, said, points):
     shown = nbformat.v4.new_output("execute_result", {"text/plain": str(points)}, execution_count=1)
     mark = {"grade": True, "grade_id": f"check-{exercise.replace('.', '-')}", "points": 1}
     outputs = [nbformat.v4.new_output("stream", text=f"{exercise} {said}\n"), shown]
-    return nbformat.v4.new_code_cell("", outputs=outputs, metadata={"nbgrader": mark})
+    metadata = {"nbgrader": mark, results.GIVEN: float(points)}
+    return nbformat.v4.new_code_cell("", outputs=outputs, metadata=metadata)
 
 
 CHECKED = nbformat.writes(
@@ -264,23 +266,32 @@ CHECKED = nbformat.writes(
 )
 
 
-def test_a_points_cell_with_an_error_has_no_points_and_says_it(tmp_path):
+def test_points_are_those_that_were_noted_whatever_the_outputs_say(tmp_path):
     cell = checked_cell("00.3", "passed", 1)
-    cell.outputs[0] = nbformat.v4.new_output("error", ename="E", evalue="Stopped: too slow", traceback=[])
-    write(tmp_path / "a.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
-    write(tmp_path / "came.ipynb", "00.1 passed: right.")
-    assert results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb") == [
-        results.Found("00.3", 0.0, 1.0, "Stopped: too slow")
-    ]
-    cell.outputs[0].evalue = "cannot be graded, the check stops"
-    write(tmp_path / "b.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
-    (unknown,) = results.found(tmp_path / "b.ipynb", tmp_path / "came.ipynb")
+    cell.metadata[results.GIVEN] = 0.0
+    cell.outputs[0] = nbformat.v4.new_output(
+        "error", ename="E", evalue="cannot be graded, \x1b[2J", traceback=[]
+    )
+    found = results.found(*written(tmp_path, cell, "00.1 passed: right."))
+    assert found == [results.Found("00.3", 0.0, 1.0, r"cannot be graded, \x1b[2J")]
+    (claimed,) = results.found(*written(tmp_path, cell, "00.3 passed: right."))
+    assert claimed.reason.endswith("(the file that came says passed)") and claimed.claimed
+    cell.metadata[results.GIVEN] = None
+    (unknown,) = results.found(*written(tmp_path, cell, ""))
     assert unknown.points is None
-    said = grade.Result("", found=(unknown,)).note()["remark"]
-    assert said == "00.3 cannot be graded, the check stops"
-    write(tmp_path / "came.ipynb", "00.3 passed: right.")
-    (claimed,) = results.found(tmp_path / "a.ipynb", tmp_path / "came.ipynb")
-    assert claimed.reason == "Stopped: too slow (the file that came says passed)"
+    said = grade.Result("", found=(unknown,)).note("", {})["remark"]
+    assert said == r"00.3 cannot be graded, \x1b[2J"
+    del cell.metadata[results.GIVEN]  # a teacher's own test
+    assert results.found(*written(tmp_path, cell, ""))[0].points == 0
+    del cell.outputs[0]
+    assert results.found(*written(tmp_path, cell, ""))[0].points == 1
+
+
+def written(folder, cell, came):
+    """A graded notebook of one cell, and the file as it came."""
+    write(folder / "a.ipynb", nbformat.writes(nbformat.v4.new_notebook(cells=[cell])))
+    write(folder / "came.ipynb", came)
+    return folder / "a.ipynb", folder / "came.ipynb"
 
 
 @pytest.fixture
@@ -289,14 +300,18 @@ def marked(tmp_path, monkeypatch):
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def run(course, module, *arguments):
+    def run(course, module, *arguments, slow=None):
         if module != grade.ONE:
             return not asked.append(arguments[0]), ""
-        name, student, folder = arguments[1:]
-        asked.append(student if folder == "submitted" else f"{student} in {folder}")
-        if worked := "left = 1" not in grade.submitted(course, student, name).read_text():
-            write(grade.graded(course, student, name), CHECKED)
+        name, student, told = arguments[1:]
+        ready = one.prepared(course, name, student)
+        asked.append(student if ready.folder == "submitted" else f"{student} in {ready.folder}")
+        file, marked = grade.submitted(course, student, name), grade.graded(course, student, name)
+        if worked := not ready.why and "left = 1" not in file.read_text():
+            write(marked, CHECKED)
             write(course / "feedback" / student / name / f"{name}.html", "")
+        if worked or ready.why:
+            one.tell(Path(told), ready, results.found(marked, file, ready.lost) if worked else [])
         return worked, "x.OddError: it broke\n"
 
     asked = []
@@ -339,13 +354,79 @@ def test_two_submissions_are_graded_at_once(marked, monkeypatch):
     marked, _ = marked
     both, run = threading.Barrier(2, timeout=10), grade._run
 
-    def together(course, module, *arguments):
+    def together(course, module, *arguments, **slow):
         if module == grade.ONE:
             both.wait()  # breaks where one waits for the other's end
-        return run(course, module, *arguments)
+        return run(course, module, *arguments, **slow)
 
     monkeypatch.setattr(grade, "_run", together)
     assert grade.grade(marked, at_once=2) == []
+
+
+def test_one_that_takes_long_holds_up_nobody(marked, monkeypatch):
+    marked, _ = marked
+    other, run = threading.Event(), grade._run
+
+    def slowly(course, module, *arguments, slow=None):
+        if "kim" in arguments:
+            slow()
+            assert other.wait(10), "the next one is graded meanwhile"
+        if "lee" in arguments:
+            other.set()
+        return run(course, module, *arguments, slow=slow)
+
+    monkeypatch.setattr(grade, "_run", slowly)
+    assert grade.grade(marked, at_once=1) == []
+
+
+def test_a_process_that_takes_long_is_told_of_and_ended(tmp_path, monkeypatch):
+    (tmp_path / "endless.py").write_text("import time\nprint('x', flush=True)\ntime.sleep(60)")
+    monkeypatch.setattr(grade, "SLOW", 0.5)
+    monkeypatch.setitem(grade.SECONDS, "endless", 1.5)
+    slow = []
+    assert grade._run(tmp_path, "endless", slow=lambda: slow.append(1)) == (
+        False,
+        "x\nError: more than 1.5 seconds\n",
+    )
+    assert slow == [1]
+
+
+def test_marks_of_another_judge_are_given_anew_and_say_what_was(marked, monkeypatch, capsys):
+    marked, asked = marked
+    assert grade.grade(marked) == []
+    before = grade.notes(marked)
+    for student, points in ("kim", {"00.1": 1.0, "00.2": 1.0}), ("lee", before["lee/00_a"]["points"]):
+        before[f"{student}/00_a"] |= {"judge": "an older one", "points": points}
+    write(marked / "graded.json", json.dumps(before))
+    asked.clear()
+    assert grade.grade(marked) == [] and sorted(asked) == ["export", "kim", "lee"]
+    assert grade.notes(marked)["kim/00_a"]["remark"] == "an earlier version of the course gave 2"
+    assert grade.notes(marked)["lee/00_a"]["remark"] == ""
+    assert grade.grade(marked) == [] and "0 to grade" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_a_name_that_a_table_or_a_spreadsheet_obeys_is_refused(marked, capsys):
+    marked, asked = marked
+    for name in "=1+1", "a\nb", "\x1b[2J", "@x":
+        shutil.copytree(marked / "submitted" / "kim", marked / "submitted" / name)
+    said = grade.misplaced(marked)
+    assert len(said) == 4 and all("rename the folder: submitted/" in each for each in said)
+    assert grade.grade(marked) == [] and sorted(asked) == ["export", "kim", "lee"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("not yet; =HYPERLINK(0),@x", "not yet; '=HYPERLINK(0),'@x"),
+        ("\x1b[2J a\nb", r"\x1b[2J a b"),
+        ("3 - 4 = x", "3 - 4 = x"),
+        (-1.0, -1.0),
+        (None, None),
+    ],
+)
+def test_no_cell_of_a_table_is_a_formula(text, shown):
+    assert wide.in_a_cell(text) == shown
 
 
 def test_no_mark_and_no_page_of_older_work_is_left_beside_what_cannot_be_graded(marked):
@@ -422,6 +503,43 @@ def test_of_a_damaged_file_every_whole_cell_counts(damaged, lost):
     nbformat.validate(made)
     assert gone == lost
     assert [text for text in ran(made) if text.startswith("other =")] != ["other = ____"]
+
+
+def test_a_mark_of_git_without_its_others_stays():
+    whole = nbformat.writes(form(answer_1="mine = 1")).replace("mine = 1", "mine = 1 # <<<<<<<\\n")
+    assert "<<<<<<<" in "".join(ran(mend.mended(f"<<<<<<< a\n{whole}".encode(), form())[0]))
+    assert mend._own_of_conflicts("<<<<<<<\n<<<<<<<\na\n=======\n=======\nb\n>>>>>>>\nc") == "<<<<<<<\na\nc"
+    assert mend._own_of_conflicts("<<<<<<<\na\n=======\nb\n") == "<<<<<<<\na\n=======\nb\n"
+
+
+@pytest.mark.parametrize(
+    "unit", ["<<<<<<<\n", "<<<<<<<\n=======\n", '{"source":', '{"source":"a', '{"source":[1,']
+)
+def test_mending_takes_time_in_proportion_to_the_file(unit):
+    begin = time.process_time()
+    with pytest.raises(rebuild.NoAnswers):
+        mend.mended((unit * (300_000 // len(unit))).encode(), form())
+    assert time.process_time() - begin < 1
+
+
+def test_rebuilding_takes_time_in_proportion_to_the_cells():
+    handed = form(**RIGHT)
+    cell = {"cell_type": "markdown", "metadata": {}, "source": "x"}
+    handed.cells += [nbformat.from_dict({**cell, "id": f"c{number}"}) for number in range(4000)]
+    begin = time.process_time()
+    assert len(rebuild.rebuilt(handed, form()).cells) == len(handed.cells)
+    assert time.process_time() - begin < 0.6
+
+
+def test_a_file_that_is_too_large_is_not_read(marked):
+    marked, _ = marked
+    with open(grade.submitted(marked, "kim", "00_a"), "ab") as file:
+        file.truncate(1 << 40)
+    (said,) = grade.grade(marked)
+    assert said.startswith(
+        "cannot be graded: submitted/kim/00_a, the file has 1,048,576 MB, and at most 10 are read"
+    )
+    assert grade.notes(marked)["lee/00_a"]["why"] == ""
 
 
 def test_the_wide_table(tmp_path):

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -332,6 +333,7 @@ os.environ["JPY_SESSION_NAME"] = str(Path("/tmp", "00_start_here.ipynb"))
 """
 SHADOWS = """
 import sys
+import time
 from pathlib import Path
 for name in "course_lib", "tools/classroom", "cupy_or_sim", "json", "numpy":
     folder = Path("/tmp", name)
@@ -362,6 +364,47 @@ print("found:", there)
 """
 
 
+BEGINS = """
+import os, threading, time
+from IPython import get_ipython
+from IPython.display import display
+from ipykernel.kernelapp import IPKernelApp
+from tools.classroom import wire
+old = wire.hand_over
+
+def hand_over(value):
+    display("one")
+    display("two", display_id="mark")
+    old(value)
+
+def sends():
+    kernel = IPKernelApp.instance().kernel
+    shown = {"data": {"text/plain": "1"}, "metadata": {}, "execution_count": 1}
+    while True:
+        for kind, content in ("execute_result", shown), ("comm_open", {}), ("clear_output", {"wait": False}):
+            kernel.session.send(kernel.iopub_socket, kind, content, parent=kernel.get_parent())
+        time.sleep(0.05)
+
+wire.hand_over = hand_over
+threading.Thread(target=sends, daemon=True).start()
+"""
+ENDS = """
+for number in "one", "1", "2":
+    transient = {"display_id": "mark"}
+    get_ipython().display_pub.publish({"text/plain": number}, metadata={}, transient=transient, update=True)
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(1000)
+"""
+"""The first and the last cell of a notebook: outputs of what is handed over are changed later, by ids and in the
+kernel's name; a process outlives its cell."""
+UNKNOWN = """
+def stops(*arguments, **options):
+    raise Exception("cannot be graded, nobody knows what it is worth")
+cp.RawKernel = stops
+"""
+
+
 def test_a_forged_verdict_gives_no_point(nbgrader, tmp_path, capsys, monkeypatch):
     """The check runs in another process, which gets an answer's values and nothing else."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
@@ -374,10 +417,27 @@ def test_a_forged_verdict_gives_no_point(nbgrader, tmp_path, capsys, monkeypatch
         if cell.id.startswith("check-"):
             exercise = cell.id[6:].replace("-", ".")
             cell.outputs = [nbformat.v4.new_output("stream", text=f"{exercise} passed: right.")]
+    first, last = nbformat.v4.new_code_cell(BEGINS, id="first"), nbformat.v4.new_code_cell(ENDS, id="last")
+    mark = {
+        "grade": True,
+        "grade_id": "bonus",
+        "locked": False,
+        "points": 9,
+        "schema_version": 3,
+        "solution": False,
+    }
+    notebook.cells[0] = nbformat.v4.new_code_cell(
+        "9", id=notebook.cells[0].id, metadata={"nbgrader": mark | {"task": False}}
+    )
+    notebook.cells[2:2] = [first]
+    notebook.cells.append(last)
+    notebook.metadata.given = notebook.metadata.judge = 3
     nbformat.write(notebook, file)
     shadows = SHADOWS.replace("FAKE", repr(FAKE))
     hand_in(
-        tmp_path, "shadow", {"00.1": READS.replace("COURSE", repr(str(ROOT))), "00.2": shadows, "00.3": ""}
+        tmp_path,
+        "shadow",
+        {"00.1": READS.replace("COURSE", repr(str(ROOT))), "00.2": shadows, "00.3": UNKNOWN},
     )
     hand_in(tmp_path, "restored", right | {"00.1": shadows + right["00.1"]})
     assert grade.grade(tmp_path) == []
@@ -440,6 +500,39 @@ def test_a_teachers_week(nbgrader, tmp_path, capsys, monkeypatch):
     assert "1 to grade, 29 as before" in capsys.readouterr().out
     assert marks(tmp_path) == expected | {"resubmitted": len(exercises)}
     assert len(list((tmp_path / "feedback").rglob("*.html"))) == 30
+
+
+@pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="minutes: COURSE_ALL_LESSONS=1")
+def test_hostile_submissions_hold_up_nobody(nbgrader, tmp_path, capsys, monkeypatch):
+    """Twenty with small limits in place of a hundred: four hang, fork, print without end, and are hard to read."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setattr(grade, "SLOW", 10)
+    given(nbgrader, tmp_path)
+    with open(tmp_path / release.CONFIG, "a") as file:
+        file.write("c.SandboxedExecute.timeout, c.SandboxedExecute.all_seconds = 15, 45\n")
+    right = answers(LESSON)
+    honest = [f"h{number:02}" for number in range(16)]
+    for student in honest:
+        hand_in(tmp_path, student, right)
+    begin = time.monotonic()
+    assert grade.grade(tmp_path, at_once=2) == []
+    alone = time.monotonic() - begin
+    hand_in(tmp_path, "a_hangs", dict.fromkeys(right, ENDLESS))
+    hand_in(tmp_path, "b_forks", dict.fromkeys(right, CROWD))
+    hand_in(tmp_path, "c_prints", dict.fromkeys(right, LOUD_IN_LINES))
+    hand_in(tmp_path, "i_hard", right)
+    grade.submitted(tmp_path, "i_hard", NAME).write_text('{"source":"a' * 800_000)
+    (tmp_path / "graded.json").unlink()
+    capsys.readouterr()
+    begin = time.monotonic()
+    (wrong,) = grade.grade(tmp_path, at_once=2)
+    assert time.monotonic() - begin < alone + 60
+    assert wrong.startswith(f"cannot be graded: submitted/i_hard/{NAME}, it is no notebook")
+    assert {
+        student: points for student, points in marks(tmp_path).items() if student in honest
+    } == dict.fromkeys(honest, 3)
+    order = [line.split(", ")[1] for line in capsys.readouterr().out.splitlines() if " of 20, " in line]
+    assert "a_hangs" not in order[:8], "others are done before it"
 
 
 @pytest.mark.skipif(os.environ.get("COURSE_ALL_LESSONS") != "1", reason="a minute: COURSE_ALL_LESSONS=1")
