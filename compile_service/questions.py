@@ -2,9 +2,10 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cupy_or_sim.device import OPTIONS
+from cupy_or_sim.device import HOPPER, OPTIONS
 
 from .limits import Limits
 
@@ -106,6 +107,13 @@ def _texts(given: dict, name: str, limits: Limits) -> tuple[str, ...]:
                 f"{_short(text)} of {name} is too long or not printable; allowed are {LONGEST_OPTION} characters.",
             )
     return tuple(texts)
+
+
+def check_options(options: Iterable[str]) -> None:
+    """Raise Refused at an option of a kernel that may name a file; the course's own, with its headers, are allowed."""
+    for option in options:
+        if option not in HOPPER:
+            _check_option(option)
 
 
 def _check_option(option: str) -> None:

@@ -49,6 +49,7 @@ NOT_AMONG_THESE = (
 )
 ELSEWHERE: list[Callable[[Wanted], str | None]] = []
 """Who is asked for a text where there is no compiler: answers as `packed` or `refused` pack it, or None."""
+_none_because = ""
 WHY_NOT_OPENED = re.compile(r'(?:cannot|could not) open source file ("[^"\n]*")[^\n]*')
 """With all headers in memory no file is opened, and the reason says whether there is one."""
 OF_THE_SOURCE = re.compile(r"^(?!__nv_name_map)\S.*\berror: ", re.M)
@@ -265,8 +266,22 @@ def _include_paths() -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-@lru_cache(maxsize=1)
+def use_none(why: str) -> None:
+    """From now on this process compiles nothing itself, as if there were no NVRTC: who is in ELSEWHERE is asked.
+
+    It is for texts of others, which would include files of this machine. `why` is told where nobody answers."""
+    global _none_because
+    _none_because = why
+
+
 def _nvrtc() -> ModuleType:
+    if _none_because:
+        raise NvrtcMissing(_none_because)
+    return _loaded()
+
+
+@lru_cache(maxsize=1)
+def _loaded() -> ModuleType:
     try:
         from cuda.bindings import nvrtc
     except ImportError as error:

@@ -32,11 +32,12 @@ _NOTES = (
     "docs/house.md",
     "docs/gpus.md",
     "docs/instructor.md",
+    "docs/grading.md",
     "docs/hub.md",
     "docs/pilot.md",
 )
 PLAYGROUND = Path(__file__).with_name("playground.md")
-_FOR_TEACHERS = ("docs/instructor", "docs/hub", "docs/pilot")
+_FOR_TEACHERS = ("docs/instructor", "docs/grading", "docs/hub", "docs/pilot")
 
 
 LITE = "lite"

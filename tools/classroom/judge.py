@@ -1,26 +1,36 @@
 """The process that checks answers, in a sandbox of its own; verdicts.py starts it.
 
 It reads an exercise and its answer in a line of JSON and writes the verdict in one; in between it may ask for what a
-function of the answer gives. No line of a learner's Python is run here.
+function of the answer gives. No line of a learner's Python is run here. Nor is a kernel compiled in this process, which
+can read the answers: the worker of compile_service does that, in copies of itself that can open no file.
 """
 
 import builtins
 import json
 import os
 import sys
+from functools import partial
 from typing import TextIO
 from unittest import mock
 
+from compile_service.limits import Limits
+from compile_service.pool import Answer, Worker
+from compile_service.questions import Refused, read
 from course_lib import check_exercise
 from cupy_or_sim import style
-from ptxsim.compiler import ToolMissing
+from ptxsim.compiler import ToolMissing, elsewhere, nvrtc
 from tools.classroom import wire
+
+LIMITS = Limits(patience=100)
+"""Of a compilation. A machine that grades has work to do, and waits for it."""
 
 
 def main() -> None:
     """Say that it is there, and answer until nobody asks any more."""
     said = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a check prints is no verdict
+    nvrtc.use_none("what is handed in is compiled by compile_service alone, which gave no answer")
+    elsewhere.ask_with(partial(compiled, Worker(LIMITS)))
     _say(said, {"ready": True})
     for line in sys.stdin:
         asked = json.loads(line)
@@ -41,6 +51,8 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
 
     try:
         answer = wire.unpack(packed, call)
+    except Refused as error:
+        return {"ok": False, "said": f"{exercise} not yet: {error}", "pictures": []}
     except Exception:  # it was made up
         return {"ok": False, "said": f"{exercise} not yet: the answer cannot be read.", "pictures": []}
     try:
@@ -51,6 +63,15 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
     except Exception as error:
         return {"unknown": f"the check of {exercise} stops with {type(error).__name__}: {error}"}
     return {"ok": verdict.ok, "said": repr(verdict), "pictures": pictures}
+
+
+def compiled(worker: Worker, asked: dict) -> Answer:
+    """What the worker says of a kernel. One that it does not take does not compile."""
+    try:
+        question = read(json.dumps(asked).encode(), LIMITS)
+    except Refused as error:
+        return elsewhere.REFUSED, {"error": str(error)}
+    return worker.ask(question)[0]
 
 
 def _error(kind: str) -> type[Exception]:

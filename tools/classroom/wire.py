@@ -82,7 +82,8 @@ class Other:
 
 def unpack(data: Any, call: Callable[[int, tuple], object] | None = None) -> object:
     """The value of such a JSON. `call` asks a function: (number, arguments) -> what it gives. Raises ValueError,
-    TypeError or KeyError where somebody has made it up."""
+    TypeError or KeyError where somebody has made it up, and compile_service's Refused at an option of a kernel that may
+    name a file."""
     if not isinstance(data, dict):
         if isinstance(data, list):
             raise ValueError("a list without its kind")
@@ -118,9 +119,12 @@ def _array(dtype: str, shape: list[int], data: str) -> object:
 
 
 def _kernel(code: str, name: str, options: object) -> object:
+    from compile_service.questions import check_options
     from cupy_or_sim.cupy_on_numpy import RawKernel
 
-    return RawKernel(code, name, tuple(map(str, options)))
+    kept = tuple(map(str, options))
+    check_options(kept)
+    return RawKernel(code, name, kept)
 
 
 def _launch(parts: dict) -> object:

@@ -103,6 +103,33 @@ def test_the_process_judges_one_answer_after_the_other(process):
     assert not given["ok"] and given["said"].startswith("00.3 not yet: read-after-write at line")
 
 
+def test_a_kernel_reaches_no_file_but_the_headers_it_may_include(process):
+    """The judge can read the answers; what compiles for it cannot, whatever a text or its options ask for."""
+    solution, answer = packed("00.3"), sandbox.ROOT / "notebooks" / "answers" / "lesson_00.py"
+
+    def said(code, *options):
+        given = process.verdict(
+            "00.3", solution | {"code": code, "options": wire.pack((*OPTIONS, *options))}, None
+        )
+        assert not given["ok"]
+        return given["said"]
+
+    for name in answer, "/etc/passwd", "../../../notebooks/answers/lesson_00.py":
+        for quoted in f'"{name}"', f"<{name}>":
+            assert "directive: NOT" in said(
+                f"#if __has_include({quoted})\n#error THERE\n#else\n#error NOT\n#endif\n"
+            )
+            opened = said(f"#include {quoted}\n")
+            assert "cannot open source file" in opened and "import" not in opened
+    marked = solution["code"].replace("__syncthreads();", f'\n#line 1 "{answer}"\n')
+    first = answer.read_text(encoding="utf-8").splitlines()[0]
+    assert "read-after-write" in said(marked) and first not in said(marked)
+    for option in "-I/", f"--pre-include={answer}", f"--options-file={answer}", "-time=/tmp/x":
+        assert said(solution["code"], option).startswith(f'00.3 not yet: The option "{option[:30]}')
+    assert r"\x1b[2J" in said("#error \x1b[2J")
+    assert process.verdict("00.3", solution, None)["ok"]
+
+
 def test_a_function_is_asked_over_the_way_and_its_error_comes_back(process):
     asked = []
 
