@@ -124,7 +124,7 @@ def test_a_kernel_reaches_no_file_but_the_headers_it_may_include(process):
     marked = solution["code"].replace("__syncthreads();", f'\n#line 1 "{answer}"\n')
     first = answer.read_text(encoding="utf-8").splitlines()[0]
     assert "read-after-write" in said(marked) and first not in said(marked)
-    for option in "-I/", f"--pre-include={answer}", f"--options-file={answer}", "-time=/tmp/x":
+    for option in "-I/", f"--pre-include={answer}", f"--options-file={answer}", "-time=x.csv":
         assert said(solution["code"], option).startswith(f'00.3 not yet: The option "{option[:30]}')
     assert r"\x1b[2J" in said("#error \x1b[2J")
     assert process.verdict("00.3", solution, None)["ok"]
