@@ -3,7 +3,7 @@
 # none) chooses CuPy by hand, for example on a login node without a GPU. `make WITH="browser classroom" ...` adds
 # what tests in a browser and teachers need, `make WITH=nvcc ...` what whole programs do; what a target needs beyond a learner's packages it adds itself (NEEDS).
 # Both stay there. `make lab LAB="--no-browser --port=9000"` hands these to JupyterLab; SERVE is the same for `make serve`;
-# LIVE names folders or archives that `make live` and `make lite` take their files from, instead of PyPI. JUDGES is a
+# LIVE names folders or archives that `make live` takes its files from, instead of PyPI. JUDGES is a
 # folder with checkouts of others' suites for `make judges`; PROGRAMS=1 runs whole programs, too, KEEP=1 keeps what got worse.
 
 PYTHON ?=
@@ -23,7 +23,7 @@ RUN := .venv/bin/python
 BELOW := $(if $(PYTHON),99,15)
 
 .DEFAULT_GOAL := help
-.PHONY: help course lab news live lite serve test quick rest long judges outputs record tune calibrate bench release classroom grade wheelhouse clean install
+.PHONY: help course lab news live serve test quick rest long judges outputs record tune calibrate bench release classroom grade wheelhouse clean install
 
 define HELP
 To learn
@@ -32,7 +32,6 @@ To learn
   make course      run the lessons that changed (AGAIN=1: all), write the book build/course/index.html, print one table
   make serve       the book and a compiler for browsers: on this machine, or for a room (SERVE="--host 0.0.0.0")
   make live        from then on the book's cells run in the browser: fetches Python for it, once (LIVE="FOLDER": from there)
-  make lite        the lessons as notebooks in the browser, beside the book: build/course/lite (behind make course)
   make install     make .venv, or bring it up to date; every other target does that first
   make clean       remove .venv and build; my_lessons/ and, in build/classroom, learners' work and marks stay
 
@@ -75,11 +74,8 @@ live: install
 	@$(RUN) -m tools.live.fetch $(LIVE)
 	@$(MAKE) --no-print-directory course
 
-lite test quick rest judges outputs record bench: NEEDS += dev
+test quick rest judges outputs record bench: NEEDS += dev
 judges: NEEDS += nvcc
-
-lite: install
-	@$(RUN) -m tools.live.lite $(LIVE)
 
 test: install
 	@status=0; for step in "ruff check ." "ruff format --check ." "pytest --nbval --numprocesses auto tests notebooks"; do \

@@ -14,15 +14,13 @@ from . import draw, moved
 from .check.gemm import Gemm
 from .exercises.logbook import show_progress
 from .exercises.verdicts import check_exercise, score
-from .lessons import folders, lite
+from .lessons import folders
 from .lessons.environment import show_env
 from .lessons.sources import edited, kernel_source, lesson_kernel, show_diff
 from .measure.bench import benchmark, so_far
 from .measure.timeline import timeline
 
 cache.use(folders.COMPILED, folders.WITHOUT_COMPILER)
-if lite.HERE:
-    lite.prepare()
 
 __all__ = [
     "HOPPER", "OPTIONS", "Gemm", "Launch", "benchmark", "check_exercise", "course_header", "cp", "draw", "edited",

@@ -14,7 +14,7 @@ import nbformat
 from hiding_latency import copies, kept, lessons, places
 from hiding_latency.outcome import Outcome, table
 from hiding_latency.packages import PACKAGES
-from tools.book.build import LITE, BookError, write_book
+from tools.book.build import BookError, write_book
 from tools.install import ROOT, alone
 from tools.live import fetch
 
@@ -32,8 +32,7 @@ def bind(outcomes: list[Outcome], machine: str, out: Path) -> bool:
     begin, stamp = time.monotonic(), out / "made-of"
     ran = [text for o in outcomes for text in (o.name, nbformat.writes(o.notebook), *o.failures)]
     live = not fetch.missing()
-    beside = str((out / LITE).is_dir())
-    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, str(live), beside, *ran])
+    made_of = kept.digest([kept.digest_of_files(ROOT, IN_THE_BOOK), machine, str(live), *ran])
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == made_of:
         print("the book: as before", flush=True)
         return True

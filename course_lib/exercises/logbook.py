@@ -16,7 +16,7 @@ from typing import Any
 
 from ptxsim import foreign
 
-from ..lessons import lite, sources
+from ..lessons import sources
 from .ids import id_of
 
 FILE, GIVEN = "progress.jsonl", ".course.json"
@@ -140,7 +140,7 @@ def _folder() -> Path | None:
     """The folder of the copies that the running notebook lies in."""
     notebook = _notebook()
     above = notebook.parents[:2] if notebook else ()
-    return next((folder for folder in above if folder == lite.DRIVE or (folder / GIVEN).is_file()), None)
+    return next((folder for folder in above if (folder / GIVEN).is_file()), None)
 
 
 def _notebook() -> Path | None:

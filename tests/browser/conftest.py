@@ -21,9 +21,7 @@ from tests.browser import live
 from tests.compile_service.conftest import serving
 from tests.sample import EVERY
 
-collect_ignore = (
-    [] if EVERY else ["test_lite.py", "test_live_more.py", "test_live_lessons.py", "test_week.py"]
-)
+collect_ignore = [] if EVERY else ["test_live_more.py", "test_live_lessons.py", "test_week.py"]
 LESSON = "02_producer_consumer"
 SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -158,8 +158,6 @@ def test_the_book_is_written_when_something_in_it_changed(root, run, monkeypatch
     assert (binds(), binds()) == (1, 0)
     outcomes[0].notebook.cells[0].outputs.clear()
     assert (binds(), binds()) == (1, 0)
-    (out / "lite").mkdir()
-    assert (binds(), binds()) == (1, 0), "pages lead to it"
     (out / "made-of").unlink()
     assert binds() == 1, "the book is not there"
     (root / "docs" / "glossary.md").write_text("again")

@@ -219,9 +219,8 @@ def test_colab_gets_a_compiler_only_where_there_is_none_and_never_a_cupy(monkeyp
 
 
 def test_what_is_published_is_made_of_the_pinned_pyodide():
-    """The book first: writing it replaces the folder that the notebooks are in."""
     job = yaml.safe_load(text(PUBLISH))["jobs"]["publish"]
     runs = [step["run"] for step in job["steps"] if "run" in step]
     archive = f"pyodide-{pins().version}.tar.bz2"
     assert job["env"]["PYODIDE"] == archive and f"/{pins().version}/" in runs[0]
-    assert [run.split(" LIVE=")[0] for run in runs[1:]] == ["make live", "make lite"]
+    assert [run.split(" LIVE=")[0] for run in runs[1:]] == ["make live"]

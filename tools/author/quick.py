@@ -31,7 +31,6 @@ TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").
 NO_TEST = {
     "LICENSE*": "the text of a license",
     "tests/*/__init__.py": "makes a folder a package, or is imported by what asks for it",
-    "tests/browser/lite*.py": "all lessons in JupyterLite in a real browser, started by hand",
     "tests/compile_service/load.py": "a load of thirty clients, started by hand",
 }
 """Files for which no test can be asked, by their names, and why."""
@@ -44,7 +43,7 @@ SLOW = (
     "tests/tools",
     "tests/tools/classroom",
 )
-HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("lite", "live_more", "live_lessons", "week"))
+HALF_HOURS = tuple(f"tests/browser/test_{name}.py" for name in ("live_more", "live_lessons", "week"))
 """Tests for `make long` alone, which a helper that changed does not ask for."""
 
 

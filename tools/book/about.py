@@ -68,18 +68,9 @@ def links(address: str, page: str) -> list[tuple[str, str]]:
     return found
 
 
-def in_lite(page: str) -> list[tuple[str, str]]:
-    """(words, address from this page) of the page's lesson as a notebook in the browser."""
-    file = file_of(page)
-    if not re.fullmatch(r"notebooks/\d\d_\w+\.ipynb", file):
-        return []
-    return [("As a notebook in the browser", f"../lite/lab/index.html?path={quote(Path(file).name)}")]
-
-
 def tell(app, pagename: str, templatename: str, context: dict, doctree: nodes.document | None) -> None:
     """Give the templates the description of the page and its links."""
-    lite = in_lite(pagename) if int(context.get("lite") or 0) else []
-    context["page_links"] = lite + links(repository(), pagename)
+    context["page_links"] = links(repository(), pagename)
     context["summary"] = (doctree is not None and description(doctree)) or app.config.html_title
 
 

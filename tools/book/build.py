@@ -40,10 +40,6 @@ PLAYGROUND = Path(__file__).with_name("playground.md")
 _FOR_TEACHERS = ("docs/instructor", "docs/grading", "docs/hub", "docs/pilot")
 
 
-LITE = "lite"
-"""Below the book, the lessons as notebooks in the browser, where somebody made them (tools/live/lite): they stay."""
-
-
 class BookError(RuntimeError):
     """Sphinx could not make the book; the message is what it said."""
 
@@ -57,28 +53,20 @@ def write_book(outcomes: Sequence[Outcome], machine: str, out: Path, live: bool 
     part, old = out.with_name(f"{out.name}.part"), out.with_name(f"{out.name}.old")
     if old.exists() and not out.exists():  # stopped between the two moves below
         os.replace(old, out)
-    _bring_lite(old, out)
     for folder in (part, old):
         shutil.rmtree(folder, ignore_errors=True)
     write_sources(outcomes, machine, part / "source", live)
     about = site.build(part / "live")["bytes"] if live else {}
-    told = {f"live_{each}": size for each, size in about.items()} | {LITE: int((out / LITE).is_dir())}
+    told = {f"live_{each}": size for each, size in about.items()}
     remarks = run_sphinx(part / "source", part / "pages", part / "doctrees", told)
     if live:
         os.replace(part / "live", part / "pages" / "_static" / "live")
     if out.exists():
         os.replace(out, old)
     os.replace(part / "pages", out)
-    _bring_lite(old, out)
     for folder in (part, old):
         shutil.rmtree(folder, ignore_errors=True)
     return remarks
-
-
-def _bring_lite(old: Path, out: Path) -> None:
-    """From the book that was there to the new one."""
-    if (old / LITE).is_dir() and not (out / LITE).exists():
-        os.replace(old / LITE, out / LITE)
 
 
 def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path, live: bool = False) -> None:

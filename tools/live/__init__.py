@@ -6,7 +6,7 @@
 | pins.py | that list, and what Pyodide wants to know of packages |
 | fetch.py | takes these files from where it is told, and refuses what has another hash |
 | site.py | `_static/live/` beside the book: Python, the course as bytecode, an archive for each lesson |
-| packages.py | Python's library and packages as bytecode, for a page and for notebooks |
+| packages.py | Python's library and packages as bytecode, for a page |
 | bytecode.py, bytecode.mjs | modules compiled by the Python that will run them |
 | measure.py | how large and how quick a book's live cells are on this machine |
 | inside/ | what runs in the page: cells of a notebook, each with what it needs |

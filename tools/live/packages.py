@@ -1,8 +1,7 @@
 """Python's library and packages with bytecode in place of sources, which a page would compile whenever it is opened.
 
 Pyodide's own compiler makes it, under Node, in half a minute; without Node the sources ship. What was made is kept
-beside the fetched files, which do not change: for the book's cells without what a page has no use for, and packed; for
-notebooks whole.
+beside the fetched files, which do not change: without what a page has no use for, and packed.
 """
 
 import gzip
@@ -13,18 +12,13 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from ptxsim import whole
 from tools.live.bytecode import SCRIPT, Place, compile_in_place, node
 from tools.live.pins import LIST, File, pins
 
 LOCK = "pyodide-lock.json"
-COMPILED = "bytecode"
-"""In the folder of Pyodide's files: what was compiled of whole archives."""
-WHOLE = File("", "", 0, "", package="any")
-"""An archive in site-packages of which all is needed."""
 
 
 def packed(pyodide: Path) -> Path:
@@ -58,23 +52,6 @@ def _make(target: Path, pyodide: Path) -> None:
     (target / LOCK).write_text(json.dumps(pins().lock(sha256)), encoding="utf-8")
 
 
-def put_compiled(archives: Sequence[Path], target: Path, pyodide: Path) -> None:
-    """Copy wheels, and zips of modules, to a folder: whole, their modules compiled."""
-    kept = {archive: pyodide / COMPILED / f"{_hash(archive)}.zip" for archive in archives}
-    if new := {archive: WHOLE for archive in archives if not kept[archive].is_file()}:
-        with tempfile.TemporaryDirectory() as folder:
-            made = _unpack(new, Path(folder), pyodide)
-            for archive in new if made else ():
-                whole.write(kept[archive], zipped(Path(folder, archive.name), zipfile.ZIP_DEFLATED))
-    target.mkdir(parents=True, exist_ok=True)
-    for archive in archives:
-        shutil.copy(kept[archive] if kept[archive].is_file() else archive, target / archive.name)
-
-
-def _hash(archive: Path) -> str:
-    return hashlib.sha256(archive.read_bytes()).hexdigest()
-
-
 def _unpack(archives: Mapping[Path, File], root: Path, pyodide: Path) -> bool:
     """Each archive as a folder, its modules compiled, all at once: most of the time Python starts. False without
     Node."""
@@ -99,13 +76,13 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]]) -> None:
         (folder / name).write_bytes(data)
 
 
-def zipped(folder: Path, how: int = zipfile.ZIP_STORED) -> bytes:
-    """A folder as a zip; not compressed where it is packed as a whole, which is smaller and the browser unpacks."""
+def zipped(folder: Path) -> bytes:
+    """A folder as a zip, not compressed: it is packed as a whole, which is smaller, and the browser unpacks."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", how, compresslevel=9) as made:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as made:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix())  # with the date 1980-01-01
-            made.writestr(entry, path.read_bytes(), how)
+            made.writestr(entry, path.read_bytes())
     return archive.getvalue()
 
 

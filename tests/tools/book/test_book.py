@@ -393,29 +393,6 @@ def test_a_book_that_fails_leaves_the_one_that_is_there(tmp_path, monkeypatch):
     assert (out / "index.html").read_text() == "of yesterday"
 
 
-def test_the_notebooks_in_the_browser_stay_and_lessons_lead_to_them(tmp_path, monkeypatch):
-    out, told = tmp_path / "book", []
-
-    def made(source, pages, doctrees, given):
-        told.append(given)
-        pages.mkdir(parents=True)
-
-    monkeypatch.setattr(build, "run_sphinx", made)
-    build.write_book([], "simulator", out)
-    (out / "lite").mkdir()
-    (out / "lite" / "index.html").write_text("Lite")
-    build.write_book([], "simulator", out)
-    assert (out / "lite" / "index.html").read_text() == "Lite" and [each["lite"] for each in told] == [0, 1]
-    out.rename(tmp_path / "book.old")  # stopped between the two moves, and then between the next two
-    (out / "pages").mkdir(parents=True)
-    build.write_book([], "simulator", out)
-    assert (out / "lite" / "index.html").read_text() == "Lite"
-    there = "../lite/lab/index.html?path=02_producer_consumer.ipynb"
-    for page in ("notebooks/02_producer_consumer", "notebooks/02_producer_consumer-3"):
-        assert about.in_lite(page) == [("As a notebook in the browser", there)]
-    assert about.in_lite("docs/glossary") == about.in_lite("notebooks/exercises/02_producer_consumer") == []
-
-
 def test_exercises_of_one_title_stand_beside_each_other_and_colabs_cell_is_not_shown():
     made = lesson.chapter(run.read(sources.NOTEBOOKS / "exercises" / "02_producer_consumer.ipynb"), "x")
     found = [
