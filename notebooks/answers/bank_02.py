@@ -15,11 +15,14 @@ from ptxsim import Report
 from ptxsim.observe.events import Arrive, Barrier, Copy, Event, Store, in_flight
 
 from .common import demand, demand_kernel, fail, kernel_and_numbers
+from .untried import untried
 
 NOTEBOOK = "exercises/02_producer_consumer"
 MOST_STEPS = 100_000
 """Of a launch here, which takes some hundreds."""
 MANY = 17  # pieces: far more than there are slots
+PIECES = 2
+"""Of a kernel's parameters (in, out, pieces)."""
 LOOKS = ("first", "second", "third")
 
 
@@ -75,6 +78,7 @@ def _demand_right(
     """What each warp does with MANY pieces, if the kernel is right for them and for these other numbers of pieces; else
     the finding of the first of these. `cause` may raise a better one."""
     demand_kernel(kernel)
+    counts = (*counts, *untried(kernel, 1, (*counts, MANY), PIECES))
     launches = [((1,), given.args(pieces)) for pieces in (MANY, *counts)]
     steps = MOST_STEPS * len(launches)
     events = clean_side_by_side(kernel, launches, (given.block,), max_steps=steps)

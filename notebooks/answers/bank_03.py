@@ -25,6 +25,7 @@ from .common import (
     kernel_and_numbers,
 )
 from .lesson_03 import demand_overlap
+from .untried import untried
 
 NOTEBOOK = "exercises/03_double_buffer"
 SMALL = Launch((32, 32, 8), 64)
@@ -47,7 +48,7 @@ def _launch(shape: tuple[int, int, int], *more: object) -> tuple[tuple, tuple]:
 def _product(kernel: object, shape: tuple[int, int, int], *more: object) -> tuple[Report, bool]:
     """The report on a small product, and whether C is right."""
     grid, args = _launch(shape, *more)
-    report = simulate(kernel, grid, (64,), args, max_steps=MOST_STEPS)
+    report = simulate(kernel, grid, (64,), args, max_steps=MOST_STEPS * (1 + shape[2] // LONG[2]))
     return report, _is_right(args)
 
 
@@ -60,6 +61,8 @@ def _right(kernel: object, few: Sequence[tuple[int, int, int]] = FEW) -> list[li
     demand_kernel(kernel)
     # By itself: blocks that go on while others have ended take twice the time.
     if (events := _events_if_right(kernel, [LONG])) and _events_if_right(kernel, few):
+        for k_tiles in untried(kernel, 8, (1, 2, 3, MANY)):
+            _right_product(kernel, (32, 32, 8 * k_tiles))
         return events
     return [_right_product(kernel, shape) for shape in (ONE_BLOCK, *few, LONG)][-1].events
 

@@ -20,6 +20,7 @@ from .common import (
     is_whole,
     results_of,
 )
+from .untried import untried
 
 # --------------------------------------------------------------------------- 04.11: who holds this element?
 
@@ -130,6 +131,14 @@ def _product(answer: object, columns: int, ldmatrix: int = 0) -> None:
     C, report = _multiplied(answer, A, B, columns)
     right = np.array_equal(C, (A.astype(np.float32) @ B.astype(np.float32)).astype(np.float16))
     demand(right, "right for one k-tile and one block, and wrong for more of them.", "only-one-block")
+    for k_tiles in untried(answer, 16, (1, 5)):
+        A, B = (
+            random.integers(-1, 2, shape).astype(np.float16)
+            for shape in ((16, 16 * k_tiles), (16 * k_tiles, columns))
+        )
+        sums, _ = _multiplied(answer, A, B, columns)
+        text = f"right for 5 k-tiles, and wrong for {k_tiles}."
+        demand(np.array_equal(sums, A.astype(np.float32) @ B.astype(np.float32)), text, "many-k-tiles")
     demand_tensor_cores(report, Launch((16, columns, 16), 32), 80 // 16, ldmatrix)
 
 

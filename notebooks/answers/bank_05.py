@@ -24,6 +24,7 @@ from .common import (
     k_tiles_on_their_way,
     kernel_and_numbers,
 )
+from .untried import untried
 
 MOST_STEPS = 250_000
 
@@ -87,9 +88,19 @@ def _drained(answer: object) -> None:
                 raise CheckFailed(f"{first.kind} at line {first.line}, of {k_tiles} k-tiles.", report.hazards)
             demand(right, f"the product is wrong for {k_tiles} k-tiles.", "wrong-numbers")
         fail("the check took too long.")
-    for turn, left in enumerate(_left_on_their_way(warps[0])):
-        may = min(2, LENGTHS[0] - 1 - turn)
-        text = f"right, but with {LENGTHS[0]} k-tiles turn {turn} waits for {turn + 1} too, if not for more."
+    _demand_no_longer_wait(warps[0], LENGTHS[0])
+    for k_tiles in untried(answer, TILE[2], LENGTHS):
+        right, report = _one_block(answer, TILE, k_tiles)
+        demand_no_hazard(report)
+        demand(right, f"the product is wrong for {k_tiles} k-tiles.", "many-k-tiles")
+        _demand_no_longer_wait(report.events[0], k_tiles)
+
+
+def _demand_no_longer_wait(events: list[Event], k_tiles: int) -> None:
+    """Each turn waits for its own k-tile only."""
+    for turn, left in enumerate(_left_on_their_way(events)):
+        may = min(2, k_tiles - 1 - turn)
+        text = f"right, but with {k_tiles} k-tiles turn {turn} waits for {turn + 1} too, if not for more."
         demand(left >= may, text, "waits-for-more")
 
 

@@ -15,11 +15,17 @@ from cupy_or_sim.launch import Launch
 from ptxsim import Report, global_sectors
 from ptxsim.observe.events import BulkStore, Copy, Event, Store, Work, in_flight
 
+from .untried import untried
+
 MOST_STEPS = 250_000
 """Of one launch of a check: some two seconds, four times what the kernels of the lessons take."""
 
 K_TILES = (17, 4, MOST)
 """Of the launches with one block: a loop may end after 8 k-tiles, or after 16."""
+
+
+FEW = (1, 2, 3, 5)
+"""Of the launches with several blocks."""
 
 
 def demand(right: object, message: str, *causes: str) -> None:
@@ -125,22 +131,30 @@ def checked_events(answer: object, right: Launch, dtype: str = "float32") -> tup
 def checked(
     answer: object, right: Launch, dtype: str = "float32", k_tiles: Sequence[int] = K_TILES
 ) -> tuple[object, Verdict]:
-    """The same, and the verdict, which knows what the warps of one block with the last of these k-tiles did."""
+    """The same, and the verdict, which knows what the warps of one block with the last of these k-tiles did. More
+    k-tiles are tried where a kernel treats them apart."""
     kernel, launch = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, right)
     demand_kernel(kernel)
     if not isinstance(launch, Launch):
         fail(f"the launch is written Launch(tile=..., threads=...), and not {launch!r:.60}.", "wrong-launch")
     demand(launch == right, f"the launch is {launch}.", "wrong-launch")
     gemm = Gemm(*(4 * size for size in right.tile), dtype)
-    try:
-        verdict = check(Job(kernel, gemm, right), 0, MOST_STEPS, k_tiles)
-    except CheckFailed as error:
-        if error.hazards or not error.problem or error.problem.K // right.tile[2] <= MOST:
-            raise
-        raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
+    verdict = check_k_tiles(Job(kernel, gemm, right), MOST_STEPS, k_tiles)
     if not launch.blocks:
         _demand_own_tile(verdict.several.events, right, dtype)
     return kernel, verdict
+
+
+def check_k_tiles(job: Job, max_steps: int, k_tiles: Sequence[int]) -> Verdict:
+    """The verdict on a kernel that is tried with these k-tiles, and with others where it treats them apart."""
+    tile_k = job.launch.tile[2]
+    more = untried(job.kernel, tile_k, (*FEW, *k_tiles))
+    try:
+        return check(job, 0, max_steps * (1 + max(more, default=0) // MOST), (*more, *k_tiles))
+    except CheckFailed as error:
+        if error.hazards or not error.problem or error.problem.K // tile_k <= MOST:
+            raise
+        raise CheckFailed(str(error), causes=("many-k-tiles",), problem=error.problem) from None
 
 
 def _demand_own_tile(events: list[list[Event]], launch: Launch, dtype: str) -> None:

@@ -75,7 +75,7 @@ def _one_ahead(kernel: object) -> None:
     try:
         checked_gemm(kernel, AHEAD)
     except CheckFailed as error:
-        if _right_if_square(kernel, AHEAD, error.problem):
+        if "random-data" not in error.causes and _right_if_square(kernel, AHEAD, error.problem):
             raise CheckFailed(f"{error}\nM and N are mixed up.", causes=("right-if-square",)) from None
         raise
     asked = sum(event.bytes for mine in report.events for event in mine if isinstance(event, Load))

@@ -12,6 +12,7 @@ from ptxsim import Report
 from ptxsim.observe.events import Barrier, Commit, Copy, Event, Load, Store, Wait, Work, in_flight
 
 from .common import checked, demand, demand_kernel, fail, is_whole
+from .untried import untried
 
 SMALL = Launch((64, 64, 16), 256)
 PADDED_BY_1 = 2 * 8 * 4 * (129 + 129)  # bytes of the tiles in shared memory: two buffers, 8 columns each
@@ -286,7 +287,7 @@ def _pipeline(kernel: object) -> None:
     """Tiles of 64 floats; each result is a sum of one float of every tile, in their order."""
     demand_kernel(kernel)
     dynamic = 0 if kernel.shared_size_bytes else 2 * 4 * FLOATS
-    for tiles in (5, 2, 3, 1):
+    for tiles in (5, 2, 3, 1, *untried(kernel, 1, (1, 2, 3, 5), 2)):
         data = np.arange(1.0, FLOATS * tiles + 1, dtype=np.float32).reshape(tiles, FLOATS)
         out, expected = np.full(FLOATS, np.nan, np.float32), np.zeros(FLOATS, np.float32)
         for tile in data:

@@ -6,7 +6,7 @@ import numpy as np
 
 from course_lib.check.gemm import Gemm
 from course_lib.check.job import Job
-from course_lib.check.verdict import check
+from course_lib.check.verdict import ONE_BLOCK
 from cupy_or_sim.launch import Launch
 from cupy_or_sim.simulate import clean_side_by_side, simulate
 from instruments.checklist import checklist
@@ -14,6 +14,7 @@ from ptxsim import Report
 
 from .common import (
     MOST_STEPS,
+    check_k_tiles,
     demand,
     demand_kernel,
     demand_no_hazard,
@@ -203,7 +204,7 @@ def _demand_zeros_in_both(kernel: object, launch: Launch) -> None:
 def _demand_exact(kernel: object, launch: Launch) -> None:
     """The whole check, on whole tiles: it takes longer, and says more."""
     gemm = Gemm(*(4 * size for size in launch.tile), "float16")
-    check(Job(kernel, gemm, launch), 0, 8 * MOST_STEPS)
+    check_k_tiles(Job(kernel, gemm, launch), 8 * MOST_STEPS, ONE_BLOCK)
 
 
 def _demand_launch(launch: object) -> None:

@@ -9,10 +9,13 @@ from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Load, MbarrierWait
 
 from .common import MOST_STEPS, demand, demand_all_landed, demand_kernel, demand_no_hazard, fail
+from .untried import untried
 
 PIECE, THREADS = 512, 128
 MANY_COPIES = 4 * MOST_STEPS
 """Of a launch in which each thread copies its own 16 bytes, as in lessons 02 to 05: right, and more than one copy."""
+PIECES = 3
+"""Of a kernel's parameters (x, y, out, pieces)."""
 HASTY = Launch((64, 256, 64), 128, 320 * 128 + 64)
 
 
@@ -20,7 +23,7 @@ def _difference(answer: object) -> None:
     """A kernel whose copy engine brings pieces of two arrays, right for any number of pieces."""
     demand_kernel(answer)
     random = np.random.default_rng(0)
-    for pieces in 1, 2, 5:
+    for pieces in 1, 2, 5, *untried(answer, 1, (1, 2, 5), PIECES):
         x, y = random.integers(-99, 100, (2, pieces * PIECE)).astype(np.float32)
         out = np.full(pieces * PIECE, np.nan, np.float32)
         args = x, y, out, np.int32(pieces)
@@ -63,7 +66,7 @@ def _demand_both_at_once(report: Report, pieces: int) -> None:
 def _hasty(answer: object) -> None:
     """A kernel that multiplies one tile right, of one k-tile and of several."""
     demand_kernel(answer)
-    for k_tiles in 1, 5:
+    for k_tiles in 1, 5, *untried(answer, 64, (1, 5)):
         gemm = Gemm(64, 256, 64 * k_tiles, "float16")
         (A, B, C, *_), report = gemm.simulated(answer, gemm.integers(seed=0), HASTY, MOST_STEPS)
         demand_no_hazard(report)

@@ -13,6 +13,7 @@ from ptxsim.gpus import H100
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Wgmma
 
 from .common import demand, demand_all_landed, demand_kernel, fail
+from .untried import untried
 
 SLOT = (64 + 256) * 64 * 2
 """Bytes of a slot in the rings of the exercises."""
@@ -25,13 +26,18 @@ MOST_STEPS = 2_000_000
 
 
 def run(
-    kernel, tile: tuple[int, int, int], tiles: tuple[int, int, int], slots: int, blocks: int | None
+    kernel,
+    tile: tuple[int, int, int],
+    tiles: tuple[int, int, int],
+    slots: int,
+    blocks: int | None,
+    most_steps: int = MOST_STEPS,
 ) -> Report:
     """Raise what is wrong with a product of so many tiles along M, N and K, or give its report."""
     M, N, K = (size * count for size, count in zip(tile, tiles, strict=True))
     gemm = Gemm(M, N, K, "float16")
     launch = Launch(tile, 256, slots * SLOT + ROUND, blocks)
-    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch, MOST_STEPS)
+    args, report = gemm.simulated(kernel, gemm.integers(seed=0), launch, most_steps)
     if not report.ok:
         found = sorted(report.hazards, key=lambda h: ORDER.index(h.kind) if h.kind in ORDER else len(ORDER))
         raise CheckFailed(str(found[0]), tuple(found))
@@ -39,6 +45,23 @@ def run(
     demand(not wrong, wrong, "wrong-numbers")
     demand_all_landed(report)
     return report
+
+
+def demand_more_k_tiles(
+    kernel,
+    tile: tuple[int, int, int],
+    tiles: tuple[int, int],
+    tried: tuple[int, ...],
+    slots: int,
+    blocks: int | None,
+) -> None:
+    """A kernel that is right for the numbers of k-tiles that were tried is right for those that it treats apart."""
+    for k_tiles in untried(kernel, tile[2], tried):
+        try:
+            run(kernel, tile, (*tiles, k_tiles), slots, blocks, MOST_STEPS * (1 + k_tiles // max(tried)))
+        except CheckFailed as error:
+            text = f"right with {max(tried)} k-tiles, and not with {k_tiles}: {error}"
+            raise CheckFailed(text, error.hazards, () if error.hazards else ("many-k-tiles",)) from None
 
 
 def _demand_ring(report: Report, k_tiles: int, slots: int) -> None:
@@ -107,6 +130,7 @@ def _ring(answer: object) -> None:
         found = error.hazards[0].kind if error.hazards else "wrong numbers"
         cause = "stuck-with-two-slots" if found == "deadlock" else "fixed-slots"
         fail(f"right for three slots, and {found} for SLOTS = 2.", cause)
+    demand_more_k_tiles(answer, (64, 256, 64), (1, 1), (1, 2, 7), 3, None)
     _demand_ring(report, 7, 3)
     demand_no_wait_for_landing(report)
 

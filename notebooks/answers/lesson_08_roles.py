@@ -7,7 +7,7 @@ from ptxsim import Report
 from ptxsim.observe.events import BulkCopy, Event, MbarrierWait, Store
 
 from .common import demand, demand_kernel, fail
-from .lesson_07_ring import SLOT, demand_no_wait_for_landing, fetched, flights, run
+from .lesson_07_ring import SLOT, demand_more_k_tiles, demand_no_wait_for_landing, fetched, flights, run
 
 TILES, K_TILES, SLOTS = 2, 3, 3
 """Of the block that stays, while its first store is held."""
@@ -53,6 +53,7 @@ def _stays(answer: object) -> None:
     run(answer, tile, (2, 2, 2), SLOTS, 1)
     _demand_its_share(run(answer, tile, (3, 1, 1), SLOTS, 2), tiles=2)
     run(answer, tile, (1, 1, LONG), SLOTS, 3)
+    demand_more_k_tiles(answer, tile, (1, 1), (1, 2, K_TILES, LONG), SLOTS, 3)
     demand(
         fetched(report, TILES * K_TILES, K_TILES - 1) > K_TILES,
         "the product is right, but no copy of the next tile is asked for while the last k-tile of a tile is "
@@ -73,6 +74,7 @@ def _pair(answer: object) -> None:
     demand_kernel(answer)
     run(answer, (128, 256, 64), (1, 2, 3), 2, 2)
     run(answer, (128, 256, 64), (1, 3, 1), 2, 2)
+    demand_more_k_tiles(answer, (128, 256, 64), (1, 2), (1, 3), 2, 2)
     if ".multicast::cluster" not in compiled(answer).ptx:
         fail("right, but each block loads all of B for itself alone.", "not-shared")
 

@@ -133,6 +133,10 @@ WRONG_ANSWERS = {
     ],
     "05.12": [
         ("the count of the lesson", [(_ALL, "wait_group<2>();")], "fewer than two newer groups exist"),
+        ("all waited for where there are more than five", [
+            (_WAITS, "if (k_tiles > 5) wait_group<0>();\n        else " + _WAITS)], "two at most"),
+        ("ends after 20 k-tiles", [("k_tiles = K / TK;", "k_tiles = min(K / TK, 20);")],
+         "does a number stand where the number of k-tiles"),
         ("one newer, where there are two", [
             (_WAITS, "if (newer >= 1) wait_group<1>();\n        else wait_group<0>();")], "two at most"),
         ("none newer", [(_ALL, "wait_group<0>();")], "two at most"),

@@ -61,6 +61,8 @@ RIGHT_ANSWERS = {
 }
 WRONG_ANSWERS = {
     "06.1": [
+        ("ends after 32 k-tiles", [*SMALL, (K_TILES, "(min(K, 1024) + TK - 1) / TK")],
+         "does a number stand where the number of k-tiles"),
         ("a guard off by one", [*SMALL, ("row < M &&", "row <= M &&")], "rows of C behind M are stored"),
         ("no guard for rows", [*SMALL, ("row < M && column < N", "column < N")], "rows of C behind M are stored"),
         ("no guard for columns", [*SMALL, ("row < M && column < N", "row < M")], "they lie in the next row"),

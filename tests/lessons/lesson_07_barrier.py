@@ -127,6 +127,11 @@ RIGHT_ANSWERS = {
 WRONG_ANSWERS = {
     "07.1": [
         ("parity 0", [("p % 2);\n", "0);\n")], "Which parity has the phase"),
+        (
+            "ends after 20 pieces",
+            [("p < pieces; ++p", "p < min(pieces, 20); ++p")],
+            "which piece of x and of y",
+        ),
         ("made anew for each piece", MADE_ANEW, "nobody resets a barrier"),
         (
             "made anew from the second piece on",
