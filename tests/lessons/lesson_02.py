@@ -35,7 +35,7 @@ NO_LAST_TILE = (
 )
 MATH = [
     ("k off by one", "k < TK;", "k < TK - 1;", "without the last k of every k-tile|uninitialised|wrong"),
-    ("rows of A for B", "m, n);\n", "n, m);\n", "wrong"),
+    ("rows of A for B", "m, n);\n", "n, m);\n", "wrong|past the end of As"),
     ("transposed tile", "As[warp][4 * lane]", "As[lane / 4][lane % 4 * 32 + 4 * warp]", "wrong"),
 ]
 AHEAD = [

@@ -36,10 +36,10 @@ def opened(*cells: str) -> notebook.Notebook:
 
 
 def text_of(found: list[dict]) -> str:
-    """All that outputs show, as text."""
+    """All that outputs show, as text: what was printed first, as the repository keeps a cell that also draws."""
     return "".join(
         "".join(each["text"]) if "text" in each else f"{''.join(each['data']['text/plain'])}\n"
-        for each in found
+        for each in sorted(found, key=lambda each: "text" not in each)
     ).strip()
 
 

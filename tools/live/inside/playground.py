@@ -25,7 +25,7 @@ SMALL = {
     "saxpy": ("2", "64", 0, "float32 = 2\nfloat32 128 arange\nfloat32 128 ones\nint32 = 100"),
     "mirror": ("2", "256", 0, "float32 512 arange\nfloat32 512 zeros"),
     "round_trip": ("2", "256", 0, "float32 2048 arange\nfloat32 2048 zeros"),
-    "hand_over": ("1", "64", 0, "float32 1024 arange\nfloat32 1024 zeros"),
+    "hand_over": ("1", "64", 0, "float32 2048 arange\nfloat32 2048 zeros"),
     "batch": (
         "5", "128", 3 * 128 * 64 * 2,
         "float16 21600 ones\nfloat16 28080 ones\nfloat16 39000 zeros\nint32 = 3\nint32 = 100\nint32 = 130\nint32 = 72",
