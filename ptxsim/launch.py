@@ -50,6 +50,10 @@ MAX_BLOCK = (1024, 1024, 64)
 
 MAX_SIMULATED = 2**28
 """Threads of a launch: NumPy would take minutes to hours for more."""
+MAX_BLOCKS = 2**24
+"""Blocks of a launch, each of which has a number in memory."""
+MAX_SHARED_TOGETHER = 2**28
+"""Bytes of shared memory of the blocks that run at once where they may wait for each other; an H100 has 30 MB."""
 
 
 class SimulatorError(MessageOnly, Exception):
@@ -162,6 +166,13 @@ def launch_bound(
         raise LaunchError(
             f"a cooperative launch of {blocks:,} blocks, and the simulator holds the local arrays of {batch:,}: "
             "simulate a smaller one"
+        )
+
+    shared = min(batch, blocks) * (kernel.code.program.dynamic_at + shared_mem)
+    if shared > MAX_SHARED_TOGETHER:
+        raise LaunchError(
+            f"its blocks may wait for each other, so they run at once, and their shared memory takes {shared:,} bytes; "
+            f"the simulator holds at most {MAX_SHARED_TOGETHER:,}. Simulate fewer blocks"
         )
 
     def run(watched: int = 0 if counted else NOBODY, clock: Clock | None = None) -> tuple[LaunchState, list]:
@@ -425,6 +436,11 @@ def _check_limits(grid: tuple, block: tuple, kernel: Kernel, shared_mem: int) ->
         raise LaunchError(
             f"a grid of {grid} with blocks of {block} has {total:,} threads; the simulator takes at most "
             f"{MAX_SIMULATED:,}, because more would run for hours. Simulate a smaller problem"
+        )
+    if math.prod(grid) > MAX_BLOCKS:
+        raise LaunchError(
+            f"a grid of {grid} has {math.prod(grid):,} blocks; the simulator takes at most {MAX_BLOCKS:,}. Simulate a "
+            "smaller problem, or use larger blocks"
         )
     _check_clusters(kernel, grid)
     _check_memory(kernel.code.program, shared_mem)

@@ -96,3 +96,20 @@ def test_a_width_of_printf_is_not_written_out():
         source = f'extern "C" __global__ void k(int n) {{ printf("{width}", n); }}'
         report = ptxsim.launch(ptxsim.compile(source, "k"), (1,), (1,), (np.int32(5),))
         assert len(report.output) < 6000
+
+
+def test_many_blocks_are_refused_before_they_are_numbered():
+    waits = """extern "C" __global__ void k(volatile int* p)
+    {
+        extern __shared__ int s[];
+        s[0] = 1;
+        while (p[0] < 0) ;
+        p[1] = s[0];
+    }"""
+    kernel, argument = ptxsim.compile(waits, "k"), np.zeros(8, np.int32)
+    with pytest.raises(LaunchError, match="268,435,456 blocks; the simulator takes at most 16,777,216"):
+        ptxsim.launch(kernel, (2**28,), (1,), (argument,), 64)
+    with pytest.raises(
+        LaunchError, match=r"their shared memory takes 23,244,800,000 bytes.* at most 268,435,456"
+    ):
+        ptxsim.launch(kernel, (100_000,), (1,), (argument,), 232448)
