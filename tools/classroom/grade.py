@@ -11,12 +11,13 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +35,13 @@ SECONDS = {ONE: 900, "nbgrader": 120}
 """For a submission, whose cells may run for 600 of them, and for the table."""
 
 SLOW = 20
-"""Seconds after which a submission leaves its place to the next one, and goes on beside it."""
-SLOW_AT_ONCE = 8
+"""Seconds after which a submission leaves its place to the next one, and goes on beside it, at the earliest."""
+LONGER = 3
+"""Times what others took: only then it does. A slow machine is no reason to begin with more than it can do."""
+SLOW_AT_ONCE = 6
 """So many go on beside the others."""
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""It ends when we do, however that is."""
 MOST_SAID = 1 << 20
 """Bytes of what is said about one."""
 
@@ -96,12 +101,13 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
     new = [each for each in _all(course) if _is_new(course, each, noted, judge)]
     print(f"{len(new)} to grade, {len(_all(course)) - len(new)} as before", flush=True)
     at_once = at_once or len(os.sched_getaffinity(0))
-    places = threading.Semaphore(at_once)
+    places, took = threading.Semaphore(at_once), []
     with ThreadPoolExecutor(at_once + SLOW_AT_ONCE) as pool:
-        running = {pool.submit(_grade_safely, course, *each, Place(places)): each for each in new}
+        running = {pool.submit(_grade_safely, course, *each, Place(places, took)): each for each in new}
         for number, done in enumerate(as_completed(running), 1):
             name, student = running[done]
             result = done.result()
+            took += [result.seconds] * bool(result.seconds)
             told = f"{number} of {len(new)}, {student}, {name}: {result.told()}"
             print(f"  {printable_line(told)}", flush=True)
             noted[f"{student}/{name}"] = result.note(judge, noted.get(f"{student}/{name}", {}))
@@ -116,10 +122,11 @@ def grade(course: Path, at_once: int = 0) -> list[str]:
 
 
 class Place:
-    """One of a few places, from when it is free until it is left: at the end, or before."""
+    """One of a few places, from when it is free until it is left: at the end, or before. `took`: the seconds of those
+    that are done."""
 
-    def __init__(self, places: threading.Semaphore) -> None:
-        self._places, self._held = places, False
+    def __init__(self, places: threading.Semaphore, took: list[float]) -> None:
+        self._places, self._took, self._held = places, took, False
 
     def __enter__(self) -> "Place":
         self._places.acquire()
@@ -128,6 +135,10 @@ class Place:
 
     def __exit__(self, *_: object) -> None:
         self.leave()
+
+    def patience(self) -> float:
+        """Seconds until it is to be left, whoever is at work there."""
+        return LONGER * max(SLOW / LONGER, statistics.median(self._took)) if self._took else LONGER * SLOW
 
     def leave(self) -> None:
         """Let the next one in, once."""
@@ -209,7 +220,7 @@ def _grade_one(course: Path, name: str, student: str, place: Place) -> Result:
         shutil.rmtree(course / folder / student / name, ignore_errors=True)
     with tempfile.TemporaryDirectory() as empty:
         told = Path(empty, "told.json")
-        worked, said = _run(course, ONE, str(course), name, student, str(told), slow=place.leave)
+        worked, said = _run(course, ONE, str(course), name, student, str(told), place=place)
         answer = json.loads(told.read_text(encoding="utf-8")) if told.is_file() else {}
     _log(course, said)
     if worked and answer and graded(course, student, name).is_file():
@@ -232,12 +243,10 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if size <= LARGEST else f"{size} bytes"
 
 
-def _run(
-    course: Path, module: str, *arguments: str, slow: Callable[[], None] = lambda: None
-) -> tuple[bool, str]:
+def _run(course: Path, module: str, *arguments: str, place: Place | None = None) -> tuple[bool, str]:
     """Run a module in the course's folder. Returns whether it went well, and what it said. What learners wrote passes
-    through it, so it has limits. `slow` is called once when it takes long."""
-    limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}"]
+    through it, so it has limits. When it takes long, it leaves its place."""
+    limits = [] if sandbox.unsafe() else ["prlimit", f"--as={sandbox.MEMORY}", *WITH_US]
     command = [*limits, sys.executable, "-W", "ignore", "-m", module, *arguments]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path}
@@ -245,9 +254,10 @@ def _run(
         outputs = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         process = subprocess.Popen(command, cwd=course, env=environment, **outputs)
         try:
-            if not _ended(process, SLOW):
-                slow()
-            if not _ended(process, SECONDS[module] - SLOW):
+            ends = time.monotonic() + SECONDS[module]
+            if place and not _ended(process, place.patience()):
+                place.leave()
+            if not _ended(process, max(0.0, ends - time.monotonic())):
                 log.write(f"Error: more than {SECONDS[module]} seconds\n".encode())
         finally:
             process.kill()  # one that has ended hears nothing

@@ -300,7 +300,7 @@ def marked(tmp_path, monkeypatch):
     for place in "release/00_a", "submitted/kim/00_a", "submitted/lee/00_a":
         write(tmp_path / place / "00_a.ipynb", nbformat.writes(form()))
 
-    def run(course, module, *arguments, slow=None):
+    def run(course, module, *arguments, place=None):
         if module != grade.ONE:
             return not asked.append(arguments[0]), ""
         name, student, told = arguments[1:]
@@ -354,10 +354,10 @@ def test_two_submissions_are_graded_at_once(marked, monkeypatch):
     marked, _ = marked
     both, run = threading.Barrier(2, timeout=10), grade._run
 
-    def together(course, module, *arguments, **slow):
+    def together(course, module, *arguments, **place):
         if module == grade.ONE:
             both.wait()  # breaks where one waits for the other's end
-        return run(course, module, *arguments, **slow)
+        return run(course, module, *arguments, **place)
 
     monkeypatch.setattr(grade, "_run", together)
     assert grade.grade(marked, at_once=2) == []
@@ -367,28 +367,32 @@ def test_one_that_takes_long_holds_up_nobody(marked, monkeypatch):
     marked, _ = marked
     other, run = threading.Event(), grade._run
 
-    def slowly(course, module, *arguments, slow=None):
+    def slowly(course, module, *arguments, **place):
         if "kim" in arguments:
-            slow()
+            place["place"].leave()
             assert other.wait(10), "the next one is graded meanwhile"
         if "lee" in arguments:
             other.set()
-        return run(course, module, *arguments, slow=slow)
+        return run(course, module, *arguments, **place)
 
     monkeypatch.setattr(grade, "_run", slowly)
     assert grade.grade(marked, at_once=1) == []
 
 
-def test_a_process_that_takes_long_is_told_of_and_ended(tmp_path, monkeypatch):
+def test_a_process_that_takes_long_leaves_its_place_and_is_ended(tmp_path, monkeypatch):
     (tmp_path / "endless.py").write_text("import time\nprint('x', flush=True)\ntime.sleep(60)")
-    monkeypatch.setattr(grade, "SLOW", 0.5)
+    monkeypatch.setattr(grade, "SLOW", 0.5 / grade.LONGER)
     monkeypatch.setitem(grade.SECONDS, "endless", 1.5)
-    slow = []
-    assert grade._run(tmp_path, "endless", slow=lambda: slow.append(1)) == (
-        False,
-        "x\nError: more than 1.5 seconds\n",
-    )
-    assert slow == [1]
+    places = threading.Semaphore(1)
+    with grade.Place(places, []) as place:
+        said = grade._run(tmp_path, "endless", place=place)
+        assert said == (False, "x\nError: more than 1.5 seconds\n") and places.acquire(timeout=0)
+    assert not places.acquire(timeout=0), "it was left once"
+
+
+def test_what_takes_long_depends_on_the_others():
+    places = threading.Semaphore(1)
+    assert [grade.Place(places, took).patience() for took in ([], [5.0], [30.0, 20.0, 600.0])] == [60, 20, 90]
 
 
 def test_marks_of_another_judge_are_given_anew_and_say_what_was(marked, monkeypatch, capsys):
