@@ -169,7 +169,7 @@ def main() -> int:
     asked = made.parse_args()
     with tempfile.TemporaryDirectory() as book:
         (Path(book) / "index.html").write_text("<p>a page of the book</p>" * 4000)
-        command = [sys.executable, "-m", "course_lib", "serve", book, "--port", "0"]
+        command = [sys.executable, "-m", "hiding_latency", "serve", book, "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 first = [server.stdout.readline() for _ in range(2)]

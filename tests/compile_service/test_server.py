@@ -11,7 +11,7 @@ import pytest
 
 from compile_service.server import sender_of
 from hiding_latency.__main__ import main, parser
-from hiding_latency.serve import BOOK, words
+from hiding_latency.serve import BOOK, limits, words
 from tests.rules import ROOT
 
 from .ask import GOOD, ask, error
@@ -317,6 +317,15 @@ def test_opened_to_the_network_it_says_what_that_means(book):
     process.communicate(timeout=20)
     assert "Everybody who reaches this machine over the network" in said and "never" not in said
     assert "Nothing that\nthey send is run." in said and "0.0.0.0" not in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "share"),
+    [([], 1.0), (["--host", "0.0.0.0"], 0.25), (["--host", "0.0.0.0", "--one-address"], 1.0)],
+)
+def test_an_address_has_a_share_where_others_have_theirs(typed, share):
+    most = limits(parser().parse_args(["serve", *typed]))
+    assert most.share == share and most.of_one(most.connections) == 400 * share and most.of_one(2) >= 1
 
 
 def test_what_cannot_be_served_is_said(book, capsys):
