@@ -60,3 +60,15 @@ def test_a_test_that_takes_a_sample_itself_is_noted(monkeypatch, request, every)
     sample.cut.clear()
     sample.sample("abb", str)
     assert sample.cut == ({request.node.nodeid} if not every else set())
+
+
+@pytest.mark.parametrize(("asked", "left"), [(ran.WHOLE, []), (["tests/a.py::one"], ["tests/a.py::one"])])
+def test_who_asks_for_one_test_gets_it(monkeypatch, tmp_path, asked, left):
+    """Long cases call pytest themselves, with the environment that they have."""
+    monkeypatch.setattr(sample, "REST", True)
+    monkeypatch.setattr(ran, "FOLDER", tmp_path)
+    items = [Item("tests/a.py::one")]
+    (tmp_path / "one").write_text(f"{ran.key(items[0])}\n")
+    hook = SimpleNamespace(pytest_deselected=lambda items: None)
+    ran.pytest_collection_modifyitems(SimpleNamespace(args=asked, hook=hook), items)
+    assert [item.nodeid for item in items] == left
