@@ -5,10 +5,12 @@ function of the answer gives. No line of a learner's Python is run here. Nor is 
 can read the answers: the worker of compile_service does that, in copies of itself that can open no file.
 """
 
+import asyncio
 import builtins
 import json
 import os
 import sys
+import threading
 from functools import partial
 from typing import TextIO
 from unittest import mock
@@ -30,7 +32,9 @@ def main() -> None:
     said = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a check prints is no verdict
     nvrtc.use_none("what is handed in is compiled by compile_service alone, which gave no answer")
-    elsewhere.ask_with(partial(compiled, Worker(LIMITS)))
+    loop = asyncio.new_event_loop()  # in which the worker is heard, also while a check is at work
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    elsewhere.ask_with(partial(compiled, Worker(LIMITS), loop))
     _say(said, {"ready": True})
     for line in sys.stdin:
         asked = json.loads(line)
@@ -65,13 +69,14 @@ def judged(exercise: str, packed: object, said: TextIO) -> dict:
     return {"ok": verdict.ok, "said": repr(verdict), "pictures": pictures}
 
 
-def compiled(worker: Worker, asked: dict) -> Answer:
+def compiled(worker: Worker, loop: asyncio.AbstractEventLoop, asked: dict) -> Answer:
     """What the worker says of a kernel. One that it does not take does not compile."""
     try:
         question = read(json.dumps(asked).encode(), LIMITS)
     except Refused as error:
         return elsewhere.REFUSED, {"error": str(error)}
-    return worker.ask(question)[0]
+    answer, _ = asyncio.run_coroutine_threadsafe(worker.ask(question), loop).result()
+    return answer
 
 
 def _error(kind: str) -> type[Exception]:
