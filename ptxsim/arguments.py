@@ -99,7 +99,9 @@ def _pointer_or_record(
             f"{name} is {written}* in the kernel, and the array is {array.dtype}; pass {name}.astype(np.{number})"
             + f", or, if its bytes are meant, {name}.view(np.{number})" * (not floats)
         )
-    return _pointer(array, name, buffers, owned)
+    address = _pointer(array, name, buffers, owned)
+    owned[-1].numbers = numbers.number_of(written) is not None
+    return address
 
 
 def _pointer(

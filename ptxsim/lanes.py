@@ -65,8 +65,20 @@ class Decoded(Protocol):
         """By the pc of an activemask, the instruction whose mask it makes."""
 
     @property
-    def carried(self) -> Mapping[int, tuple[int, ...]]:
-        """The loads and stores, by pc, that only carry values within shared memory, with the registers."""
+    def plain_loads(self) -> frozenset[int]:
+        """The weak loads, by pc, but for those of parameters and constants."""
+
+    @property
+    def carried(self) -> frozenset[int]:
+        """The loads, by pc, that only carry values within shared memory."""
+
+    @property
+    def of_structs(self) -> frozenset[int]:
+        """The loads, by pc, that only carry what may lie between two members of a struct."""
+
+    @property
+    def follows_loads(self) -> bool:
+        """Whether it is known what becomes of bytes that nobody has written, and a load has found."""
 
     @property
     def order_matters(self) -> bool:

@@ -26,6 +26,10 @@ UNIT: dict[int, np.dtype] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)} | {16: 
 """The dtype that moves 1 to 16 bytes in one NumPy operation; complex128 is only a 16-byte parcel here."""
 
 
+ALL_WRITTEN = {size: np.full(size, 1, np.uint8).view(UNIT[size])[0] for size in (1, 2, 4, 8)}
+"""Marks of a unit of which all bytes are written."""
+
+
 def in_bytes(size: int) -> str:
     """ "1 byte", "4,096 bytes" """
     return f"{size:,} byte{'s' * (size != 1)}"
@@ -91,7 +95,8 @@ class Buffer:
     """One allocation in global memory. `label` is how messages call the array in it: "C (float32, shape (64, 64))";
     `first` is where that array begins, in bytes, and `elements` how many it has. `written`: which bytes anybody wrote;
     None where all count as written. `lost`: a cause of a hazard, where nobody may touch it; then it has no bytes.
-    `seen`: what a launch touches, if anybody wants to know."""
+    `seen`: what a launch touches, if anybody wants to know. `numbers`: its elements are known to be numbers, and not
+    structs, which have bytes between their members."""
 
     base: int
     memory: Bytes
@@ -102,6 +107,7 @@ class Buffer:
     written: Bytes | None = None
     lost: str = ""
     seen: Seen | None = None
+    numbers: bool = False
 
     @property
     def size(self) -> int:
@@ -110,6 +116,11 @@ class Buffer:
     def element(self, offset: int) -> str:
         """The place of a byte in words: "element 7 of C (float32, shape (64, 64))"."""
         return f"element {(offset - self.first) // self.itemsize} of {self.label}"
+
+    def byte(self, offset: int) -> str:
+        """The same of one of its bytes."""
+        inside = (offset - self.first) % self.itemsize
+        return f"byte {inside} of " * (self.itemsize > 1) + self.element(offset)
 
 
 class GlobalMemory:
@@ -401,10 +412,21 @@ class LocalMemory:
         note_written(self.written, unit, size)
 
 
-def never_written(written: Bytes, unit: np.ndarray, size: int) -> np.ndarray:
-    """Of which units no byte was written: a copy of a struct may read bytes between its members."""
+def not_written(written: Bytes, unit: np.ndarray, size: int) -> np.ndarray | None:
+    """Which bytes of these units nobody has written: (units, size). None: all are written."""
     flags = written.units(size)[unit]
-    return flags.view(np.uint64).reshape(len(flags), -1).any(axis=1) == 0 if size == 16 else flags == 0
+    words = flags.view(np.uint64) if size == 16 else flags
+    if (words == ALL_WRITTEN[words.itemsize]).all():
+        return None
+    return flags.view(np.uint8).reshape(-1, size) == 0
+
+
+def beside_written(written: Bytes, unit: np.ndarray, size: int) -> np.ndarray:
+    """Which of these units lie in 8 bytes of which some were written, as what is between two members of a struct."""
+    words = written.units(8)
+    return (
+        words[np.minimum(unit * size // 8, len(words) - 1)] != 0 if len(words) else np.zeros(len(unit), bool)
+    )
 
 
 def note_written(written: Bytes, unit: np.ndarray, size: int) -> None:

@@ -13,7 +13,7 @@ from ..ptx.program import Address, Immediate, Instruction, Register, Variable, V
 from ..races.messages import BLOCK, CLUSTER, GRID
 from ..races.proxies import ALL_SPACES, map_space
 from ..races.shadow import Act
-from ..units.access import SPACES, Access, Memories, read, write
+from ..units.access import SPACES, Access, Holes, Memories, read, write
 from .registry import Operands, on_machine
 
 
@@ -90,7 +90,15 @@ def ld(decoder: Operands, ins: Instruction) -> Callable:
         load = _parameter(decoder, ins.operands[1], size)
         return lambda machine: put(machine, load(machine))
     access, address, put = loading(decoder, ins)
-    return lambda machine: put(machine, read(machine, access, address(machine)))
+    if decoder.code.follows_loads:
+        return lambda machine: put(machine, read(machine, access, address(machine)))
+
+    def step(machine: Memories) -> None:
+        put(machine, read(machine, access, address(machine)))
+        if machine.partly:
+            raise Holes
+
+    return step
 
 
 def loading(decoder: Operands, ins: Instruction) -> tuple[Access, Callable, Callable]:

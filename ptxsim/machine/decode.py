@@ -21,7 +21,7 @@ from ..observe.counters import LineCounts, counts_of
 from ..observe.recorder import Costs
 from ..ptx.answers import looked_at
 from ..ptx.branches import parting
-from ..ptx.carried import carried
+from ..ptx.carried import carried, fill
 from ..ptx.chance import order_matters
 from ..ptx.facts import not_simulated
 from ..ptx.flow import Flow, targets_of
@@ -82,8 +82,10 @@ class BasicBlock:
 class Code:
     """A program with its basic blocks, decoded on demand. Holds nothing of any launch."""
 
-    def __init__(self, program: Program, variables: dict[str, int]) -> None:
+    def __init__(self, program: Program, variables: dict[str, int], follows_loads: bool = False) -> None:
+        """`follows_loads`: loads may bring bytes that nobody has written."""
         self.program, self.instructions = program, program.instructions
+        self.follows_loads = follows_loads
         self.variables = variables  # address of each __device__ and __constant__ variable
         bits = (*program.register_bits, 1)  # the last one is the carry flag
         self.register_dtypes = [np.dtype(bool) if n == 1 else UNIT[max(n, 8) // 8] for n in bits]
@@ -184,14 +186,24 @@ class Code:
     def unset(self) -> Unset:
         """Registers that may be read before anything has written them, but for those that are written when lanes go on
         behind a wait."""
-        found = unset(self.program, self.flow, self.carry.index)
+        brought = self.plain_loads if self.follows_loads else frozenset[int]()
+        found = unset(self.program, self.flow, self.carry.index, brought)
         ends = (each for each in self.instructions if found.registers and each.opcode.root in CONTROL)
         late = {index for each in ends for index in written_by(each)}
         return replace(found, registers=found.registers - late)
 
     @cached_property
     def _second(self) -> Watched:
-        return Watched(self.program, self.unset, self.carry.index)
+        return Watched(self.program, self.unset, self.carry.index, self.follows_loads)
+
+    @cached_property
+    def following(self) -> "Code":
+        """The same program, once its loads have brought bytes that nobody has written."""
+        return self if self.follows_loads else Code(self.program, self.variables, True)
+
+    def take_loaded(self, pc: int) -> Callable:
+        """What takes to second values what the load at `pc` has found (units/unset.py)."""
+        return self._second.take_loaded(pc, Decoder(self, pc))
 
     @cached_property
     def first_guesses(self) -> frozenset[int]:
@@ -222,9 +234,23 @@ class Code:
         return looked_at(self.instructions)
 
     @cached_property
-    def carried(self) -> dict[int, tuple[int, ...]]:
-        """The loads and stores, by pc, that only carry values within shared memory, with the registers."""
-        return carried(self.instructions)
+    def plain_loads(self) -> frozenset[int]:
+        """The weak loads, by pc, but for those of parameters and constants."""
+        return (
+            frozenset(pc for pc, each in enumerate(self.instructions) if _loads_plainly(each))
+            - self.first_guesses
+        )
+
+    @cached_property
+    def carried(self) -> frozenset[int]:
+        """The loads, by pc, that only carry values within shared memory."""
+        return carried(self.instructions, "shared")
+
+    @cached_property
+    def of_structs(self) -> frozenset[int]:
+        """The loads, by pc, that only carry what may lie between two members of a struct: a byte or two, or a word, if
+        other loads stand in its line."""
+        return fill(self.instructions, carried(self.instructions) & self.plain_loads)
 
     @cached_property
     def order_matters(self) -> bool:
@@ -651,6 +677,12 @@ def _guarded(decoder: Decoder, guard: Register, step: Callable) -> Callable:
             machine.idx = whole
 
     return guarded
+
+
+def _loads_plainly(instruction: Instruction) -> bool:
+    opcode = instruction.opcode
+    others = ("param", "const", "local", "volatile", "relaxed", "acquire")
+    return opcode.root in ("ld", "ldu") and not any(map(opcode.has, others))
 
 
 def _use_loads(pc: int) -> Callable:

@@ -12,7 +12,7 @@ for others (barriers.py) are in no group.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -28,7 +28,8 @@ from ..memory import (
     LocalMemory,
     Miss,
     SharedMemory,
-    never_written,
+    beside_written,
+    not_written,
 )
 from ..observe import events
 from ..observe.counters import Counters
@@ -42,7 +43,7 @@ from ..races.orders import Orders, Trail
 from ..races.proxies import ProxyFences
 from ..races.shadow import Shadow
 from ..units import leaving
-from ..units.access import Access, differs
+from ..units.access import Access, Holes, Partly, differs
 from ..units.async_math import AsyncMath
 from ..units.barriers import ALL, Barrier, Gathering, WarpBarrier
 from ..units.bulk import BulkCopies
@@ -54,7 +55,7 @@ from ..units.mbarriers import Mbarrier
 from ..units.registers import RegisterPool
 from ..units.unset import SecondValues
 from ..work import Budget
-from .decode import Code
+from .decode import BasicBlock, Code
 from .standstill import Watch
 from .stuck import deadlock, endless, not_begun
 
@@ -201,6 +202,7 @@ class Machine:
         # by the pc of a strong access: where, and what
         self.found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self.watch = Watch(self)
+        self.holes, self.partly = False, list[Partly]()
         self.stirred = False  # since the last turn something has changed that others may look at
         self.random = None if launch.seed is None else np.random.default_rng([launch.seed, first])
         self.alive = np.ones(self.lanes, bool)
@@ -258,11 +260,19 @@ class Machine:
             self.launch.steps += block.length
             self.counters.executed(self, pc, block.counts)
             self.recorder.begin(pc)
-            for at, step in block.steps:
+            idx = self.idx
+            left = block.steps
+            while left:
                 try:
-                    step(self)
-                except Miss as miss:
-                    self._without(miss, at, step)
+                    for at, step in left:
+                        try:
+                            step(self)
+                        except Miss as miss:
+                            self._without(miss, at, step)
+                    left = ()
+                except Holes:
+                    block = self._follow_loads(block, at)
+                    left, self.idx = block.steps, idx
             at = block.end_pc
             self.recorder.work(block.work_end)
             self.launch.budget.spend(block.work.of(self.count()))
@@ -282,6 +292,16 @@ class Machine:
             except Miss as another:
                 self._without(another, pc, step)
         self.idx = whole
+
+    def _follow_loads(self, block: BasicBlock, pc: int) -> BasicBlock:
+        """The load at `pc` is the first that found bytes which nobody has written. From here on such values are
+        followed; what is left of the basic block."""
+        code = self.launch.code = self.launch.code.following
+        self.second.wanted = code.unset.registers
+        code.take_loaded(pc)(self)
+        if pc == block.end_pc:
+            return replace(block, steps=())
+        return replace(code.block(pc + 1), work=block.work)
 
     def work(self, amount: float) -> None:
         """Something took longer than an instruction does: so many times as long."""
@@ -585,7 +605,15 @@ class Machine:
         """A read of memory in which somebody should have written."""
         if memory.written is None:
             return
-        never = np.flatnonzero(never_written(memory.written, unit, access.size))
+        missing = not_written(memory.written, unit, access.size)
+        if missing is None:
+            return
+        whole = missing.all(axis=1)
+        if access.pc in self.launch.code.of_structs:
+            whole &= ~beside_written(memory.written, unit, access.size)
+        if memory is not self.local and access.pc in self.launch.code.plain_loads:
+            self.holes |= bool((missing.any(axis=1) & ~whole).any())
+        never = np.flatnonzero(whole)
         if not len(never):
             return
         thread = self.describe_thread(int(self.active()[never[0]]))

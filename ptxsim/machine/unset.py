@@ -17,8 +17,8 @@ BRANCHES = ("bra", "brx", "ret", "exit")
 class Watched:
     """Of one program, once it is known where such registers may be read."""
 
-    def __init__(self, program: Program, unset: Unset, carry: int) -> None:
-        self.program, self.unset, self.carry = program, unset, carry
+    def __init__(self, program: Program, unset: Unset, carry: int, follows_loads: bool) -> None:
+        self.program, self.unset, self.carry, self.follows_loads = program, unset, carry, follows_loads
 
     def concerns(self, pc: int) -> bool:
         """Whether an instruction may read such a register, or writes one."""
@@ -27,15 +27,25 @@ class Watched:
     def step(self, step: Callable, pc: int, decoder: Operands) -> Callable:
         """Of an instruction, inside of its guard."""
         instruction = self.program.instructions[pc]
-        if not self.concerns(pc) or (repeats(instruction) and pc in self.unset.readers):
+        follows = self.follows_loads and pc in decoder.code.plain_loads
+        if not follows and (not self.concerns(pc) or (repeats(instruction) and pc in self.unset.readers)):
             return step
         written = self._written(instruction)
         if loads_shared(instruction) and self.unset.stored and written:
             access, address, put = loading(decoder, instruction)
-            step = steps.loads_shared(step, address, put, access.size, written)
+            step = steps.loads_shared(step, pc, address, put, access.size, written)
         elif written:
             step = steps.settled(step, written)
+        if follows:
+            step = steps.followed(step, self.take_loaded(pc, decoder))
         return self._asked(step, pc, decoder) if pc in self.unset.readers else step
+
+    def take_loaded(self, pc: int, decoder: Operands) -> Callable:
+        """What takes to second values what a load has found where a part was never written."""
+        instruction = self.program.instructions[pc]
+        _, _, put = loading(decoder, instruction)
+        every = frozenset(set_by(instruction, self.carry))
+        return steps.take_loaded(pc, put, every, self._written(instruction))
 
     def guarded(self, step: Callable, pc: int) -> Callable:
         """The same with its guard, and of an instruction that ends a basic block."""
@@ -76,10 +86,17 @@ class Watched:
             return steps.stores_shared(step, address, units, access.size, frozenset(used))
         if opcode.has("local") or opcode.has("param"):
             return step
-        base = None
+        base, alone = None, self._is_alone(pc)
         if opcode.root == "st" and not opcode.has("global") and isinstance(place.base, Register):
             base = place.base.index
-        return steps.stores(step, pc, base, used, DTYPES[opcode.types[-1]].itemsize, self._is_alone(pc))
+        if opcode.root == "st" and self.follows_loads:
+            access, address, units = storing(decoder, instruction)
+            step = steps.carries(step, pc, address, units, access.size, frozenset(used), alone)
+        elif opcode.has("cas"):
+            step = steps.compares(step, frozenset(used))
+        computes = opcode.root != "st" and not opcode.has("cas") and not opcode.has("exch")
+        size = DTYPES[opcode.types[-1]].itemsize
+        return steps.stores(step, pc, base, used, size, alone, computes)
 
     def _is_alone(self, pc: int) -> bool:
         """Whether it is an atomic, or a store of one value and the only one of its line."""

@@ -26,14 +26,14 @@ class Unset:
     stored: bool = False
 
 
-def unset(program: Program, flow: Flow, carry: int) -> Unset:
-    """`carry`: the number of the carry flag."""
+def unset(program: Program, flow: Flow, carry: int, brought: frozenset[int] = frozenset()) -> Unset:
+    """`carry`: the number of the carry flag. `brought`: loads, by pc, that may bring what nobody has written."""
     instructions = program.instructions
     reads = [used_by(instruction, carry) for instruction in instructions]
     writes = [set_by(instruction, carry) for instruction in instructions]
-    if not _any_before_its_write(instructions, flow, reads, writes):
+    if not brought and not _any_before_its_write(instructions, flow, reads, writes):
         return Unset()
-    spread = _Spread(instructions, flow, list(map(_bits, reads)), list(map(_bits, writes)))
+    spread = _Spread(instructions, flow, list(map(_bits, reads)), list(map(_bits, writes)), brought)
     spread.follows_memory = math.prod(program.cluster) == 1 and not any(map(_strong_in_shared, instructions))
     return spread.found()
 
@@ -92,9 +92,15 @@ class _Spread:
     registers are bits of a number."""
 
     def __init__(
-        self, instructions: tuple[Instruction, ...], flow: Flow, reads: list[int], writes: list[int]
+        self,
+        instructions: tuple[Instruction, ...],
+        flow: Flow,
+        reads: list[int],
+        writes: list[int],
+        brought: frozenset[int],
     ) -> None:
         self.instructions, self.flow, self.reads, self.writes = instructions, flow, reads, writes
+        self.brought = brought
         self.before: dict[int, int] = {flow.starts[0]: -1}
         self.stored, self.follows_memory = False, True
 
@@ -126,7 +132,9 @@ class _Spread:
             if read:
                 readers.add(pc)
                 held |= read
-            if bool(read) if repeats(instruction) else self.stored and loads_shared(instruction):
+            if pc in self.brought or (
+                bool(read) if repeats(instruction) else self.stored and loads_shared(instruction)
+            ):
                 now |= self.writes[pc]
             elif instruction.guard is None:
                 now &= ~self.writes[pc]

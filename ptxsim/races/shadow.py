@@ -121,6 +121,8 @@ class Watched(Reporting, Protocol):
     """What a shadow asks of the machine whose accesses it watches."""
 
     orders: Orders
+    holes: bool
+    """Of some unit that a load reads just now, a part was never written."""
 
     @property
     def proxy_fences(self) -> ProxyFences: ...
@@ -165,8 +167,6 @@ class Shadow:
         self.readers = np.zeros(0, bool)  # by lane of the machine, who read so
         self.fenced = np.zeros(max(self.granules // of_block, 1), np.int64)
         """By block, up to when all who read so have made a fence that a copying thread knows of."""
-        self.unset: dict[int, np.ndarray] = {}
-        """By register that only carries values, which of its granules nobody has written, for each lane."""
         self.dependent: Dependent | None = None  # once there are strong accesses
         self._new_dependent = partial(Dependent, self.granules, of_block, budget)
         self.narrow: dict[int, set[int]] = {BLOCK: set(), CLUSTER: set()}
@@ -232,28 +232,6 @@ class Shadow:
                 granules = granules_of(unit, count)
                 self.write_time[granules[self.write_time[granules] == NEVER]] = 0
 
-    def on_carried_load(self, machine: Watched, reach: Reach) -> None:
-        """These lanes load what they only carry to another place: who uses it there must know that it was written."""
-        registers = machine.launch.code.carried[reach.pc]
-        unset = self.write_time[granules_of(reach.unit, reach.size // self.granule)] == NEVER
-        for register, each in zip(registers, _by_element(unset, reach, registers), strict=True):
-            known = self.unset.get(register)
-            if known is None and each.any():
-                known = np.zeros((len(machine.orders.agent_of_lane), each.shape[1]), bool)
-                self.unset[register] = known
-            if known is not None:
-                known[reach.lanes] = each
-
-    def on_carried_store(self, machine: Watched, reach: Reach) -> None:
-        """These lanes have stored it: what was not written where it comes from is not written here."""
-        registers = machine.launch.code.carried[reach.pc]
-        if self.unset.keys().isdisjoint(registers):
-            return
-        granules = granules_of(reach.unit, reach.size // self.granule)
-        for register, each in zip(registers, _by_element(granules, reach, registers), strict=True):
-            if (known := self.unset.get(register)) is not None:
-                self.write_time[each[known[reach.lanes]]] = NEVER
-
     def on_read_only(self, machine: Watched, reach: Reach) -> None:
         """These lanes have read through the read-only cache: what nobody writes in this launch, not even they."""
         lanes, unit, size, pc = reach
@@ -266,6 +244,11 @@ class Shadow:
             self._report_found(machine, NOT_COHERENT, spread, found)
         touch = Touch(lanes, machine.orders.first_lane, unit, count, machine.orders.trail.step(pc))
         self.read_only.note(touch, 0)
+
+    def unwritten(self, unit: np.ndarray, size: int) -> np.ndarray:
+        """Which bytes of these units nobody has written: (units, size)."""
+        granules = np.minimum(granules_of(unit, size // self.granule), self.granules - 1)
+        return np.repeat(self.write_time[granules] == NEVER, self.granule).reshape(-1, size)
 
     def on_issue(self, machine: Watched, reach: Reach) -> None:
         """An asynchronous copy to these units starts."""
@@ -548,12 +531,13 @@ class Shadow:
     def _check_last_write(
         self, machine: Watched, act: Act, spread: Spread, count: int, changed: Changed
     ) -> None:
+        whole = spread
         if changed is None:
             spread = _one_of_each_run(spread, self.writer, self.write_time)
         lanes, granules, _ = spread
         times = self.write_time[granules]
-        if act.reads and spread.pc not in machine.launch.code.carried:
-            self._report(machine, "uninitialised-read", spread, times == NEVER)
+        if act.reads and (times == NEVER).any():
+            self._tell_unwritten(machine, whole, count)
         flying = (times >= IN_FLIGHT) & (times != NEVER)
         if flying.any():
             self._report(machine, "unwaited-copy" if act.reads else "write-after-write", spread, flying)
@@ -569,6 +553,25 @@ class Shadow:
             if not bad.any():
                 return
         self._report(machine, "read-after-write" if act.reads else "write-after-write", spread, bad)
+
+    def _tell_unwritten(self, machine: Watched, spread: Spread, count: int) -> None:
+        """Somebody reads what nobody has written. Of what a plain load finds there only a part may be used."""
+        code, never = machine.launch.code, self.write_time[spread.granules] == NEVER
+        plain = spread.pc in code.plain_loads
+        if plain or code.instructions[spread.pc].opcode.has("cas"):  # which may be for a part of the word
+            each = never.reshape(-1, count)
+            told = each.all(axis=1) & (spread.pc not in code.carried)
+            if spread.pc in code.of_structs:
+                told &= ~self._beside_written(spread.granules[::count])
+            machine.holes |= plain and bool((each.any(axis=1) & ~told).any())
+            never = np.repeat(told, count)
+        self._report(machine, "uninitialised-read", spread, never)
+
+    def _beside_written(self, granules: np.ndarray) -> np.ndarray:
+        """Which of these lie in 8 bytes of which some were written."""
+        count = 8 // self.granule
+        near = (granules // count * count)[:, None] + np.arange(count)
+        return (self.write_time[np.minimum(near, self.granules - 1)] != NEVER).any(axis=1)
 
     def _keep_last_strong(self, lanes: np.ndarray, granules: np.ndarray, time: int) -> None:
         if self.last_strong is None:
@@ -645,11 +648,6 @@ class Shadow:
             other, flying = int(self.writer[granule]), time >= IN_FLIGHT
             race = Race(kind, granule, lane, other, time % IN_FLIGHT, flying, count, near)
         machine.findings.race(self, pc, race)
-
-
-def _by_element(granules: np.ndarray, reach: Reach, registers: tuple[int, ...]) -> np.ndarray:
-    """What stands at each granule of vectors, for each element: (lanes, granules of it)."""
-    return granules.reshape(len(reach.lanes), len(registers), -1).swapaxes(0, 1)
 
 
 def _some_of(changed: Callable[[], np.ndarray], inside: np.ndarray | slice) -> np.ndarray:

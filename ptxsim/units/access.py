@@ -11,7 +11,7 @@ does nothing, and the other lanes' accesses are made.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..memory import (
     LocalMemory,
     Miss,
     SharedMemory,
+    not_written,
     note_written,
 )
 from ..observe import events
@@ -36,6 +37,9 @@ from .dependents import Dependence
 
 Place = SharedMemory | LocalMemory | Buffer
 SPACES = ("global", "shared", "local", "param", "const")
+OTHER = 0x71
+"""Of what a byte that nobody has written holds otherwise: a large number in every type, and no NaN, which compares as
+nothing."""
 WINDOWS = {"global": 0, "shared": SHARED_WINDOW, "local": LOCAL_WINDOW}
 
 
@@ -66,6 +70,19 @@ class Access:
         return replace(self, counted=False)
 
 
+class Partly(NamedTuple):
+    """What a load found where nobody has written some of the bytes: its lanes, the unit of each with other numbers in
+    those bytes, and the first such byte in words."""
+
+    lanes: np.ndarray
+    units: np.ndarray
+    place: str
+
+
+class Holes(Exception):
+    """A load has found such units, and nobody follows yet what becomes of them."""
+
+
 class Memories(Observed, Explained, Protocol):
     """The memories that lanes reach, and who watches what they do there."""
 
@@ -84,6 +101,10 @@ class Memories(Observed, Explained, Protocol):
     """The active lanes look for something, and have found nothing new."""
     stirred: bool
     """Something has changed that others may look at."""
+    holes: bool
+    """Of some unit that a load reads just now, a part was never written."""
+    partly: list[Partly]
+    """What the last load found there; who follows it takes it."""
 
     def shadow_of(self, memory: SharedMemory | Buffer) -> Shadow | None:
         """What watches this memory; None for a buffer that the kernel only reads."""
@@ -172,6 +193,12 @@ def differs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     if a.dtype == UNIT[16]:
         pairs = a.view(np.uint64) != b.view(np.uint64)
         return pairs.reshape(-1, 2).any(axis=1)
+    return a != b
+
+
+def differing_bytes(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The same of each byte: (units, bytes of one)."""
+    a, b = (np.ascontiguousarray(each).view(np.uint8).reshape(len(each), -1) for each in (a, b))
     return a != b
 
 
@@ -294,9 +321,50 @@ def _read(machine: Memories, access: Access, memory: Place, unit: np.ndarray) ->
     found = memory.memory.units(access.size)[unit]
     if access.act.strong:
         machine.look(access.pc, unit, found)
-    elif memory is machine.shared and access.pc in machine.launch.code.carried:
-        machine.shadow.on_carried_load(machine, Reach(machine.active(), unit, access.size, access.pc))
+    elif machine.holes:
+        _note_holes(machine, access, memory, unit, found)
     return found
+
+
+def _note_holes(
+    machine: Memories, access: Access, memory: Place, unit: np.ndarray, found: np.ndarray
+) -> None:
+    """A part of some of these units was never written. Whole ones were reported, but for those that are only carried to
+    another place."""
+    machine.holes, size, code = False, access.size, machine.launch.code
+    if isinstance(memory, LocalMemory):
+        return
+    missing, told = _missing(machine, memory, unit, size), access.pc not in code.carried | code.of_structs
+    some = missing.any(axis=1) & ~(missing.all(axis=1) & told)
+    at = np.flatnonzero(some)
+    if not len(at):
+        return
+    bits = found[at].view(np.uint8).reshape(-1, size).copy()
+    bits[missing[at]] = _others(bits, missing[at])[missing[at]]
+    first = int(unit[at[0]]) * size + int(missing[at[0]].argmax())
+    place = (
+        machine.shared.describe(first % machine.shared.stride)
+        if isinstance(memory, SharedMemory)
+        else memory.byte(first)
+    )
+    machine.partly.append(Partly(machine.active()[at], bits.reshape(-1).view(UNIT[size]), place))
+
+
+def _others(bits: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """Other numbers for the bytes of units: large ones, and a zero where a part of a word is missing that is none."""
+    large, size = np.where(bits == OTHER, OTHER - 1, OTHER), bits.shape[1]
+    if size < 4:
+        return np.where(bits == 0, large, 0)
+    elements = np.repeat(missing.reshape(len(bits), -1, 4).all(axis=2), 4, axis=1)
+    return np.where(elements | (bits == 0), large, 0)
+
+
+def _missing(machine: Memories, memory: SharedMemory | Buffer, unit: np.ndarray, size: int) -> np.ndarray:
+    """Which bytes of these units nobody has written: (units, size)."""
+    if isinstance(memory, SharedMemory):
+        return machine.shadow.unwritten(unit, size)
+    found = not_written(memory.written, unit, size) if memory.written is not None else None
+    return np.zeros((len(unit), size), bool) if found is None else found
 
 
 def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, values: np.ndarray) -> None:
@@ -319,8 +387,6 @@ def _write(machine: Memories, access: Access, memory: Place, unit: np.ndarray, v
     else:
         machine.orders.messages.overwrite(memory, unit * access.size)
     units[unit] = values
-    if memory is machine.shared and access.pc in machine.launch.code.carried:
-        shadow.on_carried_store(machine, reach)
     if (beaten := differs(units[unit], values)).any():
         if access.act.strong:
             shadow.on_chance(machine, access.act, reach, beaten)

@@ -7,6 +7,10 @@ what goes into global memory, the program's results depend on what nobody has se
 
 So nothing is said of a value that is only copied, or computed and dropped, or chosen away: compilers make such code of
 right programs.
+
+What a load finds where nobody has written some of its bytes is followed in the same way, from the first such load on:
+its second value has other numbers in those bytes. A struct is copied with the bytes between its members, the last
+words of a row with what lies behind it: that goes into memory as it is, and is not written there either.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,12 +25,12 @@ from ..ptx.program import Instruction
 from ..ptx.provenance import registers
 from ..ptx.unset import MATH
 from ..races.hazards import HazardLog
-from .access import Memories, differs
+from .access import OTHER, Memories, differing_bytes, differs
 
-BYTE = 0x71
-"""Of what such a register holds otherwise: a large number in every type, and no NaN, which compares as nothing."""
 MOVES = frozenset(("mov", "selp", "cvt", "cvta", "prmt", "shfl", "bfi", "bfe"))
 """Instructions that take a value as it is."""
+BITWISE = MOVES | {"and", "or", "xor", "not", "lop3", "shl", "shr", "shf"}
+"""Instructions that take bytes out of a word, and put them into another one."""
 SUMS = 3
 """The operand of an mma that it adds to."""
 
@@ -36,6 +40,13 @@ class Use(NamedTuple):
 
     pc: int
     sums: bool
+
+
+class Load(NamedTuple):
+    """A load that found such a value, and the first byte that nobody has written, in words."""
+
+    pc: int
+    place: str
 
 
 class Twofold(Memories, Protocol):
@@ -70,6 +81,7 @@ class SecondValues:
         self.values: dict[int, np.ndarray | Untouched] = dict.fromkeys(wanted, nobody_wrote)
         self.wanted = wanted
         self.uses: dict[int, Use] = {}  # by register, if anything has computed with it
+        self.loads: dict[int, Load] = {}  # by register, if it comes of memory
         self.stored: _Stored | None = None  # once such a value lies in shared memory
 
     # ---- what registers hold
@@ -92,8 +104,8 @@ class SecondValues:
             for index, (values, flag) in held.items():
                 R[index], clean[index] = values, flag
 
-    def put(self, index: int, second: np.ndarray, use: Use | None) -> None:
-        """The second value of a register that has just been written; `use`: of what it comes."""
+    def put(self, index: int, second: np.ndarray, use: Use | None, load: Load | None = None) -> None:
+        """The second value of a register that has just been written; `use` and `load`: of what it comes."""
         if not _differ(second, self.machine.R[index]).any():
             if index in self.values:
                 self._forget(index)
@@ -103,6 +115,24 @@ class SecondValues:
             self.uses[index] = use
         elif self.machine.idx is None:
             self.uses.pop(index, None)
+        if load:
+            self.loads[index] = load
+        elif self.machine.idx is None:
+            self.loads.pop(index, None)
+
+    def take(self, pc: int, put: Callable, every: frozenset[int], writes: frozenset[int]) -> None:
+        """What the load at `pc` has just found (`Partly`); `put(machine, units)` takes units to `every` of its
+        registers, and `writes` are those that anybody reads."""
+        machine, idx = self.machine, self.machine.idx
+        found, machine.partly = machine.partly, []
+        with self.in_place(every):
+            for part in found:
+                machine.idx = part.lanes
+                put(machine, part.units)
+            machine.idx = idx
+            values = {index: machine.R[index] for index in writes}
+        for index, second in values.items():
+            self.put(index, second, None, Load(pc, found[0].place))
 
     def settle(self, written: frozenset[int]) -> None:
         """The active lanes have written these registers, with what everybody knows."""
@@ -154,6 +184,7 @@ class SecondValues:
     def _forget(self, index: int) -> None:
         del self.values[index]
         self.uses.pop(index, None)
+        self.loads.pop(index, None)
 
     # ---- where it matters
 
@@ -171,9 +202,17 @@ class SecondValues:
 
     def _report(self, pc: int, index: int, lane: int, count: int, what: str) -> None:
         machine = self.machine
+        code, load = machine.launch.code, self.loads.get(index)
         use = self.uses.get(index, Use(pc, False))
-        code = machine.launch.code
-        place = "" if code.where(use.pc) == code.where(pc) else f" at {code.where(pc)}"
+        told = load.pc if load else use.pc
+        place = "" if str(code.where(told)) == str(code.where(pc)) else f" at {code.where(pc)}"
+        if load:
+            text = (
+                f"{machine.describe_thread(lane)} reads {load.place}, which nobody has written, and {what}{place} "
+                "depends on it"
+            )
+            machine.log.add("uninitialised-read", code.instructions[told], text, count, "never-written")
+            return
         if use.sums:
             text, cause = "adds to sums that nobody has set: its registers hold anything", "sums-not-set"
         else:
@@ -195,11 +234,14 @@ class _Stored:
         self.shadow = machine.shadow
         self.bytes = Bytes(machine.shared.memory.data.copy())
         self.use: Use | None = None  # that any of them comes of
+        self.load: Load | None = None
         self.times = np.full(self.shadow.granules, -1, np.int64)
 
-    def note(self, unit: np.ndarray, size: int, values: np.ndarray, uses: list[Use]) -> None:
+    def note(
+        self, unit: np.ndarray, size: int, values: np.ndarray, use: Use | None, load: Load | None
+    ) -> None:
         """These units have just been written."""
-        self.use = min([*uses, *([self.use] if self.use else [])], default=None)
+        self.use, self.load = self.use or use, self.load or load
         self.bytes.units(size)[unit] = values
         granules = self._granules(unit, size)
         self.times[granules] = self.shadow.write_time[granules]
@@ -219,7 +261,7 @@ class _Stored:
 def _other(dtype: np.dtype) -> np.ndarray:
     if dtype.kind == "b":
         return np.ones(1, bool)
-    return np.full(dtype.itemsize, BYTE, np.uint8).view(dtype)
+    return np.full(dtype.itemsize, OTHER, np.uint8).view(dtype)
 
 
 def _differ(a: np.ndarray, b: np.ndarray, size: int = 16) -> np.ndarray:
@@ -249,16 +291,22 @@ def on_both(
             step(machine)
             second.settle(writes)
             return
-        use = _use(second, pc, instruction)
+        use, load = _use(second, pc, instruction), _load(second, reads)
         before = {index: machine.R[index] for index in touched}
         step(machine)
         with second.in_place(touched, before):
             step(machine)
             found = {index: machine.R[index] for index in writes & second.wanted}
         for index, values in found.items():
-            second.put(index, values, use)
+            second.put(index, values, use, load)
 
     return both
+
+
+def _load(second: SecondValues, read: Iterable[int]) -> Load | None:
+    """The load of which all comes that is not known of these registers."""
+    held = {index for index in read if index in second.values}
+    return min(second.loads[index] for index in held) if held and held <= second.loads.keys() else None
 
 
 def _use(second: SecondValues, pc: int, instruction: Instruction) -> Use | None:
@@ -268,7 +316,8 @@ def _use(second: SecondValues, pc: int, instruction: Instruction) -> Use | None:
     known = [second.uses[index] for index in held if index in second.uses]
     if known:
         return min(known)
-    if not held or instruction.opcode.root in MOVES:
+    moves = BITWISE if second.loads.keys() >= set(held) else MOVES
+    if not held or instruction.opcode.root in moves:
         return None
     sums = instruction.opcode.root in MATH and not second.values.keys().isdisjoint(read[SUMS - 1])
     return Use(pc, sums)
@@ -284,6 +333,27 @@ def settled(step: Callable, writes: frozenset[int]) -> Callable:
     return run
 
 
+def take_loaded(pc: int, put: Callable, every: frozenset[int], writes: frozenset[int]) -> Callable:
+    """What takes to second values what the load at `pc` has found where a part was never written."""
+
+    def take(machine: Twofold) -> None:
+        machine.second.settle(writes)
+        machine.second.take(pc, put, every, writes)
+
+    return take
+
+
+def followed(step: Callable, take: Callable) -> Callable:
+    """The step of a load that may find such units."""
+
+    def run(machine: Twofold) -> None:
+        step(machine)
+        if machine.partly:
+            take(machine)
+
+    return run
+
+
 def asked(step: Callable, pc: int, used: list[int], what: str) -> Callable:
     """The step of an instruction that uses these registers for what matters."""
 
@@ -294,20 +364,75 @@ def asked(step: Callable, pc: int, used: list[int], what: str) -> Callable:
     return run
 
 
-def stores(step: Callable, pc: int, base: int | None, values: list[int], size: int, alone: bool) -> Callable:
+def stores(
+    step: Callable, pc: int, base: int | None, values: list[int], size: int, alone: bool, computes: bool
+) -> Callable:
     """The step of a store or an atomic that takes these registers, `size` bytes of each, to an address in register
     `base` (None: it is in global memory). Part of a struct may be unset, and is copied with it: a value that is only
-    copied counts where the store is `alone` in its line."""
+    copied counts where the store is `alone` in its line. `computes`: an atomic that makes something of the value."""
 
     def run(machine: Twofold) -> None:
         second = machine.second
-        asks = [index for index in values if index in second.values and (alone or index in second.uses)]
+        asks = [
+            index
+            for index in values
+            if index in second.uses
+            or (index in second.values and (computes or (alone and index not in second.loads)))
+        ]
         if asks:
             only = None
             if base is not None:
                 only = machine.spread(_active(machine, base)) < np.uint64(SHARED_WINDOW)
             second.ask(pc, asks, "what is stored", size, only)
         step(machine)
+
+    return run
+
+
+def compares(step: Callable, used: frozenset[int]) -> Callable:
+    """The step of an atomicCAS that takes these registers. Who changes a part of a word so has read the rest of it
+    before, which may be unset, and puts it back: where the word was as it was read, it is known from now on."""
+
+    def run(machine: Twofold) -> None:
+        machine.second.settle(used & machine.second.loads.keys())
+        step(machine)
+
+    return run
+
+
+def carries(
+    step: Callable,
+    pc: int,
+    address: Callable,
+    values: Callable,
+    size: int,
+    used: frozenset[int],
+    alone: bool,
+) -> Callable:
+    """The step of a store of the units `values(machine)`, made of the registers `used`. What was not written where they
+    come from is not written where they go, if that memory knows which bytes are; where it does not, a whole number that
+    is the only one of its line is used by who reads it there."""
+
+    def run(machine: Twofold) -> None:
+        second = machine.second
+        mine = [index for index in used & second.loads.keys() if index not in second.uses]
+        step(machine)
+        if not mine:
+            return
+        with second.in_place(used):
+            other = machine.spread(values(machine))
+        missing = differing_bytes(machine.spread(values(machine)), other)
+        try:
+            found = machine.memory.locate(machine.spread(address(machine)).view(np.uint64), size, pc, True)
+        except Miss:
+            return
+        if found is None:
+            return
+        buffer, unit = found
+        if buffer.written is not None:
+            buffer.written.data[(unit[:, None] * size + np.arange(size))[missing]] = 0
+        elif alone and buffer.numbers and buffer.itemsize == size:
+            second.ask(pc, mine, "what is stored", size)
 
     return run
 
@@ -333,14 +458,15 @@ def stores_shared(
         if unit is None:
             return
         second.stored = second.stored or _Stored(machine)
-        uses = [second.uses[index] for index in used & second.uses.keys()]
-        second.stored.note(unit, size, machine.spread(found), uses)
+        use = min((second.uses[index] for index in used & second.uses.keys()), default=None)
+        load = min((second.loads[index] for index in used & second.loads.keys()), default=None)
+        second.stored.note(unit, size, machine.spread(found), use, load)
 
     return run
 
 
 def loads_shared(
-    step: Callable, address: Callable, put: Callable, size: int, writes: frozenset[int]
+    step: Callable, pc: int, address: Callable, put: Callable, size: int, writes: frozenset[int]
 ) -> Callable:
     """The step of a load from shared memory; `put(machine, units)` takes what it found to its registers."""
 
@@ -352,12 +478,17 @@ def loads_shared(
         if stored is None or unit is None:
             second.settle(writes)
             return
-        units = stored.found(unit, size, machine.shared.memory.units(size)[unit])
+        first = machine.shared.memory.units(size)[unit]
+        units, load = stored.found(unit, size, first), stored.load
+        if load and not stored.use and (missing := differing_bytes(first, units)).any():
+            at = int(missing.any(axis=1).argmax())
+            place = int(unit[at]) * size + int(missing[at].argmax())
+            load = Load(pc, machine.shared.describe(place % machine.shared.stride))
         with second.in_place(writes, before):
             put(machine, units)
             found = {index: machine.R[index] for index in writes}
         for index, values in found.items():
-            second.put(index, values, stored.use)
+            second.put(index, values, stored.use, load)
 
     return run
 
