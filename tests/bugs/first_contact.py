@@ -43,7 +43,7 @@ CASES += [
     First(
         "program with main(), given to check: says that `ptxsim run` takes it",
         "PacktPublishing/Learn-CUDA-Programming#2 (book's programs)",
-        ["check", FILES / "whole2.cu"],
+        ["check", FILES / "whole.cu"],
         2,
         [("ptxsim run",), ("reduce<float",)],
     ),
@@ -171,9 +171,16 @@ CASES += [
     First(
         "run: cudaMemcpy of 8 of 12 bytes, last word read",
         "NVIDIA/cudf#8873",
-        ["run", FILES / "mask8.cu"],
+        ["run", FILES / "mask.cu", "-D", "BYTES=8"],
         1,
         [("uninitialised-read",)],
+    ),
+    First(
+        "run: cudaMemcpy of 9 of 12 bytes, all but the first byte of the last word masked out: legal",
+        "NVIDIA/cudf#8873",
+        ["run", FILES / "mask.cu", "-D", "BYTES=9"],
+        0,
+        [("no hazard found",)],
     ),
     First(
         "directory / missing file: words of the tool's own",
