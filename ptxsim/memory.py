@@ -402,7 +402,8 @@ class LocalMemory:
                 "misaligned",
                 bad,
                 lambda: (
-                    f"an access of {in_bytes(size)} at byte {int(addresses[bad.argmax()])} of a local array"
+                    f"an access of {in_bytes(size)} at byte {int(addresses[bad.argmax()])} of a local array; "
+                    f"the address must be a multiple of {size}"
                 ),
             )
         return (lanes * self.stride + addresses) >> (size.bit_length() - 1)

@@ -79,8 +79,8 @@ class Budget:
             why = ", and for a good part of it no thread has ended and no new part of an array was touched"
         return (
             f"after {self.spent:,.0f} steps of work the kernel has not ended{why}. Either a loop goes on for ever, or "
-            "the launch needs more: then simulate a smaller size, or give simulate(...) a larger max_steps=... (A step "
-            "is an instruction, of many lanes several)"
+            "the launch needs more: then simulate a smaller size, or give a larger max_steps=... (A step is an "
+            "instruction, of many lanes several)"
         )
 
     def got_on(self) -> None:

@@ -12,7 +12,7 @@ from ..report import Report, header_of
 
 _AT_START = re.compile(r"^([^\s()]+)\((\d+)\)(?=: )", re.M)
 _TYPED = (
-    (r"give simulate\(\.\.\.\) a larger max_steps=\.\.\.", "give a larger --max-steps"),
+    (r"give a larger max_steps=\.\.\.", "give a larger --max-steps"),
     (r"in ptxsim launch\(\.\.\., cooperative=True\)", "give --cooperative"),
     (r"max_steps=([\d,]+) allows", r"--max-steps \1 allows"),
     (r"the launch gave none: shared_mem=\.\.\., in bytes", "give some: --shared BYTES"),

@@ -73,7 +73,8 @@ def places_of(decoder: Operands, ins: Instruction, at: int, act: Act) -> Callabl
             unit = machine.shared.locate(offsets, SIZE, blocks * machine.shared.stride)
         except Miss as miss:  # the launch ends: who waits there would wait for ever
             machine.missed(miss, pc)
-            raise Fault("mbarrier", "no mbarrier can be there", miss.lane, "no-mbarrier") from None
+            words = "no mbarrier can be there: it has 8 bytes of shared memory, at a multiple of 8"
+            raise Fault("mbarrier", words, miss.lane, "no-mbarrier") from None
         if act is not READS:
             machine.clusters.touch(lanes, blocks, pc)
         for offset in np.unique(offsets).tolist():

@@ -293,7 +293,7 @@ def _place(kernel: Kernel, file: str, hazard: Hazard) -> str:
 def _typed(message: str) -> str:
     """What the library says, in words of this command."""
     return re.sub(
-        r"then simulate a smaller size, or give simulate\(\.\.\.\) a larger max_steps=\.\.\.",
+        r"then simulate a smaller size, or give a larger max_steps=\.\.\.",
         "then run the program on a smaller problem, or give --limit SECONDS",
         message,
     ).replace("shared_mem=..., in bytes", "the third number in <<<...>>>")

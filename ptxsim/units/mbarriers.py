@@ -220,7 +220,10 @@ class Mbarrier(Rendezvous[Question]):
 
     def _in_words(self, count: int, block: int) -> str:
         """More arrivals than the phase lacks."""
-        waited = "Nobody waited for the end of this phase before arriving again?"
+        waited = (
+            "Let who arrives again wait for the end of that phase first, or let mbarrier.init count all arrivals of a "
+            "phase"
+        )
         if not (lacks := self.pending[block]):
             return f"an arrival in a phase that has all its arrivals ({self.count[block]}) already. {waited}"
         return f"{count} arrivals at once, and the phase lacks {lacks} of {self.count[block]}. {waited}"

@@ -209,7 +209,7 @@ class SecondValues:
         if load:
             text = (
                 f"{machine.describe_thread(lane)} reads {load.place}, which nobody has written, and {what}{place} "
-                "depends on it"
+                "depends on it. It is to be written before, or left out by a mask or a condition"
             )
             machine.log.add("uninitialised-read", code.instructions[told], text, count, "never-written")
             return

@@ -35,7 +35,8 @@ __device__ int peer(const void* p, unsigned block)
 class Mended:
     """`says`: of sentences.MENDS; `words` must stand in the message, too. `block`: threads of one, or `blocks`, of the
     faulty launch and of the mended one; `grids`: blocks of the two. `cluster`: blocks of one. `chance`: what the mended
-    kernel leaves depends on the order."""
+    kernel leaves depends on the order. `shared`, `cooperative`, `steps` and `turns` of the two launches: as `launch`
+    takes them. `bounds`: of the kernel's launch."""
 
     says: str
     body: str
@@ -47,6 +48,11 @@ class Mended:
     options: tuple[str, ...] = ()
     cluster: int = 1
     chance: bool = False
+    shared: tuple[int, int] = (0, 0)
+    cooperative: tuple[bool, bool] = (False, False)
+    steps: tuple[int | None, int | None] = (None, None)
+    turns: tuple[str | None, str | None] = (None, None)
+    bounds: str = ""
 
     def form(self, mended: bool) -> str:
         return FORMS.sub(lambda found: found[1 + mended], self.body)
