@@ -10,13 +10,16 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from .. import whole
 from ..interrupts import MessageOnly
@@ -104,14 +107,19 @@ def build(wanted: Build, folder: Path) -> Built:
     _check_sources(wanted)
     if _is_executable(wanted.sources[0]):
         return Built(Path(wanted.sources[0]).resolve(), runtime_library(toolkit()).parent)
-    tools = toolkit()
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # each compiler is a process of its own
-        shim = pool.submit(runtime_library, tools)
-        making = [
-            pool.submit(_compiled, tools, wanted, source, folder, n)
-            for n, source in enumerate(wanted.sources)
-        ]
-        library, objects = shim.result(), [each.result() for each in making]
+    tools, compilers = toolkit(), _Compilers()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            shim = pool.submit(runtime_library, tools)
+            making = [
+                pool.submit(_compiled, compilers, tools, wanted, source, folder, n)
+                for n, source in enumerate(wanted.sources)
+            ]
+            library, objects = shim.result(), [each.result() for each in making]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            compilers.end()
+            raise
     missing = _missing(objects, library, wanted)
     program = folder / "program"
     more = [str(_stubs(missing, folder))] if missing else []
@@ -275,7 +283,40 @@ def _is_executable(source: str) -> bool:
     return path.suffix not in (*SOURCES, *OBJECTS) and path.is_file() and os.access(path, os.X_OK)
 
 
-def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: int) -> Path:
+class _Compilers:
+    """Those at work, each a group of processes. Where one finds a mistake, or somebody stops the build, all end."""
+
+    def __init__(self) -> None:
+        self._lock, self._at_work, self._ended = Lock(), set[subprocess.Popen[str]](), False
+
+    def run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        with self._lock:
+            if self._ended:
+                return subprocess.CompletedProcess(command, -signal.SIGTERM, "", "")
+            started = subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                errors="surrogateescape",
+                start_new_session=True,
+            )
+            self._at_work.add(started)
+        printed, said = started.communicate()
+        with self._lock:
+            self._at_work.discard(started)
+        return subprocess.CompletedProcess(command, started.returncode, printed, said)
+
+    def end(self) -> None:
+        with self._lock:
+            self._ended = True
+            for each in self._at_work:
+                with suppress(ProcessLookupError):
+                    os.killpg(each.pid, signal.SIGTERM)
+
+
+def _compiled(
+    compilers: _Compilers, tools: Toolkit, wanted: Build, source: str, folder: Path, number: int
+) -> Path:
     if Path(source).suffix in OBJECTS:
         return Path(source).resolve()
     made = folder / f"{number}.o"
@@ -286,7 +327,7 @@ def _compiled(tools: Toolkit, wanted: Build, source: str, folder: Path, number: 
         *("-Wno-deprecated-gpu-targets", *wanted.options, *tools.more),
         *(f"-Xcompiler=-idirafter,{folder}" for folder in (*_headers_of_packages(tools), HEADERS)),
     ]
-    done = subprocess.run(command, capture_output=True, errors="surrogateescape", check=False)
+    done = compilers.run(command)
     if done.returncode:
         raise BuildError(_why_not_compiled(done.stderr or done.stdout, wanted))
     return made

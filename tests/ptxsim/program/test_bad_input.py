@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -233,6 +235,41 @@ def test_ended_from_outside(built, tmp_path):
     assert running.returncode == 2 and "this is what was seen so far" in said
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_ended_while_a_compiler_works(tmp_path, monkeypatch):
+    """At the first of four files: no compiler is left, and no other one starts."""
+    slow = tmp_path / "nvcc"
+    slow.write_text(f"#!/bin/sh\nsleep 300 & echo $$ $! >> {tmp_path}/started\nwait\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(compiler, "toolkit", lambda: compiler.Toolkit(str(slow), "", 13000))
+    monkeypatch.setattr(compiler, "runtime_library", lambda tools: tmp_path / "library")
+    monkeypatch.setattr(compiler.os, "cpu_count", lambda: 1)
+
+    def stop() -> None:
+        while not (tmp_path / "started").exists():
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=stop, daemon=True).start()
+    sources = [str(tmp_path / f"{name}.cu") for name in "abcd"]
+    for each in sources:
+        Path(each).write_text("")
+    with pytest.raises(KeyboardInterrupt):
+        compiler.build(compiler.Build(tuple(sources)), tmp_path)
+    (started,) = (tmp_path / "started").read_text().splitlines()
+    for pid in map(int, started.split()):
+        with pytest.raises(ProcessLookupError):
+            _until_gone(pid)
+
+
+def _until_gone(pid: int) -> None:
+    """Raises ProcessLookupError once it is gone, or only its parent's to clear away."""
+    for _ in range(200):
+        os.kill(pid, 0)
+        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            raise ProcessLookupError
+        time.sleep(0.05)
 
 
 def test_a_report_that_cannot_be_written_is_printed(built, typed, tmp_path):
