@@ -687,7 +687,10 @@ class _Linker:
             self.pending.append(Instruction(opcode_of("bra"), (end,), guard, item.where, "ret"))
             return
         text = f"{item.opcode} {' '.join(item.tokens)}".strip()
-        operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
+        try:
+            operands = () if not_simulated(item.opcode) else _Operands(item.tokens, names).read()
+        except UnsupportedInstruction as reason:
+            raise UnsupportedInstruction(f"{reason} (line {item.where.line})") from None
         if item.opcode.startswith(("ld.", "st.")):  # Triton writes { %r1 } for one register
             operands = tuple(
                 o.items[0] if isinstance(o, Vector) and len(o.items) == 1 else o for o in operands
@@ -827,7 +830,8 @@ class _Operands:
         if token[0] == "%":
             raise UnsupportedInstruction(f"the special register {shown(token)} is not simulated")
         raise UnsupportedInstruction(
-            f"the name {shown(token)} is not known here; function pointers are not simulated"
+            f"{shown(token)} is no variable: function pointers are not simulated, and neither are kernels that launch "
+            "kernels"
         )
 
     def address(self) -> Address:

@@ -336,7 +336,7 @@ def test_bad_formats_do_no_harm(call):
             "__device__ int f(int x) { return x + 1; } __device__ int g(int x) { return 2 * x; }",
             "int (*p)(int) = out[0] ? f : g; out[threadIdx.x] = p(threadIdx.x);",
             LaunchError,
-            "function pointers are not simulated",
+            r"function pointers are not simulated, and neither are kernels that launch kernels \(line \d+\)",
         ),
         (
             "__global__ void other(float* out) { }",
