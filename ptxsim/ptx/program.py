@@ -830,8 +830,8 @@ class _Operands:
         if token[0] == "%":
             raise UnsupportedInstruction(f"the special register {shown(token)} is not simulated")
         raise UnsupportedInstruction(
-            f"{shown(token)} is no variable: function pointers are not simulated, and neither are kernels that launch "
-            "kernels"
+            f"{shown(token)} is no variable and no label of the kernel: function pointers are not simulated, and "
+            "neither are kernels that launch kernels"
         )
 
     def address(self) -> Address:

@@ -127,7 +127,7 @@ def test_missing_library_says_what_to_do(monkeypatch):
         raise RuntimeError("no libnvrtc")
 
     monkeypatch.setattr(cuda.bindings.nvrtc, "nvrtcVersion", not_found)
-    nvrtc._nvrtc.cache_clear()
+    nvrtc._loaded.cache_clear()
     with pytest.raises(nvrtc.NvrtcMissing, match="pip install"):
         nvrtc.version()
-    nvrtc._nvrtc.cache_clear()
+    nvrtc._loaded.cache_clear()
