@@ -37,7 +37,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Question:
-    """A text to compile: to PTX, or (kind "log") to ptxas's report of it."""
+    """A text to compile: to PTX, or (kind "log") to ptxas's report of it, or ("cubin", of nobody outside) to machine
+    code."""
 
     source: str
     options: tuple[str, ...]

@@ -149,7 +149,8 @@ def compiled(question: Question, known: Headers, limits: Limits) -> tuple[int, d
         )
         return 422, {"error": said}
     log = made.log[: limits.answer]
-    return 200, {"ptx": made.text if question.kind == "ptx" else "", "log": log, "lowered": made.lowered}
+    text = {question.kind: made.text} if question.kind != "log" else {}
+    return 200, {"ptx": "", "log": log, "lowered": made.lowered} | text
 
 
 def give_up_rights(back: int, limits: Limits) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -114,7 +115,7 @@ def compile_enclosed(
     kind: str, source: str, names: Sequence[str], options: Sequence[str], known: headers.Headers
 ) -> Compiled:
     """Compile what somebody else sent: NVRTC is handed all headers that there are, looks for none on this machine, and
-    nothing is kept. `kind` is "ptx", or "log" for that of ptxas.
+    nothing is kept. `kind` is "ptx", "log" for that of ptxas, or "cubin" for machine code, in base64.
 
     Raises CompileError. The texts are those of `compile_ptx`, the learner's file is named as there.
     """
@@ -124,6 +125,8 @@ def compile_enclosed(
     else:
         full = (*_full_options(options, arch.replace("compute_", "sm_")), *OF_PTXAS)
     made = _compile_now(source, tuple(names), full, known)
+    if kind == "cubin":
+        return Compiled(b64encode(made.cubin).decode(), made.lowered, made.log)
     text = _names_of_headers(made.ptx) if kind == "ptx" else made.log
     return Compiled(_without_paths(text, ()), made.lowered, made.log)
 
@@ -146,6 +149,11 @@ def wanted(
 def packed(text: str, lowered: dict[str, str]) -> str:
     """A text as it is kept, behind a line that says what it is."""
     return f"{json.dumps({'lowered': lowered})}\n{text}"
+
+
+def packed_code(cubin: bytes, lowered: dict[str, str]) -> str:
+    """Machine code as it is kept: disassembled."""
+    return packed(disassemble(cubin), lowered)
 
 
 def refused(error: str) -> str:

@@ -1,14 +1,19 @@
 """Answers go from one process to another as data, and come out as they were; the check meets no code of a learner."""
 
+import asyncio
 import io
 import json
+import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
+from compile_service.pool import Worker
 from cupy_or_sim import OPTIONS, Launch
 from cupy_or_sim.cupy_on_numpy import RawKernel
+from ptxsim.compiler import cache, nvrtc
 from tests.tools.classroom.hand_ins import answers
 from tests.tools.classroom.test_classroom import LESSON
 from tools.classroom import judge, sandbox, watch, wire
@@ -167,3 +172,26 @@ def test_an_answer_that_takes_too_much_gets_no_verdict_and_the_next_one_does(pro
     process.most_memory = 2 << 30
     process._start()
     assert process.verdict("00.3", packed("00.3"), None)["ok"]
+
+
+def test_machine_code_comes_of_the_workers_cubin(monkeypatch):
+    """A check may ask what a kernel that nobody compiled before takes, or how long."""
+    asked = ('extern "C" __global__ void k(float* C) { C[threadIdx.x] *= 41.5f; }', (), OPTIONS, "sm_90")
+    wanted = nvrtc.machine_code(*asked)
+    nvrtc._compile.cache_clear()
+    loop, worker = asyncio.new_event_loop(), Worker(judge.LIMITS)
+    heard = threading.Thread(target=loop.run_forever)
+    heard.start()
+    monkeypatch.setattr(nvrtc, "_none_because", "a worker has to do it")
+    monkeypatch.setattr(nvrtc, "ELSEWHERE", [partial(judge.disassembled, worker, loop)])
+    monkeypatch.setattr(cache, "in_use", lambda: False)
+    try:
+        assert nvrtc.machine_code(*asked) == wanted and "FMUL" in wanted.text
+        with pytest.raises(nvrtc.CompileError, match="no_such_name"):
+            nvrtc.machine_code("__global__ void k() { no_such_name(); }", (), OPTIONS, "sm_90")
+    finally:
+        asyncio.run_coroutine_threadsafe(worker.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        heard.join()
+        loop.close()
+        nvrtc._compile.cache_clear()
