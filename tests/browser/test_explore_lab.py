@@ -71,6 +71,7 @@ def test_untrusted_shows_the_still_forms(notebook, keep):
 
 def test_once_run_the_figures_take_mouse_and_keys_and_lab_does_not(notebook, keep):
     cells = notebook.locator(".jp-Cell").count()
+    notebook.get_by_text("| Idle").wait_for()  # cells that are sent to a kernel that only begins may be lost
     notebook.get_by_role("menuitem", name="Run", exact=True).click()
     notebook.get_by_text("Run All Cells", exact=True).click()
     slider = notebook.get_by_role("slider", name="stages")
