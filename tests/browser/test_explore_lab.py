@@ -13,6 +13,7 @@ import nbformat
 import pytest
 
 from course_lib.draw.explore import handover, pipeline
+from tests.browser.live import PATIENCE
 from tests.rules import ROOT
 
 pytestmark = pytest.mark.skipif(
@@ -55,7 +56,7 @@ def lab(tmp_path_factory):
 @pytest.fixture
 def notebook(lab, open_page):
     page = open_page(f"{lab}/tree/figures.ipynb?reset")
-    page.locator(".course-explore").nth(1).wait_for(timeout=60_000)
+    page.locator(".course-explore").nth(1).wait_for(timeout=PATIENCE)
     return page
 
 
@@ -75,7 +76,7 @@ def test_once_run_the_figures_take_mouse_and_keys_and_lab_does_not(notebook, kee
     notebook.get_by_role("menuitem", name="Run", exact=True).click()
     notebook.get_by_text("Run All Cells", exact=True).click()
     slider = notebook.get_by_role("slider", name="stages")
-    slider.wait_for(timeout=60_000)
+    slider.wait_for(timeout=PATIENCE)
     notebook.get_by_role("button", name="Next").wait_for()
     slider.focus()
     for key in "ArrowRight", "ArrowUp", "ArrowDown", "b", "d", "d":  # to Lab: up, down, new cell, delete

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from tests.browser.live import PATIENCE
 from tests.rules import ROOT
 from tests.sample import in_long
 
@@ -107,14 +108,14 @@ def opened(lab, open_page):
 
     def open_one(name: str):
         page = open_page(lab.address(name))
-        page.wait_for_selector(f"{CELL} .jp-InputPrompt", timeout=60_000)
+        page.wait_for_selector(f"{CELL} .jp-InputPrompt", timeout=PATIENCE)
         at_rest(page)
         return page
 
     return open_one
 
 
-def at_rest(page, seconds: float = 60) -> None:
+def at_rest(page, seconds: float = 300) -> None:
     """Wait until the kernel is there and no cell waits for it, for 2 s: between two cells it is idle for a moment, and
     a cell that waits may be one that is not drawn."""
     page.wait_for_function(
@@ -138,7 +139,7 @@ def menu(page, name: str, entry: str) -> None:
 
 def save(page) -> None:
     menu(page, "File", "Save Notebook")
-    page.wait_for_selector(".jp-mod-dirty", state="detached", timeout=20_000)
+    page.wait_for_selector(".jp-mod-dirty", state="detached", timeout=PATIENCE)
 
 
 def cell_with(page, text: str):
@@ -204,7 +205,7 @@ def test_a_lesson_runs_in_lab(lab, opened, keep, name):
     assert (pictures and drawn) or name in MORE, "a lesson has pictures, exercises need none"
     number = Path(name).name[:2]
     progress = cell_with(page, "# What you have solved").locator(".jp-OutputArea")
-    progress.get_by_text(f"lesson {number}").wait_for(timeout=10_000)
+    progress.get_by_text(f"lesson {number}").wait_for(timeout=PATIENCE)
     keep(page, f"lab-{'exercises-' * (name in MORE)}{number}")
     assert page.outside == [] and lab.git("status", "--short") == ""
     assert "NbGrader | WARNING" not in lab.said()  # it is there in CI, for the classroom
@@ -244,7 +245,7 @@ def test_an_exercise_is_solved_another_one_fails_and_an_endless_one_is_stopped(l
     assert "[*]" in cell.inner_text()
     start = time.monotonic()
     page.click("[data-jp-item-name='interrupt'] button, jp-button[data-command='notebook:interrupt-kernel']")
-    cell.locator(".jp-OutputArea-output", has_text="Interrupted").wait_for(timeout=20_000)
+    cell.locator(".jp-OutputArea-output", has_text="Interrupted").wait_for(timeout=PATIENCE)
     assert time.monotonic() - start < 2
     shown = cell.locator(".jp-OutputArea").inner_text().strip()
     assert len(shown.splitlines()) <= 3 and len(shown) < 300, shown
@@ -332,12 +333,12 @@ def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edit
     page, cell, report, verdict = kernel
     menu(page, "Run", "Run All Cells")
     found = cell.locator(".cm-cuda-found")
-    found.wait_for(timeout=30_000)
+    found.wait_for(timeout=PATIENCE)
     assert "255 - threadIdx.x" in found.inner_text()
     assert cell.locator(".cm-cuda-found-number").all_inner_texts() == ["▶ 6"]
     for output, text in ((report, "6"), (verdict, "line 6")):
         link = output.locator("a[href='#cuda-line/race/6']")
-        link.wait_for(timeout=30_000)
+        link.wait_for(timeout=PATIENCE)
         assert link.inner_text() == text
         output.locator(".cm-content").click()
         link.click()
@@ -385,6 +386,6 @@ def test_an_update_leaves_what_was_written(lab, opened, keep):
     )
     assert (lab.mine / FIRST).read_bytes() == before
     page = opened(beside)
-    page.locator("h1", has_text="Start here, once more").first.wait_for(timeout=20_000)
+    page.locator("h1", has_text="Start here, once more").first.wait_for(timeout=PATIENCE)
     keep(page, "lab-updated")
     assert lab.git("status", "--short") == ""

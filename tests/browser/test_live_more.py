@@ -136,7 +136,7 @@ def test_a_broken_or_foreign_link_is_said(plain_host, open_page):
     page = open_page(f"{plain_host}/playground.html")
     for part, words in BROKEN.items():
         page.goto(f"{plain_host}/playground.html?{part}#{part}")
-        page.locator(".live-state", has_text=words).wait_for(timeout=10_000)
+        page.locator(".live-state", has_text=words).wait_for(timeout=PATIENCE)
     assert page.said == []
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from course_lib.lessons import sources
+from tests.browser.live import PATIENCE
 from tests.browser.test_lab import at_rest, cell_with, menu, rewrite, save
 from tests.rules import ROOT
 from tests.tools.made import install_wheel
@@ -120,7 +121,7 @@ def machine(tmp_path, sites):
 def shown(page) -> str:
     """The name of the notebook on the screen, at rest."""
     page.wait_for_selector(
-        ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt", timeout=60_000
+        ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt", timeout=PATIENCE
     )
     at_rest(page)
     return page.url.partition("/tree/")[2].partition("?")[0]
@@ -177,7 +178,7 @@ def test_a_week(machine, sites, open_page, keep):
     progress = cell_with(page, "# What you have solved")
     progress.locator(".jp-OutputArea, .jp-InputPrompt").first.click()
     page.keyboard.press("Control+Enter")
-    progress.locator(".jp-OutputArea").get_by_text("✓ 00.1").wait_for(timeout=20_000)
+    progress.locator(".jp-OutputArea").get_by_text("✓ 00.1").wait_for(timeout=PATIENCE)
     save(page)
     keep(page, "week-monday")
     assert (
@@ -189,7 +190,7 @@ def test_a_week(machine, sites, open_page, keep):
     assert shown(page) == FIRST
     assert "Solved so far: 1 of" in here.log.read_text()
     page = open_page(address(page, "pages/CHANGELOG.md"))
-    page.get_by_text("What is new, for a learner").first.wait_for(timeout=30_000)
+    page.get_by_text("What is new, for a learner").first.wait_for(timeout=PATIENCE)
     # Wednesday
     page = open_page(address(page, SECOND))
     assert shown(page) == SECOND
@@ -210,7 +211,7 @@ def test_a_week(machine, sites, open_page, keep):
     assert f"mine/{SECOND}: replaced by the version of course {NEWER}" in said
     assert (here.mine / FIRST).read_bytes() == edited
     page = open_page(address(page, beside))
-    page.locator("h1", has_text="once more").first.wait_for(timeout=30_000)
+    page.locator("h1", has_text="once more").first.wait_for(timeout=PATIENCE)
     keep(page, "week-thursday")
     here.evening()
     # Friday
