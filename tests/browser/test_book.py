@@ -47,7 +47,7 @@ READERS = sample(
 )
 """Every other page in the dark; each in light and dark with every case."""
 SCREENS = (360, 768, 1280, 1920)
-WIDTHS = one_in(3, [(name, width) for name in PAGES for width in SCREENS])
+WIDTHS = one_in(5, [(name, width) for name in PAGES for width in SCREENS])
 """Each page at one width or two, in turn."""
 CUT = """() => [...document.querySelectorAll("article pre, article table, article img, article svg")].filter(box => {
     if (!box.checkVisibility()) return false;
@@ -125,7 +125,7 @@ def test_a_page_is_whole_and_quiet(book, open_page, keep, name, width):
         assert page.said == [] and page.outside == []
 
 
-@pytest.mark.parametrize("width", one_in(3, [1280, 1440, 1600, 1920]))
+@pytest.mark.parametrize("width", one_in(4, [1280, 1440, 1600, 1920]))
 def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
     page = open_page(address(book, PAGES[-1]), width)
     for name in PAGES:
@@ -138,7 +138,7 @@ def test_code_of_the_agreed_width_is_not_cut(book, open_page, width):
             assert all(letters >= 12 and line >= 1.4 * letters for letters, line in sizes)
 
 
-@pytest.mark.parametrize("width", [390, 1280, 1920])
+@pytest.mark.parametrize("width", one_in(3, [390, 1280, 1920]))
 def test_a_bar_of_the_first_page_is_as_long_as_the_speed_beside_it(book, open_page, width):
     page = open_page(address(book, "index"), width)
     bars = page.locator(".bar").evaluate_all("""all => all.map(
@@ -221,7 +221,7 @@ def test_reports_keep_their_columns(book, open_page):
     assert fonts and all("monospace" in font and breaks == "normal" for font, breaks in fonts)
 
 
-@pytest.mark.parametrize("width", SCREENS)
+@pytest.mark.parametrize("width", one_in(4, SCREENS))
 def test_figures_have_letters_that_can_be_read(book, open_page, width):
     """A figure is drawn for 720 pixels; where there are fewer, its box scrolls, the page does not."""
     page = open_page(address(book, FIRST), width)

@@ -17,6 +17,7 @@ from cupy_or_sim.simulate import compiled
 from instruments import bubbles
 from tests.golden import record_stalls
 from tests.lessons import GEMMS, cuda_of, kernel
+from tests.sample import one_in
 
 PAGE = (sources.NOTEBOOKS.parent / "ptxsim/docs/clock.md").read_text(encoding="utf-8")
 SAID = (sources.NOTEBOOKS / "deeper/00_model.ipynb").read_text(encoding="utf-8")
@@ -99,7 +100,7 @@ def test_the_seam_of_complete():
     assert "within {2} cycles; their epilogues take {0} and {1} there".format(*of_warps[False]) in words
 
 
-@pytest.mark.parametrize("size", [1024, 4096])
+@pytest.mark.parametrize("size", one_in(2, [4096, 1024]))
 def test_the_gain_of_a_narrow_tile(size):
     words = prose("deeper/01_loop_and_grid")
     narrow = kernel(cuda_of(words), "mainloop")

@@ -14,6 +14,7 @@ from ptxsim import HazardError
 from ptxsim.arguments import Struct, packed_bytes
 from tests.matmul.test_matmul import edit
 from tests.matmul.test_views import launched
+from tests.sample import one_in
 
 room = sys.modules["matmul.matmul"]
 SMALL = tiles_of(False)[-1].plan
@@ -38,7 +39,7 @@ EVERY = [(tile.plan, *orders) for orders in LAYOUTS for tile in tiles_of(orders[
 EVERY += [(SMALL, "C", "C"), (SMALL, "F", "F")]
 
 
-@pytest.mark.parametrize(("plan", "left", "right"), EVERY)
+@pytest.mark.parametrize(("plan", "left", "right"), one_in(3, EVERY))
 def test_every_tile(plan, left, right, with_plan):
     """More than one block in each direction, more k-tiles than slots; the last ones are not whole."""
     TM, TN = plan.tile
@@ -165,7 +166,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("what", one_in(3, WRONG))
 def test_wrong_kernels_are_found(what, monkeypatch, with_plan):
     old, new, words = WRONG[what]
     edit(monkeypatch, "float32", old, new)

@@ -14,6 +14,7 @@ from course_lib.measure.events import to_rows
 from cupy_or_sim import device, keys, style, timing
 from tests.course_lib.measure.test_timeline import a_part
 from tests.rules import ROOT
+from tests.sample import in_long
 
 
 def tool(name):
@@ -148,6 +149,7 @@ def test_record_refuses_without_a_gpu(monkeypatch, capsys):
     assert "measures on a GPU" in capsys.readouterr().err
 
 
+@in_long
 def test_record_replaces_the_old_file_only_when_all_ran(tmp_path, monkeypatch, capsys):
     record = tool("record")
     monkeypatch.setattr(record, "AFTERWARDS", ("after",))

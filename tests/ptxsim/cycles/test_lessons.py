@@ -62,7 +62,7 @@ def compared(notebook: str, size: int = SIZE) -> dict[str, Compared]:
     }
 
 
-@pytest.mark.parametrize("notebook", one_in(2, PLACES))
+@pytest.mark.parametrize("notebook", one_in(4, PLACES))
 def test_times_and_order_in_a_lesson(notebook):
     times = compared(notebook)
     far = {name: each.ratio for name, each in times.items() if abs(each.ratio - 1) > MOST}

@@ -15,6 +15,7 @@ from ptxsim.ptx.opcode import DTYPES, Opcode, UnsupportedInstruction
 from tests.ptxsim import oracle
 from tests.ptxsim.instructions.exact import CASES, bits_of, interpret
 from tests.ptxsim.oracle import FORMATS, MODES, Format
+from tests.sample import one_in
 
 
 def build(text: str) -> Pure:
@@ -201,7 +202,7 @@ def float64_bits() -> st.SearchStrategy[int]:
 FLOAT64 = [f"{name}.{mode}.f64" for name in ("add", "sub", "mul", "fma", "div", "sqrt") for mode in MODES]
 
 
-@pytest.mark.parametrize("text", FLOAT64)
+@pytest.mark.parametrize("text", one_in(3, FLOAT64))
 def test_float64_with_extreme_exponents(text):
     rows = st.lists(st.tuples(*[float64_bits()] * len(build(text).inputs)), min_size=10, max_size=40)
 

@@ -17,6 +17,7 @@ import pytest
 
 from course_lib.lessons import sources
 from tests.rules import ROOT
+from tests.sample import in_long
 from tests.tools.classroom import week
 from tests.tools.classroom.hand_ins import CROWD, ENDLESS, NAME, PATCHED, answers, hand_in, marks
 from tests.tools.classroom.hostile import HOSTILE
@@ -256,6 +257,7 @@ def test_a_penalty_is_taken_off_the_score(nbgrader, tmp_path, points, penalty, s
     assert row["remark"] == "late by 1 day, 1:00:00"
 
 
+@in_long  # a minute; its parts stand in test_from_the_release_to_marks
 def test_make_grade_says_what_came_what_is_missing_and_why(nbgrader, tmp_path, capsys, monkeypatch):
     """A locked cell that is gone costs nothing; a page shows what an answer shows, and nothing in it runs."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))  # in build/classroom the settings find it themselves
