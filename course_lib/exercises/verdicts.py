@@ -9,7 +9,7 @@ from typing import Any
 
 from cupy_or_sim import style
 from ptxsim import KINDS as TABLE
-from ptxsim import CompileError, line_link
+from ptxsim import CompileError, Hazard, line_link
 from ptxsim.compiler import ToolMissing
 
 from . import logbook
@@ -33,12 +33,13 @@ OF_COMPILER = re.compile(r"\bkernel\.cu\((\d+)\)")
 @dataclass(frozen=True, repr=False)
 class ExerciseVerdict:
     """What `check_exercise` returns; `ok` says whether the exercise is solved. `kernel`: the name of the one in the
-    answer, "" if none is."""
+    answer, "" if none is. `hazards`: those that it names, and none of the altered kernels that a check tries."""
 
     name: str
     ok: bool
     text: str
     kernel: str = ""
+    hazards: tuple[Hazard, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.name} {'passed' if self.ok else 'not yet'}: {self.text}"
@@ -66,7 +67,7 @@ def check_exercise(name: str, answer: object) -> ExerciseVerdict:
     if any(part is None or GAP in getattr(part, "code", "") for part in parts):
         return ExerciseVerdict(name, False, "there is still a gap (None or ____) to fill.")
     kernel = next((part.name for part in parts if hasattr(part, "code")), "")
-    verdict, words = _judged(name, answer, known[name])
+    verdict, words = judged(name, answer, known[name])
     verdict = replace(verdict, kernel=kernel)
     logbook.keep_exercise(name, verdict.ok)
     if verdict.ok:
@@ -88,8 +89,8 @@ def _with_a_smaller_step(verdict: ExerciseVerdict, words: Sequence[str]) -> Exer
     return replace(verdict, text=f"{verdict.text}\nA smaller step: {fitting(steps, words)}")
 
 
-def _judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:
-    """The verdict, and the words of what was found."""
+def judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict, Sequence[str]]:
+    """The verdict of one test, and the words of what was found."""
     try:
         test(answer)
     except ToolMissing:
@@ -103,13 +104,18 @@ def _judged(name: str, answer: object, test: Callable) -> tuple[ExerciseVerdict,
             style.show(*picture)
         words = _words(error)
         told = f"{_in_short(str(error))} Hint: {fitting(hints(name), words)}"
-        return ExerciseVerdict(name, False, told), words
+        return ExerciseVerdict(name, False, told, hazards=_hazards(error)), words
     return ExerciseVerdict(name, True, "right: the check finds no mistake in it."), ()
+
+
+def _hazards(error: Exception) -> tuple[Hazard, ...]:
+    """What a finding is about, the most serious first; () where it is about something else."""
+    return tuple(getattr(error, "hazards", ()))
 
 
 def _words(error: Exception) -> list[str]:
     """Of each hazard, the most serious first, its cause and then its kind; then the causes of the check itself."""
-    words = [word for hazard in getattr(error, "hazards", ()) for word in (hazard.cause, hazard.kind)]
+    words = [word for hazard in _hazards(error) for word in (hazard.cause, hazard.kind)]
     return words + list(getattr(error, "causes", ()))
 
 

@@ -22,6 +22,7 @@ from matmul import matmul_source
 from tests.lessons import BANK, DTYPES, GEMMS, LESSONS, cuda_of, kernel, replaced, solved_kernel
 from tests.lessons.reading import cells_of, tags_of, text_of
 from tests.sample import one_in, sample
+from tools.live.inside import blame
 
 every_kernel = pytest.mark.parametrize(("notebook", "name"), GEMMS, ids="-".join)
 
@@ -296,9 +297,11 @@ def test_unfilled_exercise_says_not_yet(name):
 
 @pytest.mark.parametrize("name", EXERCISES)
 def test_solution_passes(name):
-    verdict = check_exercise(name, solved(name))
+    with blame.noted() as shown_in_a_page:
+        verdict = check_exercise(name, solved(name))
     assert verdict.ok, verdict
     assert "prove" not in verdict.text  # a few launches are no proof
+    assert blame.bad(shown_in_a_page) == [], "hazards of the check's own altered kernels"
 
 
 RIGHT = [
@@ -340,8 +343,11 @@ def test_solution_fills_the_gaps_and_changes_nothing_else(name):
 )
 def test_wrong_answer_gets_the_hint_that_fits(name, wrong):
     _, changes, hint = wrong
-    verdict = check_exercise(name, solved(name, changes))
+    with blame.noted() as shown_in_a_page:
+        verdict = check_exercise(name, solved(name, changes))
     assert not verdict.ok
+    kinds = [{hazard.kind for hazard in report.hazards} for report in shown_in_a_page]
+    assert len(kinds) <= 1 and all(verdict.hazards[0].kind in each for each in kinds)
     assert hint in repr(verdict)
     assert "\n" not in repr(verdict)
 

@@ -10,6 +10,8 @@ from course_lib import OPTIONS, cp, kernel_source, simulate
 from course_lib.lessons import sources
 from ptxsim.compiler import elsewhere as compiler
 from ptxsim.compiler import nvrtc
+from tests.lessons import cuda_of, replaced
+from tests.lessons.test_lesson_kernels import EXERCISES
 from tests.sample import sample
 from tools.live.inside import blame, elsewhere, names, notebook, outputs
 from tools.live.site import code_alone, course_files
@@ -136,6 +138,30 @@ def test_the_page_of_a_report_that_the_cell_does_not_show_comes_along():
     hidden, shown = book.run("c2", {}), book.run("c3", {})
     assert len(hidden["reports"]) == 1 and "#cuda-line/race/6" in hidden["reports"][0]
     assert shown["reports"] == [] and shown["blamed"] == hidden["blamed"] != []
+
+
+def answered(notebook_of: str, cell: str, answer: str, changes=()) -> dict:
+    """What the page gets of an exercise whose cell is filled with the text of the solution, some of it replaced."""
+    book = notebook.Notebook((sources.NOTEBOOKS / f"{notebook_of}.ipynb").read_text(encoding="utf-8"))
+    given, text = book.cells[book.place[cell]].source, cuda_of(answer)
+    for old, new in changes:
+        text = replaced(text, old, new)
+    filled = given[: given.index('r"""') + 4] + text + given[given.rindex('"""') :]
+    return book.run(cell, {cell: filled})
+
+
+def test_a_right_answer_shows_no_hazard_of_the_altered_kernels_that_its_check_tries():
+    answer = answered("02_producer_consumer", "e1a", EXERCISES["02.1"][1])
+    assert "02.1 passed" in text_of(answer["outputs"])
+    assert answer["reports"] == [] and answer["blamed"] == []
+
+
+def test_a_wrong_answer_shows_the_report_that_its_verdict_names():
+    solution = EXERCISES["02.1"][1]
+    answer = answered("02_producer_consumer", "e1a", solution, [("wait_all();", "")])
+    (page,) = answer["reports"]
+    assert "02.1 not yet: unwaited-copy" in text_of(answer["outputs"]) and "unwaited-copy" in page
+    assert "unwaited-copy" in answer["blamed"][0]["kinds"]
 
 
 @pytest.mark.parametrize("kernel", ["early_copy", "round_trip"])

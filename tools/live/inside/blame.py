@@ -1,9 +1,10 @@
 """The reports with a hazard that came up while a cell ran: their pages, and the lines they blame."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import ptxsim
+from course_lib.exercises import verdicts
 
 MOST = 3
 """Reports of one cell; a check that goes on after a finding would repeat it."""
@@ -11,19 +12,32 @@ MOST = 3
 
 @contextlib.contextmanager
 def noted() -> Iterator[list[ptxsim.Report]]:
-    """Every report meanwhile. All launches of the course go through `ptxsim.launch`, whoever asks for them."""
-    found, unwatched = [], ptxsim.launch
+    """Every report meanwhile; of a check of an exercise only the one that its verdict names. All launches of the course
+    go through `ptxsim.launch`, whoever asks for them, and all verdicts through `judged`."""
+    found: list[ptxsim.Report] = []
+    unwatched, unheard = ptxsim.launch, verdicts.judged
 
     def watched(*args, **options):
         report = unwatched(*args, **options)
         found.append(report)
         return report
 
-    ptxsim.launch = watched
+    def heard(*asked):
+        begin = len(found)
+        verdict, words = unheard(*asked)
+        found[begin:] = named(found[begin:], verdict.hazards)
+        return verdict, words
+
+    ptxsim.launch, verdicts.judged = watched, heard
     try:
         yield found
     finally:
-        ptxsim.launch = unwatched
+        ptxsim.launch, verdicts.judged = unwatched, unheard
+
+
+def named(reports: list[ptxsim.Report], hazards: Sequence[ptxsim.Hazard]) -> list[ptxsim.Report]:
+    """The last report that has the first of these hazards: a check ends with what it found."""
+    return [report for report in reports if hazards and hazards[0] in report.hazards][-1:]
 
 
 def bad(reports: list[ptxsim.Report]) -> list[ptxsim.Report]:
