@@ -41,7 +41,7 @@ def turn(in_turn: Timeline) -> style.Drawing:
     _bar(axes, 2.3, 0, load, COPY, "load 0")
     end, ahead = TURNS * whole, load + (TURNS - 1) * least + math
     axes.annotate("", (ahead, 1.15), (end, 0.42), arrowprops={"arrowstyle": "->", "color": style.VERMILLION})
-    text = f"in a long loop at most\n{whole / least:.2f} times as fast"
+    text = f"in a long loop\n{whole / least:.2f} times as fast"
     style.label(axes, 0.8 * end, 1.4, text, ha="left")
     places = (load + load, load + 0.5 * load, load)  # of load 1: its end, its middle, its begin
     for number, (at, question) in enumerate(zip(places, QUESTIONS), 1):
@@ -57,7 +57,7 @@ def turn(in_turn: Timeline) -> style.Drawing:
     return figure, (
         f"In turn, {in_turn.origin}: for {load:,} of {whole:,} cycles a k-tile is loaded and nobody multiplies, then "
         f"{math:,} cycles of math, {TURNS} times over. Below, the next one on its way: each load but the first runs "
-        f"behind the math before it, and the math has no gap; in a long loop at most {whole / least:.2f} times as "
+        f"behind the math before it, and the math has no gap; in a long loop {whole / least:.2f} times as "
         f"fast. Three questions at a load that runs behind math: {'; '.join(QUESTIONS)}"
     )
 
