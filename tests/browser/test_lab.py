@@ -329,6 +329,17 @@ def test_a_kernel_is_shown_as_cuda_and_its_lines_are_counted(kernel, keep):
     assert "{\n        return;" in cell.locator(".cm-content").inner_text(), "it indents as C++"
 
 
+@in_long
+def test_the_colours_come_however_early_an_editor_is(kernel):
+    """Lab's own Python and ours are loaded at the same time as the first cells are drawn."""
+    page, cell, *_ = kernel
+    for _ in range(10):
+        page.reload()
+        cell.locator(".cm-cuda-gap").wait_for(timeout=PATIENCE)
+        at_rest(page)
+        assert {"void", "// one value of each thread"} <= set(cell.evaluate(COLOURS))
+
+
 def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edited(kernel, keep):
     page, cell, report, verdict = kernel
     menu(page, "Run", "Run All Cells")

@@ -1,7 +1,7 @@
 /** Python whose strings may hold CUDA C++: a nested tree, so that brackets, indents and folds are C++'s, too. */
 
 import { HighlightStyle, LRLanguage, LanguageSupport, syntaxHighlighting } from '@codemirror/language';
-import type { IEditorLanguage, IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import type { IEditorLanguageRegistry } from '@jupyterlab/codemirror';
 import { Input, Parser, PartialParse, parseMixed } from '@lezer/common';
 import { tags } from '@lezer/highlight';
 import { looksLikeCuda } from './strings';
@@ -76,18 +76,18 @@ function withCuda(python: LanguageSupport, cpp: LRLanguage): LanguageSupport {
   return new LanguageSupport(mixed, [python.support, syntaxHighlighting(types)]);
 }
 
-/** Lab's registry refuses a second language of a name, so its own entries for Python are changed. */
+/** Lab's registry refuses a second language of a name. Its own entries stay as they are: Lab may still be loading one,
+ *  and what it puts there last would win. */
 export function teachPython(registry: IEditorLanguageRegistry): void {
-  type Entry = { -readonly [key in keyof IEditorLanguage]: IEditorLanguage[key] };
-  for (const name of ['ipython', 'python']) {
-    const entry = registry.findByName(name) as Entry | null;
-    const load = entry?.load?.bind(entry);
-    if (!entry || !load) continue;
-    let made: Promise<LanguageSupport> | undefined;
-    entry.load = () =>
-      (made ??= Promise.all([load(), registry.getLanguage('C++')]).then(([python, cpp]) =>
-        withCuda(python, cpp!.support!.language as LRLanguage)
-      ));
-    entry.support = undefined; // an editor was faster: the next one loads again
-  }
+  const find = registry.getLanguage.bind(registry);
+  const made = new Map<string, Promise<LanguageSupport>>();
+  registry.getLanguage = async which => {
+    const entry = await find(which);
+    if (!entry || !['ipython', 'python'].includes(entry.name)) return entry;
+    if (!made.has(entry.name)) {
+      const python = entry.support!;
+      made.set(entry.name, find('C++').then(cpp => withCuda(python, cpp!.support!.language as LRLanguage)));
+    }
+    return { ...entry, support: await made.get(entry.name) };
+  };
 }
