@@ -38,7 +38,7 @@ To learn
 To change the course
   make quick       style, import rules, types, and the tests of what changed since the last commit; no proof
   make test        style, library and notebooks
-  make rest        behind test: what that samples of and leaves out, all but what takes half an hour in a browser
+  make rest        behind test: what that samples of and leaves out, all but half an hour that make long adds
   make long        test, with every case and every lesson that it otherwise samples
   make judges      before the simulator judges otherwise: all that it was ever compared with (JUDGES="FOLDER": of others)
   make outputs     after editing a lesson: run the lessons without a GPU and keep what they print

@@ -18,8 +18,14 @@ from tests.rules import ROOT
 FOLDER = ROOT / "build" / "ran"
 WHOLE = ["tests", "notebooks"]
 """What is asked for in `make test`, `make rest` and `make long`."""
-HALF_AN_HOUR = tuple(f"tests/browser/test_{name}.py" for name in ("live_lessons", "book", "lab"))
-"""With every lesson these open page behind page in one browser, half an hour or more: in `make long` only."""
+LONG_ONLY = (
+    "tests/browser/test_live_lessons.py",
+    "tests/browser/test_book.py",
+    "tests/browser/test_lab.py",
+    "tests/tools/classroom/test_walk.py",
+    "tests/ptxsim/compiler/test_cache.py::test_all_that_ships_is_what_the_compiler_makes_now",
+)
+"""With every lesson each takes minutes, half an hour together: in `make long`, not in `make rest`."""
 
 
 def key(item: pytest.Item) -> str:
@@ -68,6 +74,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not (sample.REST and config.args == WHOLE):  # who asks for one test means this one
         return
     ran = {line for path in FOLDER.glob("*") for line in path.read_text(encoding="utf-8").splitlines()}
-    left = set(rest([item for item in items if not item.nodeid.startswith(HALF_AN_HOUR)], ran))
+    left = set(rest([item for item in items if not item.nodeid.startswith(LONG_ONLY)], ran))
     config.hook.pytest_deselected(items=[item for item in items if item not in left])
     items[:] = [item for item in items if item in left]
