@@ -1,7 +1,7 @@
 """What a learner has solved and predicted, kept in `my_lessons/progress.jsonl`: one line for each new answer.
 
 A line holds the exercise's permanent id (ids.py), a hash of the answer and the date, and nothing about the person. It
-is written only from a notebook that lies in the folder of a learner's copies; in a browser that is its storage. Lines
+is written only from a notebook that lies in the folder of a learner's copies; in a page its browser keeps them. Lines
 are added at the end, in one piece each, so that two notebooks at the same time lose nothing, and a line that cannot be
 read costs only itself.
 """

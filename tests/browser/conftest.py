@@ -87,6 +87,15 @@ def watched(page):
     return page
 
 
+def opened(browser, address: str, **options):
+    """A page of one reader; an option is `storage_state`, what his browser keeps."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+    page = watched(context.new_page())
+    page.set_default_timeout(live.PATIENCE)
+    page.goto(address)
+    return page
+
+
 @pytest.fixture
 def keep():
     """Keep a picture of the page at the end of its fades: `keep(page, "book-390-dark")`; CI keeps the folder."""
@@ -124,19 +133,16 @@ def plain_host(live_book):
 @pytest.fixture(scope="module")
 def shared(browser):
     """Pages for several tests, since each starts a Python of its own: `shared(address)`."""
-    contexts, pages = [], {}
+    pages = {}
 
     def open_one(address: str):
         if address not in pages:
-            contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}))
-            pages[address] = watched(contexts[-1].new_page())
-            pages[address].set_default_timeout(live.PATIENCE)
-            pages[address].goto(address)
+            pages[address] = opened(browser, address)
         return pages[address]
 
     yield open_one
-    for context in contexts:
-        context.close()
+    for page in pages.values():
+        page.context.close()
 
 
 @pytest.fixture

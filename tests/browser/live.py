@@ -16,6 +16,10 @@ from tools.live import fetch
 PATIENCE = 600_000
 """Milliseconds; on a quiet machine Python is ready after some seconds, and no cell takes half a minute."""
 
+MINE = 'extern "C" __global__ void mine(float* out) { out[threadIdx.x] = 2.5f * threadIdx.x; }'
+SAID = "argument 1 is now 0 2.5 5 7.5"
+"""A kernel of one's own, which does not ship, and what a launch with 64 threads says."""
+
 
 def python_is_there() -> bool:
     """Whether Python for a browser lies in build/pyodide. Where nothing may be missing, pip gets it: 77 MB, once."""
@@ -58,12 +62,34 @@ def run(page, cell: str):
     return box.locator(".live-output")
 
 
+class Editor:
+    """Where a reader writes, in a box of the page."""
+
+    def __init__(self, box):
+        self.area = box.locator(".live-editor textarea")
+
+    def text(self) -> str:
+        return self.area.input_value()
+
+    def fill(self, text: str):
+        self.area.fill(text)
+
+
+def editor_of(page, cell: str) -> Editor:
+    return Editor(cell_of(page, cell))
+
+
 def write(page, cell: str, text: str):
     """Put a text into a cell, as a reader who edits it."""
     box = cell_of(page, cell)
-    if not box.locator("textarea").count():
+    if not box.locator(".live-editor").count():
         box.get_by_role("button", name="Edit").click()
-    box.locator("textarea").fill(text)
+    Editor(box).fill(text)
+
+
+def whose(page, cell: str) -> str:
+    """What stands beside a cell of what the reader has there."""
+    return cell_of(page, cell).locator(".live-whose").inner_text()
 
 
 def as_given(page, cell: str):

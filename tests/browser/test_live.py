@@ -5,12 +5,21 @@ test_live_lessons.py every cell of all lessons; both are in `make long` only.
 """
 
 import json
+from pathlib import Path
 
-from tests.browser.conftest import LESSON
+import nbformat
+
+from course_lib.lessons import sources
+from hiding_latency.copies import copy_of
+from tests.browser.conftest import LESSON, opened
 from tests.browser.live import (
+    MINE,
+    SAID,
+    Editor,
     as_given,
     begin_with,
     cell_of,
+    editor_of,
     link_to,
     loaded,
     opened_by_a_new_reader,
@@ -18,9 +27,12 @@ from tests.browser.live import (
     printed,
     run,
     texts,
+    whose,
     write,
 )
+from tests.lessons import cuda_of, replaced
 from tests.lessons.reading import by_id, text_of
+from tests.lessons.test_lesson_kernels import EXERCISES
 
 SITTING = f"notebooks/{LESSON}-2.html"
 
@@ -65,6 +77,60 @@ def test_an_edited_kernel_gives_the_errors_of_its_own_line(sitting):
     assert texts(run(sitting, "c028")) == printed(LESSON, "c028")
 
 
+def test_a_learners_week_what_is_written_and_solved_stays_and_goes_home(browser, live_host):
+    """Monday: an answer that races, and a reload. Wednesday, the browser opened anew: the right one. Friday: the lesson
+    has a new text. Then all goes home as a notebook."""
+    address, solution = f"{live_host}/notebooks/{LESSON}-1.html", cuda_of(EXERCISES["02.1"][1])
+    given = text_of(by_id(LESSON)["e1a"])
+    right = given[: given.index('r"""') + 4] + solution + given[given.rindex('"""') :]
+    racing = replaced(right, "wait_all();", "")
+
+    page = opened(browser, address)
+    write(page, "e1a", racing)
+    said = run(page, "e1a").inner_text()
+    assert "02.1 not yet: unwaited-copy" in said and "hazard" in said
+    page.reload()
+    assert editor_of(page, "e1a").text() == racing and "Yours." in whose(page, "e1a")
+    assert "~ 02.1" in page.locator(".live-mine").inner_text()
+    kept = page.context.storage_state()
+    page.context.close()
+
+    page = opened(browser, address, storage_state=kept)
+    assert editor_of(page, "e1a").text() == racing
+    write(page, "e1a", right)
+    said = run(page, "e1a").inner_text()
+    assert "02.1 passed" in said and "hazard" not in said
+    assert "✓ Solved. Yours." in whose(page, "e1a") and "✓ 02.1" in page.locator(".live-mine").inner_text()
+
+    page.evaluate(OF_AN_OLDER_VERSION, f"{LESSON}/e1a")
+    page.reload()
+    assert "the lesson has a new text here" in whose(page, "e1a")
+    cell_of(page, "e1a").get_by_role("button", name="The lesson's new text").click()
+    assert cell_of(page, "e1a").locator(".cell_input").is_visible() and whose(page, "e1a") == "✓ Solved."
+    page.reload()
+    cell_of(page, "e1a").get_by_role("button", name="Your text again").click()
+    assert editor_of(page, "e1a").text() == right
+
+    with page.expect_download() as waited:
+        page.get_by_role("button", name="Take this lesson home").click()
+    home = json.loads(Path(waited.value.path()).read_text(encoding="utf-8"))
+    copy = json.loads(copy_of(sources.NOTEBOOKS / f"{LESSON}.ipynb"))
+    assert waited.value.suggested_filename == f"{LESSON}.ipynb"
+    nbformat.validate(home)
+    for cell, mine in zip(copy["cells"], home["cells"], strict=True):
+        if cell["id"] == "e1a":
+            cell |= {"source": right.splitlines(keepends=True), "outputs": [], "execution_count": None}
+        assert mine == cell
+    assert page.said == [] and page.outside == []
+    page.context.close()
+
+
+OF_AN_OLDER_VERSION = """name => {
+    const { texts, at } = kept.read(name);
+    kept.write(name, { texts: texts.map(each => ({ ...each, given: "as an older version had it" })), at });
+}"""
+
+
 def test_breaks_of_other_sittings_and_lessons_run_in_the_playground(playground):
     begin_with(playground, "specialised: a slot is filled too early")
     assert "deadlock" in press(playground, "Run")
@@ -77,7 +143,41 @@ def test_a_link_brings_a_new_reader_to_the_same_report(playground, open_page):
     begin_with(playground, "two_buffers: no wait")
     first = press(playground, "Run")
     other = opened_by_a_new_reader(open_page, link_to(playground))
+    assert other.locator("#which option:checked").inner_text() == "two_buffers: no wait"
     assert other.evaluate("playground.content()") == playground.evaluate("playground.content()")
     assert press(other, "Run") == first
     for page in (playground, other):
         assert page.said == [] and page.outside == []
+
+
+def test_a_pasted_text_runs_its_report_is_in_view_on_a_phone_and_the_text_stays(playground):
+    begin_with(playground, "two_buffers")
+    playground.set_viewport_size({"width": 390, "height": 800})
+    Editor(playground).fill("#include <cuda_fp16.h>\n" * 60 + MINE)
+    assert SAID in press(playground, "Run")
+    assert playground.evaluate("playground.content().name") == "mine"
+    top, bar = playground.evaluate(
+        "[playground.report, playground.bar].map(each => each.getBoundingClientRect().top)"
+    )
+    assert 0 <= top < bar - 100
+    playground.reload()
+    playground.wait_for_function("window.playground?.mine")
+    assert Editor(playground).text().endswith(MINE)
+    assert "Yours" in playground.locator(".live-whose").inner_text()
+    playground.get_by_role("button", name="As it was").click()
+    assert playground.evaluate("playground.content().name") == "two_buffers"
+    assert playground.said == [] and playground.outside == []
+
+
+def test_without_javascript_or_as_a_file_a_page_says_so_once(live_book, live_host, browser):
+    for name in (SITTING, "playground.html"):
+        plain, as_file = {"java_script_enabled": False}, (live_book / name).as_uri()
+        for address, options, words in (
+            (f"{live_host}/{name}", plain, "JavaScript is switched off here"),
+            (as_file, {}, "make serve"),
+        ):
+            page = opened(browser, address, **options)
+            (said,) = page.locator(".live-hint").filter(visible=True).all_inner_texts()
+            assert words in said and page.locator("button.live-run").count() == 0
+            assert page.said == [] and page.outside == []
+            page.context.close()

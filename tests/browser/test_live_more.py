@@ -13,7 +13,10 @@ from hiding_latency.run import committed
 from ptxsim.compiler import nvrtc
 from tests.browser.conftest import LESSON
 from tests.browser.live import (
+    MINE,
     PATIENCE,
+    SAID,
+    Editor,
     as_given,
     begin_with,
     cell_of,
@@ -31,8 +34,6 @@ from tests.lessons.test_lesson_kernels import EXERCISES, WRONG_ANSWERS
 from tools.book.build import write_sources
 
 SITTING = f"notebooks/{LESSON}-2.html"
-MINE = 'extern "C" __global__ void mine(float* out) { out[threadIdx.x] = 2.5f * threadIdx.x; }'
-SAID = "argument 1 is now 0 2.5 5 7.5"
 
 
 def test_a_figure_loads_what_it_needs_on_top(sitting):
@@ -102,18 +103,9 @@ def look(page, keep, name: str, width: int, dark: bool):
     assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in hard] == []
 
 
-def test_a_page_from_plain_files_has_no_button_and_says_how(live_book, open_page):
-    for name, what in ((SITTING, "cells of this page"), ("playground.html", "playground")):
-        page = open_page((live_book / name).as_uri())
-        assert page.locator("button.live-run, .live-bar").count() == 0
-        said = page.locator(".live-hint").inner_text()
-        assert what in said and "make serve" in said
-        assert page.said == [] and page.outside == []
-
-
 def own_text(page, text: str):
     begin_with(page, "your own")
-    page.locator("#live-playground .live-editor textarea").fill(text)
+    Editor(page).fill(text)
     page.locator("[name=args]").fill("float32 64 zeros")
 
 
@@ -195,9 +187,9 @@ def test_compiler_explorer_is_asked_after_a_yes_and_a_link_needs_no_compiler(pla
     report = press(page, "Run")
     assert "PTX that came with the link" in report and SAID in report and len(explorer.asked) == 2
     assert page.get_by_role("button", name="Send it to godbolt.org").is_visible()
-    text = page.evaluate("playground.content().ptx && playground.editor.area.value")
+    text = page.evaluate("playground.content().ptx && playground.editor.text")
     for changed in (f"{text} ", text):
-        page.locator("#live-playground .live-editor textarea").fill(changed)
+        Editor(page).fill(changed)
         assert page.evaluate("playground.content().ptx") is None, "it was of another text"
     assert "a browser has no CUDA compiler" in press(page, "Run")
 

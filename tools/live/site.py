@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from course_lib.lessons import sources
+from hiding_latency.copies import copy_of
 from hiding_latency.packages import PACKAGES
 from tools.live.bytecode import compile_in_place
 from tools.live.fetch import FOLDER, ROOT
@@ -35,6 +37,7 @@ def build(target: Path, pyodide: Path = FOLDER) -> dict:
         place = target / "lessons" / archive.relative_to(ROOT / "course_lib" / "compiled")
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(archive, place)
+    put_copies(target / "copies")
     kernels = json.dumps(playground.kernels(), ensure_ascii=False, separators=(",", ":"))
     (target / "kernels.json").write_text(kernels, encoding="utf-8")
     about = {
@@ -72,6 +75,14 @@ def put_course(archive: Path, pyodide: Path) -> tuple[bool, int]:
         write(Path(folder), course_files())
         bytecode = compile_in_place(Path(folder), pyodide)
         return bytecode, write_packed(archive, zipped(Path(folder)))
+
+
+def put_copies(target: Path) -> None:
+    """The notebooks as `make lab` copies them: with a reader's texts a page makes one of them a file to take home."""
+    for lesson in sources.every_notebook(sources.NOTEBOOKS):
+        place = target / lesson.relative_to(sources.NOTEBOOKS)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(copy_of(lesson), encoding="utf-8")
 
 
 def course_files() -> Iterator[tuple[str, bytes]]:

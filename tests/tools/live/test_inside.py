@@ -7,10 +7,12 @@ import sys
 import pytest
 
 from course_lib import OPTIONS, cp, kernel_source, simulate
+from course_lib.exercises.ids import id_of
 from course_lib.lessons import sources
 from ptxsim.compiler import elsewhere as compiler
 from ptxsim.compiler import nvrtc
 from tests.lessons import cuda_of, replaced
+from tests.lessons.reading import cells_of, tags_of
 from tests.lessons.test_lesson_kernels import EXERCISES
 from tests.sample import sample
 from tools.live.inside import blame, elsewhere, names, notebook, outputs
@@ -204,8 +206,30 @@ def test_the_page_asks_and_is_answered_in_json():
         "outputs": [{"output_type": "stream", "name": "stdout", "text": "2\n"}],
         "reports": [],
         "blamed": [],
+        "progress": "",
     }
     assert steps == [""]
+
+
+def test_what_is_solved_is_kept_in_lines_as_in_jupyterlab_and_a_cell_as_given_is_no_answer():
+    from tools.live.inside import bridge  # it brings the stand-in for IPython
+
+    def asked(text, progress=""):
+        question = {"notebook": "00_start_here", "cell": "c05", "edits": {"c05": text}, "progress": progress}
+        return json.loads(bridge.ask("run", json.dumps(question)))
+
+    passed = "from course_lib.exercises import logbook\nlogbook.keep_exercise('{}', True)"
+    before = asked(passed.format("03.4"))["progress"]
+    assert json.loads(before)["exercise"] == id_of("03.4") and json.loads(before)["solved"] is True
+    both = asked(passed.format("00.1"), before)["progress"].splitlines()
+    assert both[0] == before.strip() and json.loads(both[1])["exercise"] == "00.1"
+    shown = asked("from course_lib import show_progress\nshow_progress('00')", "\n".join(both))["outputs"]
+    assert "✓ 00.1" in text_of(shown)
+    exercise = next(
+        cell for cell in cells_of(sources.NOTEBOOKS / "00_start_here.ipynb") if "exercise" in tags_of(cell)
+    )
+    given = {"notebook": "00_start_here", "cell": exercise["id"], "edits": {}, "progress": ""}
+    assert json.loads(bridge.ask("run", json.dumps(given)))["progress"] == ""
 
 
 def test_a_page_has_what_its_exercises_read():

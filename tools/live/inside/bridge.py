@@ -12,6 +12,7 @@ from course_lib.lessons import sources  # noqa: E402
 from ptxsim.compiler import cache  # noqa: E402
 
 from . import playground  # noqa: E402
+from . import progress as logged  # noqa: E402
 from .elsewhere import ask_by  # noqa: E402, F401  the worker calls it
 from .notebook import LATER, Notebook  # noqa: E402
 
@@ -29,12 +30,17 @@ def ask(what: str, data: str, tell: Callable[[str], None] = lambda _: None) -> s
     return json.dumps(answer)
 
 
-def run(notebook: str, cell: str, edits: dict[str, str], tell: Callable[[str], None]) -> dict:
-    """Run a cell of a notebook: "02_producer_consumer", "deeper/01_banks"."""
+def run(
+    notebook: str, cell: str, edits: dict[str, str], tell: Callable[[str], None], progress: str = ""
+) -> dict:
+    """Run a cell of a notebook: "02_producer_consumer", "deeper/01_banks". `progress`: what was solved and predicted
+    so far, in lines; the answer has them with those of this run."""
     if notebook not in _open:
         cache.look_again()  # its compiled texts have come
         _open[notebook] = Notebook((sources.NOTEBOOKS / f"{notebook}.ipynb").read_text(encoding="utf-8"))
-    return _open[notebook].run(cell, edits, tell)
+    opened = _open[notebook]
+    logged.begin(notebook, edits.get(cell, opened.cells[opened.place[cell]].source), progress)
+    return opened.run(cell, edits, tell) | {"progress": logged.lines()}
 
 
 def about(tell: Callable[[str], None]) -> dict:

@@ -3,6 +3,7 @@
 const script = document.currentScript;
 const BASE = script.src.replace(/[^/]*$/, "");
 const { notebook, first, figures, serve, version } = script.dataset;
+const exercises = JSON.parse(script.dataset.exercises || "{}");  // of this lesson: number -> permanent id
 const MB = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function make(kind, options = {}, ...inside) {
@@ -87,6 +88,9 @@ class Editor {
     this.draw();
   }
 
+  get text() { return this.area.value; }
+  set text(text) { this.area.value = text; this.draw(); }
+
   goTo(line) {
     const before = this.area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
     this.area.focus();
@@ -118,6 +122,16 @@ function offer(again) {
       + "and so does every other text of yours that is not compiled yet, until you leave this page."),
     yes);
 }
+
+// What a run made is in view: all of it where there is room, else its beginning. `below`: what covers the page's end.
+function bringIntoView(box, below = 0) {
+  const { top, height } = box.getBoundingClientRect(), end = innerHeight - below;
+  const margin = Number.parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0;
+  const lacking = top + Math.min(height, SEEN * end) - end;
+  if (top < margin) scrollBy({ top: top - margin });
+  else if (lacking > 0) scrollBy({ top: Math.min(lacking, top - margin) });
+}
+const SEEN = 0.6;  // of the window
 
 // --- A cell's outputs, in the form that the book gives them.
 
@@ -171,6 +185,41 @@ function blame(cells, cell, blamed) {
   }
 }
 
+// --- What is the reader's on this page, said once below its title.
+
+const MARKS = { solved: "✓", tried: "~", open: "·" };  // as in JupyterLab
+const STAYS = "What you write and solve here stays in this browser, also when the page is closed.";
+const LEAVES = "This browser keeps nothing here: take your texts home before you close the page.";
+
+const summary = {
+  box: make("div", { className: "live-mine", role: "status" }),
+  button: make("button", { type: "button", className: "live-button", textContent: "Take this lesson home (.ipynb)" }),
+
+  furnish() {
+    this.words = make("p");
+    this.button.addEventListener("click", () => this.give());
+    this.box.append(this.words, this.button);
+    document.querySelector("article h1").after(this.box);
+    addEventListener("beforeunload", (event) => { if (!kept.works) event.preventDefault(); });
+    this.say();
+  },
+
+  say() {
+    const mine = Object.keys(textsOf(notebook)).length, marks = Object.entries(states(exercises)).map(([number, state]) => `${MARKS[state]} ${number}`);
+    const texts = mine ? `${mine} text${mine > 1 ? "s" : ""} of this lesson ${mine > 1 ? "are" : "is"} yours.` : "";
+    put(this.words, [[kept.works ? STAYS : LEAVES, texts].join(" "), make("span", { className: "live-marks", textContent: marks.join("  ") })]);
+  },
+
+  async give() {
+    try {
+      await takeHome(notebook);
+      this.button.after(make("p", { className: "live-state", textContent: "In the folder my_lessons/ it takes the place of your copy, and JupyterLab opens it." }));
+    } catch (error) {
+      this.button.after(make("p", { className: "live-state", textContent: error.message }));
+    }
+  },
+};
+
 // --- Cells.
 
 const edits = {};
@@ -183,6 +232,8 @@ class Cell {
     this.given = this.textOf();
     this.kernel = /__global__/.test(this.given) && /^\w+ = r"""/.test(this.given);
     this.isPart = /^\w+ = r"""/.test(this.given) && !this.kernel;
+    this.exercise = /check_exercise\("([\d.]+)"/.exec(this.given)?.[1];
+    this.mine = new Mine(`${notebook}/${id}`, this.given);
   }
 
   textOf() {
@@ -205,13 +256,18 @@ class Cell {
       this.stop.addEventListener("click", () => python.stop());
       this.bar.append(this.go, this.stop);
     }
-    this.pen = make("button", { type: "button", textContent: "Edit" });
-    this.pen.addEventListener("click", () => this.editor ? this.restore() : this.edit());
+    this.pen = make("button", { type: "button" });
+    this.pen.addEventListener("click", () => this.editor ? this.putBack() : this.edit());
+    this.again = make("button", { type: "button" });
+    this.again.addEventListener("click", () => { this.mine.showNext(); this.edit(); });
+    this.whose = make("span", { className: "live-whose" });
     this.state = make("span", { className: "live-state", role: "status" });
-    this.bar.append(this.pen, this.state);
+    this.bar.append(this.pen, this.again, this.whose, this.state);
     (this.input.closest("details.hide") ?? this.input).after(this.bar);
     python.listeners.add(() => this.say());
+    if (this.mine.text !== undefined) this.edit({ asked: false });
     this.say();
+    this.sayWhose();
   }
 
   say() {
@@ -220,25 +276,45 @@ class Cell {
     if (this.working) this.state.textContent = this.step || python.progress();
   }
 
-  edit() {
-    this.editor = new Editor(this.text(), "The text of this cell", (text) => {
-      edits[this.id] = text;
-      if (!this.shows) this.state.textContent = "Cells below take your text when they run.";
-    });
+  sayWhose() {
+    const { mine } = this, solved = this.exercise && states(exercises)[this.exercise] === "solved";
+    this.pen.textContent = !this.editor ? "Edit" : mine.isOfOlder ? "The lesson's new text" : "As in the lesson";
+    this.again.hidden = !mine.hasMore;
+    this.again.textContent = mine.shown ? "Your text before" : "Your text again";
+    const yours = mine.isOfOlder ? "Yours; the lesson has a new text here since you wrote it." : mine.shown ? "Yours." : "";
+    this.whose.textContent = [solved ? "✓ Solved." : "", yours].filter(Boolean).join(" ");
+  }
+
+  // The reader's text, or the lesson's to begin with. `asked`: by a button, and not when the page opens.
+  edit({ asked = true } = {}) {
+    this.editor?.box.remove();
+    if (this.mine.shown) edits[this.id] = this.mine.text;
+    this.editor = new Editor(this.text(), "The text of this cell", (text) => this.write(text));
     this.input.hidden = true;
     this.input.after(this.editor.box);
+    this.sayWhose();
+    if (!asked) return;
     this.unfold();
-    this.pen.textContent = "As in the lesson";
     this.editor.area.focus();
   }
 
-  restore() {
+  write(text) {
+    this.mine.write(text);
+    edits[this.id] = text;
+    if (!this.shows) this.state.textContent = "Cells below take your text when they run.";
+    this.sayWhose();
+    summary.say();
+  }
+
+  putBack() {
+    this.mine.putBack();
     delete edits[this.id];
     this.editor.box.remove();
     this.editor = null;
     this.input.hidden = false;
-    this.pen.textContent = "Edit";
     this.state.textContent = "";
+    this.sayWhose();
+    summary.say();
     this.pen.focus();
   }
 
@@ -248,13 +324,16 @@ class Cell {
     this.go.disabled = true;
     this.stop.hidden = false;
     const begin = performance.now();
-    const asked = python.ask("run", { notebook, cell: this.id, edits }, {
+    const asked = python.ask("run", { notebook, cell: this.id, edits, progress: progressLines() }, {
       lessons: [notebook],
       tell: (step) => { this.step = step && step === "figures are loading" ? `figures are loading (${MB(figures)})` : step; this.say(); },
     });
     this.say();
     try {
       const answer = await asked;
+      noteProgress(answer.progress);
+      this.cells.forEach((cell) => cell.sayWhose());
+      summary.say();
       this.show(answer);
       this.state.textContent = `ran here in ${((performance.now() - begin) / 1000).toFixed(1)} s`;
     } catch (error) {
@@ -277,6 +356,7 @@ class Cell {
     this.bar.after(this.live);
     this.followLines(blamed);
     dispatchEvent(new Event("resize"));  // boxes that scroll are looked at anew
+    bringIntoView(this.live);
   }
 
   // In reports a line is a link `#cuda-line/KERNEL/LINE`.
@@ -314,7 +394,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const found = [...document.querySelectorAll('div.cell[class*="tag_live-"]')];
   if (!found.length) return;
   if (location.protocol === "file:") {
-    const words = make("p", { className: "live-hint" }, "The cells of this page can run in it when a server shows it: ", make("code", { textContent: serve }));
+    const words = make("p", { className: "live-hint" }, "This page was opened as a file, where a browser starts no Python: its cells run when ", make("code", { textContent: serve }), " shows it.");
     document.querySelector("article h1").after(words);
     return;
   }
@@ -323,6 +403,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const id = [...box.classList].find((name) => name.startsWith("tag_live-")).slice("tag_live-".length);
     if (box.querySelector(".cell_input pre")) cells.push(new Cell(box, id, cells));
   }
+  summary.furnish();
   cells.forEach((cell) => cell.furnish());
   window.cells = cells;
 });
