@@ -35,8 +35,13 @@ THREADS = sys.platform not in ("emscripten", "wasi")
 """Whether a thread can be started: not by Python in a browser."""
 
 
-def in_background(work: Callable[[], T]) -> Future[T]:
-    """Do it in a thread of its own, which does not keep the program from ending; at once where there are no threads."""
+_choosing_a_stack = threading.Lock()
+
+
+def in_background(work: Callable[[], T], stack: int = 0) -> Future[T]:
+    """Do it in a thread of its own, which does not keep the program from ending; at once where there are no threads.
+
+    `stack`: bytes that it has for what calls itself, where there is so much address space; 0: as usual."""
     result: Future[T] = Future()
 
     def run() -> None:
@@ -46,10 +51,24 @@ def in_background(work: Callable[[], T]) -> Future[T]:
             result.set_exception(error)
 
     if THREADS:
-        threading.Thread(target=run, daemon=True).start()
+        _start(threading.Thread(target=run, daemon=True), stack)
     else:
         run()
     return result
+
+
+def _start(thread: threading.Thread, stack: int) -> None:
+    with _choosing_a_stack:  # Python knows one size for all threads that begin
+        usual = threading.stack_size(stack)
+        try:
+            thread.start()
+            return
+        except RuntimeError:
+            if not stack:
+                raise
+        finally:
+            threading.stack_size(usual)
+    thread.start()
 
 
 def result_of(future: Future[T], what: str) -> T:

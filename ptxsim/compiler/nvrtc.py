@@ -18,7 +18,7 @@ from types import ModuleType
 from ..foreign import printable
 from ..interrupts import in_background, result_of
 from ..ptx.program import MAIN_FILE
-from . import cache, headers
+from . import cache, headers, nested
 from .disassembly import disassemble
 
 DEFAULT_ARCH = "compute_80"
@@ -359,7 +359,9 @@ class _Made:
 def _made(source: str, names: tuple[str, ...], options: tuple[str, ...]) -> _Made:
     """Compile in a thread of its own: a Ctrl-C reaches Python alone, not a library at work. After one the compiler goes
     on to its end, and nobody looks at what it made."""
-    return result_of(in_background(lambda: _compile_now(source, names, options)), "the compiler")
+    return result_of(
+        in_background(lambda: _compile_now(source, names, options), nested.STACK), "the compiler"
+    )
 
 
 def _compile_now(
@@ -367,6 +369,8 @@ def _compile_now(
 ) -> _Made:
     """`known`: the headers, all in memory; without them the folders of CUDA's headers are searched."""
     nvrtc = _nvrtc()
+    if why := nested.too_deep(source):
+        raise CompileError(why, why)
     flags = list(options) if known else [*options, *(f"-I{path}" for path in _include_paths())]
     texts = (len(known), list(known.values()), list(known)) if known else (0, None, None)
     _, program = nvrtc.nvrtcCreateProgram(source.encode(), MAIN_FILE.encode(), *texts)

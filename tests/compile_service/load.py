@@ -81,7 +81,9 @@ class Room:
             return json.dumps(elsewhere.question(nvrtc.wanted(text, options_for(source)))).encode()
 
         def stopped(status: int, said: str) -> bool:
-            return status == 422 and bool(re.search("stopped after|broke off|out of memory", said))
+            return status == 422 and bool(
+                re.search("stopped after|broke off|out of memory|brackets are open", said)
+            )
 
         match kind:
             case "edited":

@@ -75,7 +75,7 @@ def until(true, why="it came true"):
         (ENDLESS % 150, f"was stopped after {SECONDS} seconds of work"),
         (EAGER % 1, "out of memory|stopped after"),
         (LARGE % 1, "broke off|stopped after"),
-        (DEEP % 1, "broke off"),
+        (DEEP % 1, "more than 500 brackets are open here"),
         ('#include "kernel.cu"', "includes itself"),
         ("#error \x1b[2J", r"directive: \x1b[2J"),
         (
