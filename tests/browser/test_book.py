@@ -208,6 +208,17 @@ def test_search_shows_where_a_word_stands(book, open_page, asked):
     assert page.said == [] and page.outside == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "first"), [("barriers", "0"), *([("wgmma", "07"), ("bank conflict", "0")] if WHOLE else [])]
+)
+def test_search_finds_lessons_first(book, open_page, asked, first):
+    page = open_page(address(book, "search") + f"?q={asked}")
+    page.get_by_text("Search finished").wait_for()
+    found = page.locator("#search-results ul.search > li > a").evaluate_all("all => all.map(a => a.pathname)")
+    lessons = [re.search(r"/notebooks/\d", path) is not None for path in found]
+    assert f"/notebooks/{first}" in found[0] and lessons == sorted(lessons, reverse=True) and not all(lessons)
+
+
 def test_search_for_a_word_that_is_nowhere(book, open_page):
     page = open_page(address(book, "search") + "?q=zyzzyva")
     page.get_by_text("did not match").wait_for()

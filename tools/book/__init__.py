@@ -15,6 +15,7 @@
 | cuda_lexer.py | CUDA inside a Python string in CUDA's colours |
 | cuda_lines.py | a line in a report leads to that line of the kernel |
 | excerpts.py | the search page shows where a word stands |
+| scorer.js | what a search finds first |
 | glossary.py | the first use of a word leads to the glossary |
 | live.py | what a page says to the scripts that run its cells |
 | static/, templates/ | looks and type, the rule that a page loads nothing from elsewhere |

@@ -38,6 +38,7 @@ html_show_sphinx = False
 html_show_copyright = False
 html_use_index = False
 html_show_search_summary = False  # a summary fetches its page, which a browser refuses for plain files
+html_search_scorer = str(Path(__file__).parent / "scorer.js")
 html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
