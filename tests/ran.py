@@ -24,6 +24,7 @@ LONG_ONLY = (
     "tests/browser/test_lab.py",
     "tests/tools/classroom/test_walk.py",
     "tests/ptxsim/compiler/test_cache.py::test_all_that_ships_is_what_the_compiler_makes_now",
+    "tests/ptxsim/compiler/test_cache.py::test_an_unedited_lesson_runs_without_nvrtc",
 )
 """With every lesson each takes minutes, half an hour together: in `make long`, not in `make rest`."""
 
