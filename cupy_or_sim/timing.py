@@ -216,12 +216,22 @@ def provenance() -> dict:
         "driver": driver or "unknown",
         "cuda": f"{runtime // 1000}.{runtime % 1000 // 10}",
         "nvrtc": "{}.{}".format(*cp.cuda.nvrtc.getVersion()),
+        "cublas": cublas_version(),
         "cupy": cp.__version__,
         "date": today(),
         "commit": commit(),
         "l2": "warm",
         "method": METHOD,
     }
+
+
+def cublas_version() -> str:
+    """Of the cuBLAS that is compared with, as "13.2.0"."""
+    from cupy.cuda.device import get_cublas_handle
+    from cupy_backends.cuda.libs import cublas as blas
+
+    number = blas.getVersion(get_cublas_handle())  # 10000 major + 100 minor + patch
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def commit() -> str:

@@ -32,6 +32,8 @@ matmul, many, packed, ready, tune, warm, waves = map(
 )
 
 HOST_US = 10.0
+HANDLE = 7
+"""cuBLAS's."""
 RTX_3090 = replace(find_gpu("RTX 3090"), driver_name="NVIDIA GeForce RTX 3090")
 RTX_5090 = replace(
     RTX_3090, name="RTX 5090", arch="sm_120", sms=170, blocks=24, driver_name="NVIDIA GeForce RTX 5090"
@@ -154,6 +156,9 @@ def install(monkeypatch, fake):
     monkeypatch.setattr(timing, "PAUSE", 0)
     monkeypatch.setattr(device, "backend", lambda: "cupy")
     monkeypatch.setattr(device, "cp", fake, raising=False)
+    library = SimpleNamespace(getVersion=lambda handle: {HANDLE: 130201}[handle])
+    monkeypatch.setitem(sys.modules, "cupy.cuda.device", SimpleNamespace(get_cublas_handle=lambda: HANDLE))
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.libs", SimpleNamespace(cublas=library))
     return fake
 
 

@@ -10,4 +10,5 @@ samples, by_line                              its samples, by machine instructio
 modelled, regions                             a timeline by the simulator's clock, in the phases that the source marks
 model                                         a launch as the simulator's clocks see it
 records                                       measurements on file: how a kernel finds its own
+runs                                          which of them are of one run, and its cuBLAS
 """

@@ -1,6 +1,6 @@
 """How fast kernels are: measured now on a GPU, replayed from `assets/measurements/` elsewhere, or modelled."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from cupy_or_sim.given import check_labelled
 
 from ..check.job import Job
 from ..check.problem import Problem
-from . import charts, records
+from . import charts, records, runs
 from .model import modelled
 from .results import Results
 from .rows import Row, has_speed
@@ -35,17 +35,18 @@ def benchmark(
             f"give at least one kernel, none with the label {timing.CUBLAS!r}: that row comes by itself"
         )
     launches = dict(kernels)
-    entries: dict[str, dict | None]
+    entries: list[tuple[str, dict | None]]
     if model:
-        entries = {label: _modelled(job) for label, job in _jobs(gemm, launches).items()}
+        entries = [(label, _modelled(job)) for label, job in _jobs(gemm, launches).items()]
     else:
         here = {label: launched for label, launched in launches.items() if limits.runs_here(*launched)}
         elsewhere = {label: launches[label] for label in launches if label not in here}
-        found = _recorded(gemm, elsewhere) | (_measured(gemm, here) if here else {})
-        entries = {label: found[label] for label in (*launches, timing.CUBLAS)}
+        entries = _beside_cublas(
+            gemm, launches, _recorded(gemm, elsewhere), _measured(gemm, here) if here else {}
+        )
     itemsize = np.dtype(gemm.dtype).itemsize
     rows: list[Row] = []
-    for label, entry in entries.items():
+    for label, entry in entries:
         tile = launches[label][1].tile if label in launches else None
         gpu = entry and entry["gpu"]
         measured = [row for row in rows if row.tflops and row.gpu == gpu and base in (None, row.label)]
@@ -57,12 +58,41 @@ def benchmark(
 
 
 def so_far(*results: Results) -> None:
-    """Draw how far the kernels of several lessons came: each as a fraction of cuBLAS on its own problem."""
-    shown = [(each.title, [row for row in each.rows if row.of_cublas and has_speed(row)]) for each in results]
+    """Draw how far the kernels of several lessons came: each as a fraction of cuBLAS in its own run."""
+    shown = [
+        (
+            each.title,
+            [row for row in each.rows if row.label != timing.CUBLAS and row.of_cublas and has_speed(row)],
+        )
+        for each in results
+    ]
     if any(rows for _, rows in shown):
         style.show(*charts.fractions([(title, rows) for title, rows in shown if rows]))
     else:
         print(f"Nothing to draw. {results[0].rows[0].origin}.")
+
+
+def _beside_cublas(
+    gemm: Problem, labels: Iterable[str], *found: Mapping[str, dict | None]
+) -> list[tuple[str, dict | None]]:
+    """(label, entry) of each kernel, and behind them of cuBLAS in each run that they are of. Each run gets an origin of
+    its own."""
+    kernels = {label: next((some[label] for some in found if label in some), None) for label in labels}
+    known = [entry for some in found if (entry := some.get(timing.CUBLAS))]
+    of_runs, taken = [], set()
+    for number, run in enumerate(runs.by_run(entry for entry in kernels.values() if entry), 1):
+        cublas = dict(runs.cublas_of(run, known, 2 * gemm.M * gemm.N * gemm.K))
+        if _origin(run[0]) in taken:
+            for entry in (*run, cublas):
+                entry["run"] = f", run {number}"
+        taken.add(_origin(run[0]))
+        of_runs.append(cublas)
+    rows: list[dict | None] = [*of_runs] or [known[0] if known else None]
+    return [*kernels.items(), *((timing.CUBLAS, entry) for entry in rows)]
+
+
+def _origin(entry: dict) -> str:
+    return f"{entry['origin']} {entry['gpu']}, {entry['date']}{entry.get('run', '')}"
 
 
 def _keys(gemm: Problem, launches: dict[str, tuple]) -> dict[str, str]:
@@ -102,7 +132,7 @@ def _row(label: str, entry: dict, tile: tuple | None, before: Row, itemsize: int
     cublas = entry.get("cublas_tflops")
     return Row(
         label,
-        f"{entry['origin']} {entry['gpu']}, {entry['date']}",
+        _origin(entry),
         **{
             name: entry[name] for name in entry.keys() & Row.__dataclass_fields__.keys() - {"label", "origin"}
         },

@@ -4,7 +4,7 @@ from cupy_or_sim import style
 from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
-from .rows import Speed, origins
+from .rows import Speed, names, origins
 
 LETTER = 0.0095  # of the width of the axes; with long names on the left
 
@@ -30,11 +30,9 @@ def bars(title: str, kind: str, rows: list[Speed]) -> style.Drawing:
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
     for place, row in enumerate(rows):
-        below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
-        spread = [[below * row.tflops], [above * row.tflops]]
         cublas = row.label == CUBLAS
         look = {"color": style.GRID, "hatch": "///"} if cublas else {"color": style.SKY}
-        axes.barh(place, row.tflops, 0.65, xerr=spread, edgecolor=style.TEXT, linewidth=0.5, **look)
+        axes.barh(place, row.tflops, 0.65, xerr=_spread(row), edgecolor=style.TEXT, linewidth=0.5, **look)
     if source:
         axes.axvline(highest, color=style.VERMILLION, linestyle="--", zorder=0)
         axes.text(highest, -0.55, f" ceiling {highest} TFLOP/s \n ({source})", va="bottom", fontsize=8)
@@ -43,12 +41,20 @@ def bars(title: str, kind: str, rows: list[Speed]) -> style.Drawing:
         axes.plot([row.tflops, 1.03 * highest], [place] * 2, color=style.GRID, linewidth=0.6, zorder=0)
         axes.annotate(str(row), (1.03 * highest, place), (0, 0), va="center", **style.BESIDE)
     room = 0.04 + LETTER * max(len(str(row)) for row in rows)
-    axes.set(yticks=range(len(rows)), yticklabels=[row.label for row in rows], xlabel="TFLOP/s")
+    axes.set(yticks=range(len(rows)), yticklabels=names(rows), xlabel="TFLOP/s")
     axes.set(xlim=(0, highest / (1 - room)), ylim=(len(rows) - 0.4, -1.4 if source else -0.6))
     axes.set_xticks([tick for tick in axes.get_xticks() if tick <= highest])
     axes.set_title(f"{title}\n{origin}".replace("; ", "\n"))
-    words = "; ".join(f"{row.label} {row}" for row in rows)
+    words = "; ".join(f"{name} {row}" for name, row in zip(names(rows), rows))
     return figure, f"Speeds in TFLOP/s, {title}, {origin}: {words}."
+
+
+def _spread(row: Speed) -> list[list[float]] | None:
+    """From the slow tenth of its launches to the fast one, beside the median."""
+    if not (row.p10_us and row.p90_us):
+        return None
+    below, above = 1 - row.median_us / row.p90_us, row.median_us / row.p10_us - 1
+    return [[below * row.tflops], [above * row.tflops]]
 
 
 @style.styled
@@ -65,11 +71,12 @@ def fractions(groups: list[tuple[str, list[Speed]]]) -> style.Drawing:
         axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
         for row in rows:
             place += 1
-            look = {"color": style.GRID, "hatch": "///"} if row.label == CUBLAS else {"color": style.SKY}
-            axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, **look)
+            axes.barh(place, row.of_cublas, 0.65, edgecolor=style.TEXT, linewidth=0.5, color=style.SKY)
             speed = f"{row.of_cublas:.0%}, {row.tflops:.1f} TFLOP/s"
-            beyond = max(row.of_cublas, 1) if row.of_cublas > 0.7 else row.of_cublas  # the line at 100 %
-            axes.annotate(speed, (beyond, place), (6, 0), va="center", fontsize=8, **style.BESIDE)
+            # Behind the line at 100 %.
+            axes.annotate(
+                speed, (max(row.of_cublas, 1), place), (6, 0), va="center", fontsize=8, **style.BESIDE
+            )
             labels[place] = row.label
         words.append(
             f"{title}, {origins(rows)}: " + "; ".join(f"{row.label} {row.of_cublas:.0%}" for row in rows)

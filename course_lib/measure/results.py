@@ -4,14 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from cupy_or_sim import style
+from cupy_or_sim.timing import CUBLAS
 
 from . import charts, roofline_chart, tables
-from .rows import HEADER, Row, Speed, has_speed
+from .rows import HEADER, Row, Speed, has_speed, marks, names
 
 
 @dataclass(frozen=True)
 class Results:
-    """Speeds of several kernels on one problem, cuBLAS last (a model knows nothing of cuBLAS)."""
+    """Speeds of several kernels on one problem; last, cuBLAS in each run that they are of (a model knows nothing of
+    cuBLAS)."""
 
     title: str
     kind: str  # dtype and layout
@@ -26,22 +28,11 @@ class Results:
 
     def _heading(self) -> list[str]:
         """The title and where the numbers come from; a line for each mark of rows that come from elsewhere."""
-        return [self.title, *(f"{mark} {origin}".strip() for origin, mark in self._marks().items())]
-
-    def _marks(self) -> dict[str, str]:
-        """{origin: its mark behind the names of its rows}: "" for that of the first row with a speed, then stars."""
-        known_first = sorted(self.rows, key=lambda row: not row.tflops)
-        return {
-            origin: "*" * number for number, origin in enumerate(dict.fromkeys(r.origin for r in known_first))
-        }
+        return [self.title, *(f"{mark} {origin}".strip() for origin, mark in marks(self.rows).items())]
 
     def _table(self) -> list[tuple[str, ...]]:
         """Header and rows, without the columns in which no row has anything."""
-        marks = self._marks()
-        rows = [row.cells() for row in self.rows]
-        rows = [
-            (f"{row.label} {marks[row.origin]}".strip(), *cells[1:]) for row, cells in zip(self.rows, rows)
-        ]
+        rows = [(name, *row.cells()[1:]) for name, row in zip(names(self.rows), self.rows)]
         columns = [
             column for column in zip(HEADER, *rows) if column[0] in HEADER[:2] or {*column[1:]} != {"-"}
         ]
@@ -62,12 +53,15 @@ class Results:
 
     def gain(self, a: str, b: str) -> float | None:
         """How many times as fast kernel `a` is as kernel `b`, both by label; None where one has no record, or another
-        GPU's."""
+        GPU's. cuBLAS is that of the kernel's own run."""
         rows = {row.label: row for row in self.rows}
         for label in (a, b):
             if label not in rows:
                 raise ValueError(f"there is no row {label!r}; rows: {', '.join(rows)}")
         fast, slow = rows[a], rows[b]
+        if CUBLAS in (a, b) and a != b:
+            share = (slow if a == CUBLAS else fast).of_cublas
+            return share and (1 / share if a == CUBLAS else share)
         return fast.tflops / slow.tflops if fast.tflops and slow.tflops and fast.gpu == slow.gpu else None
 
     def plot(self) -> None:

@@ -1,6 +1,6 @@
 """A row of a table of speeds: one kernel, or cuBLAS, on one problem."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard
 
@@ -52,7 +52,7 @@ class Row:
             f"{self.gain:.2f}" if self.gain else "-",
             f"{self.of_cublas:.0%}" if self.of_cublas else "-",
             f"{self.median_us:,.0f}",
-            f"{self.p10_us:,.0f}-{self.p90_us:,.0f}",
+            f"{self.p10_us:,.0f}-{self.p90_us:,.0f}" if self.p10_us and self.p90_us else "-",
             str(self.registers or "-"),
             f"{self.sustained:.0f} at {self.sustained_mhz} MHz, {self.watts} W" if self.sustained else "-",
         )
@@ -66,8 +66,8 @@ class Speed(Protocol):
     gpu: str
     tflops: float
     median_us: float
-    p10_us: float
-    p90_us: float
+    p10_us: float | None
+    p90_us: float | None
     of_cublas: float
     intensity: float
 
@@ -77,8 +77,24 @@ def has_speed(row: Row) -> TypeGuard[Speed]:
 
 
 def origins(rows: Iterable[Row | Speed]) -> str:
-    """Where the numbers of these rows come from; more than one place where a GPU could not run them all."""
-    return "; ".join(dict.fromkeys(row.origin for row in rows if row.tflops))
+    """Where the numbers of these rows come from, with the marks of their names; more than one place where they are of
+    several runs, or a GPU could not run them all."""
+    known = [row for row in rows if row.tflops]
+    return "; ".join(f"{mark} {origin}".strip() for origin, mark in marks(known).items())
+
+
+def marks(rows: Sequence[Row | Speed]) -> dict[str, str]:
+    """{origin: its mark behind the names of its rows}: "" for that of the first row with a speed, then stars."""
+    known_first = sorted(rows, key=lambda row: not row.tflops)
+    return {
+        origin: "*" * number for number, origin in enumerate(dict.fromkeys(r.origin for r in known_first))
+    }
+
+
+def names(rows: Sequence[Row | Speed]) -> list[str]:
+    """Their labels, each with the mark of where it comes from."""
+    marked = marks(rows)
+    return [f"{row.label} {marked[row.origin]}".strip() for row in rows]
 
 
 class Measured(Protocol):

@@ -188,20 +188,15 @@ def curves(origin: str, lines: Mapping[str, Mapping[int, float | None]]):
 
 
 @style.styled
-def budget(needs: Mapping[str, int | tuple[int, int]], line: int):
-    """What one k-step needs of each resource when it has it alone, in SM clocks: a bar each, to one scale; (least,
-    most) has an open end. A line across all bars at `line`."""
+def budget(needs: Mapping[str, int], line: int):
+    """What one k-step needs of each resource when it has it alone, in SM clocks: a bar each, to one scale. A line
+    across all bars at `line`."""
     figure, words = style.new_figure(0.9 + 0.42 * len(needs)), []
     ax = style.axes(figure)
     for row, (name, need) in enumerate(needs.items()):
-        least, most = need if isinstance(need, tuple) else (need, need)
-        ax.barh(row, least, 0.62, color=style.SKY, edgecolor=style.TEXT, linewidth=0.6)
-        if most > least:
-            rest = {"color": style.FACE, "edgecolor": style.TEXT, "linewidth": 0.6, "hatch": "///"}
-            ax.barh(row, most - least, 0.62, least, **rest)
-        text = f"{least}" if most == least else f"{least} to {most}"
-        ax.text(most + 6, row, text, va="center", bbox=style.on(style.FACE, 1))
-        words.append(f"{name} {text}")
+        ax.barh(row, need, 0.62, color=style.SKY, edgecolor=style.TEXT, linewidth=0.6)
+        ax.text(need + 6, row, str(need), va="center", bbox=style.on(style.FACE, 1))
+        words.append(f"{name} {need}")
     ax.axvline(line, color=style.VERMILLION, linewidth=1.6, linestyle="--", zorder=0)
     ax.set_yticks(range(len(needs)), list(needs))
     ax.set(ylim=(len(needs) - 0.5, -0.5), xlim=(0, 1.2 * line), xlabel="SM clocks for one k-step of a block")

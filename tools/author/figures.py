@@ -54,6 +54,11 @@ class Row(NamedTuple):
         """Of cuBLAS in the same run."""
         return f"{self.entry['tflops'] / self.entry['cublas_tflops']:.0%}"
 
+    @property
+    def sustained(self) -> str:
+        """TFLOP/s over two seconds; "" for float32, where power limits nothing."""
+        return f"{self.entry['sustained']:.0f}" if "sustained" in self.entry else ""
+
 
 def main() -> int:
     if not records.files():
@@ -130,17 +135,17 @@ def measured(record: dict) -> list[Row]:
 def full_table(record: dict, shown: list[Row]) -> str:
     """All of them in Markdown, and what was measured, on what and when."""
     lines = [
-        "| lesson | kernel | TFLOP/s | share of cuBLAS | registers | sustained TFLOP/s |",
-        "|---|---|--:|--:|--:|--:|",
+        "| lesson | kernel | TFLOP/s | cuBLAS in the same run | share | registers | sustained TFLOP/s |",
+        "|---|---|--:|--:|--:|--:|--:|",
         *map(_line, shown),
     ]
-    origin, clocks = record["provenance"], [row.entry["sm_clock_mhz"] for row in shown]
+    origin = record["provenance"]
     note = (
         f"`C = A @ B.T`, {' x '.join(map(str, SHAPE))}; 01 to 03 float32, contiguous along M and N; from 04 on "
-        "float16 with float32 sums, contiguous along K; cuBLAS of the same type and layout in the same run. "
+        "float16 with float32 sums, contiguous along K; cuBLAS of the same type and layout. "
         f"Median of {shown[0].entry['repeats']} launches, warm L2 cache; sustained: over two seconds, in "
         f"which the chip's power limit lowers the clock of tensor-core kernels. {origin['gpu']}, "
-        f"SM clock {min(clocks)} to {max(clocks)} MHz, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
+        f"SM clock {origin['max_sm_clock_mhz']} MHz at most, driver {origin['driver']}, NVRTC {origin['nvrtc']}, "
         f"{_dates(shown)}."
     )
     return "\n".join([*lines, "", note])
@@ -158,16 +163,33 @@ def steps(shown: list[Row]) -> list[tuple[Row, str]]:
 
 
 def short_table(record: dict, shown: list[Row]) -> str:
-    """Those of STEPS in Markdown, with what is new in each."""
-    lines = ["| lesson | kernel | what is new | TFLOP/s | share of cuBLAS |", "|---|---|---|--:|--:|"]
-    for row, what in steps(shown):
-        lines.append(f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} |")
-    origin = record["provenance"]
+    """Those of STEPS in Markdown, with what is new in each; and cuBLAS where it ran beside some of them."""
+    lines = [
+        "| lesson | kernel | what is new | TFLOP/s | share of cuBLAS | sustained TFLOP/s |",
+        "|---|---|---|--:|--:|--:|",
+    ]
+    kernels = steps(shown)
+    for row, what in kernels:
+        lines.append(
+            f"| {row.lesson} | `{row.kernel}` | {what} | {row.tflops} | {row.share} | {row.sustained} |"
+        )
+    for row in shown:
+        beside = [f"`{each.kernel}`" for each, _ in kernels if _one_run(each, row)]
+        if beside and not row.lesson and row.sustained:
+            what = f"beside {' and '.join(beside)}"
+            lines.append(f"| | {row.kernel} | {what} | {row.tflops} | {row.share} | {row.sustained} |")
+    origin, of_lessons = record["provenance"], [row for row in shown if row.lesson]
     note = (
         f"{' x '.join(map(str, SHAPE))}, {origin['gpu']}, {_dates(shown)}; float32 up to lesson 03, then "
-        "float16; cuBLAS of the same type, layout and run."
+        "float16; cuBLAS of the same type, layout and run. TFLOP/s of a burst of launches; *sustained*, over two "
+        "seconds, the chip's power limit lowers the clock of tensor-core kernels. "
+        f"[All {len(of_lessons)} kernels](docs/measurements.md)."
     )
     return "\n".join([*lines, "", note])
+
+
+def _one_run(one: Row, other: Row) -> bool:
+    return all(one.entry[part] == other.entry[part] for part in ("cublas_tflops", "date", "dtype"))
 
 
 def _own_launch(notebook: str, name: str, entry: dict) -> bool:
@@ -178,9 +200,11 @@ def _own_launch(notebook: str, name: str, entry: dict) -> bool:
 
 def _line(row: Row) -> str:
     kernel = f"`{row.kernel}`" if row.lesson else row.kernel
-    sustained = f"{row.entry['sustained']:.0f}" if "sustained" in row.entry else ""
     registers = row.entry.get("registers", "")
-    return f"| {row.lesson} | {kernel} | {row.tflops} | {row.share} | {registers} | {sustained} |"
+    beside = f"{row.entry['cublas_tflops']:.1f}" if row.lesson else ""
+    return (
+        f"| {row.lesson} | {kernel} | {row.tflops} | {beside} | {row.share} | {registers} | {row.sustained} |"
+    )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def drawn(seed: int, count: int) -> list[Shape]:
 
 
 def main(seed: int, count: int = 40) -> None:
-    print(f"{timing.name()}, {timing.today()}; seed {seed}")
+    print(f"{timing.name()}, cuBLAS {timing.cublas_version()}, {timing.today()}; seed {seed}")
     for title, shapes in (("known", (*SHAPES, LARGE[-1])), ("drawn", drawn(seed, count))):
         table(title, shapes)
     print("| sustained | cuBLAS TFLOP/s | MHz | W | `matmul` TFLOP/s | MHz | W | ratio |\n|---|" + "--:|" * 7)

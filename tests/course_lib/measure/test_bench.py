@@ -230,12 +230,40 @@ def a_record(folder, **changes):
     return gemm
 
 
+def test_cublas_beside_kernels_is_that_of_their_run(folder):
+    """The record keeps cuBLAS of the last run only; what each kernel was compared with stands in its own entry."""
+    gemm, path = a_record(folder), folder / "nvidia-h100-80gb-hbm3.json"
+    record = json.loads(path.read_text())
+    of_tiled = next(entry for entry in record["speeds"].values() if entry["label"] == "tiled")
+    of_tiled["cublas_tflops"] = 45.0
+    records.write(path, record)
+    results = benchmark(gemm, KERNELS)
+    naive, tiled, last, other = results.rows
+    assert (last.label, last.tflops, other.label, other.tflops) == ("cuBLAS", 52.0, "cuBLAS", 45.0)
+    assert naive.origin == last.origin != tiled.origin == other.origin
+    assert naive.tflops / last.tflops == naive.of_cublas and tiled.tflops / other.tflops == tiled.of_cublas
+    lines = str(results).splitlines()
+    assert lines[2] == "* recorded on NVIDIA H100 80GB HBM3, 2026-11-21, run 2"
+    assert lines[5].split()[:3] == ["tiled", "*", "31.5"] and lines[7].split()[:3] == ["cuBLAS", "*", "45.0"]
+    assert results.gain("tiled", "cuBLAS") == 0.7 and results.gain("cuBLAS", "tiled") == 1 / 0.7
+    assert "cuBLAS * 45.0" in results.figure()[1]
+
+
+def test_runs_whose_cublas_hardly_differs_have_one_row(folder):
+    gemm, path = a_record(folder), folder / "nvidia-h100-80gb-hbm3.json"
+    record = json.loads(path.read_text())
+    for entry in record["speeds"].values():
+        entry["cublas_tflops"] *= 1.001 if entry["label"] == "tiled" else 1
+    records.write(path, record)
+    assert [row.label for row in benchmark(gemm, KERNELS).rows] == ["naive", "tiled", "cuBLAS"]
+
+
 def test_a_record_says_where_it_comes_from(measured, folder):
     record = json.loads((folder / "nvidia-h100-80gb-hbm3.json").read_text())
     provenance = record["provenance"]
     assert provenance["gpu"] == "NVIDIA H100 80GB HBM3" and provenance["commit"] == "abc1234"
     assert {"sm_count", "driver", "cuda", "nvrtc", "cupy", "date", "l2", "method"} <= set(provenance)
-    assert provenance["cuda"] == "13.2" and provenance["l2"] == "warm"
+    assert provenance["cuda"] == "13.2" and provenance["l2"] == "warm" and provenance["cublas"] == "13.2.1"
     for entry in record["speeds"].values():
         assert {"median_us", "p10_us", "p90_us", "repeats", "tflops", "cublas_tflops"} <= set(entry)
         assert entry["sm_clock_mhz"] == 2000
@@ -296,7 +324,7 @@ def test_rows_from_elsewhere_have_a_mark_that_the_caption_explains(folder):
     ]
     assert "times the measured row above" in lines[4]
     names = [line.partition("  ")[0] for line in lines[5:]]
-    assert names == ["edited **", "naive", "tiled *", "again *", "cuBLAS"]
+    assert names == ["edited **", "naive", "tiled *", "again *", "cuBLAS", "cuBLAS *"]
     assert all(line in results._repr_html_() for line in lines[1:4])
 
 
@@ -339,7 +367,7 @@ def test_rows_of_two_gpus_have_no_gain_and_a_picture_names_both():
     there = replace(here, label="there", origin="recorded on B", gpu="B", tflops=30.0)
     assert Results("two", "float32", (here, there), 8.0).gain("there", "here") is None
     _, alt = charts.bars("two", "float32", [here, there])
-    assert "two, measured now on A; recorded on B: here 10.0; there 30.0." in alt
+    assert "two, measured now on A; * recorded on B: here 10.0; there * 30.0." in alt
 
 
 def test_a_gain_is_over_a_row_of_the_same_gpu(folder):
@@ -350,8 +378,9 @@ def test_a_gain_is_over_a_row_of_the_same_gpu(folder):
     elsewhere = {"provenance": {"gpu": "B", "nvrtc": "13.0"}, "speeds": {key: record["speeds"].pop(key)}}
     records.write(path, record)
     records.write(folder / "b.json", elsewhere)
-    _, tiled, _ = benchmark(gemm, KERNELS).rows
+    _, tiled, *cublas = benchmark(gemm, KERNELS).rows
     assert (tiled.gpu, tiled.tflops, tiled.gain) == ("B", 31.5, None)
+    assert [(row.label, row.gpu) for row in cublas] == [("cuBLAS", "NVIDIA H100 80GB HBM3"), ("cuBLAS", "B")]
 
 
 def test_an_edited_kernel_has_no_record(folder, capsys):
@@ -484,13 +513,12 @@ def test_of_a_kernel_that_machine_code_does_not_show_the_model_goes_by_ptx():
 
 def test_progress_shows_each_kernel_as_a_fraction_of_its_own_cublas(folder, capsys):
     results = benchmark(a_record(folder), KERNELS)
-    figure, alt = charts.fractions([("first", list(results.rows)), ("second", list(results.rows[1:]))])
-    assert alt.count("tiled 61%") == 2 and alt.count("cuBLAS 100%") == 2 and "naive 8%" in alt
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
-        "naive", "tiled", "cuBLAS", "tiled", "cuBLAS",
-    ]  # fmt: skip
+    figure, alt = charts.fractions([("first", list(results.rows[:2])), ("second", list(results.rows[1:2]))])
+    assert alt.count("tiled 61%") == 2 and "naive 8%" in alt
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["naive", "tiled", "tiled"]
     so_far(results)
-    assert "tiled 61%" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "tiled 61%" in said and "cuBLAS 100%" not in said
     so_far(benchmark(Gemm(64, 64, 64), KERNELS))
     assert "Nothing to draw. no record" in capsys.readouterr().out
 

@@ -259,16 +259,20 @@ def test_readme_table_and_picture(lesson, tmp_path, monkeypatch):
         a_speed("small", 45.0, 2048, source=source),
     ]
     provenance = {"gpu": "Some GPU", "driver": "580", "nvrtc": "13.0", "date": "2026-11-21"}
+    provenance["max_sm_clock_mhz"] = 1980
     record = {"provenance": provenance, "timelines": {"t": timeline}}
     records.write(tmp_path / "some-gpu.json", record | {"speeds": dict(enumerate(speeds))})
 
     assert figures.main() == 0
-    assert "| 01 | `fast` | a copy | 20.0 | 40% |" in readme.read_text().splitlines()
+    assert "| 01 | `fast` | a copy | 20.0 | 40% | 18 |" in readme.read_text().splitlines()
     lines = page.read_text().splitlines()
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     table = [line for line in lines if line.startswith("|")][2:]
-    assert table == ["| 01 | `fast` | 20.0 | 40% | 40 | 18 |", "|  | cuBLAS, float32 | 50.0 | 100% |  |  |"]
-    assert any("Some GPU, SM clock 1980 to 1980 MHz, driver 580" in line for line in lines)
+    assert table == [
+        "| 01 | `fast` | 20.0 | 50.0 | 40% | 40 | 18 |",
+        "|  | cuBLAS, float32 | 50.0 |  | 100% |  |  |",
+    ]
+    assert any("Some GPU, SM clock 1980 MHz at most, driver 580" in line for line in lines)
     svg = (tmp_path / "assets" / next(iter(figures.PICTURES.values()))).read_text()
     assert "recorded on Some GPU, 2026-11-21" in svg and len(svg) < 100_000
     figures.main()
