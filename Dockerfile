@@ -1,4 +1,4 @@
-# The course in a container, for one person or for JupyterHub; README.md, "Hosts", has the commands.
+# The course in a container, for one person or for JupyterHub; docs/hosts.md has the commands.
 FROM python:3.12-slim-bookworm
 
 RUN apt-get update \

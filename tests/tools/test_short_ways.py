@@ -34,3 +34,9 @@ def test_the_core_are_eight_sittings():
 def test_the_page_has_the_table_of_today():
     text = PAGE.read_text(encoding="utf-8")
     assert marked.between(text, "short-ways", short_ways.table()) == text
+
+
+def test_readme_says_what_each_way_takes():
+    text = short_ways.README.read_text(encoding="utf-8")
+    why = "run `python -m tools.author.short_ways`"
+    assert marked.between(text, "hours", short_ways.hours()) == text, why

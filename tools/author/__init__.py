@@ -25,6 +25,7 @@
 | short_ways.py | the evening of 90 minutes, and the core of eight sittings |
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |
 | colab.py | the cell for Google Colab |
-| try_it.py | how to try the course in a browser, in README |
+| try_it.py | how to get the course, in README |
+| report_picture.py | README's first picture, a report |
 | dry_run.py | the steps of a workflow, run here |
 """
