@@ -37,7 +37,17 @@ _NOTES = (
     "docs/pilot.md",
 )
 PLAYGROUND = Path(__file__).with_name("playground.md")
+_FOR_READERS = (
+    PLAYGROUND.stem,
+    *(
+        f"docs/{name}"
+        for name in ("how-a-lesson-works", "glossary", "measurements", "tuning", "timelines", "hangs")
+    ),
+    *("docs/gpus", "docs/hosts", "ptxsim/README", "matmul/README", "CHANGELOG"),
+)
 _FOR_TEACHERS = ("docs/instructor", "docs/grading", "docs/hub", "docs/pilot")
+INSIDE = Path(__file__).with_name("inside.md")
+"""What else the pages link to, for whoever changes the course: one entry of the contents leads to all of it."""
 
 
 class BookError(RuntimeError):
@@ -59,6 +69,8 @@ def write_book(outcomes: Sequence[Outcome], machine: str, out: Path, live: bool 
     about = site.build(part / "live")["bytes"] if live else {}
     told = {f"live_{each}": size for each, size in about.items()}
     remarks = run_sphinx(part / "source", part / "pages", part / "doctrees", told)
+    for template in (part / "pages" / "_static").glob("*macros.html"):  # the theme's own, and no page
+        template.unlink()
     if live:
         os.replace(part / "live", part / "pages" / "_static" / "live")
     if out.exists():
@@ -87,6 +99,10 @@ def write_sources(outcomes: Sequence[Outcome], machine: str, source: Path, live:
     if live:
         shutil.copy(PLAYGROUND, source)
         notes.insert(0, PLAYGROUND.stem)
+    inside = [note for note in notes if note not in (*_FOR_READERS, *_FOR_TEACHERS)]
+    text = INSIDE.read_text(encoding="utf-8") + "\n" + _toctree("", inside)
+    (source / INSIDE.name).write_text(text, encoding="utf-8")
+    notes = [*(note for note in notes if note not in inside), INSIDE.stem]
     (source / "index.md").write_text(f"{front}\n{contents(outcomes, notes)}", encoding="utf-8")
 
 
@@ -118,10 +134,12 @@ def contents(outcomes: Sequence[Outcome], notes: Sequence[str]) -> str:
         "For teachers": [note for note in notes if note in _FOR_TEACHERS],
     }
     return "\n".join(
-        f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```\n"
-        for caption, pages in groups.items()
-        if pages
+        _toctree(f":hidden:\n:caption: {caption}\n", pages) for caption, pages in groups.items() if pages
     )
+
+
+def _toctree(options: str, pages: Sequence[str]) -> str:
+    return f"```{{toctree}}\n{options}\n" + "\n".join(pages) + "\n```\n"
 
 
 def run_sphinx(source: Path, out: Path, doctrees: Path, told: Mapping[str, int]) -> list[str]:

@@ -102,7 +102,7 @@ def duration(path: Path) -> str:
     all_parts = sittings.sittings(path)
     needed = [part.promise for part in all_parts if part.title.startswith("Sitting")]
     more = sum(part.promise for part in all_parts if not part.title.startswith("Sitting"))
-    return f"{sum(needed)} minutes, {len(needed)} sittings" + (
+    return f"{sum(needed)} minutes, {len(needed)} sitting{'s' * (len(needed) != 1)}" + (
         f"<br>optional: {more} minutes" if more else ""
     )
 

@@ -158,6 +158,19 @@ def test_the_contents_have_a_place_for_teachers_and_exercises_stand_below_their_
     assert (pages / "docs" / "instructor.html").is_file()
 
 
+def test_what_is_inside_the_course_lies_behind_one_entry(pages):
+    front = (pages / "index.html").read_text(encoding="utf-8")
+    at_the_top = re.findall(r'class="toctree-l1[^>]*><a[^>]*href="([^"]*)"', front)
+    assert "inside.html" in at_the_top and "docs/glossary.html" in at_the_top
+    assert not {"docs/house.html", "CONTRIBUTING.html"} & {*at_the_top}
+    inside = (pages / "inside.html").read_text(encoding="utf-8").partition("<article")[2]
+    assert 'href="docs/house.html"' in inside and 'href="CONTRIBUTING.html"' in inside
+
+
+def test_each_file_is_a_page_of_the_book(pages):
+    assert not [path for path in pages.rglob("*.html") if "{%" in path.read_text(encoding="utf-8")]
+
+
 def test_a_lesson_is_a_page_a_sitting(chapter, sitting):
     for page, title in (chapter, "00 · A"), (sitting, "Sitting 1 · X"):
         assert re.findall(r"<h1>(?!Hiding)([^<]*)", page.partition("<article")[2]) == [title]
@@ -328,6 +341,8 @@ def test_durations_are_those_of_the_sittings():
     path = sources.notebooks(sources.NOTEBOOKS)[0]
     minutes = sum(part.promise for part in sittings.sittings(path) if part.title.startswith("Sitting"))
     assert front.duration(path) == f"{minutes} minutes, 2 sittings"
+    said = [front.duration(path) for path in sources.notebooks(sources.NOTEBOOKS)]
+    assert any(" 1 sitting" in one for one in said) and not any(" 1 sittings" in one for one in said)
 
 
 def test_the_pictures_of_lessons_copy_before_they_compute_and_have_the_colours_of_the_timelines():
