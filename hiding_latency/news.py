@@ -133,12 +133,22 @@ def take(place: Place, name: str, lesson: Path, numbers: list[int]) -> Path:
     return before
 
 
+def _said(place: Place, name: str, lesson: Path) -> str:
+    """In a sentence, what waits for this copy and how one sees it."""
+    many = len(_changes(place, name, lesson))
+    cells = "a cell" if many == 1 else f"{many} cells"
+    return (
+        f"{place.folder.name}/{name}: the new lesson differs from your copy in {cells}; "
+        f"{copies.asking(place, name)} shows {'it' if many == 1 else 'them'} and changes nothing yet."
+    )
+
+
 def main(place: Place, lesson: str | None, asked: list[str]) -> int:
     """Say what is new, of all copies or of a lesson, or take over what is `asked`. Returns the exit status."""
     found, folder = edited(place), place.folder.name
     if not lesson:
-        print(*(f"{folder}/{name}: {copies.asking(place, name)}" for name in found), sep="\n")
-        print("" if found else f"No lesson has anything new for a copy in {folder}.")
+        said = [_said(place, name, path) for name, path in found.items()]
+        print(*(said or [f"No lesson has anything new for a copy in {folder}."]), sep="\n")
         return 0
     name = next((name for name in found if name == lesson or name.startswith(f"{lesson}_")), None)
     if name is None:

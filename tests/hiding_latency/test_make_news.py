@@ -63,6 +63,18 @@ def test_who_changed_a_cell_is_known(course):
     assert course.listed() == [("changed", "one"), ("both", "two"), ("new", "four")]
 
 
+def test_what_waits_is_said_in_a_sentence(course, capsys):
+    course.news()
+    assert capsys.readouterr().out == "No lesson has anything new for a copy in my_lessons.\n"
+    course.edit(two="m = 'mine'")
+    course.publish("1.1.0", FIRST | {"two": "m = 22"})
+    course.news()
+    assert capsys.readouterr().out == (
+        f"my_lessons/{NAME}: the new lesson differs from your copy in a cell; "
+        f"make news NEWS={NAME} shows it and changes nothing yet.\n"
+    )
+
+
 def test_what_is_gone_and_what_the_learner_deleted(course):
     course.edit(one=None, two="m = 'mine'")
     fewer = {name: text for name, text in FIRST.items() if name in ("title", "one")}

@@ -295,7 +295,7 @@ def table(rows: Iterable[dict[str, str]]) -> str:
 
 
 def main() -> int:
-    """0 when all that was handed in has marks."""
+    """0 when there are marks: a file that has none is named, and why, and is no mistake of who typed this."""
     if not (COURSE / "release").is_dir():
         sys.exit("There is no build/classroom yet: run make classroom first.")
     if not handed_in(COURSE):
@@ -316,7 +316,7 @@ def main() -> int:
     if wrong:
         said = [*map(printable_line, wrong), "What nbgrader said is in build/classroom/grade.log."]
         print("\n".join(said), file=sys.stderr)
-    return 1 if wrong else 0
+    return 0 if rows else 1
 
 
 if __name__ == "__main__":
