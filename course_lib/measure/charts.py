@@ -4,7 +4,7 @@ from cupy_or_sim import style
 from cupy_or_sim.timing import CUBLAS
 from ptxsim.gpus import GPUS, Ceilings
 
-from .rows import Speed, names, origins
+from .rows import Speed, marks, names, origins
 
 LETTER = 0.0095  # of the width of the axes; with long names on the left
 
@@ -25,7 +25,7 @@ def ceilings(gpu: str) -> Ceilings:
 @style.styled
 def bars(title: str, kind: str, rows: list[Speed]) -> style.Drawing:
     """Bars of the measured rows under the GPU's ceiling, and their description in words."""
-    origin = origins(rows)
+    origin = "; ".join(f"{mark} {where}".strip() for where, mark in marks(rows).items())
     highest, source = ceiling(rows[0].gpu, kind)
     figure = style.new_figure(1.3 + 0.42 * len(rows))
     axes = style.axes(figure)
@@ -60,13 +60,13 @@ def _spread(row: Speed) -> list[list[float]] | None:
 @style.styled
 def fractions(groups: list[tuple[str, list[Speed]]]) -> style.Drawing:
     """Bars of the fraction of cuBLAS, (title, rows) by (title, rows), and their description in words."""
-    figure = style.new_figure(1.0 + 0.34 * sum(len(rows) + 1 for _, rows in groups))
+    figure = style.new_figure(1.0 + 0.36 * sum(len(rows) + 1 for _, rows in groups))
     axes = style.axes(figure)
     labels: dict[float, str] = {}
     words = []
     for title, rows in groups:
         place = max(labels, default=-1) + 1
-        axes.text(0.01, place, f"{title}, {origins(rows)}", va="center", fontsize=8, style="italic")
+        axes.text(0.01, place, f"{title}\n{origins(rows)}", va="center", fontsize=8, style="italic")
         line = [place + 0.5, place + len(rows) + 0.5]
         axes.plot([1, 1], line, color=style.VERMILLION, linestyle="--", zorder=0)
         for row in rows:

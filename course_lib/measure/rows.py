@@ -1,5 +1,6 @@
 """A row of a table of speeds: one kernel, or cuBLAS, on one problem."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeGuard
@@ -9,6 +10,9 @@ from cupy_or_sim.timing import CUBLAS
 HEADER = (
     "kernel", "TFLOP/s", "gain", "of cuBLAS", "median us", "10-90 %", "registers", "sustained TFLOP/s",
 )  # fmt: skip
+
+
+_OF_A_RUN = re.compile(r", run \d+$")
 
 
 @dataclass(frozen=True)
@@ -77,10 +81,9 @@ def has_speed(row: Row) -> TypeGuard[Speed]:
 
 
 def origins(rows: Iterable[Row | Speed]) -> str:
-    """Where the numbers of these rows come from, with the marks of their names; more than one place where they are of
-    several runs, or a GPU could not run them all."""
-    known = [row for row in rows if row.tflops]
-    return "; ".join(f"{mark} {origin}".strip() for origin, mark in marks(known).items())
+    """Where the numbers of these rows come from; more than one place where a GPU could not run them all. Not which of
+    several runs: a share is of cuBLAS in its own."""
+    return "; ".join(dict.fromkeys(_OF_A_RUN.sub("", row.origin) for row in rows if row.tflops))
 
 
 def marks(rows: Sequence[Row | Speed]) -> dict[str, str]:

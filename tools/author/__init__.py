@@ -24,6 +24,7 @@
 | sittings.py | the minutes of each sitting |
 | short_ways.py | the evening of 90 minutes, and the core of eight sittings |
 | numbers.py | measured numbers in prose: bound to what cells print, and written anew |
+| quoted.py | numbers in the prose of pages: bound to their record, by docs/numbers.toml |
 | colab.py | the cell for Google Colab |
 | try_it.py | how to get the course, in README |
 | report_picture.py | README's first picture, a report |

@@ -16,16 +16,18 @@ what the cells print now; `make record` calls it.
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from course_lib.lessons import sources
 
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
-UNIT = r"(?:TFLOP/s|GFLOP/s|[GT]B/s|FLOP|ms|us|µs|ns|s|seconds?|cycles?|%|percent|times|x)"
+UNIT = r"(?:TFLOP/s|GFLOP/s|[GT]B/s|FLOP|ms|us|µs|ns|s|microseconds|seconds?|cycles?|%|percent|times|x)"
 MEASURED = re.compile(rf"(?<![\w.,^])({NUMBER})(?:\s|&nbsp;)*{UNIT}(?![\w/]|\s*\d)")
 """A number with a unit of speed, time, cycles or share. "4 x 4" is none."""
 NOT_PROSE = re.compile(r"```.*?```|`[^`]*`|<details>.*?</details>|\]\([^)]*\)", re.DOTALL)
 MARKED = ("source: ", "design: ")
+Names = dict[str, Callable[..., float]]
 FUNCTIONS = {"round": round, "min": min, "max": max, "abs": abs, "sum": sum}
 
 
@@ -41,15 +43,18 @@ def shown(cells: list[dict], cell_id: str, pattern: str) -> float:
     cell = next((cell for cell in cells if cell.get("id") == own_id), None)
     if cell is None:
         raise NotBound(f"there is no cell with the id {cell_id!r}")
+    return number_in(text_shown(cell), pattern, f"cell {cell_id!r}")
+
+
+def number_in(text: str, pattern: str, where: str) -> float:
+    """The number at {} of the pattern in a text. Raises NotBound, with where that is."""
     words = re.split(r"\s+", pattern.strip())
     look = r"\s+".join(
         re.escape(word).replace(r"\{\}", f"({NUMBER})").replace("…", r"[^\n]*?") for word in words
     )
-    found = re.search(
-        rf"(?<![\w.,]){look}(?![\w]|[.,]\d)" if pattern.startswith("{}") else look, text_shown(cell)
-    )
+    found = re.search(rf"(?<![\w.,]){look}(?![\w]|[.,]\d)" if pattern.startswith("{}") else look, text)
     if not found:
-        raise NotBound(f"cell {cell_id!r} shows no {pattern!r}")
+        raise NotBound(f"{where} shows no {pattern!r}")
     return float(found[1].replace(",", ""))
 
 
@@ -72,13 +77,14 @@ def text_shown(cell: dict) -> str:
     return "\n".join("".join(part) for part in parts)
 
 
-def values(cells: list[dict], cell: dict) -> dict[str, float]:
-    """Each bound number of a Markdown cell, as it stands there, and what it should be. Raises NotBound."""
+def values(cells: list[dict], cell: dict, more: Names | None = None) -> dict[str, float]:
+    """Each bound number of a Markdown cell, as it stands there, and what it should be; `more` functions that its
+    sources may call. Raises NotBound."""
     found = {}
     for number, source in cell["metadata"].get("numbers", {}).items():
         if source.startswith(MARKED):
             continue
-        names = FUNCTIONS | {"shown": lambda of, pattern: shown(cells, of, pattern)}
+        names = FUNCTIONS | {"shown": lambda of, pattern: shown(cells, of, pattern)} | (more or {})
         try:
             found[number] = float(eval(source, {"__builtins__": {}} | names))
         except NotBound as error:
@@ -103,7 +109,7 @@ def unbound(cells: list[dict]) -> list[str]:
     ]
 
 
-def wrong(cells: list[dict]) -> list[str]:
+def wrong(cells: list[dict], more: Names | None = None) -> list[str]:
     """What is bound to something else than it says, or bound and not there."""
     found = []
     for cell in markdown(cells):
@@ -113,7 +119,7 @@ def wrong(cells: list[dict]) -> list[str]:
         try:
             found += [
                 f"{number} in {cell['id']}: it is {written_as(number, value)}"
-                for number, value in values(cells, cell).items()
+                for number, value in values(cells, cell, more).items()
                 if written_as(number, value).replace(",", "") != number.replace(",", "")
             ]
         except NotBound as error:

@@ -1,0 +1,77 @@
+"""Numbers in the prose of pages are bound to their record, as those of lessons are."""
+
+import math
+import re
+
+import pytest
+
+from tests.lessons.reading import DEEPER, cells_of
+from tests.rules import ROOT
+from tools.author import numbers, quoted
+
+PAGE = """# A page
+The kernel `fastest` has 514 TFLOP/s. Others take 30 us.
+
+| `fastest` | 99 TFLOP/s |
+
+<!-- measured: begin -->
+`fastest` 98 TFLOP/s
+<!-- measured: end -->
+"""
+
+
+def test_a_number_beside_a_kernel_that_is_bound_to_nothing_is_listed():
+    (alone,) = quoted.unbound(PAGE, {}, everywhere=False)
+    assert alone.endswith("... 514 TFLOP/s")
+    assert len(quoted.unbound(PAGE, {}, everywhere=True)) == 2
+    assert quoted.unbound(PAGE, {"514": "source: a run", "30": "design: so"}, everywhere=True) == []
+
+
+def test_a_number_that_the_record_does_not_say_is_listed():
+    row = "said('docs/measurements.md', '| 05 | `fastest` | {} |')"
+    assert quoted.wrong("514 TFLOP/s", {"514": row}) == []
+    assert quoted.wrong("530 TFLOP/s", {"530": row}) == ["530 in the page: it is 514"]
+    (lost,) = quoted.wrong("3 us", {"3": "said('docs/measurements.md#nowhere', '{} us')"})
+    assert lost == "in the page: 3: docs/measurements.md has no heading #nowhere"
+    assert quoted.wrong("4 us", {"5": "source: a run"}) == ["5 in the page: not in the text"]
+
+
+def test_numbers_of_pages_are_those_of_their_record():
+    assert quoted.bound().keys() <= set(quoted.pages()) and set(quoted.WHOLE) <= set(quoted.pages())
+    assert {page: problems for page, problems in quoted.found() if problems} == {}
+
+
+@pytest.mark.parametrize("name", DEEPER)
+def test_a_number_beside_a_kernel_is_bound_in_what_goes_deeper_too(name):
+    for cell in numbers.markdown(cells_of(name)):
+        own = cell["metadata"].get("numbers", {})
+        assert quoted.unbound("".join(cell["source"]), own, everywhere=False) == [], cell["id"]
+
+
+def problems(title: str) -> list[tuple[list[int], float, float]]:
+    """Of a table of docs/measurements.md: the sizes, and how many times as fast `matmul` is, alone and in a row."""
+    page = (ROOT / "docs" / "measurements.md").read_text(encoding="utf-8")
+    table = page.partition(f"| {title}: M x N x K |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()[2:]]
+    return [([int(size) for size in re.findall(r"\d+", row[1].replace("^3", ""))],
+             float(row[2]) / float(row[3]), float(row[5]) / float(row[6])) for row in rows]  # fmt: skip
+
+
+def test_means_are_those_of_their_tables():
+    page = " ".join((ROOT / "docs" / "measurements.md").read_text(encoding="utf-8").split())
+
+    def means(rows):
+        return *((math.exp(sum(map(math.log, way)) / len(rows)), min(way))
+                 for way in (list(zip(*rows))[1], list(zip(*rows))[2])), len(rows)  # fmt: skip
+
+    for title in "known", "drawn":
+        (alone, least), (in_row, least_in_row), count = means(problems(title))
+        said = f"Alone: geometric mean {alone:.3f}, least {least:.2f}, of {count}; in a row {in_row:.3f} and "
+        assert f"{said}{least_in_row:.2f}." in page
+    odd = [row for row in problems("known") if any(size % 8 for size in row[0])]
+    even = [row for row in problems("known") if row not in odd]
+    slow = [row[1] for row in odd if row[1] > 1.5]
+    assert len(slow) == 7 and f"of {len(odd)} problems with a size that is no multiple of 8" in page
+    assert f"{min(slow):.1f} to {max(slow):.1f} times as fast" in page
+    (mean, least), _, count = means(even)
+    assert f"The other {count}: geometric mean {mean:.3f}, least {least:.2f}." in page
