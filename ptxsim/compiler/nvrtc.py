@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ..foreign import printable
-from ..interrupts import in_background, result_of
+from ..interrupts import MessageOnly, in_background, result_of
 from ..ptx.program import MAIN_FILE
 from . import cache, headers, nested
 from .disassembly import disassemble
@@ -63,7 +63,7 @@ class NvrtcMissing(cache.ToolMissing):
     """NVRTC is not installed here; the message says what is missing and what to do."""
 
 
-class CompileError(Exception):
+class CompileError(MessageOnly, Exception):
     """The CUDA source does not compile; the message is the compiler's log with the learner's line numbers, errors first
     and not too long. `log`: the whole log, where the compiler ran just now."""
 

@@ -280,16 +280,21 @@ CURSOR = """() => {
 }"""
 
 
+def written(lab, name: str, texts: dict[str, str]) -> str:
+    """A notebook with these cells, by id, among the learner's copies."""
+    notebook = json.loads((lab.root / "notebooks" / FIRST).read_text(encoding="utf-8"))
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    notebook["cells"] = [cell | {"id": name, "source": text} for name, text in texts.items()]
+    lab.address(name)  # when Lab answers, the folder is there
+    (lab.mine / name).write_text(json.dumps(notebook))
+    return name
+
+
 @pytest.fixture
 def kernel(lab, opened):
     """Lab with a kernel, and below it a report on it and a verdict: the page, and the three cells."""
-    notebook = json.loads((lab.root / "notebooks" / FIRST).read_text(encoding="utf-8"))
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     texts = {"kernel": RACE, "report": f"{SIMULATED}report", "verdict": VERDICT}
-    notebook["cells"] = [cell | {"id": name, "source": text} for name, text in texts.items()]
-    lab.address("race.ipynb")  # when Lab answers, the folder is there
-    (lab.mine / "race.ipynb").write_text(json.dumps(notebook))
-    page = opened("race.ipynb")
+    page = opened(written(lab, "race.ipynb", texts))
     return page, *(page.locator(CELL).nth(place) for place in range(3))
 
 
@@ -372,6 +377,28 @@ def test_a_line_of_a_finding_puts_the_cursor_there_and_marks_it_until_it_is_edit
     page.wait_for_timeout(300)
     assert page.evaluate(CURSOR) == 7, "the text of a line counts for more than its number"
     at_rest(page)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line", "said"),
+    [
+        ("tile[threadIdx.x] = x[threadIdx.x]", 6, 'expected a ";"'),
+        ("tile[threadIdx.x] = x[threadIdx.x];", 6, "A __syncthreads() is missing"),
+    ],
+    ids=["compiler", "launch"],
+)
+def test_an_error_of_a_launch_is_told_in_few_lines_and_its_line_is_marked(lab, opened, wrong, line, said):
+    launch = (
+        "from course_lib import OPTIONS, cp\n"
+        'cp.RawKernel(race, "race", options=OPTIONS)((1,), (256,), (cp.zeros(256, cp.float32),) * 2)'
+    )
+    kernel = RACE.replace("____", "256").replace("tile[threadIdx.x] = x[threadIdx.x];", wrong)
+    page = opened(written(lab, f"error{len(wrong)}.ipynb", {"kernel": kernel, "launch": launch}))
+    menu(page, "Run", "Run All Cells")
+    page.locator(CELL).first.locator(".cm-cuda-found").wait_for()
+    assert page.locator(".cm-cuda-found-number").all_inner_texts() == [f"▶ {line}"]
+    told = page.locator(".jp-RenderedText[data-mime-type*=stderr]").inner_text()
+    assert said in told and "Traceback" not in told and len(told.splitlines()) < 10, told
 
 
 @in_long  # its parts are tested without a browser in hiding_latency

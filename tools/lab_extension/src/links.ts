@@ -2,7 +2,7 @@
  * From a finding to the line that it names: `<a href="#cuda-line/KERNEL/LINE" title="what was found">`.
  *
  * ptxsim/report.py writes these links, and says what they hold. A click puts the cursor on the line; after a cell ran,
- * the lines that its output names are marked. A link of this form passes Lab's sanitizer and needs no trust, and Lab
+ * the lines that its output names are marked, those of an error too, which is text. A link of this form passes Lab's sanitizer and needs no trust, and Lab
  * asks nothing before it is followed.
  */
 
@@ -117,6 +117,23 @@ function linksOf(cell: CodeCell): Link[] {
     .filter(link => link !== null);
 }
 
+/** The lines that an error of the compiler or of a launch names. */
+function namedByErrors(cell: CodeCell): Link[] {
+  return cell.model.outputs.toJSON().flatMap(({ ename, evalue }) => {
+    const words = String(evalue ?? '');
+    if (ename === 'CompileError')
+      return [...words.matchAll(/\((\d+)\): error: (.*)/g)].map(([, line, said]) => ({ kernel: '', line: +line, text: '', said }));
+    if (ename !== 'HazardError') return [];
+    const kernel = /^\w+/.exec(words)?.[0] ?? '';
+    return [...words.matchAll(/^(.*? at line (\d+)\b.*)$/gm)].map(([, said, line]) => ({
+      kernel,
+      line: +line,
+      text: new RegExp(`^ *${line} \\| (.*)$`, 'm').exec(words)?.[1].trim() ?? '',
+      said
+    }));
+  });
+}
+
 async function mark(cell: Cell, lines: Map<number, string>): Promise<void> {
   (await editorOf(cell))?.dispatch({ effects: setMarks.of(lines) });
 }
@@ -126,7 +143,7 @@ export function markAfterRuns(): void {
   NotebookActions.executed.connect((_, { notebook, cell }) => {
     if (cell.model.type !== 'code') return;
     const found = new Map<Cell, Map<number, string>>((marked.get(cell) ?? []).map(before => [before, new Map()]));
-    for (const link of linksOf(cell as CodeCell)) {
+    for (const link of [...linksOf(cell as CodeCell), ...namedByErrors(cell as CodeCell)]) {
       const place = find(notebook, cell, link);
       if (place) found.set(place.cell, (found.get(place.cell) ?? new Map()).set(place.line, link.said));
     }
