@@ -83,6 +83,13 @@ def shell_and_magics(source: str) -> tuple[bool, set[str]]:
     return shell, magics
 
 
+def mute_asserts(source: str) -> list[str]:
+    tree = ast.parse(TransformerManager().transform_cell(source))
+    return [
+        ast.unparse(each.test) for each in ast.walk(tree) if isinstance(each, ast.Assert) and not each.msg
+    ]
+
+
 def order_problems(notebook: dict) -> list[str]:
     """No cell is empty, and none says when it ran: that it did is seen by what it shows."""
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -102,6 +109,7 @@ def source_problems(cell: dict) -> list[str]:
     found = ["calls a shell (a failing command passes): use subprocess.run(..., check=True)"] if shell else []
     found += [f"unknown magic %{name}" for name in sorted(magics - MAGICS)]
     found += ["steers nbval by a comment: use a tag"] if re.search(r"#\s*(?:NBVAL|PYTEST)_", source) else []
+    found += [f"assert {says_nothing} says nothing where it fails" for says_nothing in mute_asserts(source)]
     names = [tag.removeprefix("kernel:") for tag in tags if tag.startswith("kernel:")]
     found += [
         f"tag {tag!r} is not in the list"
@@ -311,6 +319,7 @@ MISTAKES = {
     "calls a shell (": lambda n: n["cells"][1].update(source=n["cells"][1]["source"] + "\nfiles = !ls"),
     "unknown magic %x": lambda n: n["cells"][2].update(source="%%x\ngemm.check(kernel)"),
     "unknown magic %matplotlib": lambda n: n["cells"][2].update(source="%matplotlib inline\ngemm.check(kernel)"),
+    "says nothing where it fails": lambda n: n["cells"][2].update(source="gemm.check(kernel)\nassert 1 == 1"),
     "steers nbval by a comment": lambda n: n["cells"][2].update(source="# NBVAL_SKIP\ngemm.check(kernel)"),
     "tag 'slow' is not in the list": lambda n: n["cells"][2]["metadata"].update(tags=["slow"]),
     "go together": lambda n: n["cells"][1]["metadata"].update(tags=["kernel"]),
