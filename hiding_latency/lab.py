@@ -28,6 +28,8 @@ def command(place: Place, more: list[str]) -> list[str]:
         *(f"--ContentsManager.hide_globs={name}" for name in ("notebooks", "__pycache__", "*.egg-info")),
         # Versions are pinned, so it asks no server for newer ones.
         "--LabApp.check_for_updates_class=jupyterlab.handlers.announcements.NeverCheckForUpdate",
+        # What its parts say of themselves is for those who write them; the address to open is said all the same.
+        "--Application.log_level=WARN",
         # A teacher's .venv has nbgrader, whose form grader looks for a course here and warns: it is elsewhere.
         "--ServerApp.jpserver_extensions=nbgrader.server_extensions.formgrader=False",
         *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),  # in a container

@@ -55,10 +55,10 @@ def count_checks(notebook: nbformat.NotebookNode) -> int:
 
 
 def checked(outcome: Outcome) -> str:
-    """What was checked: in a lesson its own results. Further exercises hold nothing that could pass before a learner
-    fills it in, so there they are counted."""
+    """What was checked: in a lesson its own results, "" where it checks none. Further exercises hold nothing that could
+    pass before a learner fills it in, so there they are counted."""
     if not outcome.name.startswith("exercises/"):
-        return f"{outcome.checks} passed"
+        return f"{outcome.checks} passed" if outcome.checks else ""
     given = sum("exercise" in cell.metadata.get("tags", []) for cell in outcome.notebook.cells)
     return f"{given} exercises"
 

@@ -24,10 +24,20 @@ from hiding_latency.safely import alone
 ROOT = Path(__file__).resolve().parent.parent
 WHEELHOUSE = Path("build", "wheelhouse")
 """Packages as files, for a room without a network; `make wheelhouse` fills it. Where it is, nobody else is asked."""
-EXTRAS = ("none", "cuda12", "cuda13")
+EXTRAS = {
+    "none": "kernels run in the simulator, as EXTRA says",
+    "cuda12": "CuPy for CUDA 12, as EXTRA says",
+    "cuda13": "CuPy for CUDA 13, as EXTRA says",
+}
+"""What runs kernels, and how a learner reads that it was chosen by hand."""
 ALWAYS = ("lab", "book")
 """Extras that every environment here has; `pip install .` of the library alone brings neither."""
-WITH = ("dev", "browser", "classroom", "nvcc")
+WITH = {
+    "dev": "what the course's own tests need",
+    "browser": "what tests in a browser need",
+    "classroom": "what teachers need",
+    "nvcc": "what whole programs need",
+}
 """More extras, asked for by name: what contributors, CI and teachers need and learners do not."""
 MARKS = ("course-installing", "course-installed")
 STAGES = ("Resolved", "Downloading", "Prepared", "Installed", "Bytecode compiled")
@@ -265,7 +275,8 @@ def carry_out(todo: str, venv: Path, extras: tuple[str, ...], why: str) -> None:
     begin = time.monotonic()
     version = ".".join(map(str, sys.version_info[:3]))
     again = venv.exists() and todo == "afresh"
-    print(f"Extra {extras[0]}: {why}.{''.join(f' Extra {name}: asked for.' for name in extras[1:])}")
+    more = " and ".join(WITH[name] for name in extras[1:])
+    print(f"{why[:1].upper()}{why[1:]}.{more and f' With it comes {more}.'}")
     if sources():
         print(f"Packages come from {WHEELHOUSE} only. Remove it to take them from the network.")
     print(f"{'Making .venv again' if again else 'Installing into .venv'} with Python {version}.", flush=True)
@@ -279,7 +290,7 @@ def main() -> None:
     parser.add_argument("extra", nargs="?", choices=EXTRAS, help="default: chosen from the NVIDIA driver")
     parser.add_argument("--with", dest="more", nargs="*", choices=WITH, default=[], help="further extras")
     asked = parser.parse_args()
-    extra, why = (asked.extra, "asked for") if asked.extra else choose_extra(gpu_line())
+    extra, why = (asked.extra, EXTRAS[asked.extra]) if asked.extra else choose_extra(gpu_line())
     extras = (extra, *(name for name in WITH if name in asked.more))
     venv = ROOT / ".venv"
     if what_to_do(venv, extras) == "nothing":

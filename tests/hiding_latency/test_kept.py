@@ -183,3 +183,9 @@ def test_the_library_reads_no_lesson_but_those_that_are_known():
         and any(f'"{name}"' in path.read_text(encoding="utf-8") for name in names)
     }
     assert naming == {"matmul/matmul.py"}
+
+
+def test_a_lesson_without_a_check_shows_none():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x")])
+    shown = table([outcome("01_a", notebook, 1.0, [])], "simulator")
+    assert "passed" not in shown and "0" not in shown.splitlines()[1].replace("1.0", "").replace("01_a", "")

@@ -282,3 +282,14 @@ def test_uv_takes_packages_from_where_pip_would(tmp_path, monkeypatch):
     assert "UV_INDEX" not in install.for_uv(Path(sys.executable))
     monkeypatch.delenv("UV_INDEX")
     assert install.for_uv(Path(sys.executable))["UV_INDEX"] == "b c"
+
+
+def test_what_it_says_speaks_to_a_learner(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(install, "install", lambda *asked: None)
+    install.carry_out("afresh", tmp_path / ".venv", ("none", "dev", "nvcc"), install.choose_extra("")[1])
+    said = capsys.readouterr().out.splitlines()[0]
+    assert said == (
+        "No NVIDIA driver found: kernels run in the simulator. With it comes what the course's own tests need "
+        "and what whole programs need."
+    )
+    assert "Extra" not in said and all(install.EXTRAS.values()) and all(install.WITH.values())

